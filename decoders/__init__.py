@@ -1,0 +1,1 @@
+"""Bytes to records to events. No Spark, no clock, no I/O but log files: a leaf."""

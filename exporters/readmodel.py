@@ -1,0 +1,133 @@
+"""The read model: everything lagwarden knows at one moment, as columns. The only door from the job to its readers.
+
+A `Snapshot` is a frozen set of Arrow tables with the schemas below. Rules that hold for every table:
+
+- *Unknown is null.* A number that is not known is a null in its column, never 0, -1 or NaN; where a reader needs to
+  know why, a reason column stands beside it.
+- Points in time are `timestamp("ms")` in UTC; durations and ages are not stored, readers subtract from their own clock.
+- Names (groups, topics, states) are dictionary-encoded strings: thousands of rows share few names.
+- A table is sorted by its label columns, so that two snapshots can be compared line by line.
+
+`MonitorStatus` is the small live part: the health of the monitor itself, which must be readable before there is a first
+snapshot and while Kafka is away.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Final
+
+import pyarrow as pa
+
+NAME: Final = pa.dictionary(pa.int32(), pa.string())
+MOMENT: Final = pa.timestamp("ms")
+
+PARTITIONS: Final = pa.schema(
+    [
+        ("group", NAME),
+        ("topic", NAME),
+        ("partition", pa.int32()),
+        # What the group committed: the next offset it will read, and when the broker stored that.
+        ("committed_offset", pa.int64()),
+        ("commit_time", MOMENT),
+        # When the committed offset was first reached: it stays while the same offset is committed again.
+        ("progress_time", MOMENT),
+        # The partition's own ends, read after the commits; null when the cluster did not answer for it.
+        ("high_watermark", pa.int64()),
+        ("last_stable_offset", pa.int64()),
+        ("log_start_offset", pa.int64()),
+        # high watermark - max(committed, log start); null when not known, and then the reason says why.
+        ("lag", pa.int64()),
+        ("lag_unknown_reason", NAME),
+    ]
+)
+"""One row per (group, topic, partition) that has a committed offset."""
+
+GROUPS: Final = pa.schema(
+    [
+        ("group", NAME),
+        # classic, consumer, share, streams or simple (offsets without membership).
+        ("kind", NAME),
+        # As Kafka's tools print it; null where the log does not tell.
+        ("state", NAME),
+        ("protocol_type", NAME),
+        ("protocol", NAME),
+        ("generation", pa.int32()),
+        ("members", pa.int32()),
+        ("partitions", pa.int32()),
+        # Sum and maximum over the partitions whose lag is known; null when none is.
+        ("lag_sum", pa.int64()),
+        ("lag_max", pa.int64()),
+        ("partitions_lag_unknown", pa.int32()),
+        ("last_commit_time", MOMENT),
+    ]
+)
+"""One row per group."""
+
+UNKNOWN_LAGS: Final = pa.schema([("group", NAME), ("reason", NAME), ("partitions", pa.int32())])
+"""Per group and reason: how many of its partitions have no known lag. Only rows above zero."""
+
+OFFSETS_PARTITIONS: Final = pa.schema(
+    [
+        ("offsets_partition", pa.int32()),
+        # The next offset that the job will read; what is before it is in the state.
+        ("position", pa.int64()),
+        ("high_watermark", pa.int64()),
+        ("last_stable_offset", pa.int64()),
+        # Offsets between the position and the last stable offset: what the job could have read but has not.
+        ("distance", pa.int64()),
+        # high watermark - last stable offset: what an open transaction holds back.
+        ("stable_gap", pa.int64()),
+    ]
+)
+"""One row per partition of `__consumer_offsets`."""
+
+RECORDS_READ: Final = pa.schema([("record_type", NAME), ("tracking", NAME), ("records", pa.int64())])
+"""Records read since the process started, by type; tracking is `tracked`, `known` (not tracked yet) or `unknown`."""
+
+DECODE_ERRORS: Final = pa.schema([("record_type", NAME), ("version", NAME), ("reason", NAME), ("records", pa.int64())])
+"""Records that could not be decoded since the process started, by type, value version and reason."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One consistent view of all groups. `taken_at` (Unix seconds) is when the ends of the partitions had been read."""
+
+    taken_at: float
+    partitions: pa.Table
+    groups: pa.Table
+    unknown_lags: pa.Table
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MonitorStatus:
+    """The monitor's own health at this moment. Every field but the counters may be None: not known (yet)."""
+
+    version: str
+    cluster_id: str | None
+    # One of: connecting, waiting for topic, starting, catching up, running, stopping, failed.
+    phase: str
+    ready: bool
+    # Why it is not ready, each a sentence for a person; empty when ready.
+    not_ready_reasons: tuple[str, ...]
+    started_at: float
+    snapshot_taken_at: float | None
+    kafka_reachable: bool
+    # The catch-up: what share of the records to read at start has been read (0 to 1), how fast, and how long it will take.
+    catch_up_ratio: float | None
+    catch_up_records_per_second: float | None
+    catch_up_seconds_left: float | None
+    batches: int
+    last_batch_seconds: float | None
+    last_batch_at: float | None
+    # How often the reader had to start over because offsets it wanted were gone.
+    resyncs: int
+    series: int
+    records_read: pa.Table
+    decode_errors: pa.Table
+    offsets_partitions: pa.Table
+
+
+def empty(schema: pa.Schema) -> pa.Table:
+    """Give a table of this schema without rows."""
+    return schema.empty_table()

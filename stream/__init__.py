@@ -1,0 +1,1 @@
+"""The trunk: joins the decoders and the exporters with Spark and with the cluster."""

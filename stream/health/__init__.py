@@ -1,0 +1,1 @@
+"""Lag and verdicts as pure functions over whole columns of (state, watermarks, now)."""
