@@ -4,10 +4,46 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Seconds the demo runs; empty means until Ctrl-C.
+DURATION ?=
+QUICK := not spark and not kafka and not chart and not container and not page and not long
+FULL := (spark or kafka) and not (chart or container or page or long)
+PACKAGES := decoders exporters stream sandbox bench
 
-.PHONY: setup
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test quick lint types contracts bench clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+
 setup: $(STAMP)  ## virtual environment from hashed requirements, jars through Ivy
 	@$(BIN)/python -m sandbox.jars
 
-$(STAMP): requirements/dev.txt pyproject.toml
+$(STAMP): requirements/dev.txt pyproject.toml sandbox/install.sh
 	@PYTHON=$(PYTHON) bash sandbox/install.sh $(VENV)
+
+demo: setup  ## a real broker, living traffic and lagwarden on this machine; DURATION=60 stops and checks by itself
+	@$(BIN)/python -m sandbox.demo $(if $(DURATION),--duration $(DURATION))
+
+lint: $(STAMP)  ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)  ## mypy, strict
+	$(BIN)/mypy
+
+contracts: $(STAMP)  ## which package may import which
+	$(BIN)/lint-imports --no-cache
+
+quick: lint types contracts  ## what needs no JVM: lint, types, import contracts, laws and units (seconds)
+	$(BIN)/pytest -q -m "$(QUICK)"
+
+test: setup quick  ## everything but the slow profiles: quick first, then Spark and a real broker
+	$(BIN)/pytest -v -m "$(FULL)"
+
+bench: setup  ## benchmarks: a table and ratios, minutes
+	$(BIN)/python -m bench
+
+clean:  ## remove .venv and what tools left in the tree; the cache of jars stays
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .work
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
