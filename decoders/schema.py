@@ -1,0 +1,163 @@
+"""The vocabulary of the tables: versions, types, fields, structs, messages, record types. No data, no reading.
+
+It mirrors Kafka's message JSON (`validVersions`, `flexibleVersions`, `nullableVersions`, `taggedVersions`,
+`default`), so a table in `decoders.tables` can be compared with upstream row by row. Names are Kafka's in snake case.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from typing import Any, Final
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Versions:
+    """A closed range of versions; empty when `lowest` is above `highest`."""
+
+    lowest: int
+    highest: int
+
+    def __contains__(self, version: int) -> bool:
+        return self.lowest <= version <= self.highest
+
+    def __iter__(self) -> Any:
+        return iter(range(self.lowest, self.highest + 1))
+
+
+UNBOUNDED: Final = 32767
+NONE: Final = Versions(0, -1)
+_WORD: Final = re.compile(r"(\d+)(?:(\+)|-(\d+))?")
+
+
+@functools.cache
+def versions(word: str) -> Versions:
+    """Read Kafka's version words: "3+", "0-2", "1", "none". Anything else is a ValueError: a slip in a table."""
+    if word == "none":
+        return NONE
+    match = _WORD.fullmatch(word)
+    if match is None:
+        msg = f"not a range of versions: {word!r}"
+        raise ValueError(msg)
+    lowest = int(match[1])
+    highest = UNBOUNDED if match[2] else int(match[3] or lowest)
+    return Versions(lowest, highest)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Primitive:
+    """A type without parts. `width` in bytes, None when the bytes carry their length; `zero` is Kafka's default."""
+
+    name: str
+    width: int | None
+    zero: bool | int | str | bytes
+
+
+BOOL: Final = Primitive("bool", 1, zero=False)
+INT8: Final = Primitive("int8", 1, 0)
+INT16: Final = Primitive("int16", 2, 0)
+UINT16: Final = Primitive("uint16", 2, 0)
+INT32: Final = Primitive("int32", 4, 0)
+INT64: Final = Primitive("int64", 8, 0)
+UUID: Final = Primitive("uuid", 16, bytes(16))
+"""Sixteen raw bytes; sixteen zero bytes mean "no id"."""
+STRING: Final = Primitive("string", None, "")
+BYTES: Final = Primitive("bytes", None, b"")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Struct:
+    """Named fields in wire order, tagged ones among them at any place."""
+
+    name: str
+    fields: tuple[Field, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ArrayOf:
+    """A counted sequence of one element type."""
+
+    element: Primitive | Struct
+
+
+FieldType = Primitive | Struct | ArrayOf
+_OWN: Final = object()  # "the default of the type": None is a default of its own
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """One row of a table: what stands on the wire in which versions, and the value where it does not.
+
+    `nullable` are the versions in which null is allowed. A field with a `tag` stands in the tagged section in all its
+    versions. `default` is the type's own (0, "", an empty array, a struct of defaults) unless given.
+    """
+
+    name: str
+    type: FieldType
+    versions: str = "0+"
+    nullable: str = "none"
+    default: Any = _OWN
+    tag: int | None = None
+
+    def present(self, version: int) -> bool:
+        """Tell whether this version of the message carries the field."""
+        return version in versions(self.versions)
+
+    def may_be_null(self, version: int) -> bool:
+        """Tell whether null is a legal value in this version."""
+        return version in versions(self.nullable)
+
+    def absent(self) -> Any:
+        """Give the value a reader sees when the bytes do not carry the field."""
+        if self.default is not _OWN:
+            return self.default
+        if isinstance(self.type, Primitive):
+            return self.type.zero
+        if isinstance(self.type, ArrayOf):
+            return ()
+        return {field.name: field.absent() for field in self.type.fields}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """A struct with versions of its own: a key or a value. Its `flexible` versions have compact lengths and tags."""
+
+    struct: Struct
+    valid: str = "0"
+    flexible: str = "none"
+
+    @property
+    def name(self) -> str:
+        """Kafka's name of the message."""
+        return self.struct.name
+
+    def is_valid(self, version: int) -> bool:
+        """Tell whether a reader knows this version."""
+        return version in versions(self.valid)
+
+    def is_flexible(self, version: int) -> bool:
+        """Tell whether this version has compact lengths and tagged sections."""
+        return version in versions(self.flexible)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class RecordType:
+    """One kind of record of a topic: its number (the key's first int16), Kafka's name for it, key and value tables.
+
+    `older` are layouts of the value that Kafka wrote under the same version before it changed its mind; nothing in the
+    bytes tells them apart but that they fit. `tracked` says whether the job follows this kind today. `key` and `value`
+    are None for a removed type: the number is burnt, the bytes are not read.
+    """
+
+    number: int
+    name: str
+    key: Message | None
+    value: Message | None
+    older: tuple[Message, ...] = ()
+    tracked: bool = False
+
+    @property
+    def removed(self) -> bool:
+        """Tell whether Kafka once used the number and then gave the type up."""
+        return self.key is None

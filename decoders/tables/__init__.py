@@ -1,0 +1,55 @@
+"""The tables: what Kafka writes, one row per field, in Kafka's order and version words.
+
+`RECORD_TYPES` is the whole of `__consumer_offsets`, one line per type, named as Kafka's CoordinatorRecordType. A number that
+is not in it is unknown; a number without tables was used once and given up.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from decoders.schema import RecordType
+from decoders.tables import classic, consumer, offsets, share, streams
+
+# ruff: noqa: E501  # one line per type, so that the whole topic is seen at a glance
+# fmt: off
+RECORD_TYPES: Final = (
+    RecordType(0, "LEGACY_OFFSET_COMMIT", offsets.LEGACY_OFFSET_COMMIT_KEY, offsets.OFFSET_COMMIT_VALUE, tracked=True),
+    RecordType(1, "OFFSET_COMMIT", offsets.OFFSET_COMMIT_KEY, offsets.OFFSET_COMMIT_VALUE, tracked=True),
+    RecordType(2, "GROUP_METADATA", classic.GROUP_METADATA_KEY, classic.GROUP_METADATA_VALUE, tracked=True),
+    RecordType(3, "CONSUMER_GROUP_METADATA", consumer.METADATA_KEY, consumer.METADATA_VALUE),
+    RecordType(4, "CONSUMER_GROUP_PARTITION_METADATA", consumer.PARTITION_METADATA_KEY, consumer.PARTITION_METADATA_VALUE, (consumer.PARTITION_METADATA_VALUE_3_7,)),
+    RecordType(5, "CONSUMER_GROUP_MEMBER_METADATA", consumer.MEMBER_METADATA_KEY, consumer.MEMBER_METADATA_VALUE, (consumer.MEMBER_METADATA_VALUE_3_7,)),
+    RecordType(6, "CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA", consumer.TARGET_ASSIGNMENT_METADATA_KEY, consumer.TARGET_ASSIGNMENT_METADATA_VALUE),
+    RecordType(7, "CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER", consumer.TARGET_ASSIGNMENT_MEMBER_KEY, consumer.TARGET_ASSIGNMENT_MEMBER_VALUE, (consumer.TARGET_ASSIGNMENT_MEMBER_VALUE_3_7,)),
+    RecordType(8, "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT", consumer.CURRENT_MEMBER_ASSIGNMENT_KEY, consumer.CURRENT_MEMBER_ASSIGNMENT_VALUE, (consumer.CURRENT_MEMBER_ASSIGNMENT_VALUE_3_7,)),
+    RecordType(9, "SHARE_GROUP_PARTITION_METADATA", None, None),
+    RecordType(10, "SHARE_GROUP_MEMBER_METADATA", share.MEMBER_METADATA_KEY, share.MEMBER_METADATA_VALUE),
+    RecordType(11, "SHARE_GROUP_METADATA", share.METADATA_KEY, share.METADATA_VALUE, (share.METADATA_VALUE_4_0,)),
+    RecordType(12, "SHARE_GROUP_TARGET_ASSIGNMENT_METADATA", share.TARGET_ASSIGNMENT_METADATA_KEY, share.TARGET_ASSIGNMENT_METADATA_VALUE),
+    RecordType(13, "SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER", share.TARGET_ASSIGNMENT_MEMBER_KEY, share.TARGET_ASSIGNMENT_MEMBER_VALUE),
+    RecordType(14, "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT", share.CURRENT_MEMBER_ASSIGNMENT_KEY, share.CURRENT_MEMBER_ASSIGNMENT_VALUE),
+    RecordType(15, "SHARE_GROUP_STATE_PARTITION_METADATA", share.STATE_PARTITION_METADATA_KEY, share.STATE_PARTITION_METADATA_VALUE, (share.STATE_PARTITION_METADATA_VALUE_4_0,)),
+    RecordType(16, "CONSUMER_GROUP_REGULAR_EXPRESSION", consumer.REGULAR_EXPRESSION_KEY, consumer.REGULAR_EXPRESSION_VALUE),
+    RecordType(17, "STREAMS_GROUP_METADATA", streams.METADATA_KEY, streams.METADATA_VALUE),
+    RecordType(18, "STREAMS_GROUP_PARTITION_METADATA", None, None),
+    RecordType(19, "STREAMS_GROUP_MEMBER_METADATA", streams.MEMBER_METADATA_KEY, streams.MEMBER_METADATA_VALUE),
+    RecordType(20, "STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA", streams.TARGET_ASSIGNMENT_METADATA_KEY, streams.TARGET_ASSIGNMENT_METADATA_VALUE),
+    RecordType(21, "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER", streams.TARGET_ASSIGNMENT_MEMBER_KEY, streams.TARGET_ASSIGNMENT_MEMBER_VALUE),
+    RecordType(22, "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT", streams.CURRENT_MEMBER_ASSIGNMENT_KEY, streams.CURRENT_MEMBER_ASSIGNMENT_VALUE),
+    RecordType(23, "STREAMS_GROUP_TOPOLOGY", streams.TOPOLOGY_KEY, streams.TOPOLOGY_VALUE),
+)
+# fmt: on
+
+BY_NUMBER: Final = {row.number: row for row in RECORD_TYPES}
+
+
+def tracking(number: int) -> Literal["tracked", "known", "unknown"]:
+    """Tell what the job does with records of this type: follows them, knows them, or never heard of them.
+
+    A removed type is unknown, as it is to every broker of today.
+    """
+    row = BY_NUMBER.get(number)
+    if row is None or row.removed:
+        return "unknown"
+    return "tracked" if row.tracked else "known"

@@ -1,0 +1,82 @@
+"""Share groups of KIP-932: record types 10 to 15 of `__consumer_offsets`. All values are version 0 and flexible.
+
+First written by 4.0 (early access). 4.1 changed types 11 and 15 under the same version 0; the `_4_0` tables are the
+layouts before. A share group commits no offsets in this topic; where it stands is in `__share_group_state`
+(`decoders.tables.share_state`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from decoders.schema import INT8, INT32, INT64, STRING, UUID, ArrayOf, Field, Message, Struct
+
+
+def _by_group(name: str) -> Message:
+    """Give the table of a key that names a group."""
+    return Message(Struct(name, (Field("group_id", STRING),)))
+
+
+def _by_member(name: str) -> Message:
+    """Give the table of a key that names a member of a group."""
+    return Message(Struct(name, (Field("group_id", STRING), Field("member_id", STRING))))
+
+
+def _value(name: str, *fields: Field) -> Message:
+    """Give the table of a value as all newer groups have it: version 0, flexible."""
+    return Message(Struct(name, fields), valid="0", flexible="0+")
+
+
+MEMBER_METADATA_KEY: Final = _by_member("ShareGroupMemberMetadataKey")
+MEMBER_METADATA_VALUE: Final = _value(
+    "ShareGroupMemberMetadataValue",
+    Field("rack_id", STRING, nullable="0+"),
+    Field("client_id", STRING),
+    Field("client_host", STRING),
+    Field("subscribed_topic_names", ArrayOf(STRING)),
+)
+
+METADATA_KEY: Final = _by_group("ShareGroupMetadataKey")
+METADATA_VALUE: Final = _value("ShareGroupMetadataValue", Field("epoch", INT32), Field("metadata_hash", INT64))
+METADATA_VALUE_4_0: Final = _value("ShareGroupMetadataValue", Field("epoch", INT32))
+
+TARGET_ASSIGNMENT_METADATA_KEY: Final = _by_group("ShareGroupTargetAssignmentMetadataKey")
+TARGET_ASSIGNMENT_METADATA_VALUE: Final = _value(
+    "ShareGroupTargetAssignmentMetadataValue",
+    Field("assignment_epoch", INT32),
+    Field("assignment_timestamp", INT64, tag=0),  # 4.3
+)
+
+_TOPIC_PARTITIONS: Final = Struct("TopicPartitions", (Field("topic_id", UUID), Field("partitions", ArrayOf(INT32))))
+TARGET_ASSIGNMENT_MEMBER_KEY: Final = _by_member("ShareGroupTargetAssignmentMemberKey")
+TARGET_ASSIGNMENT_MEMBER_VALUE: Final = _value(
+    "ShareGroupTargetAssignmentMemberValue",
+    Field("topic_partitions", ArrayOf(_TOPIC_PARTITIONS)),
+)
+
+CURRENT_MEMBER_ASSIGNMENT_KEY: Final = _by_member("ShareGroupCurrentMemberAssignmentKey")
+CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = _value(
+    "ShareGroupCurrentMemberAssignmentValue",
+    Field("member_epoch", INT32),
+    Field("previous_member_epoch", INT32),
+    Field("state", INT8),
+    Field("assigned_partitions", ArrayOf(_TOPIC_PARTITIONS)),
+)
+
+STATE_PARTITION_METADATA_KEY: Final = _by_group("ShareGroupStatePartitionMetadataKey")
+_TOPIC_PARTITIONS_NAMED: Final = Struct(
+    "TopicPartitionsInfo",
+    (Field("topic_id", UUID), Field("topic_name", STRING), Field("partitions", ArrayOf(INT32))),
+)
+_TOPIC_NAMED: Final = Struct("TopicInfo", (Field("topic_id", UUID), Field("topic_name", STRING)))
+STATE_PARTITION_METADATA_VALUE: Final = _value(
+    "ShareGroupStatePartitionMetadataValue",
+    Field("initializing_topics", ArrayOf(_TOPIC_PARTITIONS_NAMED)),
+    Field("initialized_topics", ArrayOf(_TOPIC_PARTITIONS_NAMED)),
+    Field("deleting_topics", ArrayOf(_TOPIC_NAMED)),
+)
+STATE_PARTITION_METADATA_VALUE_4_0: Final = _value(
+    "ShareGroupStatePartitionMetadataValue",
+    Field("initialized_topics", ArrayOf(_TOPIC_PARTITIONS_NAMED)),
+    Field("deleting_topics", ArrayOf(_TOPIC_NAMED)),
+)

@@ -1,0 +1,129 @@
+"""Streams groups of KIP-1071: record types 17 and 19 to 23 of `__consumer_offsets`. All values are v0 and flexible.
+
+First written by 4.1 (early access). Their offsets are ordinary type 1 records whose group is the application id.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from decoders.schema import INT8, INT16, INT32, INT64, STRING, UINT16, ArrayOf, Field, Message, Struct
+
+
+def _by_group(name: str) -> Message:
+    """Give the table of a key that names a group."""
+    return Message(Struct(name, (Field("group_id", STRING),)))
+
+
+def _by_member(name: str) -> Message:
+    """Give the table of a key that names a member of a group."""
+    return Message(Struct(name, (Field("group_id", STRING), Field("member_id", STRING))))
+
+
+def _value(name: str, *fields: Field) -> Message:
+    """Give the table of a value as all newer groups have it: version 0, flexible."""
+    return Message(Struct(name, fields), valid="0", flexible="0+")
+
+
+_KEY_VALUE: Final = Struct("KeyValue", (Field("key", STRING), Field("value", STRING)))
+
+METADATA_KEY: Final = _by_group("StreamsGroupMetadataKey")
+METADATA_VALUE: Final = _value(
+    "StreamsGroupMetadataValue",
+    Field("epoch", INT32),
+    Field("metadata_hash", INT64),
+    Field("validated_topology_epoch", INT32, default=-1, tag=0),  # 4.2
+    Field("last_assignment_configs", ArrayOf(_KEY_VALUE), nullable="0+", tag=1),  # 4.2
+    Field("stored_description_topology_epoch", INT32, default=-1, tag=2),  # 4.4; -2 = uncertain
+    Field("failed_description_topology_epoch", INT32, default=-1, tag=3),  # 4.4
+)
+
+MEMBER_METADATA_KEY: Final = _by_member("StreamsGroupMemberMetadataKey")
+_ENDPOINT: Final = Struct("Endpoint", (Field("host", STRING), Field("port", UINT16)))
+MEMBER_METADATA_VALUE: Final = _value(
+    "StreamsGroupMemberMetadataValue",
+    Field("instance_id", STRING, nullable="0+"),
+    Field("rack_id", STRING, nullable="0+"),
+    Field("client_id", STRING),
+    Field("client_host", STRING),
+    Field("rebalance_timeout_ms", INT32),
+    Field("topology_epoch", INT32),
+    Field("process_id", STRING),
+    Field("user_endpoint", _ENDPOINT, nullable="0+"),
+    Field("client_tags", ArrayOf(_KEY_VALUE)),
+)
+
+TARGET_ASSIGNMENT_METADATA_KEY: Final = _by_group("StreamsGroupTargetAssignmentMetadataKey")
+TARGET_ASSIGNMENT_METADATA_VALUE: Final = _value(
+    "StreamsGroupTargetAssignmentMetadataValue",
+    Field("assignment_epoch", INT32),
+    Field("assignment_timestamp", INT64, tag=0),  # 4.3
+)
+
+_TASK_IDS: Final = Struct("TaskIds", (Field("subtopology_id", STRING), Field("partitions", ArrayOf(INT32))))
+TARGET_ASSIGNMENT_MEMBER_KEY: Final = _by_member("StreamsGroupTargetAssignmentMemberKey")
+TARGET_ASSIGNMENT_MEMBER_VALUE: Final = _value(
+    "StreamsGroupTargetAssignmentMemberValue",
+    Field("active_tasks", ArrayOf(_TASK_IDS)),
+    Field("standby_tasks", ArrayOf(_TASK_IDS)),
+    Field("warmup_tasks", ArrayOf(_TASK_IDS)),
+)
+
+_OWNED_TASK_IDS: Final = Struct(
+    "TaskIds",
+    (
+        Field("subtopology_id", STRING),
+        Field("partitions", ArrayOf(INT32)),
+        Field("assignment_epochs", ArrayOf(INT32), nullable="0+", tag=0),  # 4.2; as many as partitions
+    ),
+)
+CURRENT_MEMBER_ASSIGNMENT_KEY: Final = _by_member("StreamsGroupCurrentMemberAssignmentKey")
+CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = _value(
+    "StreamsGroupCurrentMemberAssignmentValue",
+    Field("member_epoch", INT32),
+    Field("previous_member_epoch", INT32),
+    Field("state", INT8),  # from 1, not from 0 as in the other kinds
+    Field("active_tasks", ArrayOf(_OWNED_TASK_IDS)),
+    Field("standby_tasks", ArrayOf(_OWNED_TASK_IDS)),
+    Field("warmup_tasks", ArrayOf(_OWNED_TASK_IDS)),
+    Field("active_tasks_pending_revocation", ArrayOf(_OWNED_TASK_IDS)),
+    Field("standby_tasks_pending_revocation", ArrayOf(_OWNED_TASK_IDS)),
+    Field("warmup_tasks_pending_revocation", ArrayOf(_OWNED_TASK_IDS)),
+)
+
+_TOPIC_CONFIG: Final = Struct("TopicConfig", (Field("key", STRING), Field("value", STRING)))
+_TOPIC: Final = Struct(
+    "TopicInfo",
+    (
+        Field("name", STRING),
+        Field("partitions", INT32),
+        Field("replication_factor", INT16),
+        Field("topic_configs", ArrayOf(_TOPIC_CONFIG)),
+    ),
+)
+_COPARTITION_GROUP: Final = Struct(
+    "CopartitionGroup",
+    (
+        Field("source_topics", ArrayOf(INT16)),
+        Field("source_topic_regex", ArrayOf(INT16)),
+        Field("repartition_source_topics", ArrayOf(INT16)),
+    ),
+)
+_SUBTOPOLOGY: Final = Struct(
+    "Subtopology",
+    (
+        Field("subtopology_id", STRING),
+        Field("source_topics", ArrayOf(STRING)),
+        Field("source_topic_regex", ArrayOf(STRING)),
+        Field("state_changelog_topics", ArrayOf(_TOPIC)),
+        Field("repartition_sink_topics", ArrayOf(STRING)),
+        Field("repartition_source_topics", ArrayOf(_TOPIC)),
+        Field("copartition_groups", ArrayOf(_COPARTITION_GROUP)),
+    ),
+)
+TOPOLOGY_KEY: Final = _by_group("StreamsGroupTopologyKey")
+TOPOLOGY_VALUE: Final = _value(
+    "StreamsGroupTopologyValue",
+    Field("epoch", INT32),
+    Field("subtopologies", ArrayOf(_SUBTOPOLOGY)),
+)
