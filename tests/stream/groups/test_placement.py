@@ -1,0 +1,38 @@
+"""Placement: groups go where the broker puts them, and shards are as many as were wanted."""
+
+from __future__ import annotations
+
+import pytest
+
+from stream.groups.placement import Placement, java_hash, partition_for
+
+# Hash and partition of 50, by Java itself.
+JAVA = [
+    ("", 0, 0),
+    ("test", 3556498, 48),
+    ("my-group", -1906497762, 12),
+    ("console-consumer-12345", 158455506, 6),
+    ("polygenelubricants", -2147483648, 0),
+    ("groupé", -1237460406, 6),
+    ("😀", 1772899, 49),
+]
+
+
+@pytest.mark.parametrize(("name", "hashed", "partition"), JAVA, ids=[name or "empty" for name, _, _ in JAVA])
+def test_names_hash_as_in_java(name: str, hashed: int, partition: int) -> None:
+    """The 32-bit hash over UTF-16 units, and the partition of a topic of 50."""
+    assert java_hash(name) == hashed
+    assert partition_for(name, 50) == partition
+
+
+@pytest.mark.parametrize(("partitions", "sub_shards"), [(50, 1), (4, 16), (1, 64), (100, 1), (24, 3)])
+def test_about_the_wanted_number_of_shards(partitions: int, sub_shards: int) -> None:
+    """A partition is split only so far that about 64 shards result."""
+    assert Placement.of(partitions, 64).sub_shards == sub_shards
+
+
+def test_a_group_stays_in_the_shards_of_its_partition() -> None:
+    """Sub-shards of a partition follow each other, are all used, and hold nothing of another partition."""
+    placement = Placement.of(4, 64)
+    shards = {placement.shard(2, f"group-{n}") for n in range(500)}
+    assert shards == set(range(32, 48))

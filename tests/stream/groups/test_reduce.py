@@ -1,0 +1,139 @@
+"""The state of a shard: insensitive to batch borders and to re-delivery, and the same after a trip through bytes."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.groups.codec import UnknownFormatError, pack, unpack
+from stream.groups.reduce import reduce
+from stream.groups.shard import Records, Shard, empty_shard, join_runs, no_records, no_runs
+from tests.support.commits import KEEP, Commit, expected, read_run, run_of
+
+KEYS = [b"a", b"b", b"c"]
+Entry = tuple[bytes, Commit]
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> list[Entry]:
+    """Draw a log of one shard: commits and tombstones of a few keys, positions rising through all of them."""
+    steps = draw(
+        st.lists(st.tuples(st.sampled_from(KEYS), st.one_of(st.none(), st.integers(0, 6)), st.integers(0, 60)))
+    )
+    return [(key, Commit(at, offset, time)) for at, (key, offset, time) in enumerate(steps)]
+
+
+def delta_of(log: list[Entry]) -> Shard:
+    """Fold a stretch of the log, its records standing for memberships as well."""
+    runs = join_runs([run_of(key, [commit]) for key, commit in log], KEEP)
+    records = Records(
+        keys=pa.array([b"m" + key for key, _ in log], pa.binary()),
+        values=pa.array([None if c.offset is None else b"v%d" % c.position for _, c in log], pa.binary()),
+        position=np.array([c.position for _, c in log], np.int64),
+        time=np.array([c.time for _, c in log], np.int64),
+    )
+    return Shard(runs, records, log[-1][1].position)
+
+
+def seen(shard: Shard) -> dict[str, Any]:
+    """Read a state as plain values, whatever the order of its rows."""
+    return {
+        "runs": {key: read_run(shard.runs, row) for row, key in enumerate(shard.runs.keys.to_pylist())},
+        "records": dict(zip(shard.records.keys.to_pylist(), shard.records.values.to_pylist(), strict=True)),
+        "position": shard.position,
+    }
+
+
+def wanted(log: list[Entry]) -> dict[str, Any]:
+    """Say what a state must hold after the log, by walking it."""
+    per_key = {key: [commit for k, commit in log if k == key] for key in KEYS}
+    alive = {key: history for key, history in per_key.items() if history and history[-1].offset is not None}
+    return {
+        "runs": {key: expected(history) | {"reset": False} for key, history in alive.items()},
+        "records": {b"m" + key: b"v%d" % history[-1].position for key, history in alive.items()},
+        "position": log[-1][1].position if log else -1,
+    }
+
+
+def split(log: list[Entry], cuts: list[int]) -> list[list[Entry]]:
+    """Cut the log into stretches that are not empty."""
+    borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
+    return [log[a:b] for a, b in itertools.pairwise(borders) if a < b]
+
+
+@given(log=logs(), cuts=st.lists(st.integers(0, 40), max_size=6))
+def test_batch_borders_do_not_matter(log: list[Entry], cuts: list[int]) -> None:
+    """One batch or many: the state is what a walk through the log gives, and forgets what was tombstoned."""
+    state = empty_shard()
+    for piece in split(log, cuts):
+        state, _ = reduce(state, [delta_of(piece)], KEEP)
+    assert seen(state) == wanted(log)
+
+
+@given(log=logs(), cuts=st.lists(st.integers(0, 40), max_size=6), order=st.randoms())
+def test_deltas_of_one_batch_may_come_in_any_order(log: list[Entry], cuts: list[int], order: Any) -> None:
+    """Spark gives no order within a batch; log positions do."""
+    deltas = [delta_of(piece) for piece in split(log, cuts)]
+    order.shuffle(deltas)
+    state, _ = reduce(empty_shard(), deltas, KEEP)
+    assert seen(state) == wanted(log)
+
+
+@given(log=logs().filter(bool), cuts=st.lists(st.integers(0, 40), max_size=4), again=st.integers(0, 5))
+def test_what_was_read_before_changes_nothing(log: list[Entry], cuts: list[int], again: int) -> None:
+    """A batch delivered twice leaves the state and the change of the second time empty."""
+    state, pieces = empty_shard(), split(log, cuts)
+    for piece in pieces:
+        state, _ = reduce(state, [delta_of(piece)], KEEP)
+    same, change = reduce(state, [delta_of(pieces[again % len(pieces)])], KEEP)
+    assert seen(same) == seen(state)
+    assert not len(change.runs)
+    assert not len(change.records)
+
+
+def test_a_stretch_that_was_partly_seen_keeps_the_offsets_true() -> None:
+    """A run that straddles the state's position replaces what was known: offsets are right, the count starts over."""
+    log = [(b"a", Commit(n, 10 * n, n)) for n in range(6)]
+    state, _ = reduce(empty_shard(), [delta_of(log[:4])], KEEP)
+    state, _ = reduce(state, [delta_of(log[2:])], KEEP)
+    assert read_run(state.runs) == expected([commit for _, commit in log[2:]])
+
+
+@given(logs().filter(bool))
+def test_the_change_says_what_is_gone(log: list[Entry]) -> None:
+    """Every key of the batch is in the change, the deleted ones as runs without commits and records without value."""
+    _, change = reduce(empty_shard(), [delta_of(log)], KEEP)
+    gone = {key for key in KEYS if any(k == key for k, _ in log)} - set(wanted(log)["runs"])
+    dead = change.runs.keys.filter(pa.array(change.runs.spans.commits == 0)).to_pylist()
+    assert set(change.runs.keys.to_pylist()) == {key for key, _ in log}
+    assert set(dead) == gone
+    assert set(change.records.keys.filter(change.records.values.is_null()).to_pylist()) == {b"m" + key for key in gone}
+
+
+@given(log=logs(), compressed=st.booleans())
+def test_a_shard_survives_its_bytes(log: list[Entry], compressed: bool) -> None:  # noqa: FBT001 - drawn
+    """Packed and unpacked, a state is the same and goes on the same way."""
+    state = reduce(empty_shard(), [delta_of(log)], KEEP)[0] if log else empty_shard()
+    back = unpack(pack(state, compressed=compressed))
+    assert seen(back) == seen(state)
+    more = [(b"a", Commit(1000, 3, 30)), (b"z", Commit(1001, 4, 31))]
+    assert seen(reduce(back, [delta_of(more)], KEEP)[0]) == seen(reduce(state, [delta_of(more)], KEEP)[0])
+
+
+@pytest.mark.parametrize("alien", [b"", b"LWS", b"XWS\x01" + bytes(20), b"LWS\xff" + bytes(20)])
+def test_bytes_of_another_kind_are_refused(alien: bytes) -> None:
+    """What is no packed shard of a known format gives one clear error, not a wrong state."""
+    with pytest.raises(UnknownFormatError, match="not a packed shard"):
+        unpack(alien)
+
+
+def test_an_empty_shard_has_nothing() -> None:
+    """The start of every state: no runs, no records, nothing read."""
+    assert seen(empty_shard()) == {"runs": {}, "records": {}, "position": -1}
+    assert len(no_runs()) == len(no_records()) == 0
