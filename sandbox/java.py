@@ -66,9 +66,9 @@ class ClassArchive:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         return [f"-XX:ArchiveClassesAtExit={draft}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
 
-    def draft(self) -> Path:
-        """Give a file name beside the archive, of this process alone."""
-        return self.path.with_name(f"{self.path.name}.{os.getpid()}")
+    def draft(self, writer: str) -> Path:
+        """Give a file name beside the archive for one writer among many."""
+        return self.path.with_name(f"{self.path.name}.{os.getpid()}-{writer}")
 
     def adopt(self, draft: Path) -> bool:
         """Put a finished draft in its place, whole or not at all; tell whether there was one."""
