@@ -113,7 +113,7 @@ class MonitorStatus:
     started_at: float
     snapshot_taken_at: float | None
     kafka_reachable: bool
-    # The catch-up: what share of the records to read at start has been read (0 to 1), how fast, and how long it will take.
+    # The catch-up: the share of the records to read at start that has been read (0 to 1), how fast, how long still.
     catch_up_ratio: float | None
     catch_up_records_per_second: float | None
     catch_up_seconds_left: float | None

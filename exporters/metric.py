@@ -1,0 +1,76 @@
+"""The vocabulary of the catalogue: what one metric is. No metric is named here and nothing is rendered here."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+
+class Kind(enum.Enum):
+    """The type of a metric, in OpenMetrics' words. The plain text format knows no `info` and says `gauge` for it."""
+
+    GAUGE = "gauge"
+    COUNTER = "counter"
+    INFO = "info"
+
+
+class Source(enum.Enum):
+    """Which part of the read model a metric's rows come from; the value is the name of the field.
+
+    The first three are fields of `Snapshot`: they are rendered once, when a snapshot is published. The others belong to
+    `MonitorStatus` and are rendered anew for each scrape: they must be readable before there is a snapshot. `STATUS` is
+    the status itself, one row whose columns are its fields.
+    """
+
+    PARTITIONS = "partitions"
+    GROUPS = "groups"
+    UNKNOWN_LAGS = "unknown_lags"
+    STATUS = "status"
+    RECORDS_READ = "records_read"
+    DECODE_ERRORS = "decode_errors"
+    OFFSETS_PARTITIONS = "offsets_partitions"
+
+    @property
+    def in_snapshot(self) -> bool:
+        """Whether the rows come with the snapshot, as opposed to the live status of the monitor."""
+        return self in {Source.PARTITIONS, Source.GROUPS, Source.UNKNOWN_LAGS}
+
+
+class Reading(enum.Enum):
+    """How a sample's value is made from its column. A null in the column leaves no sample, whatever the reading."""
+
+    NUMBER = "the number itself; true is 1 and false is 0"
+    MOMENT = "the moment as Unix seconds"
+    AGE = "seconds from the moment to now, never below 0"
+    ONE = "always 1: the labels are the message"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Metric:
+    """One family of samples: what it is called, what it means, and where each sample comes from.
+
+    `name` is the name as it stands before the braces of a sample, with `_total` and `_info`. A label is called like the
+    column it is read from. `unit` is the last word of the name (before `_total`), or empty for counts and offsets.
+    """
+
+    name: str
+    kind: Kind
+    help: str
+    source: Source
+    column: str
+    labels: tuple[str, ...] = ()
+    unit: str = ""
+    reading: Reading = Reading.NUMBER
+    # When no sample is there. Every sample of a group also leaves when the group does.
+    absent: str = "never"
+
+    @property
+    def family(self) -> str:
+        """The name without the suffix that OpenMetrics takes as part of the type."""
+        match self.kind:
+            case Kind.COUNTER:
+                return self.name.removesuffix("_total")
+            case Kind.INFO:
+                return self.name.removesuffix("_info")
+            case Kind.GAUGE:
+                return self.name
