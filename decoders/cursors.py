@@ -1,0 +1,179 @@
+"""Vectors of cursors over one Arrow binary column: the wire rules of `decoders.wire`, for many rows at once.
+
+`Column` owns the buffer and reads numbers, ids and slices at given positions. `Cursors` stand one per row and walk a
+message's table; a row that runs past its end, holds a null where none may be, or needs a rule that is not worth a
+vector, stops fitting. Nothing here raises for what the bytes are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from decoders.schema import Field, Message, Primitive
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Int16s = npt.NDArray[np.int16]
+    Int64s = npt.NDArray[np.int64]
+    Flags = npt.NDArray[np.bool_]
+
+
+class Column:
+    """An Arrow BinaryArray as one buffer: where each row starts and ends in it, and which rows are null."""
+
+    def __init__(self, array: pa.BinaryArray) -> None:
+        _, offsets, data = array.buffers()
+        count = len(array)
+        if count:
+            bounds = np.frombuffer(offsets, dtype=np.int32)[array.offset : array.offset + count + 1].astype(np.int64)
+        else:
+            bounds = np.zeros(1, dtype=np.int64)
+        self.data = data if data is not None else pa.py_buffer(b"")
+        self.bytes = np.frombuffer(self.data, dtype=np.uint8)
+        self.start: Int64s = bounds[:-1]
+        self.end: Int64s = bounds[1:]
+        self.null: Flags = (
+            array.is_null().to_numpy(zero_copy_only=False) if array.null_count else np.zeros(count, dtype=np.bool_)
+        )
+
+    def heads(self) -> Int16s:
+        """Read the int16 that each row begins with, -1 where the row is null or too short."""
+        long_enough = ~self.null & (self.end - self.start >= 2)
+        return self.numbers(np.where(long_enough, self.start, -1), np.dtype(">i2"), absent=-1)
+
+    def numbers(self, at: Int64s, form: np.dtype, *, absent: int) -> npt.NDArray[Any]:
+        """Read big-endian numbers at these positions, `absent` where a position is negative."""
+        wanted = at >= 0
+        native = form.newbyteorder("=")
+        if wanted.all() and len(at):
+            return self._windows(form)[at].astype(native)
+        result = np.full(len(at), absent, dtype=native)
+        if wanted.any():
+            result[wanted] = self._windows(form)[at[wanted]]
+        return result
+
+    def slices(self, begin: Int64s, end: Int64s, rows: Int64s) -> pa.BinaryArray:
+        """Copy the bytes between two positions of each asked row, null where the position is negative.
+
+        Every row of the column becomes two entries over the same buffer, the slice and what lies before the next one,
+        so that Arrow itself does the copying.
+        """
+        missing = begin < 0
+        count = len(begin)
+        bounds = np.empty(2 * count + 1, dtype=np.int32)
+        bounds[:-1:2] = np.where(missing, self.start, begin)
+        bounds[1::2] = np.where(missing, self.start, end)
+        bounds[-1] = self.end[-1] if count else 0
+        pieces = pa.BinaryArray.from_buffers(pa.binary(), 2 * count, [None, pa.py_buffer(bounds), self.data])
+        return pieces.take(pa.array(2 * rows, mask=missing[rows]))
+
+    def uuids(self, at: Int64s) -> pa.Array:
+        """Copy sixteen bytes at these positions, null where the position is negative or the bytes are all zero."""
+        wanted = at >= 0
+        raw = np.zeros((len(at), 16), dtype=np.uint8)
+        if wanted.any():
+            raw[wanted] = np.lib.stride_tricks.sliding_window_view(self.bytes, 16)[at[wanted]]
+        present = raw.any(axis=1)
+        kind = pa.binary(16)
+        validity = pa.array(present).buffers()[1]
+        return pa.FixedSizeBinaryArray.from_buffers(kind, len(at), [validity, pa.py_buffer(raw)])
+
+    def _windows(self, form: np.dtype) -> npt.NDArray[Any]:
+        """View the buffer as a number beginning at every byte."""
+        return np.ndarray((len(self.bytes) - form.itemsize + 1,), form, self.data, strides=(1,))
+
+
+class Cursors:
+    """One cursor per chosen row, behind the row's first int16. `fits` says which rows could be read so far."""
+
+    def __init__(self, column: Column, rows: Int64s) -> None:
+        self._column = column
+        self._end = column.end[rows]
+        self.at: Int64s = column.start[rows] + 2
+        self.fits: Flags = np.ones(len(rows), dtype=np.bool_)
+
+    def walk(self, message: Message, version: int) -> dict[str, Int64s]:
+        """Walk a message; gives where each field begins, a string's `<name>_end` too, -1 for an absent tag."""
+        flexible = message.is_flexible(version)
+        found: dict[str, Int64s] = {}
+        present = [field for field in message.struct.fields if field.present(version)]
+        for field in present:
+            if field.tag is None:
+                self._step(field, found, flexible=flexible)
+        if flexible:
+            self._one_tag([field for field in present if field.tag is not None], found)
+        return found
+
+    def _step(self, field: Field, found: dict[str, Int64s], *, flexible: bool) -> None:
+        """Walk over one field: a number, or a string that may not be null."""
+        kind = field.type
+        assert isinstance(kind, Primitive), "only flat messages are walked"  # noqa: S101  # a slip in this package
+        if kind.width is not None:
+            found[field.name] = self._advance(kind.width)
+            return
+        length = self._compact_length() if flexible else self._int16()
+        self.fits &= length >= 0
+        found[field.name] = self._advance(np.where(self.fits, length, 0))
+        found[f"{field.name}_end"] = self.at
+
+    def _advance(self, width: int | Int64s) -> Int64s:
+        """Move behind so many bytes and give where they begin; a row that has fewer no longer fits and stays."""
+        begin = self.at
+        after = begin + width
+        inside = after <= self._end
+        if inside.all():
+            self.at = after
+        else:
+            self.fits &= inside
+            self.at = np.where(inside, after, begin)
+        return begin
+
+    def _int16(self) -> Int64s:
+        """Read a length of a non-flexible version."""
+        begin = self._advance(2)
+        return self._column.numbers(np.where(self.fits, begin, -1), np.dtype(">i2"), absent=-1).astype(np.int64)
+
+    def _byte(self) -> Int64s:
+        """Read one byte, 0 where the row does not fit."""
+        begin = self._advance(1)
+        if not len(self._column.bytes):
+            return np.zeros(len(begin), dtype=np.int64)
+        return np.where(self.fits, self._column.bytes[np.where(self.fits, begin, 0)], 0).astype(np.int64)
+
+    def _compact_length(self) -> Int64s:
+        """Read a varint of length + 1 that takes one or two bytes; longer ones do not fit."""
+        value = self._byte()
+        longer = value >= 0x80
+        if longer.any():
+            inside = self.at < self._end
+            self.fits &= inside | ~longer
+            more = longer & inside
+            second = np.zeros(len(value), dtype=np.int64)
+            second[more] = self._column.bytes[self.at[more]]
+            self.fits &= second < 0x80
+            value = (value & 0x7F) | second << 7
+            self.at = self.at + more
+        return value - 1
+
+    def _one_tag(self, tagged: list[Field], found: dict[str, Int64s]) -> None:
+        """Walk over a tagged section that is empty or holds exactly the one known uuid, tag, size and all."""
+        (field,) = tagged
+        count = self._byte()
+        one = count == 1
+        self.fits &= one | (count == 0)
+        begin = np.full(len(self.at), -1, dtype=np.int64)
+        found[field.name] = begin
+        if not one.any():
+            return
+        inside = self.at + 18 <= self._end
+        self.fits &= inside | ~one
+        rows = np.flatnonzero(self.fits & one)
+        tag_at = self.at[rows]
+        known = (self._column.bytes[tag_at] == field.tag) & (self._column.bytes[tag_at + 1] == 16)
+        self.fits[rows[~known]] = False
+        begin[rows[known]] = tag_at[known] + 2
+        self.at[rows[known]] += 18

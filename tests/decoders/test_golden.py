@@ -1,0 +1,57 @@
+"""Kafka's own bytes, whole, cut after each byte, with a tail."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoders.errors import DecodeError
+from decoders.interpret import events
+from decoders.records import Record
+from decoders.scalar import decode
+from tests.decoders.golden import COMMITS, GROUPS, Case
+
+CASES = [pytest.param(case, id=case.story) for case in (*COMMITS, *GROUPS)]
+LIVING = [pytest.param(case, id=case.story) for case in (*COMMITS, *GROUPS) if case.value is not None]
+
+
+def facts(key: bytes, value: bytes | None) -> object:
+    """Decode and interpret, or give the error."""
+    record = decode(key, value)
+    return events(record) if isinstance(record, Record) else record
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_golden_record_becomes_its_event(case: Case) -> None:
+    """Bytes of the official serialisers state exactly the fact in the table."""
+    assert facts(case.key_bytes, case.value_bytes) == (case.event,)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bytes_after_key_and_value_change_nothing(case: Case) -> None:
+    """Brokers accept trailing bytes after both, so do we."""
+    value = case.value_bytes
+    assert facts(case.key_bytes + b"\xff\x00", None if value is None else value + b"\x01\xff") == (case.event,)
+
+
+@pytest.mark.parametrize("case", LIVING)
+def test_a_value_cut_anywhere_is_one_error_inside_the_value(case: Case) -> None:
+    """Whatever byte is the last one, the answer is a DecodeError that points at or before the cut."""
+    value = case.value_bytes
+    assert value is not None
+    for length in range(len(value)):
+        error = decode(case.key_bytes, value[:length])
+        assert isinstance(error, DecodeError)
+        assert error.field.startswith("value.")
+        assert error.position <= length
+        assert error.version == (int.from_bytes(value[:2]) if length >= 2 else None)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_key_cut_anywhere_is_one_error_inside_the_key(case: Case) -> None:
+    """A cut key never yields a record, and the error says so."""
+    for length in range(len(case.key_bytes)):
+        error = decode(case.key_bytes[:length], case.value_bytes)
+        assert isinstance(error, DecodeError)
+        assert error.field.startswith("key.")
+        assert error.position <= length
+        assert error.type == (case.key_bytes[1] if length >= 2 else None)
