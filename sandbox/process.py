@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-GUARD: Final = 'read -r _; kill -KILL -- "-$1" 2>/dev/null'
+GUARD: Final = 'read -r _; kill -s KILL -- "-$1" 2>/dev/null'
 
 
 class GuardedProcess:

@@ -1,0 +1,60 @@
+"""What every test may ask for: a shared broker, brokers of its own, Hypothesis profiles."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any, Protocol
+
+import hypothesis
+import pytest
+
+from sandbox.broker import Broker
+from sandbox.jars import JarError, broker_jars
+from sandbox.java import JavaMissingError, find_java
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=100)
+hypothesis.settings.register_profile("long", deadline=None, max_examples=5000)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+class MakeBroker(Protocol):
+    """Start one more broker of the test's own; it takes the arguments of `sandbox.broker.Broker`."""
+
+    def __call__(self, **arguments: Any) -> Broker:
+        """Start the broker."""
+
+
+def _require_jars() -> None:
+    """Skip where a broker cannot run at all; with Java there, missing jars are an error, not a reason to skip."""
+    try:
+        find_java()
+    except JavaMissingError as missing:
+        pytest.skip(str(missing))
+    try:
+        broker_jars()
+    except JarError as error:
+        pytest.fail(f"the broker's jars are not there: {error}")
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[Broker]:
+    """Give the broker that all tests share: use topics and groups of your own names, do not stop it."""
+    _require_jars()
+    with Broker() as shared:
+        yield shared
+
+
+@pytest.fixture
+def make_broker() -> Iterator[MakeBroker]:
+    """Give a function that starts fresh brokers, which may be stopped, killed and paused; all end with the test."""
+    _require_jars()
+    with contextlib.ExitStack() as started:
+
+        def make(**arguments: Any) -> Broker:
+            return started.enter_context(Broker(**arguments))
+
+        yield make
