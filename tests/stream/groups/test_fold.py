@@ -1,0 +1,182 @@
+"""The fold: any records, in any batches, give what the scalar interpreter and a walk through its events give."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoders import scalar
+from decoders.columnar import decode_keys
+from decoders.errors import DecodeError
+from decoders.events import OffsetCommitted, OffsetForgotten
+from decoders.interpret import events
+from stream.groups.fold import Batch, Fold
+from stream.groups.placement import Placement
+from stream.groups.reduce import reduce
+from stream.groups.shard import Runs, empty_shard
+from stream.groups.tally import Fault, Tally
+from tests.support.commits import KEEP, SLOT_MS, Commit, expected, read_run
+from tests.support.raw import commit_key, commit_value, group_key, group_value
+
+Raw = tuple[int, bytes | None, bytes | None]
+"""Offsets partition, key, value."""
+
+NAMES = ["g", "groupé", "😀"]
+KEYS = st.one_of(
+    st.builds(commit_key, st.sampled_from(NAMES), st.sampled_from(["t", "ü"]), st.integers(0, 1)),
+    st.builds(commit_key, st.sampled_from(NAMES), st.just("t"), st.just(0), record_type=st.just(0)),
+    st.builds(group_key, st.sampled_from(NAMES)),
+)
+VALUES = st.one_of(
+    st.none(),
+    st.builds(commit_value, st.integers(0, 5), st.integers(0, 50), version=st.integers(0, 5)),
+    st.builds(commit_value, st.integers(0, 5), st.integers(0, 50), version=st.just(4), topic_id=st.just(b"i" * 16)),
+    st.builds(commit_value, st.integers(0, 5), st.integers(0, 50), version=st.just(4), metadata=st.just("m" * 200)),
+    st.builds(group_value, st.integers(0, 3), st.lists(st.sampled_from(["m1", "m2"]), unique=True)),
+)
+ODD = st.sampled_from(
+    [
+        None,
+        b"",
+        b"\x00",
+        b"\x00\x01\x00\x01g\x00\x01",
+        b"\x00\x18whatever",
+        b"\x00\x09\x00\x01g",
+        b"\x00\x01\x00\x01\xff\x00\x01t\x00\x00\x00\x00",
+        commit_key("g", "t", 0) + b"tail",
+    ]
+)
+LOGS = st.lists(st.tuples(st.integers(0, 1), st.one_of(KEYS, KEYS, ODD), VALUES | st.binary(max_size=12)), max_size=40)
+
+
+def batch_of(log: list[Raw], first: int) -> Batch:
+    """Make a batch of records at consecutive positions."""
+    return Batch(
+        np.array([partition for partition, _, _ in log], np.int32),
+        np.arange(first, first + len(log)),
+        np.zeros(len(log), np.int64),
+        pa.array([key for _, key, _ in log], pa.binary()),
+        pa.array([value for _, _, value in log], pa.binary()),
+    )
+
+
+def folded(log: list[Raw], cuts: list[int], placement: Placement) -> tuple[dict[Any, Any], Tally]:
+    """Fold the log in batches cut there, and read the deltas back by (offsets partition, group, topic, partition)."""
+    fold = Fold(placement, slot_ms=SLOT_MS, keep_slots=KEEP)
+    borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
+    for begin, end in itertools.pairwise(borders):
+        fold.add(batch_of(log[begin:end], begin))
+    seen: dict[Any, Any] = {}
+    for shard, delta in fold.drain():
+        partition = shard // placement.sub_shards
+        for names, run in named(delta.runs):
+            assert placement.shard(partition, names[0]) == shard
+            seen[(partition, *names)] = run
+        for key, value in zip(delta.records.keys.to_pylist(), delta.records.values.to_pylist(), strict=True):
+            seen.setdefault((partition, "records"), []).append((key, value))
+    for kept in seen.values():
+        if isinstance(kept, list):
+            kept.sort(key=repr)
+    return seen, fold.tally
+
+
+def named(runs: Runs) -> list[tuple[tuple[str, str, int], dict[str, Any]]]:
+    """Pair each run with the names in its key."""
+    read = decode_keys(runs.keys)
+    names = zip(read.group.to_pylist(), read.topic.to_pylist(), read.partition.tolist(), strict=True)
+    return [(name, read_run(runs, row)) for row, name in enumerate(names)]
+
+
+def walked(log: list[Raw]) -> tuple[dict[Any, Any], Tally]:
+    """Walk the log with the scalar interpreter."""
+    histories: dict[Any, list[Commit]] = collections.defaultdict(list)
+    records: dict[Any, Any] = {}
+    tally = Tally()
+    for position, (partition, key, value) in enumerate(log):
+        tally.records[int.from_bytes(key[:2], "big", signed=True) if key and len(key) > 1 else None] += 1
+        read = scalar.decode(key, value)
+        if isinstance(read, DecodeError):
+            tally.faults[Fault(read.type, read.version, read.reason.value)] += 1
+            continue
+        if read.type.number >= 2:
+            records.setdefault((partition, "records"), []).append((key, value))
+        for event in events(read):
+            if isinstance(event, OffsetCommitted):
+                place = (partition, event.group, event.topic, event.partition)
+                histories[place].append(Commit(position, event.offset, event.commit_timestamp))
+            elif isinstance(event, OffsetForgotten):
+                place = (partition, event.group, event.topic, event.partition)
+                histories[place].append(Commit(position, None, 0))
+    for kept in records.values():
+        kept.sort(key=repr)
+    return records | {place: expected(history) for place, history in histories.items()}, tally
+
+
+@settings(max_examples=300)
+@given(log=LOGS, cuts=st.lists(st.integers(0, 40), max_size=4), sub_shards=st.sampled_from([1, 3]))
+def test_the_fold_of_any_records_is_what_a_walk_gives(log: list[Raw], cuts: list[int], sub_shards: int) -> None:
+    """Mixed kinds, versions and garbage: same runs, same records kept, same counts and faults."""
+    seen, tally = folded(log, cuts, Placement(2, sub_shards))
+    wanted, counts = walked(log)
+    assert seen == wanted
+    assert (tally.records, tally.faults) == (counts.records, counts.faults)
+
+
+def test_the_details_are_those_of_the_last_commit() -> None:
+    """Leader epoch, metadata and topic id, read by columns or, where they decline, by the scalar interpreter."""
+    key = commit_key("g", "t", 0)
+    for last in (
+        commit_value(9, 1, version=4, metadata="now", leader_epoch=7, topic_id=b"x" * 16),
+        commit_value(9, 1, version=4, metadata="m" * 300, leader_epoch=7, topic_id=b"x" * 16),
+    ):
+        fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
+        fold.add(batch_of([(0, key, commit_value(1, 1, version=4, metadata="old")), (0, key, last)], 0))
+        ((_, delta),) = fold.drain()
+        read = scalar.decode(key, last)
+        assert not isinstance(read, DecodeError)
+        assert read.value is not None
+        assert delta.runs.metadata[0].as_py().decode() == read.value["metadata"]
+        assert delta.runs.topic_id[0].as_py() == b"x" * 16
+        assert delta.runs.leader_epoch.tolist() == [7]
+        assert delta.runs.expire_time.tolist() == [-1]
+
+
+def test_a_name_that_grows_when_repaired_is_cut_not_fatal() -> None:
+    """The longest name of broken bytes still gives one readable key."""
+    key = b"\x00\x01\x7f\xff" + b"\xff" * 32767 + b"\x00\x01t\x00\x00\x00\x00"
+    fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
+    fold.add(batch_of([(0, key, commit_value(1, 1))], 0))
+    ((_, delta),) = fold.drain()
+    (((group, topic, _), _),) = named(delta.runs)
+    assert (set(group), topic) == ({"\N{REPLACEMENT CHARACTER}"}, "t")
+
+
+def test_a_batch_of_garbage_moves_only_the_position() -> None:
+    """Nothing to keep is still read: the delta says how far, the tally what was wrong, with samples."""
+    fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
+    fold.add(batch_of([(0, b"\x00\x01junk", b""), (0, None, b"v")], 5))
+    ((_, delta),) = fold.drain()
+    state, change = reduce(empty_shard(), [delta], KEEP)
+    assert (len(state.runs), len(change.runs), state.position) == (0, 0, 6)
+    assert [sample.key for sample in fold.tally.samples] == ["00016a756e6b", None]
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_a_tally_survives_its_json(count: int) -> None:
+    """Counts and samples arrive at the driver as the task wrote them, and add up."""
+    fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
+    fold.add(batch_of([(0, b"\x00\x01junk", None), (0, None, b"v"), (0, group_key("g"), None)] * count, 0))
+    back = Tally.from_json(fold.tally.to_json())
+    assert back == fold.tally
+    total = Tally()
+    total.add(back)
+    total.add(back)
+    assert total.records == collections.Counter({1: 2 * count, None: 2 * count, 2: 2 * count})
+    assert bool(total) is (count > 0)
