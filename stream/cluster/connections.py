@@ -1,0 +1,117 @@
+"""Connections to brokers: kafka-python's manager with four faults mended, each found on a real broker.
+
+Owns the subclasses and nothing else; `client` is the only user. kafka-python is pinned to one minor release because
+this module overrides methods that it does not document. What is mended, and why:
+
+- *Last words.* A broker that refuses a login answers and hangs up at once. The library drops an answer that arrives
+  together with the end of the stream, so that a wrong password reads "socket disconnected". Here the answer is read
+  first.
+- *TLS at the other end.* A TLS listener answers a plain client with a TLS alert, which the library takes for the length
+  of a frame. Here it is recognised.
+- *A silent TLS listener.* The library's handshake has no time limit, and every later request queues behind it.
+- *Second thoughts.* The library remembers a refused login for ever and bootstraps again in the background, without
+  limit and with the auto-creation of topics on. Here nothing happens that nobody asked for.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from typing import Any, Final
+
+from kafka.errors import KafkaConnectionError, KafkaProtocolError, KafkaTimeoutError
+from kafka.net.inet import create_connection
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+
+_TLS_ALERT: Final = b"\x15\x03"
+_LAST_WORDS_SECONDS: Final = 0.05
+
+
+class SpeaksTlsError(KafkaProtocolError):  # type: ignore[misc]
+    """The other end answered a plain request with a TLS alert."""
+
+
+class _ReadsLastWords:
+    """Delivers what came with the end of the stream before it reports the end."""
+
+    async def _read_from_sock(self: Any) -> None:
+        while self._read and not self._closed:
+            await self._net.wait_read(self._sock)
+            received, error = self._sock_recv()
+            if received and not self._deliver(received):
+                return
+            if error:
+                if received:  # the coroutine that waits for this answer runs before the connection is torn down
+                    await self._net.sleep(_LAST_WORDS_SECONDS)
+                self.abort(error=error)
+                return
+
+    def _deliver(self: Any, received: bytes) -> bool:
+        """Hand the bytes to the connection; False when they ended it."""
+        self.last_read = time.monotonic()
+        if self._protocol is None:
+            return False
+        try:
+            self._refuse_alert(received)
+            self._protocol.data_received(received)
+        except KafkaProtocolError as error:
+            self.abort(error=error)
+            return False
+        return True
+
+    def _refuse_alert(self, received: bytes) -> None:
+        """Raise if the bytes are no Kafka frame but a known other thing."""
+
+
+class _PlainTransport(_ReadsLastWords, KafkaTCPTransport):  # type: ignore[misc]
+    """Bytes over TCP."""
+
+    def _refuse_alert(self, received: bytes) -> None:
+        # As the length of a frame these two bytes would mean more than 350 MB, which no request asks for.
+        if received.startswith(_TLS_ALERT):
+            raise SpeaksTlsError("answered with a TLS alert")
+
+
+class _TlsTransport(_ReadsLastWords, KafkaSSLTransport):  # type: ignore[misc]
+    """Bytes over TLS."""
+
+    async def handshake_until(self, deadline: float | None) -> None:
+        """Shake hands; KafkaTimeoutError when it takes longer than to `deadline` (monotonic seconds)."""
+        while True:
+            try:
+                self._sock.do_handshake()
+            except ssl.SSLWantReadError:
+                await self._net.wait_read(self._sock, timeout_at=deadline)
+            except ssl.SSLWantWriteError:
+                await self._net.wait_write(self._sock, timeout_at=deadline)
+            else:
+                return
+
+
+class Connections(KafkaConnectionManager):  # type: ignore[misc]
+    """The manager of all connections, which acts only when asked."""
+
+    def maybe_raise_auth_failure(self, node_id: object) -> None:
+        """Forget a refused login: rights and passwords change, and the caller decides whether to try again."""
+
+    def get_connection(self, node_id: object, **options: Any) -> Any:
+        """Give the node's connection, opening it if needed, without a background refresh when it breaks."""
+        return super().get_connection(node_id, **{**options, "refresh_metadata_on_err": False})
+
+    async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:
+        socket = await create_connection(
+            self._net, node.host, node.port, self.config["socket_options"], timeout_at=timeout_at
+        )
+        if not self.ssl_enabled:
+            return _PlainTransport(self._net, socket, host=node.host)
+        transport = _TlsTransport(self._net, socket, host=node.host, ssl_context=self.config["ssl_context"])
+        try:
+            await transport.handshake_until(timeout_at)
+        except KafkaTimeoutError:
+            transport.close()
+            raise
+        except Exception as error:
+            transport.close()
+            raise KafkaConnectionError(f"Handshake failed: {error}") from error
+        return transport

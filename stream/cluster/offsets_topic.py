@@ -1,0 +1,73 @@
+"""Where `__consumer_offsets` stands: its identity, its partitions and their leaders, or why it cannot be read.
+
+Asked before the streaming query starts, because Spark's source waits for ever on a broker that is away and reads
+nothing, without a word, from a topic that is absent or denied. Never creates the topic: on a new cluster the first
+consumer does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from typing import TYPE_CHECKING, Any, Final
+
+from stream.cluster import requests
+from stream.cluster.causes import no_topic_right
+from stream.cluster.errors import Unreachable
+
+if TYPE_CHECKING:
+    from stream.cluster.client import Cluster
+
+NAME: Final = "__consumer_offsets"
+
+_UNKNOWN_TOPIC: Final = 3
+_DENIED: Final = 29
+_NO_ID: Final = uuid.UUID(int=0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OffsetsTopic:
+    """The topic of one cluster at one moment. `leaders[i]` leads `partitions[i]`; None where no broker does.
+
+    `topic_id` changes when the topic is created anew; None on brokers before 2.8, which have no topic ids.
+    """
+
+    cluster_id: str
+    topic_id: uuid.UUID | None
+    partitions: tuple[int, ...]
+    leaders: tuple[int | None, ...]
+
+
+def describe(cluster: Cluster) -> OffsetsTopic | None:
+    """Describe the topic; None when it does not exist yet.
+
+    Raises NotAuthorised when the user may not describe or not read it, and any ClusterError of the connection.
+    """
+    answer = cluster.metadata([NAME], operations=True)
+    topic = answer.topics[0]
+    if topic.error_code == _UNKNOWN_TOPIC:
+        return None
+    if topic.error_code == _DENIED:
+        raise no_topic_right(NAME, "Read")
+    if topic.error_code != 0 and not topic.partitions:
+        raise Unreachable(f"the topic {NAME} is not ready (Kafka error {topic.error_code})", "it is asked again")
+    if not _may_read(topic):
+        raise no_topic_right(NAME, "Read")
+    return _topic(answer, topic)
+
+
+def _may_read(topic: Any) -> bool:
+    """Tell whether reading is allowed; brokers before 2.3 do not say, and then reading will show it."""
+    operations = topic.authorized_operations
+    return not operations or requests.READ in operations
+
+
+def _topic(answer: Any, topic: Any) -> OffsetsTopic:
+    partitions = sorted(topic.partitions, key=lambda partition: partition.partition_index)
+    topic_id = topic.topic_id
+    return OffsetsTopic(
+        cluster_id=answer.cluster_id,
+        topic_id=None if topic_id in (None, _NO_ID) else topic_id,
+        partitions=tuple(partition.partition_index for partition in partitions),
+        leaders=tuple(partition.leader_id if partition.leader_id >= 0 else None for partition in partitions),
+    )

@@ -1,0 +1,62 @@
+"""The requests that we send, built by name. With `client`, `causes` and `connections` the only users of kafka-python.
+
+Every request states what must not be left to a default: no topic is ever created by asking for it, and no broker that
+is too old for a field may answer as if the field had not been sent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from kafka.protocol.consumer import ListOffsetsRequest
+from kafka.protocol.metadata import MetadataRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+
+# AclOperation.READ in Kafka's numbering, as it appears in the authorised operations of a topic (KIP-430).
+READ: Final = 3
+
+
+def metadata(topics: Collection[str], *, operations: bool = False) -> Any:
+    """Ask for brokers, and for partitions and leaders of these topics; none of them is created by it.
+
+    With `operations` each topic also tells what the user may do with it (KIP-430, brokers from 2.3).
+    """
+    return MetadataRequest(
+        topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in topics],
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=operations,
+        min_version=4,  # before version 4 the broker would create the topics that do not exist
+    )
+
+
+def list_offsets(
+    partitions: Mapping[str, Sequence[tuple[int, int]]], timestamp: int, *, committed: bool = False
+) -> Any:
+    """Ask one broker for an offset of each (partition, leader epoch) of these topics that it leads.
+
+    `timestamp` is LATEST, EARLIEST or milliseconds. LATEST gives the high watermark, or with `committed` the last
+    stable offset. A leader epoch that the broker does not hold is answered with an error instead of a stale offset
+    (KIP-320).
+    """
+    partition = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
+    return ListOffsetsRequest(
+        replica_id=-1,
+        isolation_level=1 if committed else 0,
+        topics=[
+            ListOffsetsRequest.ListOffsetsTopic(
+                name=name,
+                partitions=[
+                    partition(partition_index=index, current_leader_epoch=epoch, timestamp=timestamp)
+                    for index, epoch in indexes
+                ],
+            )
+            for name, indexes in partitions.items()
+        ],
+        min_version=2,  # version 1 has no isolation level: the end would pass for the last stable offset
+    )
