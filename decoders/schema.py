@@ -51,7 +51,7 @@ class Primitive:
 
     name: str
     width: int | None
-    zero: bool | int | str | bytes
+    zero: bool | float | str | bytes
 
 
 BOOL: Final = Primitive("bool", 1, zero=False)
@@ -60,6 +60,7 @@ INT16: Final = Primitive("int16", 2, 0)
 UINT16: Final = Primitive("uint16", 2, 0)
 INT32: Final = Primitive("int32", 4, 0)
 INT64: Final = Primitive("int64", 8, 0)
+FLOAT64: Final = Primitive("float64", 8, 0.0)
 UUID: Final = Primitive("uuid", 16, bytes(16))
 """Sixteen raw bytes; sixteen zero bytes mean "no id"."""
 STRING: Final = Primitive("string", None, "")
@@ -145,9 +146,10 @@ class Message:
 class RecordType:
     """One kind of record of a topic: its number (the key's first int16), Kafka's name for it, key and value tables.
 
-    `older` are layouts of the value that Kafka wrote under the same version before it changed its mind; nothing in the
-    bytes tells them apart but that they fit. `tracked` says whether the job follows this kind today. `key` and `value`
-    are None for a removed type: the number is burnt, the bytes are not read.
+    `older` are layouts of the value that Kafka wrote under the same version before it changed its mind; nothing in
+    the bytes tells them apart but that they fit. `tracked` says whether the job follows this kind today. `value` is
+    None for a removed type: the number is burnt, the bytes are not read. `key` is None there and for types of records
+    without key.
     """
 
     number: int
@@ -160,4 +162,4 @@ class RecordType:
     @property
     def removed(self) -> bool:
         """Tell whether Kafka once used the number and then gave the type up."""
-        return self.key is None
+        return self.value is None

@@ -28,13 +28,14 @@ _INT16: Final = struct.Struct(">h")
 _UINT16: Final = struct.Struct(">H")
 _INT32: Final = struct.Struct(">i")
 _INT64: Final = struct.Struct(">q")
+_FLOAT64: Final = struct.Struct(">d")
 
 
-def _number(form: struct.Struct) -> Callable[[bytes, int], tuple[int, int]]:
+def _number(form: struct.Struct) -> Callable[[bytes, int], tuple[Any, int]]:
     """Build the reader of one big-endian number."""
     size, unpack = form.size, form.unpack_from
 
-    def read(buffer: bytes, at: int) -> tuple[int, int]:
+    def read(buffer: bytes, at: int) -> tuple[Any, int]:
         after = at + size
         if after > len(buffer):
             raise Malformed(Reason.SHORT, at)
@@ -48,6 +49,7 @@ int16 = _number(_INT16)
 uint16 = _number(_UINT16)
 int32 = _number(_INT32)
 int64 = _number(_INT64)
+float64 = _number(_FLOAT64)
 
 
 def boolean(buffer: bytes, at: int) -> tuple[bool, int]:

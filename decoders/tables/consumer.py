@@ -9,31 +9,16 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.schema import BYTES, INT8, INT16, INT32, INT64, STRING, UUID, ArrayOf, Field, Message, Struct
+from decoders.tables.shapes import by_group, by_member, flexible
 
-
-def _by_group(name: str) -> Message:
-    """Give the table of a key that names a group."""
-    return Message(Struct(name, (Field("group_id", STRING),)))
-
-
-def _by_member(name: str) -> Message:
-    """Give the table of a key that names a member of a group."""
-    return Message(Struct(name, (Field("group_id", STRING), Field("member_id", STRING))))
-
-
-def _value(name: str, *fields: Field) -> Message:
-    """Give the table of a value as all newer groups have it: version 0, flexible."""
-    return Message(Struct(name, fields), valid="0", flexible="0+")
-
-
-METADATA_KEY: Final = _by_group("ConsumerGroupMetadataKey")
-METADATA_VALUE: Final = _value(
+METADATA_KEY: Final = by_group("ConsumerGroupMetadataKey")
+METADATA_VALUE: Final = flexible(
     "ConsumerGroupMetadataValue",
     Field("epoch", INT32),
     Field("metadata_hash", INT64, tag=0),  # 4.1 (KIP-1101): replaces type 4
 )
 
-PARTITION_METADATA_KEY: Final = _by_group("ConsumerGroupPartitionMetadataKey")
+PARTITION_METADATA_KEY: Final = by_group("ConsumerGroupPartitionMetadataKey")
 _PARTITION_RACKS: Final = Struct("PartitionMetadata", (Field("partition", INT32), Field("racks", ArrayOf(STRING))))
 _TOPIC_METADATA: Final = Struct(
     "TopicMetadata",
@@ -44,17 +29,17 @@ _TOPIC_METADATA: Final = Struct(
         Field("partition_metadata", ArrayOf(_PARTITION_RACKS)),
     ),
 )
-PARTITION_METADATA_VALUE: Final = _value(
+PARTITION_METADATA_VALUE: Final = flexible(
     "ConsumerGroupPartitionMetadataValue",
     Field("topics", ArrayOf(_TOPIC_METADATA)),
 )
-PARTITION_METADATA_VALUE_3_7: Final = _value(
+PARTITION_METADATA_VALUE_3_7: Final = flexible(
     "ConsumerGroupPartitionMetadataValue",
     Field("epoch", INT32),
     Field("topics", ArrayOf(_TOPIC_METADATA)),
 )
 
-MEMBER_METADATA_KEY: Final = _by_member("ConsumerGroupMemberMetadataKey")
+MEMBER_METADATA_KEY: Final = by_member("ConsumerGroupMemberMetadataKey")
 _CLASSIC_PROTOCOL: Final = Struct("ClassicProtocol", (Field("name", STRING), Field("metadata", BYTES)))
 _CLASSIC_MEMBER_METADATA: Final = Struct(
     "ClassicMemberMetadata",
@@ -73,7 +58,7 @@ _MEMBER_FIELDS: Final = (
     Field("rebalance_timeout_ms", INT32, default=-1),
     Field("server_assignor", STRING, nullable="0+"),
 )
-MEMBER_METADATA_VALUE: Final = _value(
+MEMBER_METADATA_VALUE: Final = flexible(
     "ConsumerGroupMemberMetadataValue",
     *_MEMBER_FIELDS,
     # Present only while the member speaks the classic protocol; a native member writes an explicit null.
@@ -90,26 +75,26 @@ _ASSIGNOR_3_7: Final = Struct(
         Field("metadata", BYTES),
     ),
 )
-MEMBER_METADATA_VALUE_3_7: Final = _value(
+MEMBER_METADATA_VALUE_3_7: Final = flexible(
     "ConsumerGroupMemberMetadataValue",
     *_MEMBER_FIELDS,
     Field("assignors", ArrayOf(_ASSIGNOR_3_7)),
 )
 
-TARGET_ASSIGNMENT_METADATA_KEY: Final = _by_group("ConsumerGroupTargetAssignmentMetadataKey")
-TARGET_ASSIGNMENT_METADATA_VALUE: Final = _value(
+TARGET_ASSIGNMENT_METADATA_KEY: Final = by_group("ConsumerGroupTargetAssignmentMetadataKey")
+TARGET_ASSIGNMENT_METADATA_VALUE: Final = flexible(
     "ConsumerGroupTargetAssignmentMetadataValue",
     Field("assignment_epoch", INT32),
     Field("assignment_timestamp", INT64, tag=0),  # 4.3
 )
 
 _TOPIC_PARTITION: Final = Struct("TopicPartition", (Field("topic_id", UUID), Field("partitions", ArrayOf(INT32))))
-TARGET_ASSIGNMENT_MEMBER_KEY: Final = _by_member("ConsumerGroupTargetAssignmentMemberKey")
-TARGET_ASSIGNMENT_MEMBER_VALUE: Final = _value(
+TARGET_ASSIGNMENT_MEMBER_KEY: Final = by_member("ConsumerGroupTargetAssignmentMemberKey")
+TARGET_ASSIGNMENT_MEMBER_VALUE: Final = flexible(
     "ConsumerGroupTargetAssignmentMemberValue",
     Field("topic_partitions", ArrayOf(_TOPIC_PARTITION)),
 )
-TARGET_ASSIGNMENT_MEMBER_VALUE_3_7: Final = _value(
+TARGET_ASSIGNMENT_MEMBER_VALUE_3_7: Final = flexible(
     "ConsumerGroupTargetAssignmentMemberValue",
     Field("error", INT8),
     Field("topic_partitions", ArrayOf(_TOPIC_PARTITION)),
@@ -117,7 +102,7 @@ TARGET_ASSIGNMENT_MEMBER_VALUE_3_7: Final = _value(
     Field("metadata_bytes", BYTES),
 )
 
-CURRENT_MEMBER_ASSIGNMENT_KEY: Final = _by_member("ConsumerGroupCurrentMemberAssignmentKey")
+CURRENT_MEMBER_ASSIGNMENT_KEY: Final = by_member("ConsumerGroupCurrentMemberAssignmentKey")
 _OWNED_PARTITIONS: Final = Struct(
     "TopicPartitions",
     (
@@ -126,7 +111,7 @@ _OWNED_PARTITIONS: Final = Struct(
         Field("assignment_epochs", ArrayOf(INT32), nullable="0+", tag=0),  # 4.3; as many as partitions
     ),
 )
-CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = _value(
+CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = flexible(
     "ConsumerGroupCurrentMemberAssignmentValue",
     Field("member_epoch", INT32),
     Field("previous_member_epoch", INT32),
@@ -134,7 +119,7 @@ CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = _value(
     Field("assigned_partitions", ArrayOf(_OWNED_PARTITIONS)),
     Field("partitions_pending_revocation", ArrayOf(_OWNED_PARTITIONS)),
 )
-CURRENT_MEMBER_ASSIGNMENT_VALUE_3_7: Final = _value(
+CURRENT_MEMBER_ASSIGNMENT_VALUE_3_7: Final = flexible(
     "ConsumerGroupCurrentMemberAssignmentValue",
     Field("member_epoch", INT32),
     Field("previous_member_epoch", INT32),
@@ -150,7 +135,7 @@ CURRENT_MEMBER_ASSIGNMENT_VALUE_3_7: Final = _value(
 REGULAR_EXPRESSION_KEY: Final = Message(
     Struct("ConsumerGroupRegularExpressionKey", (Field("group_id", STRING), Field("regular_expression", STRING)))
 )
-REGULAR_EXPRESSION_VALUE: Final = _value(
+REGULAR_EXPRESSION_VALUE: Final = flexible(
     "ConsumerGroupRegularExpressionValue",
     Field("topics", ArrayOf(STRING)),
     Field("version", INT64),

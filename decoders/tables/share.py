@@ -9,26 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from decoders.schema import INT8, INT32, INT64, STRING, UUID, ArrayOf, Field, Message, Struct
+from decoders.schema import INT8, INT32, INT64, STRING, UUID, ArrayOf, Field, Struct
+from decoders.tables.shapes import by_group, by_member, flexible
 
-
-def _by_group(name: str) -> Message:
-    """Give the table of a key that names a group."""
-    return Message(Struct(name, (Field("group_id", STRING),)))
-
-
-def _by_member(name: str) -> Message:
-    """Give the table of a key that names a member of a group."""
-    return Message(Struct(name, (Field("group_id", STRING), Field("member_id", STRING))))
-
-
-def _value(name: str, *fields: Field) -> Message:
-    """Give the table of a value as all newer groups have it: version 0, flexible."""
-    return Message(Struct(name, fields), valid="0", flexible="0+")
-
-
-MEMBER_METADATA_KEY: Final = _by_member("ShareGroupMemberMetadataKey")
-MEMBER_METADATA_VALUE: Final = _value(
+MEMBER_METADATA_KEY: Final = by_member("ShareGroupMemberMetadataKey")
+MEMBER_METADATA_VALUE: Final = flexible(
     "ShareGroupMemberMetadataValue",
     Field("rack_id", STRING, nullable="0+"),
     Field("client_id", STRING),
@@ -36,26 +21,26 @@ MEMBER_METADATA_VALUE: Final = _value(
     Field("subscribed_topic_names", ArrayOf(STRING)),
 )
 
-METADATA_KEY: Final = _by_group("ShareGroupMetadataKey")
-METADATA_VALUE: Final = _value("ShareGroupMetadataValue", Field("epoch", INT32), Field("metadata_hash", INT64))
-METADATA_VALUE_4_0: Final = _value("ShareGroupMetadataValue", Field("epoch", INT32))
+METADATA_KEY: Final = by_group("ShareGroupMetadataKey")
+METADATA_VALUE: Final = flexible("ShareGroupMetadataValue", Field("epoch", INT32), Field("metadata_hash", INT64))
+METADATA_VALUE_4_0: Final = flexible("ShareGroupMetadataValue", Field("epoch", INT32))
 
-TARGET_ASSIGNMENT_METADATA_KEY: Final = _by_group("ShareGroupTargetAssignmentMetadataKey")
-TARGET_ASSIGNMENT_METADATA_VALUE: Final = _value(
+TARGET_ASSIGNMENT_METADATA_KEY: Final = by_group("ShareGroupTargetAssignmentMetadataKey")
+TARGET_ASSIGNMENT_METADATA_VALUE: Final = flexible(
     "ShareGroupTargetAssignmentMetadataValue",
     Field("assignment_epoch", INT32),
     Field("assignment_timestamp", INT64, tag=0),  # 4.3
 )
 
 _TOPIC_PARTITIONS: Final = Struct("TopicPartitions", (Field("topic_id", UUID), Field("partitions", ArrayOf(INT32))))
-TARGET_ASSIGNMENT_MEMBER_KEY: Final = _by_member("ShareGroupTargetAssignmentMemberKey")
-TARGET_ASSIGNMENT_MEMBER_VALUE: Final = _value(
+TARGET_ASSIGNMENT_MEMBER_KEY: Final = by_member("ShareGroupTargetAssignmentMemberKey")
+TARGET_ASSIGNMENT_MEMBER_VALUE: Final = flexible(
     "ShareGroupTargetAssignmentMemberValue",
     Field("topic_partitions", ArrayOf(_TOPIC_PARTITIONS)),
 )
 
-CURRENT_MEMBER_ASSIGNMENT_KEY: Final = _by_member("ShareGroupCurrentMemberAssignmentKey")
-CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = _value(
+CURRENT_MEMBER_ASSIGNMENT_KEY: Final = by_member("ShareGroupCurrentMemberAssignmentKey")
+CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = flexible(
     "ShareGroupCurrentMemberAssignmentValue",
     Field("member_epoch", INT32),
     Field("previous_member_epoch", INT32),
@@ -63,19 +48,19 @@ CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = _value(
     Field("assigned_partitions", ArrayOf(_TOPIC_PARTITIONS)),
 )
 
-STATE_PARTITION_METADATA_KEY: Final = _by_group("ShareGroupStatePartitionMetadataKey")
+STATE_PARTITION_METADATA_KEY: Final = by_group("ShareGroupStatePartitionMetadataKey")
 _TOPIC_PARTITIONS_NAMED: Final = Struct(
     "TopicPartitionsInfo",
     (Field("topic_id", UUID), Field("topic_name", STRING), Field("partitions", ArrayOf(INT32))),
 )
 _TOPIC_NAMED: Final = Struct("TopicInfo", (Field("topic_id", UUID), Field("topic_name", STRING)))
-STATE_PARTITION_METADATA_VALUE: Final = _value(
+STATE_PARTITION_METADATA_VALUE: Final = flexible(
     "ShareGroupStatePartitionMetadataValue",
     Field("initializing_topics", ArrayOf(_TOPIC_PARTITIONS_NAMED)),
     Field("initialized_topics", ArrayOf(_TOPIC_PARTITIONS_NAMED)),
     Field("deleting_topics", ArrayOf(_TOPIC_NAMED)),
 )
-STATE_PARTITION_METADATA_VALUE_4_0: Final = _value(
+STATE_PARTITION_METADATA_VALUE_4_0: Final = flexible(
     "ShareGroupStatePartitionMetadataValue",
     Field("initialized_topics", ArrayOf(_TOPIC_PARTITIONS_NAMED)),
     Field("deleting_topics", ArrayOf(_TOPIC_NAMED)),

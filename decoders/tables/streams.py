@@ -7,28 +7,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from decoders.schema import INT8, INT16, INT32, INT64, STRING, UINT16, ArrayOf, Field, Message, Struct
-
-
-def _by_group(name: str) -> Message:
-    """Give the table of a key that names a group."""
-    return Message(Struct(name, (Field("group_id", STRING),)))
-
-
-def _by_member(name: str) -> Message:
-    """Give the table of a key that names a member of a group."""
-    return Message(Struct(name, (Field("group_id", STRING), Field("member_id", STRING))))
-
-
-def _value(name: str, *fields: Field) -> Message:
-    """Give the table of a value as all newer groups have it: version 0, flexible."""
-    return Message(Struct(name, fields), valid="0", flexible="0+")
-
+from decoders.schema import INT8, INT16, INT32, INT64, STRING, UINT16, ArrayOf, Field, Struct
+from decoders.tables.shapes import by_group, by_member, flexible
 
 _KEY_VALUE: Final = Struct("KeyValue", (Field("key", STRING), Field("value", STRING)))
 
-METADATA_KEY: Final = _by_group("StreamsGroupMetadataKey")
-METADATA_VALUE: Final = _value(
+METADATA_KEY: Final = by_group("StreamsGroupMetadataKey")
+METADATA_VALUE: Final = flexible(
     "StreamsGroupMetadataValue",
     Field("epoch", INT32),
     Field("metadata_hash", INT64),
@@ -38,9 +23,9 @@ METADATA_VALUE: Final = _value(
     Field("failed_description_topology_epoch", INT32, default=-1, tag=3),  # 4.4
 )
 
-MEMBER_METADATA_KEY: Final = _by_member("StreamsGroupMemberMetadataKey")
+MEMBER_METADATA_KEY: Final = by_member("StreamsGroupMemberMetadataKey")
 _ENDPOINT: Final = Struct("Endpoint", (Field("host", STRING), Field("port", UINT16)))
-MEMBER_METADATA_VALUE: Final = _value(
+MEMBER_METADATA_VALUE: Final = flexible(
     "StreamsGroupMemberMetadataValue",
     Field("instance_id", STRING, nullable="0+"),
     Field("rack_id", STRING, nullable="0+"),
@@ -53,16 +38,16 @@ MEMBER_METADATA_VALUE: Final = _value(
     Field("client_tags", ArrayOf(_KEY_VALUE)),
 )
 
-TARGET_ASSIGNMENT_METADATA_KEY: Final = _by_group("StreamsGroupTargetAssignmentMetadataKey")
-TARGET_ASSIGNMENT_METADATA_VALUE: Final = _value(
+TARGET_ASSIGNMENT_METADATA_KEY: Final = by_group("StreamsGroupTargetAssignmentMetadataKey")
+TARGET_ASSIGNMENT_METADATA_VALUE: Final = flexible(
     "StreamsGroupTargetAssignmentMetadataValue",
     Field("assignment_epoch", INT32),
     Field("assignment_timestamp", INT64, tag=0),  # 4.3
 )
 
 _TASK_IDS: Final = Struct("TaskIds", (Field("subtopology_id", STRING), Field("partitions", ArrayOf(INT32))))
-TARGET_ASSIGNMENT_MEMBER_KEY: Final = _by_member("StreamsGroupTargetAssignmentMemberKey")
-TARGET_ASSIGNMENT_MEMBER_VALUE: Final = _value(
+TARGET_ASSIGNMENT_MEMBER_KEY: Final = by_member("StreamsGroupTargetAssignmentMemberKey")
+TARGET_ASSIGNMENT_MEMBER_VALUE: Final = flexible(
     "StreamsGroupTargetAssignmentMemberValue",
     Field("active_tasks", ArrayOf(_TASK_IDS)),
     Field("standby_tasks", ArrayOf(_TASK_IDS)),
@@ -77,8 +62,8 @@ _OWNED_TASK_IDS: Final = Struct(
         Field("assignment_epochs", ArrayOf(INT32), nullable="0+", tag=0),  # 4.2; as many as partitions
     ),
 )
-CURRENT_MEMBER_ASSIGNMENT_KEY: Final = _by_member("StreamsGroupCurrentMemberAssignmentKey")
-CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = _value(
+CURRENT_MEMBER_ASSIGNMENT_KEY: Final = by_member("StreamsGroupCurrentMemberAssignmentKey")
+CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = flexible(
     "StreamsGroupCurrentMemberAssignmentValue",
     Field("member_epoch", INT32),
     Field("previous_member_epoch", INT32),
@@ -121,8 +106,8 @@ _SUBTOPOLOGY: Final = Struct(
         Field("copartition_groups", ArrayOf(_COPARTITION_GROUP)),
     ),
 )
-TOPOLOGY_KEY: Final = _by_group("StreamsGroupTopologyKey")
-TOPOLOGY_VALUE: Final = _value(
+TOPOLOGY_KEY: Final = by_group("StreamsGroupTopologyKey")
+TOPOLOGY_VALUE: Final = flexible(
     "StreamsGroupTopologyValue",
     Field("epoch", INT32),
     Field("subtopologies", ArrayOf(_SUBTOPOLOGY)),
