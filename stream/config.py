@@ -1,0 +1,247 @@
+"""The configuration: one frozen tree, a section per part, every option with default, unit and help.
+
+Owns what can be set, what it means and which values make sense together. Reading files, environment and flags is
+`stream.config_sources`; the page `docs/config.md` is printed from these classes by `stream.config_page`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FilePath, SecretStr
+
+_UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_OWN_CONSUMER_OPTIONS: Final = re.compile(
+    r"(bootstrap\.servers|security\.protocol|sasl\..*|ssl\..*|group\.id|auto\.offset\.reset|enable\.auto\.commit"
+    r"|isolation\.level|key\.deserializer|value\.deserializer|interceptor\.classes)"
+)
+
+
+def _seconds(value: object) -> object:
+    """Read `10`, `10s`, `500ms`, `5m`, `2h` as seconds."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", value)
+    if found is None or found.group(2) not in _UNITS:
+        raise ValueError("must be a number of seconds, or a number with ms, s, m, h or d behind it")
+    return float(found.group(1)) * _UNITS[found.group(2)]
+
+
+def _addresses(value: object) -> object:
+    """Read a comma-separated text or a list."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _address(value: str) -> str:
+    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\s/\[\]]+):([0-9]{1,5})", value)
+    if found is None or not 0 < int(found.group(2)) < 65536:
+        raise ValueError(f"{value!r} must be host:port, such as broker-1:9092")
+    return value
+
+
+def _consumer_options(value: dict[str, str]) -> dict[str, str]:
+    taken = sorted(name for name in value if _OWN_CONSUMER_OPTIONS.fullmatch(name))
+    if taken:
+        raise ValueError(f"{', '.join(taken)} is decided by lagwarden or by its own options")
+    return value
+
+
+def _cache_jars() -> Path:
+    """Give the folder into which `make setup` fetches the connector's jars."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "lagwarden"
+    return Path(os.environ.get("LAGWARDEN_CACHE") or base).expanduser().absolute() / "jars" / "connector"
+
+
+Seconds = Annotated[float, BeforeValidator(_seconds)]
+Address = Annotated[str, AfterValidator(_address)]
+
+
+def _option(default: Any, what: str, *, unit: str = "", shown: str | None = None, **limits: Any) -> Any:
+    """Declare an option: default, help, the unit of its number, and how the default is written in the documentation."""
+    about = {"unit": unit, **({"shown": shown} if shown is not None else {})}
+    if callable(default):
+        return Field(default_factory=default, description=what, json_schema_extra=about, **limits)
+    return Field(default=default, description=what, json_schema_extra=about, **limits)
+
+
+class Section(BaseModel):
+    """A group of options. Frozen; unknown names are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """Give (option, problem) for values that are each right but do not go together."""
+        return []
+
+
+class Kafka(Section):
+    """The cluster to watch, and how to log in to it."""
+
+    bootstrap_servers: Annotated[tuple[Address, ...], BeforeValidator(_addresses)] = _option(
+        ..., "Brokers to begin with, as `host:port`, separated by commas. Two or three are enough.", min_length=1
+    )
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = _option(
+        "PLAINTEXT", "What the brokers' listener speaks."
+    )
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = _option(
+        None, "How to log in; needed with the `SASL_` protocols."
+    )
+    sasl_username: str | None = _option(None, "The user to log in as.", min_length=1)
+    sasl_password: SecretStr | None = _option(None, "The user's password.")
+    ssl_ca_file: FilePath | None = _option(
+        None, "PEM file of the authorities that sign the brokers' certificates.", shown="the system's authorities"
+    )
+    ssl_certificate_file: FilePath | None = _option(None, "PEM file of the client's own certificate, for mutual TLS.")
+    ssl_key_file: FilePath | None = _option(None, "PEM file (PKCS#8) of the key that belongs to the certificate.")
+    ssl_key_password: SecretStr | None = _option(None, "The password of an encrypted key.")
+    ssl_verify_hostname: bool = _option(True, "Whether the broker's certificate must contain its host name.")
+    request_timeout: Seconds = _option(
+        10.0,
+        "How long one request to the cluster may take, opening the connection included.",
+        unit="seconds",
+        ge=1,
+        le=300,
+    )
+    consumer_options: Annotated[dict[str, str], AfterValidator(_consumer_options)] = _option(
+        dict, "More options of the Java consumer in Spark's source, such as `fetch.max.bytes`.", shown="none"
+    )
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """See Section."""
+        return [*self._login_contradictions(), *self._tls_contradictions()]
+
+    def _login_contradictions(self) -> list[tuple[str, str]]:
+        options = ("sasl_mechanism", "sasl_username", "sasl_password")
+        if self.security_protocol.startswith("SASL"):
+            missing = [name for name in options if getattr(self, name) is None]
+            return [(name, f"is needed with security_protocol {self.security_protocol}") for name in missing]
+        idle = [name for name in options if getattr(self, name) is not None]
+        return [(name, f"has no effect with security_protocol {self.security_protocol}") for name in idle]
+
+    def _tls_contradictions(self) -> list[tuple[str, str]]:
+        options = ("ssl_ca_file", "ssl_certificate_file", "ssl_key_file", "ssl_key_password")
+        given = {name for name in options if getattr(self, name) is not None}
+        if not self.security_protocol.endswith("SSL"):
+            problem = f"has no effect with security_protocol {self.security_protocol}"
+            return [(name, problem) for name in options if name in given]
+        found = []
+        if ("ssl_certificate_file" in given) != ("ssl_key_file" in given):
+            absent = "ssl_key_file" if "ssl_certificate_file" in given else "ssl_certificate_file"
+            found.append((absent, "is needed: a certificate and its key go together"))
+        if self.ssl_key_file is not None and not _is_pkcs8(self.ssl_key_file):
+            found.append(("ssl_key_file", "must be PKCS#8, as Java reads no other: openssl pkcs8 -topk8 converts it"))
+        return found
+
+
+def _is_pkcs8(path: Path) -> bool:
+    return re.search(rb"-----BEGIN (ENCRYPTED )?PRIVATE KEY-----", path.read_bytes()) is not None
+
+
+class Http(Section):
+    """Where `/metrics`, `/livez`, `/readyz`, the API and the status page are served."""
+
+    host: str = _option(
+        "0.0.0.0",  # noqa: S104 -- Prometheus scrapes from another host
+        "The address to listen on; `127.0.0.1` keeps it to this machine.",
+        min_length=1,
+    )
+    # 9100-9999, the range that Prometheus exporters agree upon, is given away to the last number, and 9848 in it
+    # belongs to Nacos. 10848 is above it and below the ports that systems hand out by themselves.
+    port: int = _option(10848, "The port to listen on; 0 takes a free one and logs it.", ge=0, le=65535)
+
+
+class Checkpoint(Section):
+    """Where the job keeps its state over restarts."""
+
+    dir: str = _option(
+        "lagwarden-checkpoint",
+        "A folder, or a URI that Hadoop understands. Belongs to one process and one cluster.",
+        min_length=1,
+    )
+
+
+class Job(Section):
+    """The streaming job and the rhythm of its reader."""
+
+    trigger_interval: Seconds = _option(5.0, "How often a micro-batch starts.", unit="seconds", gt=0, le=3600)
+    tick_interval: Seconds = _option(
+        10.0, "How often ends are read, lag is computed and a new snapshot is published.", unit="seconds", gt=0, le=3600
+    )
+    max_offsets_per_trigger: int = _option(
+        15_000_000, "The largest micro-batch; it only shapes the catch-up.", unit="records", ge=1000
+    )
+    shards: int = _option(
+        64,
+        "Pieces of the state: 64 up to 20,000 groups, 256 beyond. Fixed for the life of a checkpoint.",
+        ge=1,
+        le=4096,
+    )
+    commit_window_slots: int = _option(10, "How many slots of recent commits are kept per partition.", ge=2, le=1000)
+    commit_window_slot_seconds: int = _option(30, "How much time one slot holds.", unit="seconds", ge=1, le=86400)
+    master: str = _option("local[*]", "Spark's master: `local[N]` runs N tasks in this process.", min_length=1)
+    driver_memory: str = _option("2g", "The heap of Spark's JVM.", pattern=r"^[1-9][0-9]*[kmgtKMGT]$")
+    connector_jars: Path = _option(
+        _cache_jars,
+        "The folder with the jars of Spark's Kafka connector.",
+        shown="`jars/connector` in lagwarden's cache folder",
+    )
+    read_tasks: int | None = _option(
+        None, "How many tasks read and decode at once.", shown="as many as there are cores", ge=1, le=10_000
+    )
+    freshness_limit: Seconds = _option(60.0, "A snapshot older than this makes `/readyz` red.", unit="seconds", gt=0)
+    watchdog_limit: Seconds = _option(
+        600.0,
+        "Without a finished micro-batch for so long, the process ends itself to be started again.",
+        unit="seconds",
+        gt=0,
+    )
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """See Section."""
+        found = []
+        if self.freshness_limit < 2 * self.tick_interval:
+            found.append(("freshness_limit", "must be at least twice tick_interval, else readiness flickers"))
+        if self.watchdog_limit < 4 * self.trigger_interval:
+            found.append(("watchdog_limit", "must be at least four times trigger_interval"))
+        return found
+
+
+class Log(Section):
+    """What lagwarden says about itself, on stderr."""
+
+    level: Literal["debug", "info", "warning", "error"] = _option("info", "The least important message to print.")
+    format: Literal["auto", "json", "console"] = _option(
+        "auto", "`json`: a JSON object per line; `console`: for people; `auto`: console on a terminal, else json."
+    )
+
+
+class Config(BaseModel):
+    """All sections. Built by `stream.config_sources.load`; only `kafka.bootstrap_servers` has no default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kafka: Kafka
+    http: Http = Field(default_factory=Http)
+    checkpoint: Checkpoint = Field(default_factory=Checkpoint)
+    job: Job = Field(default_factory=Job)
+    log: Log = Field(default_factory=Log)
+
+    def masked(self) -> dict[str, Any]:
+        """Give the effective values as plain data, every secret as stars."""
+        return self.model_dump(mode="json")
+
+
+SECTIONS: Final[dict[str, type[Section]]] = {
+    "kafka": Kafka,
+    "http": Http,
+    "checkpoint": Checkpoint,
+    "job": Job,
+    "log": Log,
+}
+"""The sections in the order of the documentation."""
+
+SECRETS: Final = frozenset({"kafka.sasl_password", "kafka.ssl_key_password"})
+"""Keys whose values are never shown, and that can be read from a file named by KEY_file."""
