@@ -91,7 +91,8 @@ class Field:
     """One row of a table: what stands on the wire in which versions, and the value where it does not.
 
     `nullable` are the versions in which null is allowed. A field with a `tag` stands in the tagged section in all its
-    versions. `default` is the type's own (0, "", an empty array, a struct of defaults) unless given.
+    versions. `default` is the type's own (0, "", an empty array, a struct of defaults) unless given; with `may_end` it
+    also stands in where the bytes end before the field (Connect's old protocol schemas).
     """
 
     name: str
@@ -100,6 +101,7 @@ class Field:
     nullable: str = "none"
     default: Any = _OWN
     tag: int | None = None
+    may_end: bool = False
 
     def present(self, version: int) -> bool:
         """Tell whether this version of the message carries the field."""

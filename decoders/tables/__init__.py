@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from decoders.schema import RecordType
-from decoders.tables import classic, consumer, offsets, share, streams
+from decoders.tables import classic, consumer, metadata, offsets, share, share_state, streams, transaction
 
 # ruff: noqa: E501  # one line per type, so that the whole topic is seen at a glance
 # fmt: off
@@ -42,6 +42,9 @@ RECORD_TYPES: Final = (
 # fmt: on
 
 BY_NUMBER: Final = {row.number: row for row in RECORD_TYPES}
+TRANSACTION_TYPES: Final = {row.number: row for row in transaction.TRANSACTION_TYPES}
+SHARE_STATE_TYPES: Final = {row.number: row for row in share_state.SHARE_STATE_TYPES}
+METADATA_TYPES: Final = {row.number: row for row in metadata.METADATA_TYPES}
 
 
 def tracking(number: int) -> Literal["tracked", "known", "unknown"]:

@@ -1,0 +1,129 @@
+"""Readers composed from tables: what a message's rows mean for one version, worked out once and kept.
+
+The rules of the encoding are those of `decoders.wire`; here is only which of them stands where: ordered fields, a
+tagged section behind every struct of a flexible version, markers before structs that may be null. The readers raise
+`Malformed`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders import wire
+from decoders.errors import Malformed
+from decoders.schema import ArrayOf, Field, FieldType, Message, Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from decoders.records import Fields
+    from decoders.wire import Reader
+
+
+@functools.cache
+def message_reader(message: Message, version: int) -> Reader:
+    """Compose the reader of one message in one version: (buffer, at) -> (fields, at after them). Kept for the next."""
+    return _struct_reader(message.struct, version, flexible=message.is_flexible(version))
+
+
+def _struct_reader(struct: Struct, version: int, *, flexible: bool) -> Reader:
+    """Compose the reader of a struct: its fields in order, then its own tagged section where the version has one."""
+    present = [field for field in struct.fields if field.present(version)]
+    steps = [(field.name, _field_reader(field, version, flexible)) for field in present if field.tag is None]
+    absent = {field.name: field.absent() for field in struct.fields}
+    tagged = {field.tag: (field.name, _tagged_reader(field, version)) for field in present if field.tag is not None}
+
+    def read(buffer: bytes, at: int) -> tuple[Fields, int]:
+        fields = dict(absent)
+        name = ""
+        try:
+            for name, read_field in steps:
+                fields[name], at = read_field(buffer, at)
+        except Malformed as fault:
+            raise fault.within(name) from None
+        if flexible:
+            at = _read_tags(tagged, fields, buffer, at)
+        return fields, at
+
+    return read
+
+
+def _read_tags(tagged: Mapping[int, tuple[str, Reader]], fields: Fields, buffer: bytes, at: int) -> int:
+    """Read a tagged section into `fields`; a known tag is read by its type whatever its size says, as in Kafka."""
+    name = "tags"
+    try:
+        count, at = wire.uvarint(buffer, at)
+        for _ in range(count):
+            name = "tags"
+            tag, at = wire.uvarint(buffer, at)
+            size, at = wire.uvarint(buffer, at)
+            if tag in tagged:
+                name, read_field = tagged[tag]
+                fields[name], at = read_field(buffer, at)
+            else:
+                _, at = wire.take(buffer, at, size)
+    except Malformed as fault:
+        raise fault.within(name) from None
+    return at
+
+
+def _field_reader(field: Field, version: int, flexible: bool) -> Reader:  # noqa: FBT001  # the version's own property
+    """Compose the reader of a field among the ordered ones."""
+    nullable = field.may_be_null(version)
+    read = _type_reader(field.type, version, flexible=flexible, nullable=nullable, marker=wire.int8)
+    return _or_end(read, field.absent()) if field.may_end else read
+
+
+def _or_end(read: Reader, default: Any) -> Reader:
+    """Compose the reader of a field that old writers left away at the end."""
+    return lambda buffer, at: (default, at) if at >= len(buffer) else read(buffer, at)
+
+
+def _tagged_reader(field: Field, version: int) -> Reader:
+    """Compose the reader of a field inside a tag: always compact, and a null struct is marked by a varint."""
+    marker = _varint_marker
+    return _type_reader(field.type, version, flexible=True, nullable=field.may_be_null(version), marker=marker)
+
+
+def _varint_marker(buffer: bytes, at: int) -> tuple[int, int]:
+    """Read the marker of a tagged nullable struct as the untagged one is read: below zero means null."""
+    value, at = wire.uvarint(buffer, at)
+    return (-1 if value <= 0 else 1), at
+
+
+def _type_reader(kind: FieldType, version: int, *, flexible: bool, nullable: bool, marker: Reader) -> Reader:
+    """Compose the reader of a value of this type."""
+    if isinstance(kind, Struct):
+        read_struct = _struct_reader(kind, version, flexible=flexible)
+        return _nullable_struct(marker, read_struct) if nullable else read_struct
+    if isinstance(kind, ArrayOf):
+        element = _type_reader(kind.element, version, flexible=flexible, nullable=False, marker=marker)
+        return wire.array(wire.compact_length if flexible else wire.int32, element, nullable=nullable)
+    if kind.name == "string":
+        return wire.text(wire.compact_length if flexible else wire.int16, nullable=nullable)
+    if kind.name == "bytes":
+        return wire.blob(wire.compact_length if flexible else wire.int32, nullable=nullable)
+    return _FIXED[kind.name]
+
+
+def _nullable_struct(marker: Reader, read_struct: Reader) -> Reader:
+    """Compose the reader of a struct behind a marker of presence."""
+
+    def read(buffer: bytes, at: int) -> tuple[Any, int]:
+        present, at = marker(buffer, at)
+        return (None, at) if present < 0 else read_struct(buffer, at)
+
+    return read
+
+
+_FIXED: Final[Mapping[str, Reader]] = {
+    "bool": wire.boolean,
+    "int8": wire.int8,
+    "int16": wire.int16,
+    "uint16": wire.uint16,
+    "int32": wire.int32,
+    "int64": wire.int64,
+    "float64": wire.float64,
+    "uuid": wire.uuid,
+}

@@ -1,0 +1,167 @@
+"""What Kafka Streams writes by hand (Java's DataOutput): AssignmentInfo and the metadata of its commits.
+
+Sources: AssignmentInfo and ConsumerProtocolUtils; TopicPartitionMetadata and ProcessorMetadata. A string here is Java's
+modified UTF-8 behind a uint16, or UTF-16 behind a count of characters; counts are int32. The readers raise `Malformed`;
+`decoders.blobs` is the door.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders import wire
+from decoders.errors import Malformed, Reason
+from decoders.schema import Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from decoders.records import Fields
+    from decoders.wire import Reader
+
+ASSIGNMENT_VERSIONS: Final = Versions(1, 11)
+COMMIT_VERSIONS: Final = Versions(1, 2)
+
+
+def read_assignment(version: int, buffer: bytes, at: int) -> Fields:
+    """Read the body of an AssignmentInfo of this version, behind its version.
+
+    Hosts map to `{topic: [partition ...]}`; v2 to v5 know the active ones only (`partitions_by_host`). Streams reads
+    bytes behind the last known field of a newer writer as nothing, so do we.
+    """
+    fields: Fields = {}
+    for name, lowest, highest, reader in _ASSIGNMENT:
+        if lowest <= version <= highest:
+            try:
+                fields[name], at = reader(version)(buffer, at)
+            except Malformed as fault:
+                raise fault.within(name) from None
+    topics = fields.pop("topics", None)
+    if topics is not None:
+        for name in ("partitions_by_host", "standby_partitions_by_host"):
+            if name in fields:
+                fields[name] = _named(fields[name], dict(topics), at)
+    return fields
+
+
+def read_commit(version: int, buffer: bytes, at: int) -> Fields:
+    """Read the body of a TopicPartitionMetadata: the partition's time and, in v2, the processors' own numbers."""
+    fields: Fields = {"partition_time": None, "processor_metadata": {}}
+    try:
+        fields["partition_time"], at = wire.int64(buffer, at)
+    except Malformed as fault:
+        raise fault.within("partition_time") from None
+    if version >= 2 and at < len(buffer):
+        try:
+            pairs, at = wire.array(wire.int32, _pair(_text32, wire.int64), nullable=False)(buffer, at)
+        except Malformed as fault:
+            raise fault.within("processor_metadata") from None
+        fields["processor_metadata"] = dict(pairs)
+    return fields
+
+
+def _named(by_host: Mapping[str, Any], topics: Mapping[int, str], at: int) -> dict[str, dict[str, tuple[int, ...]]]:
+    """Put the names of the topic dictionary in place of its numbers."""
+    named = {}
+    for host, partitions in by_host.items():
+        if any(topic not in topics for topic, _ in partitions):
+            raise Malformed(Reason.LENGTH_PAST_END, at).within("topics")
+        named[host] = _grouped((topics[topic], partition) for topic, partition in partitions)
+    return named
+
+
+def _grouped(pairs: Any) -> dict[str, tuple[int, ...]]:
+    """Gather the partitions of each topic in the order written."""
+    partitions: dict[str, list[int]] = {}
+    for topic, partition in pairs:
+        partitions.setdefault(topic, []).append(partition)
+    return {topic: tuple(numbers) for topic, numbers in partitions.items()}
+
+
+def _pair(first: Reader, second: Reader) -> Reader:
+    """Compose the reader of two values in a row."""
+
+    def read(buffer: bytes, at: int) -> tuple[tuple[Any, Any], int]:
+        left, at = first(buffer, at)
+        right, at = second(buffer, at)
+        return (left, right), at
+
+    return read
+
+
+def _mapped(read: Reader, made: Callable[[Any], Any]) -> Reader:
+    """Compose a reader whose value is turned into another."""
+
+    def read_mapped(buffer: bytes, at: int) -> tuple[Any, int]:
+        value, at = read(buffer, at)
+        return made(value), at
+
+    return read_mapped
+
+
+def _counted(element: Reader) -> Reader:
+    """Compose the reader of elements behind an int32 count."""
+    return wire.array(wire.int32, element, nullable=False)
+
+
+def _utf(buffer: bytes, at: int) -> tuple[str, int]:
+    """Read Java's modified UTF-8: a zero is two bytes, a supplementary character is two surrogates of three bytes."""
+    length, start = wire.uint16(buffer, at)
+    raw, after = wire.take(buffer, start, length)
+    try:
+        text = raw.replace(b"\xc0\x80", b"\0").decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return raw.decode("utf-8", "replace"), after
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), after
+
+
+def _text32(buffer: bytes, at: int) -> tuple[str, int]:
+    """Read UTF-8 behind an int32 length."""
+    text, at = wire.text(wire.int32, nullable=False)(buffer, at)
+    return text, at
+
+
+def _utf16(buffer: bytes, at: int) -> tuple[str, int]:
+    """Read UTF-16 behind an int32 count of its units, as Java's writeChars leaves it."""
+    count, start = wire.int32(buffer, at)
+    raw, after = wire.take(buffer, start, 2 * wire.not_null(count, at))
+    return raw.decode("utf-16-be", "replace"), after
+
+
+def _task(version: int) -> Reader:
+    """Compose the reader of a task id; from v10 on a named topology stands behind it, empty for none."""
+    number = _pair(wire.int32, wire.int32)
+    if version < 10:
+        return _mapped(number, lambda pair: {"subtopology": pair[0], "partition": pair[1], "named_topology": None})
+    return _mapped(
+        _pair(number, _utf16),
+        lambda both: {"subtopology": both[0][0], "partition": both[0][1], "named_topology": both[1] or None},
+    )
+
+
+_TOPIC_PARTITIONS: Final = _mapped(_counted(_pair(_utf, wire.int32)), _grouped)
+_HOST: Final = _mapped(_pair(_utf, wire.int32), lambda pair: f"{pair[0]}:{pair[1]}")
+_HOSTS_BY_NAME: Final = _mapped(_counted(_pair(_HOST, _TOPIC_PARTITIONS)), dict)
+_HOSTS_BY_NUMBER: Final = _mapped(_counted(_pair(_HOST, _counted(_pair(wire.int32, wire.int32)))), dict)
+
+
+def _standby(version: int) -> Reader:
+    """Compose the reader of standby tasks with the partitions each reads."""
+    return _mapped(
+        _counted(_pair(_task(version), _TOPIC_PARTITIONS)),
+        lambda pairs: tuple({**task, "partitions": partitions} for task, partitions in pairs),
+    )
+
+
+_ASSIGNMENT: Final[tuple[tuple[str, int, int, Callable[[int], Reader]], ...]] = (
+    # name, from version, to version, reader
+    ("commonly_supported_version", 3, 11, lambda _: wire.int32),
+    ("active_tasks", 1, 11, lambda version: _counted(_task(version))),
+    ("standby_tasks", 1, 11, _standby),
+    ("partitions_by_host", 2, 4, lambda _: _HOSTS_BY_NAME),
+    ("topics", 5, 11, lambda _: _counted(_pair(wire.int32, _utf))),
+    ("partitions_by_host", 5, 11, lambda _: _HOSTS_BY_NUMBER),
+    ("standby_partitions_by_host", 6, 11, lambda _: _HOSTS_BY_NUMBER),
+    ("error_code", 4, 11, lambda _: wire.int32),
+    ("next_rebalance_ms", 7, 11, lambda _: wire.int64),
+)
