@@ -1,0 +1,106 @@
+"""Reading what Kafka's tools print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from sandbox import tools
+from sandbox.patience import eventually
+from sandbox.topics import create_topics
+
+if TYPE_CHECKING:
+    from sandbox.broker import Broker
+
+OFFSETS_OF_TWO_GROUPS = """
+GROUP           TOPIC           PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG             CONSUMER-ID                            HOST            CLIENT-ID
+member one      t               0          10              10              0               i 1-211bcae8-0206-4217-8bab-c9070c49   /127.0.0.1      my client
+member one      t               1          -               10              -               i 1-211bcae8-0206-4217-8bab-c9070c49   /127.0.0.1      my client
+
+Consumer group 'simple' has no active members.
+
+GROUP           TOPIC           PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG             CONSUMER-ID     HOST            CLIENT-ID
+simple          t               2          4               -               -               -               -               -
+"""  # noqa: E501 - as the tool prints it
+STATES = """
+GROUP           COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE                #MEMBERS
+k848            127.0.0.1:57273  (1)      uniform              Stable               1
+"""
+DELETED = """Request succeeded for deleting offsets from group simple.
+
+TOPIC           PARTITION  STATUS         
+t               0          Successful     
+"""  # noqa: W291 - as the tool prints it
+
+
+def test_offsets_tables_are_read_by_their_own_columns() -> None:
+    """Names with spaces stay whole, tables may differ in width, and a dash is None."""
+    rows = tools.table_rows(OFFSETS_OF_TWO_GROUPS)
+    assert [(row["GROUP"], row["PARTITION"], row["CURRENT-OFFSET"], row["LAG"]) for row in rows] == [
+        ("member one", "0", "10", "0"),
+        ("member one", "1", None, None),
+        ("simple", "2", "4", None),
+    ]
+    assert [(row["CONSUMER-ID"], row["CLIENT-ID"]) for row in rows] == [
+        ("i 1-211bcae8-0206-4217-8bab-c9070c49", "my client"),
+        ("i 1-211bcae8-0206-4217-8bab-c9070c49", "my client"),
+        (None, None),
+    ]
+
+
+def test_header_with_a_space_is_one_column() -> None:
+    """COORDINATOR (ID) is a single field."""
+    assert tools.table_rows(STATES) == [
+        {
+            "GROUP": "k848",
+            "COORDINATOR (ID)": "127.0.0.1:57273  (1)",
+            "ASSIGNMENT-STRATEGY": "uniform",
+            "STATE": "Stable",
+            "#MEMBERS": "1",
+        }
+    ]
+
+
+def test_lines_around_a_table_are_passed_over() -> None:
+    """The sentence before a table is no row."""
+    assert tools.table_rows(DELETED) == [{"TOPIC": "t", "PARTITION": "0", "STATUS": "Successful"}]
+
+
+@pytest.mark.kafka
+def test_tools_see_and_change_a_simple_group(broker: Broker) -> None:
+    """Offsets committed without membership are described as Empty, can be deleted one by one, then the group."""
+    topic, group = "tools-topic", "tools group"
+    create_topics(broker.bootstrap, {topic: 2})
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for number in range(14):
+        producer.produce(topic, str(number), partition=number % 2)
+    producer.flush()
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": group})
+    committed = [TopicPartition(topic, 0, 3), TopicPartition(topic, 1, 7)]
+    eventually(lambda: consumer.commit(offsets=committed, asynchronous=False))
+    consumer.close()
+
+    described = [row for row in tools.describe_groups(broker.bootstrap) if row.group == group]
+    assert [(row.topic, row.partition, row.current_offset, row.log_end_offset, row.lag) for row in described] == [
+        (topic, 0, 3, 7, 4),
+        (topic, 1, 7, 7, 0),
+    ]
+    states = {row.group: row for row in tools.describe_state(broker.bootstrap)}
+    assert (states[group].state, states[group].members) == ("Empty", 0)
+
+    tools.delete_offsets(broker.bootstrap, group, topic, 0)
+    described = [row for row in tools.describe_groups(broker.bootstrap) if row.group == group]
+    assert [row.partition for row in described] == [1]
+    tools.delete_group(broker.bootstrap, group)
+    assert group not in {row.group for row in tools.describe_state(broker.bootstrap)}
+
+
+@pytest.mark.kafka
+def test_error_with_exit_code_zero_is_an_error(broker: Broker) -> None:
+    """The tool reports a missing group on standard output and succeeds; here it fails."""
+    with pytest.raises(tools.ToolError, match="GroupIdNotFoundException"):
+        tools.consumer_groups(broker.bootstrap, "--describe", "--group", "nobody")
+    with pytest.raises(tools.ToolError, match="GroupIdNotFoundException"):
+        tools.delete_group(broker.bootstrap, "nobody")
