@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FilePath, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FilePath, JsonValue, SecretStr
 
 _UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _OWN_CONSUMER_OPTIONS: Final = re.compile(
@@ -31,14 +31,23 @@ def _seconds(value: object) -> object:
 
 
 def _addresses(value: object) -> object:
-    """Read a comma-separated text or a list."""
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+    """Read a comma-separated text or a list, of one address at least."""
+    found = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+    if not found:
+        raise ValueError("must name at least one broker as host:port")
+    return found
 
 
 def _address(value: str) -> str:
     found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\s/\[\]]+):([0-9]{1,5})", value)
     if found is None or not 0 < int(found.group(2)) < 65536:
         raise ValueError(f"{value!r} must be host:port, such as broker-1:9092")
+    return value
+
+
+def _heap(value: str) -> str:
+    if not re.fullmatch(r"[1-9][0-9]*[kmgt]", value.lower()):
+        raise ValueError("must be a whole number with k, m, g or t behind it, such as 2g")
     return value
 
 
@@ -61,7 +70,7 @@ Address = Annotated[str, AfterValidator(_address)]
 
 def _option(default: Any, what: str, *, unit: str = "", shown: str | None = None, **limits: Any) -> Any:
     """Declare an option: default, help, the unit of its number, and how the default is written in the documentation."""
-    about = {"unit": unit, **({"shown": shown} if shown is not None else {})}
+    about: dict[str, JsonValue] = {"unit": unit, "shown": shown}
     if callable(default):
         return Field(default_factory=default, description=what, json_schema_extra=about, **limits)
     return Field(default=default, description=what, json_schema_extra=about, **limits)
@@ -81,7 +90,7 @@ class Kafka(Section):
     """The cluster to watch, and how to log in to it."""
 
     bootstrap_servers: Annotated[tuple[Address, ...], BeforeValidator(_addresses)] = _option(
-        ..., "Brokers to begin with, as `host:port`, separated by commas. Two or three are enough.", min_length=1
+        ..., "Brokers to begin with, as `host:port`, separated by commas. Two or three are enough."
     )
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = _option(
         "PLAINTEXT", "What the brokers' listener speaks."
@@ -182,7 +191,7 @@ class Job(Section):
     commit_window_slots: int = _option(10, "How many slots of recent commits are kept per partition.", ge=2, le=1000)
     commit_window_slot_seconds: int = _option(30, "How much time one slot holds.", unit="seconds", ge=1, le=86400)
     master: str = _option("local[*]", "Spark's master: `local[N]` runs N tasks in this process.", min_length=1)
-    driver_memory: str = _option("2g", "The heap of Spark's JVM.", pattern=r"^[1-9][0-9]*[kmgtKMGT]$")
+    driver_memory: Annotated[str, AfterValidator(_heap)] = _option("2g", "The heap of Spark's JVM, such as `1536m`.")
     connector_jars: Path = _option(
         _cache_jars,
         "The folder with the jars of Spark's Kafka connector.",

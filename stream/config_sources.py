@@ -197,7 +197,7 @@ def _fault(section: str, problem: Mapping[str, Any], own: Mapping[str, _Setting]
         problem_text = f"is required: set it in the file, or {variable_of(f'{section}.{option}')}, or by its flag"
         return Fault(f"{section}.{option}", problem_text, "not set")
     text = problem["msg"].removeprefix("Value error, ")
-    return _named_fault(section, option, text[:1].lower() + text[1:], own)
+    return _named_fault(section, option, re.sub(r"^(Input|String|Path|Value) should ", "must ", text), own)
 
 
 def _named_fault(section: str, option: str, problem: str, own: Mapping[str, _Setting]) -> Fault:
