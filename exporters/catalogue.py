@@ -361,7 +361,8 @@ scrape after the group has. Series about groups are rendered once per snapshot, 
 the monitor's own series are those of the scrape. Before the first snapshot there are only the latter.
 
 How many series: {len(_PARTITIONS)} for each partition that a group has committed to,
-{sum(metric.source is Source.GROUPS for metric in _GROUPS)} for each group, and one for each group and reason of unknown lag.
+{sum(metric.source is Source.GROUPS for metric in _GROUPS)} for each group, and one for each group and reason of an
+unknown lag.
 
 `/metrics` answers in the Prometheus text format 0.0.4 or in OpenMetrics 1.0.0, whichever the `Accept` header prefers,
 compressed by gzip where that is accepted. `?name[]=lagwarden_group_lag` (repeatable) gives only the metrics named. The

@@ -94,7 +94,8 @@ class Exposition:
         return [_GZIP_HEADER, *(piece.deflated for piece in pieces), *_last(live, start)]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+# Compared by identity: two snapshots are the same only if they are one, and tables cannot be hashed.
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Published:
     """A snapshot and its bytes, made together: whoever holds the reference sees one moment. Swapped, never changed."""
 
@@ -148,7 +149,7 @@ def _family(metric: Metric, labels: pa.Array, table: pa.Table) -> Family:
 
 
 def _chosen(families: Iterable[Family], form: Format, names: Collection[str]) -> list[Piece]:
-    return [piece for family in families if not names or family.metric.name in names for piece in family.pieces(form)]
+    return [piece for family in families if family.metric.is_among(names) for piece in family.pieces(form)]
 
 
 def _sum(texts: Iterable[bytes]) -> tuple[int, int]:

@@ -29,7 +29,7 @@ _OPENMETRICS_END: Final = b"# EOF\n"
 
 def render_live(status: MonitorStatus, now: float, form: Format, names: Collection[str] = ()) -> bytes:
     """Render the monitor's own metrics at `now` (Unix seconds), and what ends the text; `names` chooses metrics."""
-    metrics = (metric for metric in LIVE_METRICS if not names or metric.name in names)
+    metrics = (metric for metric in LIVE_METRICS if metric.is_among(names))
     parts = [head(metric, form) + lines for metric in metrics if (lines := _lines(metric, status, now))]
     parts.append(_process(form, names))
     if form is Format.OPENMETRICS:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 
 class Kind(enum.Enum):
@@ -63,6 +67,10 @@ class Metric:
     reading: Reading = Reading.NUMBER
     # When no sample is there. Every sample of a group also leaves when the group does.
     absent: str = "never"
+
+    def is_among(self, names: Collection[str]) -> bool:
+        """Tell whether a reader who asks for these names, of samples or families, wants it. No names ask for all."""
+        return not names or self.name in names or self.family in names
 
     @property
     def family(self) -> str:

@@ -1,0 +1,80 @@
+"""The snapshot as JSON: the shapes behind `/api/v1`. Fields are called like the columns of the read model.
+
+A number that is not known is `null`. Points in time are RFC 3339 strings in UTC with milliseconds. Built once per
+snapshot where the answer is the same for all; no HTTP here.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from exporters.exposition import Published
+    from exporters.readmodel import MonitorStatus, Snapshot
+
+
+@functools.lru_cache(maxsize=1)
+def groups_json(published: Published) -> bytes:
+    """Give all groups, in order of their names: `{"snapshot_time": …, "groups": [{"group": …, "lag_sum": …}, …]}`."""
+    snapshot = published.snapshot
+    return encode({"snapshot_time": moment(snapshot.taken_at), "groups": rows(snapshot.groups)})
+
+
+def group_json(snapshot: Snapshot, group: str) -> bytes | None:
+    """Give one group with its partitions, and why lags are unknown; None when there is no such group."""
+    found = rows(_of_group(snapshot.groups, group))
+    if not found:
+        return None
+    unknown = rows(_of_group(snapshot.unknown_lags, group))
+    return encode(
+        {
+            "snapshot_time": moment(snapshot.taken_at),
+            **found[0],
+            "unknown_lags": {row["reason"]: row["partitions"] for row in unknown},
+            "by_partition": rows(_of_group(snapshot.partitions, group).drop_columns(["group"])),
+        }
+    )
+
+
+def readiness_json(status: MonitorStatus) -> bytes:
+    """Give whether the groups' numbers can be relied on, and if not, why."""
+    return encode(
+        {
+            "ready": status.ready,
+            "phase": status.phase,
+            "reasons": status.not_ready_reasons,
+            "catch_up_ratio": status.catch_up_ratio,
+            "catch_up_seconds_left": status.catch_up_seconds_left,
+            "snapshot_time": None if status.snapshot_taken_at is None else moment(status.snapshot_taken_at),
+        }
+    )
+
+
+def encode(answer: dict[str, Any]) -> bytes:
+    """Encode an answer. A NaN would be no JSON, so it fails here and not in every reader."""
+    return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+def moment(unix_seconds: float) -> str:
+    """Write a point in time as people and parsers read it."""
+    at = dt.datetime.fromtimestamp(unix_seconds, dt.UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Give a table's rows as JSON can carry them."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            table = table.set_column(at, field.name, pc.strftime(table.column(at), "%Y-%m-%dT%H:%M:%SZ"))
+    listed: list[dict[str, Any]] = table.to_pylist()
+    return listed
+
+
+def _of_group(table: pa.Table, group: str) -> pa.Table:
+    return table.filter(pc.equal(table.column("group"), pa.scalar(group)))
