@@ -1,0 +1,134 @@
+"""The small files beside segments: producer snapshots, the checkpoints of the log directory, `partition.metadata`.
+
+Every reader gives the file's content or one `LogError`, and raises OSError only.
+
+Source: org.apache.kafka.storage.internals.log.ProducerStateManager, org.apache.kafka.server.common.CheckpointFile,
+org.apache.kafka.storage.internals.log.PartitionMetadataFile; KIP-98, KIP-101, KIP-516.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+import google_crc32c
+
+from decoders.log.errors import Fault, LogError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+_SNAPSHOT_HEAD: Final = struct.Struct(">hIi")
+_PRODUCER: Final = struct.Struct(">qhiqiqiq")
+_SNAPSHOT_VERSION: Final = 1
+_CRC_STARTS: Final = 6
+
+Entry = TypeVar("Entry")
+
+
+class ProducerEntry(NamedTuple):
+    """What the broker knows of one producer in this partition.
+
+    `last_sequence` and `last_offset` are -1 when only markers are known. `current_transaction_first_offset` is -1
+    unless a transaction is open: an old one is how a hanging transaction is found without a broker.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+    coordinator_epoch: int
+    current_transaction_first_offset: int
+
+
+class EpochEntry(NamedTuple):
+    """A leader epoch and the first offset written in it."""
+
+    epoch: int
+    start_offset: int
+
+
+class PartitionOffset(NamedTuple):
+    """One line of a checkpoint of a log directory: what the offset means depends on the file."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class PartitionMetadata(NamedTuple):
+    """The topic id that a partition directory belongs to, as 16 bytes."""
+
+    version: int
+    topic_id: bytes
+
+
+def read_producer_snapshot(path: Path) -> tuple[ProducerEntry, ...] | LogError:
+    """Read an `<offset>.snapshot`: the producers as of that offset, in the order written."""
+    raw = path.read_bytes()
+    if len(raw) < _SNAPSHOT_HEAD.size:
+        return _bad(path, 0, f"{len(raw)} bytes are no producer snapshot")
+    version, crc, count = _SNAPSHOT_HEAD.unpack_from(raw)
+    if version != _SNAPSHOT_VERSION:
+        return _bad(path, 0, f"producer snapshot of version {version}")
+    if google_crc32c.value(raw[_CRC_STARTS:]) != crc:
+        return LogError(Fault.BAD_CRC, str(path), 2, None, "the checksum does not fit")
+    if count < 0 or len(raw) != _SNAPSHOT_HEAD.size + count * _PRODUCER.size:
+        return _bad(path, _CRC_STARTS, f"{count} producers in {len(raw)} bytes")
+    return tuple(map(ProducerEntry._make, _PRODUCER.iter_unpack(raw[_SNAPSHOT_HEAD.size :])))
+
+
+def read_leader_epochs(path: Path) -> tuple[EpochEntry, ...] | LogError:
+    """Read a `leader-epoch-checkpoint`: `epoch startOffset` per line, ascending."""
+    return _checkpoint(path, lambda words: EpochEntry(int(words[0]), int(words[1])), 2)
+
+
+def read_partition_offsets(path: Path) -> tuple[PartitionOffset, ...] | LogError:
+    """Read one of a log directory's checkpoints, `topic partition offset` per line.
+
+    They are `replication-offset-checkpoint` (high watermarks, some seconds old: a lower bound) and those of recovery
+    points, log starts and the cleaner.
+    """
+    return _checkpoint(path, lambda words: PartitionOffset(words[0], int(words[1]), int(words[2])), 3)
+
+
+def read_partition_metadata(path: Path) -> PartitionMetadata | LogError:
+    """Read a `partition.metadata`: the lines `version: 0` and `topic_id: <22 characters>`."""
+    fields = dict(line.split(": ", 1) for line in _lines(path) if ": " in line)
+    try:
+        version = int(fields["version"])
+        topic_id = base64.b64decode(fields["topic_id"] + "==", altchars=b"-_", validate=True)
+    except (KeyError, ValueError, binascii.Error):
+        return _bad(path, 0, "no version and topic id")
+    if version != 0 or len(topic_id) != 16:
+        return _bad(path, 0, f"version {version} with a topic id of {len(topic_id)} bytes")
+    return PartitionMetadata(version, topic_id)
+
+
+def _checkpoint(path: Path, parse: Callable[[list[str]], Entry], words: int) -> tuple[Entry, ...] | LogError:
+    """Read Kafka's CheckpointFile: a version line, a count line, then so many lines of so many words."""
+    lines = list(_lines(path))
+    rows = [line.split() for line in lines[2:] if line]
+    try:
+        version, count = int(lines[0]), int(lines[1])
+        entries = tuple(parse(row) for row in rows if len(row) == words)
+    except (ValueError, IndexError):
+        return _bad(path, 0, "something else where a checkpoint has numbers")
+    if version != 0:
+        return _bad(path, 0, f"checkpoint of version {version}")
+    if not len(entries) == len(rows) == count:
+        return _bad(path, 0, f"{count} entries announced, {len(entries)} of {words} words found in {len(rows)} lines")
+    return entries
+
+
+def _lines(path: Path) -> Iterator[str]:
+    return iter(path.read_bytes().decode("utf-8", "replace").splitlines())
+
+
+def _bad(path: Path, position: int, detail: str) -> LogError:
+    return LogError(Fault.BAD_STATE_FILE, str(path), position, None, detail)

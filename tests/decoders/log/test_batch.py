@@ -1,0 +1,148 @@
+"""Batches of magic 2: Kafka's own bytes, the header, and the law of the round trip."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders.log.batch import HEADER, LogRecord, RecordBatch, record_batch, sequence_at, varint
+from decoders.log.codecs import Codec
+from decoders.log.errors import Damaged, Fault
+from tests.decoders.log import logwriter as write
+
+TOMBSTONE = bytes.fromhex(
+    "00000000000000050000003d000000030239dbe02600000000000000000000000004d200000000000004d2ffffffffffffffffffff"
+    "0000000000000001160000000a00020001670100"
+)
+COMMIT = bytes.fromhex(
+    "00000000000000060000004200000003029de24d5b00300000000000000000000004d200000000000004d200000000000000090002"
+    "ffffffff000000012000000008000000010c00000000000400"
+)
+
+
+def batch_of(raw: bytes) -> RecordBatch:
+    """Read the header of these bytes."""
+    return record_batch(memoryview(raw), 0)
+
+
+def test_kafkas_own_tombstone_is_read() -> None:
+    """A batch written by Kafka's serialiser gives its record, its epoch and a right checksum."""
+    batch = batch_of(TOMBSTONE)
+    assert list(batch.records()) == [LogRecord(5, 1234, b"\0\x02\0\x01g", None, sequence=0)]
+    assert (batch.leader_epoch, batch.size, batch.crc_is_right()) == (3, len(TOMBSTONE), True)
+    assert not batch.is_transactional
+    assert not batch.is_control
+
+
+def test_kafkas_own_marker_is_read() -> None:
+    """A COMMIT marker written by Kafka is a transactional control batch of its producer."""
+    batch = batch_of(COMMIT)
+    assert (batch.producer_id, batch.producer_epoch, batch.is_control, batch.is_transactional) == (9, 2, True, True)
+    assert [record.key for record in batch.records()] == [b"\0\0\0\x01"]
+
+
+def test_offset_length_and_leader_epoch_lie_outside_the_checksum() -> None:
+    """Brokers change offset and leader epoch without touching the checksum; any other byte breaks it."""
+    for at in range(len(TOMBSTONE)):
+        changed = bytearray(TOMBSTONE)
+        changed[at] ^= 1
+        outside = at < 8 or 12 <= at < 17
+        if not 8 <= at < 12:
+            assert batch_of(bytes(changed)).crc_is_right() is outside
+
+
+RECORDS = st.lists(
+    st.builds(
+        write.Rec,
+        st.integers(0, 2**31 - 1),
+        st.integers(-(2**40), 2**40),
+        st.none() | st.binary(max_size=200),
+        st.none() | st.binary(max_size=200),
+        st.lists(st.tuples(st.text(max_size=9).map(str.encode), st.none() | st.binary(max_size=9)), max_size=3).map(
+            tuple
+        ),
+    ),
+    max_size=20,
+)
+
+
+@given(records=RECORDS, codec=st.sampled_from(Codec), base=st.integers(0, 2**62), sequence=st.integers(-1, 2**31 - 1))
+def test_what_is_written_is_read(records: list[write.Rec], codec: Codec, base: int, sequence: int) -> None:
+    """Any records come back from a batch of any codec, with gaps, nulls, headers and negative timestamp deltas."""
+    batch = batch_of(write.batch(base, records, codec, base_sequence=sequence))
+    assert batch.crc_is_right()
+    assert batch.codec is codec
+    assert list(batch.records()) == [
+        LogRecord(
+            base + record.offset_delta,
+            1_000 + record.timestamp_delta,
+            record.key,
+            record.value,
+            sequence_at(sequence, record.offset_delta),
+            tuple((key.decode(), value) for key, value in record.headers),
+        )
+        for record in records
+    ]
+
+
+def test_log_append_time_counts_for_every_record() -> None:
+    """With the broker's clock, every record has the batch's largest timestamp."""
+    records = [write.Rec(0, 0, b"a", b""), write.Rec(1, 5, b"b", b"")]
+    batch = batch_of(write.batch(0, records, attributes=0x08, max_timestamp=7_777))
+    assert [record.timestamp for record in batch.records()] == [7_777, 7_777]
+
+
+def test_delete_horizon_stands_where_the_base_timestamp_stood() -> None:
+    """Bit 6 turns the base timestamp into the horizon; deltas, also large negative ones, still count from it."""
+    batch = batch_of(write.batch(0, [write.Rec(0, -8_000, b"a", None)], attributes=0x40, base_timestamp=9_000))
+    assert batch.delete_horizon == 9_000
+    assert [record.timestamp for record in batch.records()] == [1_000]
+    assert batch_of(write.batch(0, [])).delete_horizon is None
+
+
+def test_an_emptied_batch_keeps_its_offsets() -> None:
+    """Compaction may leave a batch without records that still spans its offsets."""
+    batch = batch_of(write.batch(10, [], last_offset_delta=4, producer_id=3))
+    assert (list(batch.records()), batch.last_offset) == ([], 14)
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_every_cut_of_the_records_is_one_typed_error(codec: Codec) -> None:
+    """A batch whose content ends early gives Damaged, whatever the codec, and nothing else."""
+    raw = write.batch(0, [write.Rec(n, n, b"key", b"value" * 9) for n in range(3)], codec)
+    for end in range(HEADER.size, len(raw)):
+        with pytest.raises(Damaged) as caught:
+            list(batch_of(raw[:end]).records())
+        assert caught.value.fault in {Fault.BAD_RECORD, Fault.BAD_COMPRESSION}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(write.batch(0, [write.Rec(0, 0, b"", b"")], count=2), id="fewer records than announced"),
+        pytest.param(write.batch(0, [write.Rec(0, 0, b"", b"")], count=0), id="more records than announced"),
+        pytest.param(write.batch(0, [], count=-1), id="a negative count"),
+        pytest.param(write.batch(0, [], attributes=7), id="a codec of the future"),
+    ],
+)
+def test_contradictions_are_typed_errors(raw: bytes) -> None:
+    """A batch that contradicts itself is refused as Kafka's reader refuses it."""
+    with pytest.raises(Damaged):
+        list(batch_of(raw).records())
+
+
+@pytest.mark.parametrize(
+    ("base", "delta", "sequence"),
+    [(-1, 5, -1), (0, 5, 5), (2**31 - 1, 0, 2**31 - 1), (2**31 - 1, 1, 0), (2**31 - 2, 5, 3)],
+)
+def test_sequence_numbers_start_over(base: int, delta: int, sequence: int) -> None:
+    """After 2^31 - 1 comes zero; -1 means that the producer numbers nothing."""
+    assert sequence_at(base, delta) == sequence
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_varlong_round_trip(number: int) -> None:
+    """Every 64-bit number comes back from its zigzag form."""
+    raw = write.zigzag(number, 64)
+    assert varint(raw, 0, longest=10) == (number, len(raw))

@@ -1,0 +1,114 @@
+"""Message sets of magic 0 and 1: Kafka's own bytes, wrappers, and what old clients got wrong."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders.log.batch import LogRecord
+from decoders.log.errors import Damaged, Fault
+from decoders.log.legacy import LegacyBatch, legacy_batch
+from tests.decoders.log import logwriter as write
+
+KEY = b"\0\x02\0\x01g"
+GOLDEN = {
+    "magic 0": "0000000000000005000000134d2a97c50000000000050002000167ffffffff",
+    "magic 1": "00000000000000050000001bbc40df03010000000000000004d2000000050002000167ffffffff",
+    "magic 1, gzip": "0000000000000007000000513f509a52010100000000000004d2ffffffff0000003b1f8b08000000000000ff63608003"
+    "e93d0ef79919a11c964b40829581898131fd3f10404599805846a6ecfb5d2cca800c464600e8faea214f000000",
+    "magic 0, lz4 with the wrong checksum": "00000000000000070000005572db3ec70003ffffffff0000004704224d1860401a3800"
+    "0000120001009105000000134d2a97c50f00a1050002000167ffffffff0f00b0000007000000146e80fa100d00c0000500020001670000"
+    "00010100000000",
+}
+
+
+def read(raw: bytes) -> LegacyBatch:
+    """Give the batch of exactly these bytes."""
+    return legacy_batch(memoryview(raw), 0)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_kafkas_own_messages_are_read(name: str) -> None:
+    """Messages written by Kafka's old code give their records, plain and compressed."""
+    batch = read(bytes.fromhex(GOLDEN[name]))
+    timestamp = -1 if "magic 0" in name else 1234
+    records = [LogRecord(5, timestamp, KEY, None), LogRecord(7, timestamp, KEY, b"\x01")]
+    assert batch.crc_is_right()
+    assert list(batch.records()) == (records if "," in name else records[:1])
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_every_cut_is_one_typed_error(name: str) -> None:
+    """The same messages cut at any byte behind the frame give Damaged and nothing else."""
+    raw = bytes.fromhex(GOLDEN[name])
+    for end in range(18, len(raw)):
+        with pytest.raises(Damaged):
+            list(read(raw[:end]).records())
+
+
+@given(
+    fields=st.lists(
+        st.tuples(st.none() | st.binary(max_size=99), st.none() | st.binary(max_size=99)), min_size=1, max_size=9
+    ),
+    gaps=st.lists(st.integers(1, 5), min_size=9, max_size=9),
+    magic=st.sampled_from([0, 1]),
+    codec=st.sampled_from([write.GZIP, write.SNAPPY, write.LZ4]),
+    base=st.integers(1, 2**40),
+)
+def test_wrappers_give_absolute_offsets(
+    fields: list[tuple[bytes | None, bytes | None]], gaps: list[int], magic: int, codec: int, base: int
+) -> None:
+    """A wrapper carries its last record's offset; inner offsets are absolute in magic 0 and relative in magic 1."""
+    offsets = [base + sum(gaps[:n]) for n in range(len(fields))]
+    first = offsets[0] if magic == 1 else 0
+    pairs = list(zip(offsets, fields, strict=True))
+    inner = b"".join(write.message(offset - first, *field, magic) for offset, field in pairs)
+    batch = read(write.wrapper(offsets[-1], inner, magic, codec))
+    assert [(record.offset, (record.key, record.value)) for record in batch.records()] == pairs
+    assert batch.last_offset == offsets[-1]
+
+
+def test_a_wrapper_at_offset_zero_leaves_inner_offsets_alone() -> None:
+    """Old librdkafka wrote wrappers without an offset: what stands inside counts."""
+    inner = b"".join(write.message(offset, b"k", b"v", 1) for offset in (0, 1, 2))
+    assert [record.offset for record in read(write.wrapper(0, inner, 1, write.GZIP)).records()] == [0, 1, 2]
+
+
+def test_the_wrappers_clock_counts_when_the_broker_stamped_it() -> None:
+    """Log-append time on the wrapper replaces the inner timestamps; create time leaves them."""
+    inner = write.message(0, b"k", b"v", 1, timestamp=5)
+    stamped = read(write.wrapper(9, inner, 1, write.GZIP, timestamp=77, attributes=0x08))
+    assert [record.timestamp for record in stamped.records()] == [77]
+    assert [record.timestamp for record in read(write.wrapper(9, inner, 1, write.GZIP, timestamp=77)).records()] == [5]
+
+
+def test_a_partial_last_inner_message_is_dropped() -> None:
+    """Sets cut by size inside a wrapper give what is whole."""
+    inner = write.message(0, b"k", b"v", 1) + write.message(1, b"k", b"v", 1)[:-3]
+    assert [record.offset for record in read(write.wrapper(4, inner, 1, write.SNAPPY)).records()] == [4]
+
+
+@pytest.mark.parametrize(
+    ("raw", "fault"),
+    [
+        pytest.param(write.message(0, None, None, 1, attributes=1), Fault.BAD_RECORD, id="compressed null"),
+        pytest.param(write.wrapper(0, b"", 1, write.GZIP), Fault.BAD_RECORD, id="nothing inside"),
+        pytest.param(write.message(0, None, b"x", 1, attributes=4), Fault.UNKNOWN_CODEC, id="zstd was never allowed"),
+        pytest.param(
+            write.wrapper(0, write.message(0, None, b"x", 0), 1, write.GZIP),
+            Fault.BAD_RECORD,
+            id="another magic inside",
+        ),
+        pytest.param(
+            write.wrapper(0, write.wrapper(0, write.message(0, b"", b"", 1), 1, write.GZIP), 1, write.GZIP),
+            Fault.BAD_RECORD,
+            id="a wrapper inside",
+        ),
+    ],
+)
+def test_contradictions_are_typed_errors(raw: bytes, fault: Fault) -> None:
+    """A wrapper that Kafka would refuse is refused, with the reason."""
+    with pytest.raises(Damaged) as caught:
+        list(read(raw).records())
+    assert caught.value.fault is fault
