@@ -1,0 +1,154 @@
+"""The traffic as bytes: keys and values of `__consumer_offsets`, spelled with `struct` and numpy alone.
+
+Knows nothing of `decoders`, whose work the benchmark checks. Layouts: Kafka's OffsetCommitKey, OffsetCommitValue,
+GroupMetadataKey and GroupMetadataValue.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bench.traffic import Kind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bench.traffic import Chunk, Traffic
+
+_EPOCH: Final = 7
+_TOPIC_ID: Final = bytes(range(0x10, 0x20))
+_NOTE: Final = b"checkpointed by worker 3"
+_MEMBERS: Final = 2
+_SESSION_MS: Final = 604_800_000
+"""A week: a broker that loads the topic must not find the members dead within the benchmark and write so."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Layout:
+    """One layout of a commit's value: the fields in order (big-endian, packed) and those that never change."""
+
+    share: float
+    """Of all commits."""
+    fields: tuple[tuple[str, str], ...]
+    constants: dict[str, Any]
+
+    def encode(self, offset: NDArray[np.int64], time: NDArray[np.int64]) -> list[bytes]:
+        """Spell one value per element."""
+        rows = np.zeros(len(offset), np.dtype(list(self.fields)))
+        rows["offset"], rows["time"] = offset, time
+        for name, constant in self.constants.items():
+            rows[name] = constant
+        size, raw = rows.dtype.itemsize, rows.tobytes()
+        return [raw[at : at + size] for at in range(0, len(raw), size)]
+
+
+_HEAD: Final = (("version", ">i2"), ("offset", ">i8"))
+_EPOCH_FIELD: Final = ("leader_epoch", ">i4")
+_TIME: Final = ("time", ">i8")
+_NOTE_FIELD: Final = ("metadata", f"S{len(_NOTE)}")
+
+LAYOUTS: Final = (
+    # Kafka 0.9 to 2.0, and clients that name their own retention.
+    Layout(
+        0.10,
+        (*_HEAD, ("metadata_length", ">i2"), _TIME, ("expire_time", ">i8")),
+        {"version": 1, "expire_time": -1},
+    ),
+    # Kafka 2.1 to 4.0, without and with a note in the metadata.
+    Layout(0.40, (*_HEAD, _EPOCH_FIELD, ("metadata_length", ">i2"), _TIME), {"version": 3, "leader_epoch": _EPOCH}),
+    Layout(
+        0.05,
+        (*_HEAD, _EPOCH_FIELD, ("metadata_length", ">i2"), _NOTE_FIELD, _TIME),
+        {"version": 3, "leader_epoch": _EPOCH, "metadata_length": len(_NOTE), "metadata": _NOTE},
+    ),
+    # Kafka from 4.1 on: compact string (length + 1) and tags; with the topic id and, as transactions write it, without.
+    Layout(
+        0.40,
+        (*_HEAD, _EPOCH_FIELD, ("metadata_length", "u1"), _TIME, ("tags", "V3"), ("topic_id", "V16")),
+        {
+            "version": 4,
+            "leader_epoch": _EPOCH,
+            "metadata_length": 1,
+            "tags": np.void(b"\x01\x00\x10"),
+            "topic_id": np.void(_TOPIC_ID),
+        },
+    ),
+    Layout(
+        0.05,
+        (*_HEAD, _EPOCH_FIELD, ("metadata_length", "u1"), _TIME, ("tags", "u1")),
+        {"version": 4, "leader_epoch": _EPOCH, "metadata_length": 1},
+    ),
+)
+
+
+def commit_keys(traffic: Traffic) -> list[bytes]:
+    """Spell the key (type 1) of every (group, topic, partition)."""
+    return [
+        struct.pack(">h", 1) + _text(traffic.group(group)) + _text(traffic.topic(group)) + struct.pack(">i", partition)
+        for group in range(traffic.groups)
+        for partition in range(traffic.partitions_per_group)
+    ]
+
+
+def group_keys(traffic: Traffic) -> list[bytes]:
+    """Spell the key (type 2) of every group."""
+    return [struct.pack(">h", 2) + _text(traffic.group(group)) for group in range(traffic.groups)]
+
+
+def values(traffic: Traffic, chunk: Chunk) -> list[bytes | None]:
+    """Spell the value of every record of a chunk; None for tombstones."""
+    spelled = np.full(len(chunk), None, object)
+    commits = np.flatnonzero(chunk.kind == Kind.COMMIT)
+    layout = layout_of(chunk.first + commits)
+    for number, each in enumerate(LAYOUTS):
+        rows = commits[layout == number]
+        if len(rows):
+            # Through a list: numpy would cut bytes at a zero if it made them an array of its own.
+            spelled[rows] = np.array([*each.encode(chunk.offset[rows], chunk.time[rows]), None], object)[:-1]
+    for row in np.flatnonzero(chunk.kind == Kind.MEMBERSHIP).tolist():
+        group = traffic.group(int(chunk.key[row]))
+        spelled[row] = group_value(group, int(chunk.offset[row]), int(chunk.time[row]))
+    listed: list[bytes | None] = spelled.tolist()
+    return listed
+
+
+def layout_of(index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Choose each record's layout by its index, in the shares of `LAYOUTS`."""
+    dice = (index * 2_654_435_761 % 2**32) / 2**32
+    limits = np.cumsum([each.share for each in LAYOUTS[:-1]])
+    return np.searchsorted(limits, dice, side="right")
+
+
+def group_value(group: str, generation: int, time: int) -> bytes:
+    """Spell group metadata (v3) of about 500 bytes: a stable classic group of two members."""
+    members = [f"{group}-consumer-{number}-5f0c1f3e-7a54-4f0b-9f0e-2f6f1f4b1a2c" for number in range(_MEMBERS)]
+    head = struct.pack(">h", 3) + _text("consumer") + struct.pack(">i", generation)
+    chosen = _text("range") + _text(members[0]) + struct.pack(">qi", time, _MEMBERS)
+    return head + chosen + b"".join(_member(member, at) for at, member in enumerate(members))
+
+
+def _member(name: str, at: int) -> bytes:
+    # Consumer protocol v0: the subscribed topics, and the assigned partitions of one topic.
+    subscription = struct.pack(">hi", 0, 1) + _text("orders") + struct.pack(">i", -1)
+    assigned = range(10 * at, 10 * at + 10)
+    assignment = (
+        struct.pack(">hi", 0, 1)
+        + _text("orders")
+        + struct.pack(">i10i", len(assigned), *assigned)
+        + struct.pack(">i", -1)
+    )
+    client = struct.pack(">h", -1) + _text("consumer") + _text("/127.0.0.1") + struct.pack(">ii", 300_000, _SESSION_MS)
+    return _text(name) + client + _blob(subscription) + _blob(assignment)
+
+
+def _text(value: str) -> bytes:
+    raw = value.encode()
+    return struct.pack(">h", len(raw)) + raw
+
+
+def _blob(value: bytes) -> bytes:
+    return struct.pack(">i", len(value)) + value
