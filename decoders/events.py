@@ -1,12 +1,16 @@
 """What a record means: frozen facts in the past tense, free of bytes, versions and layouts.
 
 Times are Unix milliseconds and None where the record does not carry one. Ids of topics are 16 raw bytes, None where
-unknown (Kafka's zero uuid).
+unknown (Kafka's zero uuid). Here are offsets and classic groups; `decoders.group_events` has the newer kinds,
+`decoders.cluster_events` the neighbouring topics.
 """
 
 from __future__ import annotations
 
 import dataclasses
+
+from decoders.cluster_events import ClusterEvent
+from decoders.group_events import GroupEvent
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,4 +86,4 @@ class ClassicGroupForgotten:
     group: str
 
 
-Event = OffsetCommitted | OffsetForgotten | ClassicGroupRecorded | ClassicGroupForgotten
+Event = OffsetCommitted | OffsetForgotten | ClassicGroupRecorded | ClassicGroupForgotten | GroupEvent | ClusterEvent

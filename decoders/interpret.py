@@ -1,29 +1,42 @@
 """Record -> events: the one place where a null value becomes "tombstone of what".
 
-One function per record type, found by its name. A pure function of the record: nothing here remembers an earlier one.
+One arm per record type, found by its name: what its value says (`interpret_groups`, `interpret_cluster`, and here for
+offsets and classic groups), and what its tombstone says, here alone. A pure function of the record: nothing here
+remembers an earlier one.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders import cluster_events as cluster_facts
 from decoders import events as facts
+from decoders import group_events as group_facts
+from decoders import interpret_cluster as cluster
+from decoders import interpret_groups as groups
+from decoders.records import Fields, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from decoders.events import Event
-    from decoders.records import Fields, Record
+    from decoders.group_events import Kind
+
+Says = Callable[[Fields, Fields], Any]
+Arm = tuple[Says, Callable[[Fields], Any]]
 
 
 def events(record: Record) -> tuple[Event, ...]:
-    """Give the facts that a record states; none for a type that the tables know and nobody follows yet."""
+    """Give the facts that a record states: one for every group and state record, none for some cluster metadata.
+
+    Those about quotas, access lists, tokens, credentials, producer ids and controllers give no event.
+    """
     arm = _ARMS.get(record.type.name)
-    if arm is None:
-        return ()
-    if record.value is None:
-        return (arm[1](record.key),)
-    return (arm[0](record.key, record.value),)
+    if arm is not None:
+        recorded, forgotten = arm
+        return (forgotten(record.key) if record.value is None else recorded(record.key, record.value),)
+    says = _METADATA.get(record.type.name)
+    return () if says is None or record.value is None else (says(record.key, record.value),)
 
 
 def known_id(uuid: bytes) -> bytes | None:
@@ -79,15 +92,103 @@ def _classic_group_forgotten(key: Fields) -> facts.ClassicGroupForgotten:
     return facts.ClassicGroupForgotten(key["group"])
 
 
-_ARMS: Final[dict[str, tuple[Callable[[Fields, Fields], Any], Callable[[Fields], Any]]]] = {
+def _group_epoch(kind: Kind) -> Arm:
+    return (
+        functools.partial(groups.group_epoch, kind),
+        lambda key: group_facts.GroupEpochForgotten(key["group_id"], kind),
+    )
+
+
+def _member(kind: Kind, recorded: Says) -> Arm:
+    return recorded, lambda key: group_facts.MemberForgotten(key["group_id"], kind, key["member_id"])
+
+
+def _target_assignment(kind: Kind) -> Arm:
+    return (
+        functools.partial(groups.target_assignment, kind),
+        lambda key: group_facts.TargetAssignmentForgotten(key["group_id"], kind),
+    )
+
+
+def _member_target(kind: Kind, recorded: Says) -> Arm:
+    return recorded, lambda key: group_facts.MemberTargetForgotten(key["group_id"], kind, key["member_id"])
+
+
+def _member_assignment(kind: Kind, recorded: Says) -> Arm:
+    return recorded, lambda key: group_facts.MemberAssignmentForgotten(key["group_id"], kind, key["member_id"])
+
+
+def _by_group(recorded: Says, forgotten: Callable[[str], Any]) -> Arm:
+    return recorded, lambda key: forgotten(key["group_id"])
+
+
+def _share_position(key: Fields) -> cluster_facts.SharePositionForgotten:
+    return cluster_facts.SharePositionForgotten(key["group_id"], key["topic_id"], key["partition"])
+
+
+_ARMS: Final[Mapping[str, Arm]] = {
     # type: (what its value says, what its tombstone says)
     "LEGACY_OFFSET_COMMIT": (
-        lambda key, value: _offset_committed(key, value, legacy=True),
-        lambda key: _offset_forgotten(key, legacy=True),
+        functools.partial(_offset_committed, legacy=True),
+        functools.partial(_offset_forgotten, legacy=True),
     ),
     "OFFSET_COMMIT": (
-        lambda key, value: _offset_committed(key, value, legacy=False),
-        lambda key: _offset_forgotten(key, legacy=False),
+        functools.partial(_offset_committed, legacy=False),
+        functools.partial(_offset_forgotten, legacy=False),
     ),
     "GROUP_METADATA": (_classic_group_recorded, _classic_group_forgotten),
+    "CONSUMER_GROUP_METADATA": _group_epoch("consumer"),
+    "CONSUMER_GROUP_PARTITION_METADATA": _by_group(groups.partition_metadata, group_facts.PartitionMetadataForgotten),
+    "CONSUMER_GROUP_MEMBER_METADATA": _member("consumer", groups.consumer_member),
+    "CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA": _target_assignment("consumer"),
+    "CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target(
+        "consumer", functools.partial(groups.member_target, "consumer")
+    ),
+    "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment(
+        "consumer", functools.partial(groups.member_assignment, "consumer")
+    ),
+    "CONSUMER_GROUP_REGULAR_EXPRESSION": (
+        groups.topic_regex,
+        lambda key: group_facts.TopicRegexForgotten(key["group_id"], key["regular_expression"]),
+    ),
+    "SHARE_GROUP_METADATA": _group_epoch("share"),
+    "SHARE_GROUP_MEMBER_METADATA": _member("share", groups.share_member),
+    "SHARE_GROUP_TARGET_ASSIGNMENT_METADATA": _target_assignment("share"),
+    "SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target("share", functools.partial(groups.member_target, "share")),
+    "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment(
+        "share", functools.partial(groups.member_assignment, "share")
+    ),
+    "SHARE_GROUP_STATE_PARTITION_METADATA": _by_group(groups.share_topics, group_facts.ShareTopicsForgotten),
+    "STREAMS_GROUP_METADATA": _group_epoch("streams"),
+    "STREAMS_GROUP_MEMBER_METADATA": _member("streams", groups.streams_member),
+    "STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA": _target_assignment("streams"),
+    "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target("streams", groups.streams_member_target),
+    "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment("streams", groups.streams_member_assignment),
+    "STREAMS_GROUP_TOPOLOGY": _by_group(groups.topology, group_facts.StreamsTopologyForgotten),
+    "TRANSACTION_LOG": (
+        cluster.transaction,
+        lambda key: cluster_facts.TransactionForgotten(key["transactional_id"]),
+    ),
+    "SHARE_SNAPSHOT": (cluster.share_position, _share_position),
+    "SHARE_UPDATE": (cluster.share_position, _share_position),
+}
+
+_METADATA: Final[Mapping[str, Says]] = {
+    # Records of the cluster's metadata have no key and so no tombstone.
+    "TOPIC_RECORD": lambda _, value: cluster_facts.TopicCreated(value["name"], value["topic_id"]),
+    "REMOVE_TOPIC_RECORD": lambda _, value: cluster_facts.TopicDeleted(value["topic_id"]),
+    "PARTITION_RECORD": cluster.partition,
+    "PARTITION_CHANGE_RECORD": cluster.partition_change,
+    "CONFIG_RECORD": cluster.config,
+    "FEATURE_LEVEL_RECORD": lambda _, value: cluster_facts.FeatureLevelChanged(value["name"], value["feature_level"]),
+    "REGISTER_BROKER_RECORD": cluster.broker,
+    "UNREGISTER_BROKER_RECORD": lambda _, value: cluster_facts.BrokerUnregistered(
+        value["broker_id"], value["broker_epoch"]
+    ),
+    "BROKER_REGISTRATION_CHANGE_RECORD": cluster.broker_change,
+    "FENCE_BROKER_RECORD": lambda _, value: cluster.broker_fence(value, fenced=True),
+    "UNFENCE_BROKER_RECORD": lambda _, value: cluster.broker_fence(value, fenced=False),
+    "BEGIN_TRANSACTION_RECORD": lambda _, value: cluster_facts.MetadataTransactionBegun(value["name"]),
+    "END_TRANSACTION_RECORD": lambda _, __: cluster_facts.MetadataTransactionEnded(aborted=False),
+    "ABORT_TRANSACTION_RECORD": lambda _, __: cluster_facts.MetadataTransactionEnded(aborted=True),
 }

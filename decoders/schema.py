@@ -122,13 +122,16 @@ class Field:
         return {field.name: field.absent() for field in self.type.fields}
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Message:
     """A struct with versions of its own: a key or a value. Its `flexible` versions have compact lengths and tags."""
 
     struct: Struct
     valid: str = "0"
     flexible: str = "none"
+
+    def __repr__(self) -> str:
+        return f"Message({self.name})"
 
     @property
     def name(self) -> str:
@@ -144,7 +147,7 @@ class Message:
         return version in versions(self.flexible)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecordType:
     """One kind of record of a topic: its number (the key's first int16), Kafka's name for it, key and value tables.
 
@@ -160,6 +163,9 @@ class RecordType:
     value: Message | None
     older: tuple[Message, ...] = ()
     tracked: bool = False
+
+    def __repr__(self) -> str:
+        return f"RecordType({self.number}, {self.name})"
 
     @property
     def removed(self) -> bool:

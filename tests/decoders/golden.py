@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
+from decoders import group_events as newer
 from decoders.events import (
     ClassicGroupForgotten,
     ClassicGroupRecorded,
@@ -148,4 +149,143 @@ GROUPS: Final = (
         ClassicGroupRecorded("g", "consumer", 4, None, None, 1234, ()),
     ),
     Case("a forgotten group", GROUP_KEY, None, ClassicGroupForgotten("g")),
+)
+
+_MEMBER_KEY: Final = "00016700016d"
+_CONSUMER_MEMBER: Final = newer.ConsumerMemberRecorded(
+    group="g",
+    member_id="m",
+    instance_id=None,
+    rack_id="r",
+    client_id="c",
+    client_host="/h",
+    topics=("t",),
+    topic_regex=None,
+    rebalance_timeout=300,
+    server_assignor="uniform",
+    classic_session_timeout=None,
+    classic_protocols=(),
+)
+NEWER: Final = (
+    Case(
+        "KIP-848 group at epoch 10",
+        "0003000167",
+        "00000000000a00",
+        newer.GroupEpochRecorded("g", "consumer", 10, None),
+    ),
+    Case(
+        "4.1 group with a metadata hash",
+        "0003000167",
+        "00000000000a0100080000000000000005",
+        newer.GroupEpochRecorded("g", "consumer", 10, 5),
+    ),
+    Case(
+        "KIP-848 member without the classic tag",
+        "0005" + _MEMBER_KEY,
+        "00000002720263032f68020274000000012c08756e69666f726d00",
+        _CONSUMER_MEMBER,
+    ),
+    Case(
+        "KIP-848 member as brokers write it: the classic tag is there, and null",
+        "0005" + _MEMBER_KEY,
+        "00000002720263032f68020274000000012c08756e69666f726d01000100",
+        _CONSUMER_MEMBER,
+    ),
+    Case(
+        "member that still speaks the classic protocol",
+        "0005" + _MEMBER_KEY,
+        "00000002720263032f68020274010000012c00010010010000002d020672616e676502090000",
+        dataclasses.replace(
+            _CONSUMER_MEMBER,
+            server_assignor=None,
+            classic_session_timeout=45,
+            classic_protocols=(("range", b"\x09"),),
+        ),
+    ),
+    Case(
+        "4.3 target assignment with its time",
+        "0006000167",
+        "00000000000201000800000000000004d2",
+        newer.TargetAssignmentRecorded("g", "consumer", 2, 1234),
+    ),
+    Case(
+        "a member is to own two partitions",
+        "0007" + _MEMBER_KEY,
+        "00000230a5f1d5f224432d89f635c784af26d70300000000000000010000",
+        newer.MemberTargeted("g", "consumer", "m", ((TOPIC_ID, (0, 1)),)),
+    ),
+    Case(
+        "4.3 member owns a partition, with the epoch of its assignment",
+        "0008" + _MEMBER_KEY,
+        "00000000000200000001000230a5f1d5f224432d89f635c784af26d7020000000001000502000000020100",
+        newer.MemberAssigned("g", "consumer", "m", 2, 1, "stable", ((TOPIC_ID, (0,)),), ()),
+    ),
+    Case(
+        "a regular expression matched one topic",
+        "00100001670003742e2a",
+        "000002037431000000000000000900000000000004d200",
+        newer.TopicRegexResolved("g", "t.*", ("t1",), 9, 1234),
+    ),
+    Case(
+        "4.2 streams group with two tags",
+        "0011000167",
+        "000000000001000000000000000202000400000003010602026b027600",
+        newer.GroupEpochRecorded("g", "streams", 1, 2, validated_topology_epoch=3),
+    ),
+    Case(
+        "streams member with an endpoint at the highest port",
+        "0013" + _MEMBER_KEY,
+        "000000000263026800000001000000020270010265ffff000100",
+        newer.StreamsMemberRecorded("g", "m", None, None, "c", "h", 1, 2, "p", "e:65535", ()),
+    ),
+    Case(
+        "streams member without an endpoint",
+        "0013" + _MEMBER_KEY,
+        "000000000263026800000001000000020270ff0100",
+        newer.StreamsMemberRecorded("g", "m", None, None, "c", "h", 1, 2, "p", None, ()),
+    ),
+    Case(
+        "4.1 share group",
+        "000b000167",
+        "00000000000a000000000000000500",
+        newer.GroupEpochRecorded("g", "share", 10, 5),
+    ),
+)
+
+OLDER: Final = (
+    Case(
+        "3.7 target of a member: error 0, one topic, metadata",
+        "0007" + _MEMBER_KEY,
+        "0000000230a5f1d5f224432d89f635c784af26d702000000000000000100",
+        newer.MemberTargeted("g", "consumer", "m", ((TOPIC_ID, (0,)),)),
+    ),
+    Case(
+        "4.0 share group: the epoch alone",
+        "000b000167",
+        "00000000000a00",
+        newer.GroupEpochRecorded("g", "share", 10, None),
+    ),
+)
+"""Layouts that Kafka gave up under the same version: known only by fitting every byte."""
+
+TOMBSTONES: Final = (
+    Case("a KIP-848 group", "0003000167", None, newer.GroupEpochForgotten("g", "consumer")),
+    Case("topics a group saw", "0004000167", None, newer.PartitionMetadataForgotten("g")),
+    Case("a KIP-848 member", "0005" + _MEMBER_KEY, None, newer.MemberForgotten("g", "consumer", "m")),
+    Case("a target assignment", "0006000167", None, newer.TargetAssignmentForgotten("g", "consumer")),
+    Case("a member's target", "0007" + _MEMBER_KEY, None, newer.MemberTargetForgotten("g", "consumer", "m")),
+    Case("a member's partitions", "0008" + _MEMBER_KEY, None, newer.MemberAssignmentForgotten("g", "consumer", "m")),
+    Case("a share member", "000a" + _MEMBER_KEY, None, newer.MemberForgotten("g", "share", "m")),
+    Case("a share group", "000b000167", None, newer.GroupEpochForgotten("g", "share")),
+    Case("a share target", "000c000167", None, newer.TargetAssignmentForgotten("g", "share")),
+    Case("a share member's target", "000d" + _MEMBER_KEY, None, newer.MemberTargetForgotten("g", "share", "m")),
+    Case("a share member's part", "000e" + _MEMBER_KEY, None, newer.MemberAssignmentForgotten("g", "share", "m")),
+    Case("a share group's topics", "000f000167", None, newer.ShareTopicsForgotten("g")),
+    Case("a regular expression", "00100001670003742e2a", None, newer.TopicRegexForgotten("g", "t.*")),
+    Case("a streams group", "0011000167", None, newer.GroupEpochForgotten("g", "streams")),
+    Case("a streams member", "0013" + _MEMBER_KEY, None, newer.MemberForgotten("g", "streams", "m")),
+    Case("a streams target", "0014000167", None, newer.TargetAssignmentForgotten("g", "streams")),
+    Case("a streams member's target", "0015" + _MEMBER_KEY, None, newer.MemberTargetForgotten("g", "streams", "m")),
+    Case("a streams member's tasks", "0016" + _MEMBER_KEY, None, newer.MemberAssignmentForgotten("g", "streams", "m")),
+    Case("a streams topology", "0017000167", None, newer.StreamsTopologyForgotten("g")),
 )

@@ -8,10 +8,10 @@ from decoders.errors import DecodeError
 from decoders.interpret import events
 from decoders.records import Record
 from decoders.scalar import decode
-from tests.decoders.golden import COMMITS, GROUPS, Case
+from tests.decoders.golden import COMMITS, GROUPS, NEWER, OLDER, TOMBSTONES, Case
 
-CASES = [pytest.param(case, id=case.story) for case in (*COMMITS, *GROUPS)]
-LIVING = [pytest.param(case, id=case.story) for case in (*COMMITS, *GROUPS) if case.value is not None]
+CASES = [pytest.param(case, id=case.story) for case in (*COMMITS, *GROUPS, *NEWER, *TOMBSTONES)]
+LIVING = [pytest.param(case, id=case.story) for case in (*COMMITS, *GROUPS, *NEWER) if case.value is not None]
 
 
 def facts(key: bytes, value: bytes | None) -> object:
@@ -20,7 +20,7 @@ def facts(key: bytes, value: bytes | None) -> object:
     return events(record) if isinstance(record, Record) else record
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, *(pytest.param(case, id=case.story) for case in OLDER)])
 def test_a_golden_record_becomes_its_event(case: Case) -> None:
     """Bytes of the official serialisers state exactly the fact in the table."""
     assert facts(case.key_bytes, case.value_bytes) == (case.event,)
@@ -40,6 +40,8 @@ def test_a_value_cut_anywhere_is_one_error_inside_the_value(case: Case) -> None:
     assert value is not None
     for length in range(len(value)):
         error = decode(case.key_bytes, value[:length])
+        if isinstance(error, Record) and error.layout is not error.type.value:
+            continue  # what is left happens to be a whole value of an older layout
         assert isinstance(error, DecodeError)
         assert error.field.startswith("value.")
         assert error.position <= length

@@ -1,0 +1,183 @@
+"""What values of the newer group kinds say: a function per record type, (key, value) -> event. No tombstones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders import group_events as facts
+
+if TYPE_CHECKING:
+    from decoders.group_events import Kind, Tasks, TopicPartitions
+    from decoders.records import Fields
+
+_MEMBER_STATES: Final = {0: "stable", 1: "unrevoked", 2: "unreleased"}
+_STREAMS_MEMBER_STATES: Final = {1: "stable", 2: "unrevoked", 3: "unreleased"}  # from 1, unlike the other kinds
+
+
+def group_epoch(kind: Kind, key: Fields, value: Fields) -> facts.GroupEpochRecorded:
+    """Types 3, 11 and 17."""
+    validated = value.get("validated_topology_epoch", -1)
+    return facts.GroupEpochRecorded(
+        group=key["group_id"],
+        kind=kind,
+        group_epoch=value["epoch"],
+        metadata_hash=value.get("metadata_hash") or None,
+        validated_topology_epoch=None if validated == -1 else validated,
+    )
+
+
+def partition_metadata(key: Fields, value: Fields) -> facts.PartitionMetadataRecorded:
+    """Type 4."""
+    topics = ((topic["topic_id"], topic["topic_name"], topic["num_partitions"]) for topic in value["topics"])
+    return facts.PartitionMetadataRecorded(key["group_id"], tuple(topics))
+
+
+def consumer_member(key: Fields, value: Fields) -> facts.ConsumerMemberRecorded:
+    """Type 5. An absent classic part and a null one both mean that the member speaks the new protocol."""
+    classic = value.get("classic_member_metadata") or {"session_timeout_ms": 0, "supported_protocols": ()}
+    protocols = tuple((row["name"], row["metadata"]) for row in classic["supported_protocols"])
+    return facts.ConsumerMemberRecorded(
+        group=key["group_id"],
+        member_id=key["member_id"],
+        instance_id=value["instance_id"],
+        rack_id=value["rack_id"],
+        client_id=value["client_id"],
+        client_host=value["client_host"],
+        topics=value["subscribed_topic_names"],
+        topic_regex=value["subscribed_topic_regex"] or None,
+        rebalance_timeout=value["rebalance_timeout_ms"],
+        server_assignor=value["server_assignor"],
+        classic_session_timeout=classic["session_timeout_ms"] if protocols else None,
+        classic_protocols=protocols,
+    )
+
+
+def share_member(key: Fields, value: Fields) -> facts.ShareMemberRecorded:
+    """Type 10."""
+    return facts.ShareMemberRecorded(
+        group=key["group_id"],
+        member_id=key["member_id"],
+        rack_id=value["rack_id"],
+        client_id=value["client_id"],
+        client_host=value["client_host"],
+        topics=value["subscribed_topic_names"],
+    )
+
+
+def streams_member(key: Fields, value: Fields) -> facts.StreamsMemberRecorded:
+    """Type 19."""
+    endpoint = value["user_endpoint"]
+    return facts.StreamsMemberRecorded(
+        group=key["group_id"],
+        member_id=key["member_id"],
+        instance_id=value["instance_id"],
+        rack_id=value["rack_id"],
+        client_id=value["client_id"],
+        client_host=value["client_host"],
+        rebalance_timeout=value["rebalance_timeout_ms"],
+        topology_epoch=value["topology_epoch"],
+        process_id=value["process_id"],
+        endpoint=None if endpoint is None else f"{endpoint['host']}:{endpoint['port']}",
+        client_tags=tuple((tag["key"], tag["value"]) for tag in value["client_tags"]),
+    )
+
+
+def target_assignment(kind: Kind, key: Fields, value: Fields) -> facts.TargetAssignmentRecorded:
+    """Types 6, 12 and 20. A time of 0 is the tag's default: not known."""
+    timestamp = value["assignment_timestamp"] or None
+    return facts.TargetAssignmentRecorded(key["group_id"], kind, value["assignment_epoch"], timestamp)
+
+
+def member_target(kind: Kind, key: Fields, value: Fields) -> facts.MemberTargeted:
+    """Types 7 and 13."""
+    return facts.MemberTargeted(key["group_id"], kind, key["member_id"], _partitions(value["topic_partitions"]))
+
+
+def streams_member_target(key: Fields, value: Fields) -> facts.StreamsMemberTargeted:
+    """Type 21."""
+    return facts.StreamsMemberTargeted(
+        group=key["group_id"],
+        member_id=key["member_id"],
+        active=_tasks(value["active_tasks"]),
+        standby=_tasks(value["standby_tasks"]),
+        warmup=_tasks(value["warmup_tasks"]),
+    )
+
+
+def member_assignment(kind: Kind, key: Fields, value: Fields) -> facts.MemberAssigned:
+    """Types 8 and 14."""
+    state = value.get("state")
+    return facts.MemberAssigned(
+        group=key["group_id"],
+        kind=kind,
+        member_id=key["member_id"],
+        member_epoch=value["member_epoch"],
+        previous_member_epoch=value["previous_member_epoch"],
+        member_state=None if state is None else _MEMBER_STATES.get(state, "unknown"),
+        partitions=_partitions(value["assigned_partitions"]),
+        pending_revocation=_partitions(value.get("partitions_pending_revocation", ())),
+    )
+
+
+def streams_member_assignment(key: Fields, value: Fields) -> facts.StreamsMemberAssigned:
+    """Type 22."""
+    return facts.StreamsMemberAssigned(
+        group=key["group_id"],
+        member_id=key["member_id"],
+        member_epoch=value["member_epoch"],
+        previous_member_epoch=value["previous_member_epoch"],
+        member_state=_STREAMS_MEMBER_STATES.get(value["state"], "unknown"),
+        active=_tasks(value["active_tasks"]),
+        standby=_tasks(value["standby_tasks"]),
+        warmup=_tasks(value["warmup_tasks"]),
+        pending_active=_tasks(value["active_tasks_pending_revocation"]),
+        pending_standby=_tasks(value["standby_tasks_pending_revocation"]),
+        pending_warmup=_tasks(value["warmup_tasks_pending_revocation"]),
+    )
+
+
+def topic_regex(key: Fields, value: Fields) -> facts.TopicRegexResolved:
+    """Type 16."""
+    return facts.TopicRegexResolved(
+        key["group_id"], key["regular_expression"], value["topics"], value["version"], value["timestamp"]
+    )
+
+
+def share_topics(key: Fields, value: Fields) -> facts.ShareTopicsRecorded:
+    """Type 15."""
+    return facts.ShareTopicsRecorded(
+        group=key["group_id"],
+        initializing=_named_partitions(value.get("initializing_topics", ())),
+        initialized=_named_partitions(value["initialized_topics"]),
+        deleting=tuple((topic["topic_id"], topic["topic_name"]) for topic in value["deleting_topics"]),
+    )
+
+
+def topology(key: Fields, value: Fields) -> facts.StreamsTopologyRecorded:
+    """Type 23."""
+    return facts.StreamsTopologyRecorded(
+        key["group_id"], value["epoch"], tuple(_subtopology(part) for part in value["subtopologies"])
+    )
+
+
+def _subtopology(part: Fields) -> facts.Subtopology:
+    return facts.Subtopology(
+        subtopology_id=part["subtopology_id"],
+        source_topics=part["source_topics"],
+        source_topic_regex=part["source_topic_regex"],
+        repartition_sink_topics=part["repartition_sink_topics"],
+        repartition_source_topics=tuple(topic["name"] for topic in part["repartition_source_topics"]),
+        state_changelog_topics=tuple(topic["name"] for topic in part["state_changelog_topics"]),
+    )
+
+
+def _partitions(rows: Any) -> TopicPartitions:
+    return tuple((row["topic_id"], row["partitions"]) for row in rows)
+
+
+def _named_partitions(rows: Any) -> tuple[tuple[bytes, str, tuple[int, ...]], ...]:
+    return tuple((row["topic_id"], row["topic_name"], row["partitions"]) for row in rows)
+
+
+def _tasks(rows: Any) -> Tasks:
+    return tuple((row["subtopology_id"], row["partitions"]) for row in rows)
