@@ -197,6 +197,9 @@ class Job(Section):
         "The folder with the jars of Spark's Kafka connector.",
         shown="`jars/connector` in lagwarden's cache folder",
     )
+    class_archive: Path | None = _option(
+        None, "A file in which the JVM keeps its loaded classes: the next start is faster. Made where it is missing."
+    )
     read_tasks: int | None = _option(
         None, "How many tasks read and decode at once.", shown="as many as there are cores", ge=1, le=10_000
     )
