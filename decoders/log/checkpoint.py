@@ -1,0 +1,94 @@
+"""KRaft snapshots: the `.checkpoint` files of `__cluster_metadata-0`, and `bootstrap.checkpoint` of the log directory.
+
+A snapshot is a plain sequence of batches between a SNAPSHOT_HEADER and a SNAPSHOT_FOOTER; without the footer it was
+never finished. Its own offsets mean nothing: it stands for the log up to the offset in its name. What the values say is
+for the metadata decoders.
+
+Source: org.apache.kafka.snapshot.Snapshots, RecordsSnapshotReader, BootstrapDirectory; KIP-630.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.log.codecs import DEFAULT_LIMIT
+from decoders.log.control import ControlType, control_type, kraft_message
+from decoders.log.errors import Damaged, Fault, LogError
+from decoders.log.segment import Segment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BOOTSTRAP: Final = "bootstrap.checkpoint"
+_NAME: Final = re.compile(r"(?P<end>\d{20})-(?P<epoch>\d{10})\.checkpoint")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SnapshotId:
+    """What a snapshot stands for: the log below `end_offset`, as of the leader epoch of the record before it."""
+
+    end_offset: int
+    epoch: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KraftSnapshot:
+    """A complete snapshot: the values of its data records in order, and its control records by type.
+
+    `id` is None for `bootstrap.checkpoint`, which stands for no part of the log.
+    """
+
+    path: Path
+    id: SnapshotId | None
+    values: tuple[bytes, ...]
+    control: dict[ControlType, dict[str, Any]]
+
+
+def snapshot_id(path: Path) -> SnapshotId | None:
+    """Read a snapshot's name; None for all others, such as unfinished `.part` and dropped `.deleted` files."""
+    name = _NAME.fullmatch(path.name)
+    return SnapshotId(int(name["end"]), int(name["epoch"])) if name else None
+
+
+def read_snapshot(path: Path, *, limit: int = DEFAULT_LIMIT) -> KraftSnapshot | LogError:
+    """Read a snapshot file whole, each batch expanded to at most `limit` bytes. Raises OSError."""
+    values: list[bytes] = []
+    control: dict[ControlType, dict[str, Any]] = {}
+    order: list[ControlType | None] = []
+    with Segment(path, 0) as segment:
+        cursor = segment.batches()
+        for batch in cursor:
+            try:
+                for record in batch.records(limit):
+                    if batch.is_control:
+                        kind, _ = control_type(record.key)
+                        control[kind] = kraft_message(record) or {}
+                        order.append(kind)
+                    else:
+                        values.append(record.value or b"")
+                        order.append(None)
+            except Damaged as fault:
+                return fault.located(str(path), batch.position, batch.base_offset)
+    if error := cursor.error(last_segment=False):
+        return error
+    if order[:1] != [ControlType.SNAPSHOT_HEADER] or order[-1:] != [ControlType.SNAPSHOT_FOOTER]:
+        detail = "it does not begin with a header and end with a footer"
+        return LogError(Fault.INCOMPLETE_SNAPSHOT, str(path), segment.size, None, detail)
+    return KraftSnapshot(path, snapshot_id(path), tuple(values), control)
+
+
+def newest_snapshot(directory: Path) -> tuple[KraftSnapshot | None, tuple[LogError, ...]]:
+    """Read the newest complete snapshot of a directory, and say what was wrong with newer ones. Raises OSError.
+
+    The log is then to be read from its `end_offset` on.
+    """
+    named = {found: file for file in directory.iterdir() if (found := snapshot_id(file))}
+    faults: list[LogError] = []
+    for known in sorted(named, key=lambda each: (each.end_offset, each.epoch), reverse=True):
+        snapshot = read_snapshot(named[known])
+        if isinstance(snapshot, KraftSnapshot):
+            return snapshot, tuple(faults)
+        faults.append(snapshot)
+    return None, tuple(faults)

@@ -1,0 +1,145 @@
+"""The official dump tool's text for index and state files; its front is `decoders.log.dumptext`.
+
+Each function yields the lines for standard output and appends to `complaints` what the tool writes to standard error.
+An index is compared with the segment beside it, as the tool does.
+
+Source: org.apache.kafka.tools.DumpLogSegments.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from decoders.log.errors import Damaged, LogError
+from decoders.log.index import OffsetIndex, TimeIndex, read_aborted
+from decoders.log.segment import Segment
+from decoders.log.state_files import read_producer_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from decoders.log.segment import Batch
+
+_MAX_SEQUENCE = 0x7FFFFFFF
+
+
+def dump_offset_index(path: Path, complaints: list[str], *, only_sanity: bool, only_verify: bool) -> Iterator[str]:
+    """Dump an `.index`; complain about entries that are not the last offset of the batch they point to."""
+    index = OffsetIndex.read(path, _base_offset(path))
+    if not index.raw:
+        yield f"{path} is empty."
+        return
+    if only_sanity:
+        yield from _sanity(path, index.fault(), complaints)
+        return
+    mismatches: dict[int, int] = {}
+    with _segment_of(path) as segment:
+        for entry in index.entries:
+            batch = _first_batch(segment, entry.position)
+            if batch is None:
+                complaints.append(f"No batch at position {entry.position} of {segment.path}")
+            elif batch.last_offset != entry.offset:
+                mismatches[entry.offset] = batch.last_offset
+            if not only_verify:
+                yield f"offset: {entry.offset} position: {entry.position}"
+    if mismatches:
+        complaints.append(f"Mismatches in :{path.absolute()}")
+        complaints += [
+            f"  Index offset: {indexed}, log offset: {mismatches[indexed]}"
+            for indexed in sorted(mismatches, reverse=True)
+        ]
+
+
+def dump_time_index(path: Path, complaints: list[str], *, only_sanity: bool, only_verify: bool) -> Iterator[str]:
+    """Dump a `.timeindex`; complain about entries whose batch is not there or has another largest timestamp."""
+    index = TimeIndex.read(path, _base_offset(path))
+    if only_sanity:
+        yield from _sanity(path, index.fault(), complaints)
+        return
+    offsets = OffsetIndex.read(path.with_suffix(".index"), index.base_offset)
+    wrong: list[str] = []
+    missing: list[str] = []
+    with _segment_of(path) as segment:
+        for entry in index.entries:
+            batch = _batch_ending_from(segment, offsets.position_before(entry.offset), entry.offset)
+            if batch is None or batch.last_offset != entry.offset:
+                found = -1 if batch is None else batch.last_offset
+                missing.append(f"Indexed offset: {entry.offset}, found log offset: {found}")
+            elif (latest := _latest(batch)) != entry.timestamp:
+                wrong.append(f"  Index timestamp: {entry.timestamp}, log timestamp: {latest}")
+            if not only_verify:
+                yield f"timestamp: {entry.timestamp} offset: {entry.offset}"
+    if wrong:
+        complaints += [f"Found timestamp mismatch in :{path.absolute()}", *wrong]
+    if missing:
+        complaints += ["The following indexed offsets are not found in the log.", *missing]
+
+
+def dump_aborted(path: Path, complaints: list[str]) -> Iterator[str]:
+    """Dump a `.txnindex`."""
+    entries, fault = read_aborted(path)
+    for entry in entries:
+        yield (
+            f"version: {entry.version} producerId: {entry.producer_id} firstOffset: {entry.first_offset}"
+            f" lastOffset: {entry.last_offset} lastStableOffset: {entry.last_stable_offset}"
+        )
+    if fault:
+        complaints.append(str(fault))
+
+
+def dump_producers(path: Path, complaints: list[str]) -> Iterator[str]:
+    """Dump a producer `.snapshot`."""
+    entries = read_producer_snapshot(path)
+    if isinstance(entries, LogError):
+        complaints.append(str(entries))
+        return
+    for entry in entries:
+        began = entry.current_transaction_first_offset
+        line = (
+            f"producerId: {entry.producer_id} producerEpoch: {entry.producer_epoch}"
+            f" coordinatorEpoch: {entry.coordinator_epoch}"
+            f" currentTxnFirstOffset: {'OptionalLong.empty' if began < 0 else f'OptionalLong[{began}]'}"
+            f" lastTimestamp: {entry.timestamp}"
+        )
+        if entry.last_offset >= 0:
+            line += (
+                f" firstSequence: {_sequence_before(entry.last_sequence, entry.offset_delta)}"
+                f" lastSequence: {entry.last_sequence} lastOffset: {entry.last_offset}"
+                f" offsetDelta: {entry.offset_delta} timestamp: {entry.timestamp}"
+            )
+        yield line
+
+
+def _base_offset(path: Path) -> int:
+    return int(path.name.partition(".")[0])
+
+
+def _segment_of(path: Path) -> Segment:
+    return Segment(path.with_suffix(".log"), _base_offset(path))
+
+
+def _sanity(path: Path, fault: LogError | None, complaints: list[str]) -> Iterator[str]:
+    if fault is None:
+        yield f"{path} passed sanity check."
+    else:
+        complaints.append(str(fault))
+
+
+def _first_batch(segment: Segment, position: int) -> Batch | None:
+    return next(iter(segment.batches(position, verify=False)), None)
+
+
+def _batch_ending_from(segment: Segment, position: int, offset: int) -> Batch | None:
+    return next((batch for batch in segment.batches(position, verify=False) if batch.last_offset >= offset), None)
+
+
+def _latest(batch: Batch) -> int:
+    try:
+        return max((record.timestamp for record in batch.records()), default=-1)
+    except Damaged:
+        return -1
+
+
+def _sequence_before(sequence: int, steps: int) -> int:
+    return sequence - steps if sequence >= steps else _MAX_SEQUENCE - (steps - sequence) + 1
