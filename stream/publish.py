@@ -1,0 +1,101 @@
+"""The tick: read the fleet, then ask for the ends, build a snapshot, render it, swap one reference.
+
+In this order, so that an end is never older than a commit. While Kafka is away the last snapshot stays.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import structlog
+
+from exporters.exposition import Published
+from exporters.readmodel import OFFSETS_PARTITIONS
+from stream import snapshot
+from stream.cluster.errors import ClusterError
+from stream.cluster.offsets_topic import NAME
+from stream.cluster.watermarks import read_ends
+from stream.groups.fleet import Fleet
+
+if TYPE_CHECKING:
+    from stream.cluster.client import Cluster
+    from stream.groups.fleet import FleetColumns
+    from stream.groups.shard import Shard
+    from stream.vitals import Vitals
+
+_log = structlog.get_logger(__name__)
+
+
+class Publisher:
+    """Holds the fleet and what is published of it; changes come from one thread, ticks from another."""
+
+    def __init__(self, vitals: Vitals) -> None:
+        self._vitals = vitals
+        self._lock = threading.Lock()
+        self._fleet = Fleet()
+        self._published: Published | None = None
+
+    def current(self) -> Published | None:
+        """Give what readers see; None before the first snapshot."""
+        return self._published
+
+    def apply(self, changes: list[tuple[int, Shard]]) -> None:
+        """Take in what a batch changed, all of it at once."""
+        with self._lock:
+            for shard, change in changes:
+                self._fleet.apply(shard, change)
+
+    def tick(self, cluster: Cluster) -> bool:
+        """Publish a new snapshot; False if the cluster does not answer, and then the old one stays."""
+        with self._lock:
+            fleet = self._fleet.columns()
+        try:
+            ends = read_ends(cluster, {NAME, *fleet.topic.dictionary.to_pylist()})
+        except ClusterError as error:
+            self._note(str(error))
+            return False
+        self._note(None)
+        taken_at = time.time()
+        self._vitals.offsets_partitions = offsets_partitions(ends, self._vitals)
+        self._publish(fleet, ends, taken_at)
+        return True
+
+    def _publish(self, fleet: FleetColumns, ends: pa.Table, taken_at: float) -> None:
+        published = Published.of(snapshot.build(fleet, ends, taken_at))
+        self._published = published
+        self._vitals.series = published.exposition.series
+        self._vitals.snapshot_taken_at = taken_at
+
+    def _note(self, trouble: str | None) -> None:
+        """Say it once when Kafka goes away, and once when it is back."""
+        if trouble is not None and self._vitals.trouble is None:
+            _log.warning("kafka does not answer", cause=trouble)
+        elif trouble is None and self._vitals.trouble is not None:
+            _log.info("kafka answers again")
+        self._vitals.trouble = trouble
+
+
+def offsets_partitions(ends: pa.Table, vitals: Vitals) -> pa.Table:
+    """Hold the reader's positions against the ends of the offsets topic (schema OFFSETS_PARTITIONS)."""
+    is_mine = pc.equal(ends.column("topic").cast(pa.string()), NAME)
+    mine = ends.filter(pc.and_(is_mine, pc.greater_equal(ends.column("partition"), 0)))
+    positions = vitals.progress.positions if vitals.progress else {}
+    partition = mine.column("partition").to_pylist()
+    position = pa.array([positions.get(number) for number in partition], pa.int64())
+    high, stable = mine.column("high_watermark"), mine.column("last_stable_offset")
+    return pa.table(
+        [
+            pa.array(partition, pa.int32()),
+            position,
+            high,
+            stable,
+            pc.max_element_wise(pc.subtract(stable, position), pa.scalar(np.int64(0)), skip_nulls=False),
+            pc.max_element_wise(pc.subtract(high, stable), pa.scalar(np.int64(0)), skip_nulls=False),
+        ],
+        schema=OFFSETS_PARTITIONS,
+    )

@@ -1,0 +1,180 @@
+"""(fleet, ends of the partitions, now) -> Snapshot: the read model of one moment, sorted and complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exporters.readmodel import GROUPS, MOMENT, NAME, PARTITIONS, UNKNOWN_LAGS, Snapshot
+from stream.groups.membership import SIMPLE, Membership
+from stream.health import lag as lags
+from stream.health.lag import Ends, Lag
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from stream.groups.fleet import FleetColumns
+
+_NO_KNOWN: Final = np.iinfo(np.int64).min
+_OFFSETS_ONLY: Final = Membership(SIMPLE, "Empty", 0)
+
+
+def build(fleet: FleetColumns, ends: pa.Table, taken_at: float) -> Snapshot:
+    """Join what the groups committed with the ends (schema `stream.cluster.watermarks.ENDS`) read after that."""
+    group, groups = _ranked(fleet.group, fleet.memberships)
+    topic, topics = _ranked(fleet.topic, {})
+    order = np.lexsort((fleet.partition, topic, group))
+    group, topic, partition = group[order], topic[order], fleet.partition[order]
+    spans = fleet.runs.spans
+    columns = _end_columns(ends, topics)
+    found = lags.lag(spans.last_offset[order], lags.place(topic, partition), columns.ends)
+    reasons = _reasons(found, topic, columns)
+    taken = pa.array(found.row, mask=found.row < 0)
+    partitions = pa.table(
+        [
+            _names(group, groups),
+            _names(topic, topics),
+            pa.array(partition),
+            pa.array(spans.last_offset[order]),
+            _moments(spans.last_time[order]),
+            _moments(spans.reached_time[order]),
+            *(columns.table.column(name).take(taken) for name in ("high_watermark", "last_stable_offset")),
+            columns.table.column("log_start_offset").take(taken),
+            pa.array(found.lag, mask=~found.known),
+            reasons,
+        ],
+        schema=PARTITIONS,
+    )
+    return Snapshot(
+        taken_at=taken_at,
+        partitions=partitions,
+        groups=_groups(group, groups, found, spans.last_time[order], fleet.memberships),
+        unknown_lags=_unknown(group, groups, found, reasons),
+    )
+
+
+class _EndColumns:
+    """The ends of one poll, numbered by the topics of the fleet."""
+
+    def __init__(self, ends: Ends, table: pa.Table, topic_error: NDArray[Any], errors: NDArray[Any]) -> None:
+        self.ends = ends
+        self.table = table
+        self.topic_error = topic_error
+        """Per topic of the fleet: why it could not be described, None if it was."""
+        self.errors = errors
+        """Per row of the table: why an end of it is not known, None if all are."""
+
+
+def _end_columns(ends: pa.Table, topics: list[str]) -> _EndColumns:
+    numbers = {name: number for number, name in enumerate(topics)}
+    encoded = ends.column("topic").combine_chunks()
+    of_dictionary = np.array([numbers.get(name, -1) for name in encoded.dictionary.to_pylist()] or [-1], np.int64)
+    topic = of_dictionary[encoded.indices.to_numpy(zero_copy_only=False)]
+    partition = ends.column("partition").to_numpy()
+    errors = np.array(ends.column("error").cast(pa.string()).to_pylist(), object)
+    topic_error = np.full(len(topics), lags.NOT_ASKED, object)
+    topic_error[topic[topic >= 0]] = None
+    undescribed = (partition < 0) & (topic >= 0)
+    topic_error[topic[undescribed]] = errors[undescribed]
+    rows = np.flatnonzero((partition >= 0) & (topic >= 0))
+    places = lags.place(topic[rows], partition[rows])
+    rows = rows[np.argsort(places, kind="stable")]
+    table = ends.take(pa.array(rows))
+    known = (
+        pc.and_(table.column("high_watermark").is_valid(), table.column("log_start_offset").is_valid())
+        .to_numpy()
+        .astype(np.bool_)
+    )
+    numbers_of = {name: table.column(name).fill_null(0).to_numpy() for name in ("high_watermark", "log_start_offset")}
+    columns = Ends(np.sort(places), numbers_of["high_watermark"], numbers_of["log_start_offset"], known)
+    return _EndColumns(columns, table, topic_error, errors[rows])
+
+
+def _reasons(found: Lag, topic: NDArray[np.int64], columns: _EndColumns) -> pa.Array:
+    """Say for each row without a lag why."""
+    reasons = np.full(len(topic), None, object)
+    unknown = np.flatnonzero(~found.known)
+    for row in unknown.tolist():
+        if found.beyond_end[row]:
+            reasons[row] = lags.BEYOND_END
+        elif found.row[row] >= 0:
+            reasons[row] = columns.errors[found.row[row]]
+        else:
+            reasons[row] = columns.topic_error[topic[row]] or lags.UNKNOWN_PARTITION
+    return pa.array(reasons, pa.string()).dictionary_encode().cast(NAME)
+
+
+def _groups(
+    group: NDArray[np.int64],
+    groups: list[str],
+    found: Lag,
+    commit_time: NDArray[np.int64],
+    memberships: Mapping[str, Membership],
+) -> pa.Table:
+    count = np.bincount(group, minlength=len(groups))
+    known = np.bincount(group[found.known], minlength=len(groups))
+    total = np.zeros(len(groups), np.int64)
+    np.add.at(total, group[found.known], found.lag[found.known])
+    most = np.full(len(groups), _NO_KNOWN, np.int64)
+    np.maximum.at(most, group[found.known], found.lag[found.known])
+    last = np.full(len(groups), _NO_KNOWN, np.int64)
+    np.maximum.at(last, group, commit_time)
+    told = [memberships.get(name, _OFFSETS_ONLY) for name in groups]
+    return pa.table(
+        [
+            pa.array(groups, pa.string()).dictionary_encode().cast(NAME),
+            *(
+                pa.array([getattr(one, field) for one in told], pa.string()).dictionary_encode().cast(NAME)
+                for field in ("kind", "state", "protocol_type", "protocol")
+            ),
+            pa.array([one.generation for one in told], pa.int32()),
+            pa.array([one.members for one in told], pa.int32()),
+            pa.array(count, pa.int32()),
+            pa.array(total, mask=known == 0),
+            pa.array(most, mask=known == 0),
+            pa.array(count - known, pa.int32()),
+            _moments(last, mask=last == _NO_KNOWN),
+        ],
+        schema=GROUPS,
+    )
+
+
+def _unknown(group: NDArray[np.int64], groups: list[str], found: Lag, reasons: pa.Array) -> pa.Table:
+    table = pa.table({"group": _names(group, groups), "reason": reasons}).filter(pa.array(~found.known))
+    counted = (
+        table.cast(pa.schema([("group", pa.string()), ("reason", pa.string())]))
+        .group_by(["group", "reason"])
+        .aggregate([([], "count_all")])
+        .sort_by([("group", "ascending"), ("reason", "ascending")])
+    )
+    return pa.table(
+        [
+            counted.column("group").combine_chunks().dictionary_encode().cast(NAME),
+            counted.column("reason").combine_chunks().dictionary_encode().cast(NAME),
+            counted.column("count_all").cast(pa.int32()),
+        ],
+        schema=UNKNOWN_LAGS,
+    )
+
+
+def _ranked(names: pa.DictionaryArray, more: Mapping[str, Any]) -> tuple[NDArray[np.int64], list[str]]:
+    """Give each row the number of its name, and the names in that order: sorted, those of `more` among them."""
+    own = names.dictionary.to_pylist()
+    every = sorted({*own, *more})
+    rank = {name: number for number, name in enumerate(every)}
+    of_dictionary = np.array([rank[name] for name in own] or [0], np.int64)
+    numbers: NDArray[np.int64] = of_dictionary[names.indices.to_numpy(zero_copy_only=False)]
+    return numbers, every
+
+
+def _names(numbers: NDArray[np.int64], names: list[str]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), pa.array(names, pa.string()))
+
+
+def _moments(milliseconds: NDArray[np.int64], mask: NDArray[np.bool_] | None = None) -> pa.Array:
+    return pa.array(milliseconds, mask=mask).cast(MOMENT)

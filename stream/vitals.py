@@ -1,0 +1,147 @@
+"""The monitor's own health: what the parts report, and the one status that readers see.
+
+Parts write single attributes from their own threads; `status` reads them. Nothing here is computed from groups.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from decoders.tables import BY_NUMBER, tracking
+from exporters.readmodel import DECODE_ERRORS, NAME, OFFSETS_PARTITIONS, RECORDS_READ, MonitorStatus, empty
+from stream.groups.tally import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream.progress import CatchUp, Progress
+
+CONNECTING: Final = "connecting"
+WAITING: Final = "waiting for topic"
+STARTING: Final = "starting"
+CATCHING_UP: Final = "catching up"
+RUNNING: Final = "running"
+STOPPING: Final = "stopping"
+FAILED: Final = "failed"
+
+
+class Vitals:
+    """What is known of the monitor's own health. One instance per process."""
+
+    def __init__(self, version: str, freshness_limit: float) -> None:
+        self._version = version
+        self._freshness_limit = freshness_limit
+        self._lock = threading.Lock()
+        self._tally = Tally()
+        self._errors = empty(DECODE_ERRORS)
+        self._records = empty(RECORDS_READ)
+        self.started_at = time.time()
+        self.phase = CONNECTING
+        self.cluster_id: str | None = None
+        self.trouble: str | None = None
+        """Why Kafka does not answer now, as a sentence; None while it does."""
+        self.progress: Progress | None = None
+        self.snapshot_taken_at: float | None = None
+        self.batches = 0
+        self.last_batch_seconds: float | None = None
+        self.last_batch_at: float | None = None
+        self.resyncs = 0
+        self.series = 0
+        self.offsets_partitions: pa.Table = empty(OFFSETS_PARTITIONS)
+
+    def count(self, tally: Tally) -> None:
+        """Add what a batch has read."""
+        with self._lock:
+            self._tally.add(tally)
+            self._records, self._errors = _records_table(self._tally), _errors_table(self._tally)
+
+    def status(self) -> MonitorStatus:
+        """Give the health as of now."""
+        reasons = self._not_ready()
+        catch_up = self._catch_up()
+        with self._lock:
+            records, errors = self._records, self._errors
+        return MonitorStatus(
+            version=self._version,
+            cluster_id=self.cluster_id,
+            phase=self.phase,
+            ready=not reasons,
+            not_ready_reasons=reasons,
+            started_at=self.started_at,
+            snapshot_taken_at=self.snapshot_taken_at,
+            kafka_reachable=self.trouble is None and self.cluster_id is not None,
+            catch_up_ratio=None if catch_up is None else catch_up.ratio,
+            catch_up_records_per_second=None if catch_up is None else catch_up.rate,
+            catch_up_seconds_left=None if catch_up is None else catch_up.seconds_left,
+            batches=self.batches,
+            last_batch_seconds=self.last_batch_seconds,
+            last_batch_at=self.last_batch_at,
+            resyncs=self.resyncs,
+            series=self.series,
+            records_read=records,
+            decode_errors=errors,
+            offsets_partitions=self.offsets_partitions,
+        )
+
+    def _catch_up(self) -> CatchUp | None:
+        return None if self.progress is None else self.progress.catch_up(time.monotonic())
+
+    def _not_ready(self) -> tuple[str, ...]:
+        reasons = []
+        if self.phase == WAITING:
+            reasons.append("the cluster has no topic __consumer_offsets yet: no group has ever committed")
+        elif self.phase in (STARTING, STOPPING, FAILED):
+            reasons.append(f"the monitor is {self.phase}")
+        elif self.phase == CATCHING_UP and self.progress is not None:
+            reasons.append(f"offsets partitions not read to their ends yet: {len(self.progress.behind)}")
+        elif self.phase == CONNECTING and self.trouble is None:
+            reasons.append("no broker has answered yet")
+        if self.trouble is not None and (self.phase != RUNNING or self._stale()):
+            reasons.append(self.trouble)
+        if self.phase == RUNNING and self._stale():
+            reasons.append(self._age_reason())
+        return tuple(reasons)
+
+    def _stale(self) -> bool:
+        return self.snapshot_taken_at is None or time.time() - self.snapshot_taken_at > self._freshness_limit
+
+    def _age_reason(self) -> str:
+        if self.snapshot_taken_at is None:
+            return "the first snapshot is not taken yet"
+        age = time.time() - self.snapshot_taken_at
+        return f"the snapshot is {age:.0f} s old (limit {self._freshness_limit:g} s)"
+
+
+def _type_name(number: int | None) -> str:
+    if number is None:
+        return "none"
+    known = BY_NUMBER.get(number)
+    return str(number) if known is None else known.name
+
+
+def _records_table(tally: Tally) -> pa.Table:
+    rows = sorted((_type_name(n), "unknown" if n is None else tracking(n), count) for n, count in tally.records.items())
+    return _table(rows, RECORDS_READ)
+
+
+def _errors_table(tally: Tally) -> pa.Table:
+    rows = sorted(
+        (_type_name(fault.record_type), "" if fault.version is None else str(fault.version), fault.reason, count)
+        for fault, count in tally.faults.items()
+    )
+    return _table(rows, DECODE_ERRORS)
+
+
+def _table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [
+        pa.array(column, pa.string()).dictionary_encode().cast(NAME)
+        if field.type == NAME
+        else pa.array(column, field.type)
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    return pa.table(arrays, schema=schema)
