@@ -1,0 +1,60 @@
+"""Holds the job's state against the oracle, and says in one line how they differ."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bench.encoding import commit_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bench.oracle import FinalState
+    from bench.traffic import Traffic
+    from stream.groups.fleet import FleetColumns
+
+
+def differences(fleet: FleetColumns, wanted: FinalState, traffic: Traffic) -> list[str]:
+    """Give a line for each kind of difference between what the job knows and what is true; none when all agrees."""
+    number = {key: row for row, key in enumerate(commit_keys(traffic))}
+    known = [number.get(_key(fleet, row), -1) for row in range(len(fleet.partition))]
+    rows = np.array(known, np.int64)
+    if (rows < 0).any() or len(np.unique(rows)) != len(rows):
+        return ["the job knows keys that were never written, or knows some twice"]
+    found = []
+    alive = np.zeros(traffic.keys, np.bool_)
+    alive[rows] = True
+    if wrong := int((alive != wanted.alive).sum()):
+        found.append(f"{wrong} of {traffic.keys} keys are alive in one and not in the other")
+    both = wanted.alive[rows]
+    spans = fleet.runs.spans
+    for name, job, true in (
+        ("offset", spans.last_offset, wanted.offset),
+        ("commit time", spans.last_time, wanted.time),
+        ("number of commits", spans.commits, wanted.commits),
+    ):
+        if wrong := int((job[both] != true[rows[both]]).sum()):
+            found.append(f"{wrong} keys with another {name}")
+    return found + _membership_differences(
+        {name: row.generation for name, row in fleet.memberships.items()}, wanted, traffic
+    )
+
+
+def _membership_differences(generations: Mapping[str, int | None], wanted: FinalState, traffic: Traffic) -> list[str]:
+    true = {
+        traffic.group(number): generation
+        for number, generation in enumerate(wanted.generation.tolist())
+        if wanted.group_alive[number]
+    }
+    wrong = sum(generations.get(name) != true.get(name) for name in generations.keys() | true.keys())
+    return [f"{wrong} groups with another membership"] if wrong else []
+
+
+def _key(fleet: FleetColumns, row: int) -> bytes:
+    """Spell the key of a row from its three columns, so that the job's decoding of names is checked too."""
+    group, topic = fleet.group[row].as_py().encode(), fleet.topic[row].as_py().encode()
+    lengths = struct.pack(">hh", 1, len(group)), struct.pack(">h", len(topic))
+    return b"".join((lengths[0], group, lengths[1], topic, struct.pack(">i", int(fleet.partition[row]))))

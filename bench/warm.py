@@ -1,0 +1,222 @@
+"""One JVM, measured from within: the raw source and the whole pipeline, each cold and warm, then steady batches.
+
+Runs as a process of its own (`python -m bench.warm`), so that its driver's figures are those of a job and not of the
+benchmark that wrote the topic; prints its measurements as one line of JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from bench.oracle import FinalState, nothing_yet
+from bench.processes import Watch
+from bench.topic import Writer
+from bench.traffic import Traffic, chunks, one_commit_each
+from bench.verify import differences
+from sandbox.jars import connector_jars
+from stream import pipeline, source
+from stream.groups.codec import unpack
+from stream.groups.fleet import Fleet
+from stream.groups.placement import Placement
+from stream.pipeline import JobOptions
+from stream.query import last_report
+from stream.session import SessionOptions, open_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from bench.traffic import Chunk
+
+TRIGGER_SECONDS: Final = 2.0
+STEADY_ROUNDS: Final = 5
+STEADY_GROUPS: Final = (200, 2000, 20_000)
+_MAX_OFFSETS: Final = 15_000_000
+_SHARDS: Final = 64
+_SLOT_MS: Final = 30_000
+_KEEP_SLOTS: Final = 10
+_LIMIT: Final = 300.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Measured:
+    """One row of a table. CPU and peak memory are per role (`bench.processes`)."""
+
+    what: str
+    records: int
+    seconds: float
+    cpu: dict[str, float]
+    peak: dict[str, int]
+    batch_seconds: tuple[float, ...] = ()
+    """What Spark says of the triggers that worked."""
+
+    @property
+    def rate(self) -> float:
+        """Records per second."""
+        return self.records / self.seconds
+
+
+class Bench:
+    """A session and a topic to measure on."""
+
+    def __init__(self, spark: SparkSession, bootstrap: str, traffic: Traffic, tasks: int, scratch: Path) -> None:
+        self._spark = spark
+        self._bootstrap = bootstrap
+        self._traffic = traffic
+        self._scratch = scratch
+        self._tasks = tasks
+        self._end = traffic.records
+
+    def raw(self, what: str) -> Measured:
+        """Read the whole topic to nothing."""
+        job = self._job(what)
+        records = source.offsets_topic(
+            self._spark,
+            partitions=job.partitions,
+            max_offsets_per_trigger=job.max_offsets_per_trigger,
+            security=job.security,
+        )
+        sink = (
+            records.coalesce(self._tasks)
+            .writeStream.format("noop")
+            .option("checkpointLocation", job.checkpoint)
+            .trigger(processingTime=f"{TRIGGER_SECONDS} seconds")
+        )
+        measured, query = self._until_end(what, sink.start)
+        query.stop()
+        return measured
+
+    def pipeline(self, what: str, fleet: Fleet) -> tuple[Measured, StreamingQuery]:
+        """Run the job from an empty checkpoint until it has read all; the query goes on."""
+
+        def apply(table: pa.Table, _number: int) -> None:
+            for shard, change in zip(table.column("shard").to_pylist(), table.column("change"), strict=True):
+                fleet.apply(shard, unpack(change.as_py()))
+
+        return self._until_end(what, lambda: pipeline.start(self._spark, self._job(what), apply))
+
+    def steady(self, query: StreamingQuery, writer: Writer, rounds: Sequence[Chunk]) -> Measured:
+        """Let each round of commits be one trigger, and measure these."""
+        seconds = []
+        with Watch() as watch:
+            for each in rounds:
+                _sleep_past_trigger()
+                writer.write(each)
+                self._end += len(each)
+                seconds.append(_wait(query, self._end))
+        cpu = {role: used / len(rounds) for role, used in watch.cpu.items()}
+        middle = sorted(seconds)[len(seconds) // 2]
+        groups = len(rounds[0])
+        return Measured(f"steady batch of {groups:,} groups", groups, middle, cpu, dict(watch.peak), tuple(seconds))
+
+    def _until_end(self, what: str, start: Callable[[], StreamingQuery]) -> tuple[Measured, StreamingQuery]:
+        with Watch() as watch:
+            began = time.monotonic()
+            query = start()
+            batch = _wait(query, self._end)
+            seconds = time.monotonic() - began
+        return Measured(what, self._end, seconds, dict(watch.cpu), dict(watch.peak), (batch,)), query
+
+    def _job(self, name: str) -> JobOptions:
+        return JobOptions(
+            partitions=range(self._traffic.offsets_partitions),
+            security={"kafka.bootstrap.servers": self._bootstrap},
+            placement=Placement.of(self._traffic.offsets_partitions, _SHARDS),
+            checkpoint=str(self._scratch / name.replace(" ", "-")),
+            tasks=self._tasks,
+            trigger_seconds=TRIGGER_SECONDS,
+            max_offsets_per_trigger=_MAX_OFFSETS,
+            slot_ms=_SLOT_MS,
+            keep_slots=_KEEP_SLOTS,
+            pulse=None,
+        )
+
+
+def _wait(query: StreamingQuery, end: int) -> float:
+    """Wait until all records before the end were read; give what Spark says of the last batch. Raises TimeoutError."""
+    deadline = time.monotonic() + _LIMIT
+    while time.monotonic() < deadline:
+        if not query.isActive:
+            raise RuntimeError(f"the query ended: {query.exception()}")
+        report = last_report(query)
+        if report is not None and sum(report.positions.values()) >= end and report.worked:
+            return report.seconds
+        time.sleep(0.01)
+    raise TimeoutError(f"not all {end:,} records were read within {_LIMIT:.0f} s")
+
+
+def _sleep_past_trigger() -> None:
+    """Sleep until a trigger has just begun, so that what is written now belongs to the next one, all of it."""
+    time.sleep(TRIGGER_SECONDS - time.time() % TRIGGER_SECONDS + 0.3)
+
+
+def measure(bootstrap: str, traffic: Traffic, repeats: int, scratch: Path) -> dict[str, Any]:
+    """Measure everything of one JVM."""
+    tasks = len(os.sched_getaffinity(0))
+    options = SessionOptions(f"local[{tasks}]", "2g", "127.0.0.1", connector_jars(), tasks)
+    spark = open_session(options)
+    bench = Bench(spark, bootstrap, traffic, tasks, scratch)
+    rows = [bench.raw(f"raw source {turn}") for turn in _turns(repeats)]
+    for turn in _turns(repeats):
+        fleet = Fleet()
+        measured, query = bench.pipeline(f"pipeline {turn}", fleet)
+        rows.append(measured)
+        if turn != _turns(repeats)[-1]:
+            query.stop()
+    steady, wrong = _steady(bench, query, fleet, bootstrap, traffic)
+    query.stop()
+    spark.stop()
+    return {"rows": [dataclasses.asdict(row) for row in rows + steady], "differences": wrong}
+
+
+def _turns(repeats: int) -> list[str]:
+    return ["in a fresh JVM", *(f"warm {turn}" for turn in range(1, repeats))]
+
+
+def _steady(
+    bench: Bench, query: StreamingQuery, fleet: Fleet, bootstrap: str, traffic: Traffic
+) -> tuple[list[Measured], list[str]]:
+    """Check the catch-up against the oracle, then measure steady batches and check again."""
+    larger = dataclasses.replace(traffic, groups=max(*STEADY_GROUPS, traffic.groups))
+    writer = Writer(bootstrap, larger)
+    wanted: FinalState = nothing_yet(larger)
+    for chunk in chunks(traffic):
+        wanted.apply(chunk)
+    wrong = [f"after the catch-up: {line}" for line in differences(fleet.columns(), wanted, larger)]
+    rows, number = [], 0
+    for groups in (max(STEADY_GROUPS), *STEADY_GROUPS):  # the first makes the groups known, and is not counted
+        rounds = [one_commit_each(larger, groups, number + at) for at in range(STEADY_ROUNDS)]
+        number += STEADY_ROUNDS
+        rows.append(bench.steady(query, writer, rounds))
+        for each in rounds:
+            wanted.apply(each)
+    wrong += [f"after the steady batches: {line}" for line in differences(fleet.columns(), wanted, larger)]
+    return rows[1:], wrong
+
+
+def main() -> None:
+    """Measure, and print one line of JSON at the end."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bootstrap", required=True)
+    parser.add_argument("--records", type=int, required=True)
+    parser.add_argument("--repeats", type=int, default=3)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="lagwarden-bench-") as scratch:
+        result = measure(given.bootstrap, Traffic(given.records), given.repeats, Path(scratch))
+    json.dump(result, sys.stdout)
+    print(flush=True)
+
+
+if __name__ == "__main__":
+    main()
