@@ -165,10 +165,9 @@ class Http(Section):
 class Checkpoint(Section):
     """Where the job keeps its state over restarts."""
 
-    dir: str = _option(
-        "lagwarden-checkpoint",
-        "A folder, or a URI that Hadoop understands. Belongs to one process and one cluster.",
-        min_length=1,
+    # A local folder: the process holds a lock in it.
+    dir: Path = _option(
+        Path("lagwarden-checkpoint"), "A folder on this machine. It belongs to one process and to one cluster."
     )
 
 

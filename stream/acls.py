@@ -1,0 +1,55 @@
+"""The rights that lagwarden needs on a secured cluster, as `kafka-acls` commands. The least that works.
+
+Owns the list of rights with the reason for each. Nobody should grant a monitor `--consumer --topic '*'`: that is the
+right to read every message of the cluster.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from typing import Final
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Right:
+    """One right: what for, on which resource, and whether lagwarden runs without it."""
+
+    why: str
+    resource: tuple[str, ...]
+    operations: tuple[str, ...]
+    optional: bool = False
+
+
+RIGHTS: Final = (
+    Right("read the group coordinators' topic", ("--topic", "__consumer_offsets"), ("Read", "Describe")),
+    Right("ask for the ends of the partitions that groups read", ("--topic", "*"), ("Describe",)),
+    Right(
+        "brokers that check the group of a reader which never joins one (most do not)",
+        ("--group", "spark-kafka-source-", "--resource-pattern-type", "prefixed"),
+        ("Read",),
+        optional=True,
+    ),
+    Right("retention and compaction of topics", ("--topic", "*"), ("DescribeConfigs",), optional=True),
+    Right("the broker's retention of offsets", ("--cluster",), ("DescribeConfigs", "Describe"), optional=True),
+    Right("compare with the coordinator's own answer", ("--group", "*"), ("Describe",), optional=True),
+)
+
+
+def commands(principal: str, bootstrap_server: str, command_config: str | None = None) -> list[str]:
+    """Give the lines of a shell script that grants everything in RIGHTS to a principal such as `User:lagwarden`."""
+    lines = []
+    for right in RIGHTS:
+        need = "optional" if right.optional else "needed"
+        lines += [f"# {need}: {right.why}", _command(right, principal, bootstrap_server, command_config)]
+    return lines
+
+
+def _command(right: Right, principal: str, bootstrap_server: str, command_config: str | None) -> str:
+    words = ["kafka-acls", "--bootstrap-server", bootstrap_server]
+    if command_config is not None:
+        words += ["--command-config", command_config]
+    words += ["--add", "--allow-principal", principal]
+    for operation in right.operations:
+        words += ["--operation", operation]
+    return shlex.join([*words, *right.resource])
