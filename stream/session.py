@@ -11,9 +11,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from stream.exits import ExitCode, Refusal
+from stream.jvm import JvmStartError, launch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,17 +86,16 @@ def open_session(options: SessionOptions) -> SparkSession:
     # Workers would take `python3` from PATH, whatever that is.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", options.driver_host)
-    builder = SparkSession.builder.master(options.master)
-    for name, value in {**_SETTINGS, **_chosen(options)}.items():
-        builder = builder.config(name, value)
+    conf = SparkConf().setMaster(options.master).setAll([*_SETTINGS.items(), *_chosen(options).items()])
     try:
-        session = builder.getOrCreate()
-    except Exception as error:
+        context = SparkContext(conf=conf, gateway=launch(conf))
+    except (JvmStartError, Py4JError) as error:
         raise Refusal(
             f"Spark did not start: {_first_line(error)}",
             "a Java 17 (or later) runtime must be on PATH or in JAVA_HOME",
             ExitCode.SPARK_UNAVAILABLE,
         ) from error
+    session = SparkSession(context)
     # A failed query is told by us, in one line; Spark's own pages of trace are for those who ask for them.
     session.sparkContext.setLogLevel("WARN" if options.traces else "OFF")
     return session
