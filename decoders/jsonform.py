@@ -1,0 +1,157 @@
+"""Records as JSON in Kafka's own shapes: the console formatters', and the dump tool's.
+
+Rules, from the generated JsonConverters: fields in table order under camel-case names; a field that the version does
+not have is left out, a tagged field at its default too; int64 are plain numbers, bytes standard base64, a uuid its
+22-character text, null stays null. Escapes are Jackson's: short forms, else upper-case hex, and nothing but control
+characters.
+"""
+
+from __future__ import annotations
+
+import base64
+import decimal
+import functools
+import math
+import re
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from decoders import blobs
+from decoders.schema import ArrayOf, Field, FieldType, Message, Primitive, Struct
+from decoders.tables import embedded
+
+if TYPE_CHECKING:
+    from decoders.records import Fields, Record
+
+
+def console(record: Record, *, type_word: Literal["type", "version"] = "type") -> str:
+    """Write a record as the console formatters do since 4.0; 3.9 calls the type "version".
+
+    They print types 0 to 2, transactions, and from 4.1 share groups (10 to 15); the shape here serves all types.
+    """
+    value = "null"
+    if record.value is not None and record.layout is not None and record.version is not None:
+        value = f'{{"version":{record.version},"data":{message(record.layout, record.version, record.value)}}}'
+    return f'{{"key":{{"{type_word}":{record.type.number},"data":{_key(record)}}},"value":{value}}}'
+
+
+def dump_key(record: Record) -> str:
+    """Write a record's key as kafka-dump-log does with a decoder of a coordinator topic: the type is a string there."""
+    return f'{{"type":"{record.type.number}","data":{_key(record)}}}'
+
+
+def dump_payload(record: Record) -> str:
+    """Write a record's value as kafka-dump-log does: the version is a string, a tombstone is `<DELETE>`.
+
+    The subscriptions and assignments of a classic group of consumers are written decoded where they can be.
+    """
+    if record.value is None or record.layout is None or record.version is None:
+        return "<DELETE>"
+    data = message(record.layout, record.version, record.value)
+    if record.type.name == "GROUP_METADATA" and record.value["protocol_type"] == "consumer":
+        data = _struct(record.layout.struct, record.version, record.value, _embedded)
+    return f'{{"version":"{record.version}","data":{data}}}'
+
+
+def dump_metadata(record: Record) -> str:
+    """Write a record of the cluster's metadata as kafka-dump-log does; here the version is a number."""
+    if record.value is None or record.layout is None or record.version is None:
+        return "null"
+    data = message(record.layout, record.version, record.value)
+    return f'{{"type":"{record.type.name}","version":{record.version},"data":{data}}}'
+
+
+def message(layout: Message, version: int, fields: Fields) -> str:
+    """Write the fields of a message in this version as its JsonConverter does."""
+    return _struct(layout.struct, version, fields, None)
+
+
+@functools.cache
+def camel_case(name: str) -> str:
+    """Give Kafka's name of a field."""
+    head, *rest = name.split("_")
+    return head + "".join(word[0].upper() + word[1:] for word in rest)
+
+
+def uuid_text(uuid: bytes) -> str:
+    """Give a uuid as Kafka prints it: URL-safe base64 without padding."""
+    return base64.urlsafe_b64encode(uuid).decode().rstrip("=")
+
+
+def _key(record: Record) -> str:
+    return "null" if record.type.key is None else message(record.type.key, 0, record.key)
+
+
+def _struct(struct: Struct, version: int, fields: Fields, special: Any) -> str:
+    """Write a struct; `special` may give another text for a field of it or of what is in it, or None."""
+    written = []
+    for field in struct.fields:
+        if not field.present(version):
+            continue
+        value = fields[field.name]
+        if field.tag is not None and value == field.absent():
+            continue
+        text = special(field, value) if special else None
+        written.append(f'"{camel_case(field.name)}":{text or _value(field.type, version, value, special)}')
+    return "{" + ",".join(written) + "}"
+
+
+def _value(kind: FieldType, version: int, value: Any, special: Any) -> str:
+    """Write one value of this type."""
+    if value is None:
+        return "null"
+    if isinstance(kind, Struct):
+        return _struct(kind, version, value, special)
+    if isinstance(kind, ArrayOf):
+        return "[" + ",".join(_value(kind.element, version, element, special) for element in value) + "]"
+    return _primitive(kind, value)
+
+
+def _primitive(kind: Primitive, value: Any) -> str:
+    if kind.name == "string":
+        return _quoted(value)
+    if kind.name == "bytes":
+        return f'"{base64.b64encode(value).decode()}"'
+    if kind.name == "uuid":
+        return f'"{uuid_text(value)}"'
+    if kind.name == "bool":
+        return "true" if value else "false"
+    return _java_double(value) if kind.name == "float64" else str(value)
+
+
+def _embedded(field: Field, value: Any) -> str | None:
+    """Give the decoded text of a consumer's subscription or assignment, None where it cannot be read so."""
+    known = _EMBEDDED.get(field.name)
+    if known is None:
+        return None
+    layout, read = known
+    fields = read(value)
+    # The tool reads a version after 3 not at all, other than consumers do.
+    if not isinstance(fields, dict) or not layout.is_valid(fields["version"]):
+        return None
+    return message(layout, fields["version"], fields)
+
+
+_EMBEDDED: Final = {
+    "subscription": (embedded.CONSUMER_SUBSCRIPTION, blobs.consumer_subscription),
+    "assignment": (embedded.CONSUMER_ASSIGNMENT, blobs.consumer_assignment),
+}
+
+_ESCAPED: Final = re.compile(r'["\\\x00-\x1f]')
+_SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+
+
+def _quoted(text: str) -> str:
+    """Write a string as Jackson does."""
+    return '"' + _ESCAPED.sub(lambda found: _SHORT.get(found[0]) or f"\\u{ord(found[0]):04X}", text) + '"'
+
+
+def _java_double(value: float) -> str:
+    """Write a double as Java does: 1.0, 1.0E10, 1.5E-5, "NaN"."""
+    if not math.isfinite(value):
+        return '"NaN"' if math.isnan(value) else f'"{"-" if value < 0 else ""}Infinity"'
+    exact = decimal.Decimal(repr(value))
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        text = f"{exact:f}"
+        return text if "." in text else f"{text}.0"
+    mantissa, _, exponent = f"{exact.normalize():E}".partition("E")
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"
