@@ -1,0 +1,108 @@
+"""What the monitor shows of every kind of group is what the cluster itself says."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from sandbox.workload import Workload
+from tests.integration.traffic import (
+    begin_transaction,
+    broker_says,
+    commit,
+    commit_in,
+    consumer,
+    delete_groups,
+    join_and_commit,
+    offsets_ends,
+    tool_says,
+)
+
+if TYPE_CHECKING:
+    from sandbox.broker import Broker
+    from tests.support.monitor import Metrics, Monitor
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
+
+ODD_NAMES: Final = (
+    'double "quotes"',
+    "back\\slash \\n",
+    "line\nfeed",
+    "tab\tand carriage\rreturn",
+    '{group="x"} 1\n# HELP',
+    "Größe-группа-群組-🦜",
+    "two  spaces",
+    "../../etc/passwd?%00&#",
+    "x" * 249,
+)
+
+
+def test_every_kind_of_group_is_shown_as_the_official_tool_shows_it(cluster: Broker, monitor: Monitor) -> None:
+    """Committed offset and lag of simple, classic, static, KIP-848 and transactional groups equal the tool's."""
+    bootstrap = cluster.bootstrap
+    with contextlib.ExitStack() as members:
+        commit(bootstrap, "kinds-simple", "t", {0: 0, 1: 50, 2: 102})
+        classic = members.enter_context(consumer(bootstrap, "kinds-classic"))
+        join_and_commit(classic, "t", {0: 10, 1: 11, 2: 12})
+        static = members.enter_context(consumer(bootstrap, "kinds-static", group_instance_id="one"))
+        join_and_commit(static, "t", {0: 20, 2: 22})
+        next_generation = members.enter_context(consumer(bootstrap, "kinds-consumer", group_protocol="consumer"))
+        join_and_commit(next_generation, "t", {0: 30, 1: 31, 2: 32})
+        producer = begin_transaction(bootstrap, "kinds-committed")
+        commit_in(producer, bootstrap, "kinds-transactional", "t", {0: 40, 1: 41})
+        producer.commit_transaction(30)
+        producer.begin_transaction()
+        commit_in(producer, bootstrap, "kinds-transactional", "t", {0: 90, 2: 92})
+        producer.abort_transaction(30)
+
+        shown = monitor.wait_read(offsets_ends(bootstrap))
+        committed, lags = tool_says(bootstrap)
+        assert {place: offset for place, offset in committed.items() if place[0].startswith("kinds-")} == {
+            ("kinds-simple", "t", 0): 0, ("kinds-simple", "t", 1): 50, ("kinds-simple", "t", 2): 102,
+            ("kinds-classic", "t", 0): 10, ("kinds-classic", "t", 1): 11, ("kinds-classic", "t", 2): 12,
+            ("kinds-static", "t", 0): 20, ("kinds-static", "t", 2): 22,
+            ("kinds-consumer", "t", 0): 30, ("kinds-consumer", "t", 1): 31, ("kinds-consumer", "t", 2): 32,
+            ("kinds-transactional", "t", 0): 40, ("kinds-transactional", "t", 1): 41,
+        }  # fmt: skip
+        assert shown.committed == committed
+        assert shown.lags == lags
+        assert _kinds(shown) == {
+            "kinds-simple": ("simple", "Empty"),
+            "kinds-classic": ("classic", "Stable"),
+            "kinds-static": ("classic", "Stable"),
+        }
+
+
+def _kinds(shown: Metrics) -> dict[str, tuple[str, str]]:
+    """Give kind and state of the groups of the first test whose record types are tracked."""
+    rows = [own for own, _ in shown.rows("lagwarden_group_info")]
+    wanted = ("kinds-simple", "kinds-classic", "kinds-static")
+    return {own["group"]: (own["kind"], own["state"]) for own in rows if own["group"] in wanted}
+
+
+def test_names_of_any_characters_come_through_whole(cluster: Broker, monitor: Monitor) -> None:
+    """Quotes, backslashes, line breaks and any script stand in the labels as the group is called."""
+    bootstrap = cluster.bootstrap
+    for number, name in enumerate(ODD_NAMES):
+        commit(bootstrap, name, "t", {0: number + 1})
+    try:
+        shown = monitor.wait_read(offsets_ends(bootstrap))
+        said = broker_says(bootstrap, ODD_NAMES)
+        assert said == {(name, "t", 0): number + 1 for number, name in enumerate(ODD_NAMES)}
+        assert {place: offset for place, offset in shown.committed.items() if place[0] in ODD_NAMES} == said
+    finally:
+        delete_groups(bootstrap, ODD_NAMES)  # their names would break the official tool's tables for the other tests
+
+
+def test_living_traffic_agrees_with_the_official_tool(cluster: Broker, monitor: Monitor) -> None:
+    """With all fates of the sandbox at once, every lag and committed offset is the tool's once the traffic pauses."""
+    with Workload(cluster.bootstrap, prefix="w-") as traffic:
+        traffic.wait_until_settled()
+        traffic.pause()
+        shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
+        committed, lags = tool_says(cluster.bootstrap)
+        assert {group for group, _, _ in committed} >= set(traffic.groups)
+        assert shown.committed == committed
+        assert shown.lags == lags

@@ -1,0 +1,159 @@
+"""Small traffic of the integration tests: topics, commits of every kind of group, and what the cluster says of them."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+from confluent_kafka import (
+    OFFSET_INVALID,
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from sandbox import tools
+from sandbox.patience import LIMIT, eventually
+from sandbox.topics import create_topics
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from tests.support.monitor import Place
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+
+
+def make_topic(bootstrap: str, name: str, partitions: int, records: int = 10) -> None:
+    """Make a topic with some records in each partition; a different number in each, so that none stands for another."""
+    create_topics(bootstrap, {name: partitions})
+    producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
+    for partition in range(partitions):
+        for number in range(records + partition):
+            producer.produce(name, str(number), partition=partition)
+    assert producer.flush(LIMIT) == 0
+
+
+@contextlib.contextmanager
+def consumer(bootstrap: str, group: str, **options: str | int | bool) -> Iterator[Consumer]:
+    """Give a consumer that commits by hand; it leaves its group at the end."""
+    own = {
+        "bootstrap.servers": bootstrap,
+        "group.id": group,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "log_level": 0,
+    }
+    client = Consumer({**own, **{name.replace("_", "."): value for name, value in options.items()}})
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def commit(bootstrap: str, group: str, topic: str, offsets: Mapping[int, int], times: int = 1) -> None:
+    """Commit as a simple group does: offsets without membership. Each time writes one record per partition."""
+    with consumer(bootstrap, group) as client:
+        for _ in range(times):
+            eventually(lambda: client.commit(offsets=_places(topic, offsets), asynchronous=False))
+
+
+def join_and_commit(client: Consumer, topic: str, offsets: Mapping[int, int]) -> None:
+    """Join the group, wait for the partitions, and commit these offsets as a member."""
+    client.subscribe([topic])
+    for _ in range(600):
+        client.poll(0.05)
+        if {each.partition for each in client.assignment()} >= offsets.keys():
+            break
+    eventually(lambda: client.commit(offsets=_places(topic, offsets), asynchronous=False))
+
+
+def begin_transaction(bootstrap: str, transactional_id: str) -> Producer:
+    """Give a producer with an open transaction."""
+    options = {"bootstrap.servers": bootstrap, "transactional.id": transactional_id, "log_level": 0}
+    producer = Producer(options)
+    eventually(lambda: producer.init_transactions(LIMIT))
+    producer.begin_transaction()
+    return producer
+
+
+def commit_in(producer: Producer, bootstrap: str, group: str, topic: str, offsets: Mapping[int, int]) -> None:
+    """Send offsets to a producer's open transaction; they count once it is committed."""
+    with consumer(bootstrap, group) as client:
+        metadata = client.consumer_group_metadata()
+        eventually(lambda: producer.send_offsets_to_transaction(_places(topic, offsets), metadata, LIMIT))
+
+
+def write_raw(bootstrap: str, partition: int, records: Collection[tuple[bytes | None, bytes | None]]) -> None:
+    """Write records straight into the offsets topic, past the group coordinator."""
+    # The one client id under which a broker lets a client write to an internal topic.
+    producer = Producer({"bootstrap.servers": bootstrap, "client.id": "__admin_client", "log_level": 0})
+    refused: list[str] = []
+    for key, value in records:
+        producer.produce(
+            OFFSETS_TOPIC,
+            key=key,
+            value=value,
+            partition=partition,
+            on_delivery=lambda error, _: refused.append(str(error)) if error else None,
+        )
+    assert producer.flush(LIMIT) == 0
+    assert not refused
+
+
+def offsets_ends(bootstrap: str) -> dict[int, int]:
+    """Ask for the last stable offset of each partition of the offsets topic."""
+    admin = _admin(bootstrap)
+    partitions = admin.list_topics(OFFSETS_TOPIC, timeout=LIMIT).topics[OFFSETS_TOPIC].partitions
+    asked = {TopicPartition(OFFSETS_TOPIC, number): OffsetSpec.latest() for number in partitions}
+    answers = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=LIMIT)
+    return {place.partition: answer.result(LIMIT).offset for place, answer in answers.items()}
+
+
+def topics_of(bootstrap: str) -> set[str]:
+    """Name the topics of the cluster, internal ones too."""
+    return set(_admin(bootstrap).list_topics(timeout=LIMIT).topics)
+
+
+def tool_says(bootstrap: str) -> tuple[dict[Place, int], dict[Place, int]]:
+    """Ask Kafka's own tool for the committed offsets and lags of all groups; for names that its table can show."""
+    rows = [row for row in tools.describe_groups(bootstrap) if row.current_offset is not None]
+    committed, lags = {}, {}
+    for row in rows:
+        assert row.topic is not None
+        assert row.partition is not None
+        place = (row.group, row.topic, row.partition)
+        committed[place] = row.current_offset or 0
+        if row.lag is not None:
+            lags[place] = row.lag
+    return committed, lags
+
+
+def broker_says(bootstrap: str, groups: Collection[str]) -> dict[Place, int]:
+    """Ask the group coordinator for committed offsets, of groups with any name."""
+    admin = _admin(bootstrap)
+    found: dict[Place, int] = {}
+    for group in groups:
+        # The client takes one group per call.
+        answer = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(LIMIT)
+        for each in answer.topic_partitions:
+            if each.offset != OFFSET_INVALID:
+                found[group, each.topic, each.partition] = each.offset
+    return found
+
+
+def delete_groups(bootstrap: str, groups: Collection[str]) -> None:
+    """Delete groups, which must be without members."""
+    for done in _admin(bootstrap).delete_consumer_groups(list(groups), request_timeout=LIMIT).values():
+        done.result(LIMIT)
+
+
+def _places(topic: str, offsets: Mapping[int, int]) -> list[TopicPartition]:
+    return [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
+
+
+def _admin(bootstrap: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})

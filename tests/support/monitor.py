@@ -1,0 +1,311 @@
+"""`lagwarden run` as a person has it: a process of its own, asked over HTTP, stopped by signals, read by its log.
+
+Nothing of the process is patched. Only its rhythm is faster than the default, so that a test waits for seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import signal
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from sandbox.patience import wait_until
+from sandbox.ports import LOOPBACK, free_port
+from sandbox.process import GuardedProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+FAST: Final = {
+    "job.tick_interval": "1s",
+    "job.trigger_interval": "1s",
+    # A test's state fits into little, and several JVMs share the machine.
+    "job.driver_memory": "512m",
+    "http.host": LOOPBACK,
+}
+START_LIMIT: Final = 150.0
+"""Seconds from the start to ready; a quiet machine needs a tenth of it."""
+STOP_LIMIT: Final = 60.0
+"""When a process that was asked to end is killed. What it promises is less, and the tests say so."""
+_HTTP_SECONDS: Final = 10.0
+
+Place = tuple[str, str, int]
+"""A group, a topic and a partition of it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back over HTTP."""
+
+    status: int
+    text: str
+
+    @property
+    def json(self) -> Any:
+        """The answer as JSON."""
+        return json.loads(self.text)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ending:
+    """How the process ended: its code (negative: the signal), how long that took, and which children outlived it."""
+
+    code: int
+    seconds: float
+    left_behind: tuple[str, ...]
+
+
+class Metrics:
+    """One scrape, read by Prometheus' own client library."""
+
+    def __init__(self, text: str) -> None:
+        self.text: Final = text
+        self._samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+
+    def rows(self, name: str, **labels: str) -> list[tuple[dict[str, str], float]]:
+        """Give (labels, value) of all samples of a metric that carry these labels."""
+        found = [(sample.labels, sample.value) for sample in self._samples if sample.name == name]
+        return [(own, value) for own, value in found if labels.items() <= own.items()]
+
+    def value(self, name: str, **labels: str) -> float | None:
+        """Give the value of the one sample that fits; None if it is absent. Raises ValueError if several fit."""
+        found = self.rows(name, **labels)
+        if len(found) > 1:
+            raise ValueError(f"{name}{labels} is not one sample: {found}")
+        return found[0][1] if found else None
+
+    def total(self, name: str, **labels: str) -> float:
+        """Sum the samples that fit."""
+        return sum(value for _, value in self.rows(name, **labels))
+
+    def by_place(self, name: str) -> dict[Place, int]:
+        """Give a metric per group, topic and partition."""
+        return {(own["group"], own["topic"], int(own["partition"])): int(value) for own, value in self.rows(name)}
+
+    def offsets_partitions(self, name: str) -> dict[int, int]:
+        """Give a metric per partition of the offsets topic, by the end of its name."""
+        rows = self.rows(f"lagwarden_offsets_partition_{name}")
+        return {int(own["offsets_partition"]): int(value) for own, value in rows}
+
+    @property
+    def committed(self) -> dict[Place, int]:
+        """Committed offsets."""
+        return self.by_place("lagwarden_partition_committed_offset")
+
+    @property
+    def lags(self) -> dict[Place, int]:
+        """Lags that are known."""
+        return self.by_place("lagwarden_partition_lag")
+
+    @property
+    def groups(self) -> set[str]:
+        """All groups that any series names."""
+        return {sample.labels["group"] for sample in self._samples if "group" in sample.labels}
+
+    @property
+    def records_read(self) -> int:
+        """Records of the offsets topic read since the process started."""
+        return int(self.total("lagwarden_records_read_total"))
+
+    @property
+    def snapshot(self) -> float | None:
+        """When the snapshot was taken; another value is another tick."""
+        return self.value("lagwarden_snapshot_timestamp_seconds")
+
+
+class Monitor:
+    """One `lagwarden run`: `with Monitor(bootstrap, folder) as monitor: monitor.wait_ready()`.
+
+    After `stop` or `kill`, `start` runs it again over the same checkpoint. `settings` are any options, and win over
+    the fast ones. Whatever happens to the test, the whole process group ends with it.
+    """
+
+    def __init__(self, bootstrap: str, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+        self.bootstrap: Final = bootstrap
+        self.checkpoint: Final = folder / "checkpoint"
+        self.log: Final = folder / "monitor.log"
+        self.port: Final = free_port()
+        self._settings = {**FAST, **(settings or {})}
+        self._log_start = 0
+        self._process: GuardedProcess | None = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def start(self, *more: str) -> Self:
+        """Start the process, with more words on its command line; returns at once."""
+        if self.running:
+            raise RuntimeError("the monitor runs already")
+        self._log_start = self.log.stat().st_size if self.log.exists() else 0
+        options = [word for key, value in self._settings.items() for word in ("--set", f"{key}={value}")]
+        self._process = GuardedProcess(
+            [
+                *(sys.executable, "-m", "stream.cli", "run", "--bootstrap-servers", self.bootstrap),
+                *("--http-port", str(self.port), "--checkpoint-dir", str(self.checkpoint), "--log-format", "json"),
+                *options,
+                *more,
+            ],
+            self.log,
+        )
+        return self
+
+    @property
+    def running(self) -> bool:
+        """Whether the process lives."""
+        return self._process is not None and self._process.running
+
+    @property
+    def pid(self) -> int:
+        """Its process id, and that of its group."""
+        return self._started.pid
+
+    @property
+    def _started(self) -> GuardedProcess:
+        if self._process is None:
+            raise RuntimeError("the monitor was not started")
+        return self._process
+
+    # --- asking ---
+
+    def get(self, path: str) -> Answer:
+        """Ask by HTTP; an error status is an answer. Raises OSError when nobody answers."""
+        try:
+            with urllib.request.urlopen(f"http://{LOOPBACK}:{self.port}{path}", timeout=_HTTP_SECONDS) as answer:
+                return Answer(answer.status, answer.read().decode())
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, error.read().decode())
+
+    def readiness(self) -> dict[str, Any]:
+        """Give what `/readyz` says; empty while nobody answers."""
+        with contextlib.suppress(OSError):
+            said: dict[str, Any] = self.get("/readyz").json
+            return said
+        return {}
+
+    def reasons(self) -> str:
+        """Give why it is not ready, in one text."""
+        return "; ".join(self.readiness().get("reasons", []))
+
+    def metrics(self) -> Metrics:
+        """Scrape `/metrics`."""
+        return Metrics(self.get("/metrics").text)
+
+    # --- waiting ---
+
+    def wait_for(self, fact: Callable[[], bool], what: str, limit: float = START_LIMIT) -> None:
+        """Wait until `fact` is true. Raises AssertionError with the log when the process ends, or time is over."""
+
+        def seen() -> bool:
+            if not self.running:
+                raise AssertionError(f"the monitor ended while waiting for {what}:\n{self.said}")
+            with contextlib.suppress(OSError):
+                return fact()
+            return False
+
+        try:
+            wait_until(seen, what, limit=limit)
+        except TimeoutError as error:
+            raise AssertionError(f"{error}; it says {self.readiness()} and has logged\n{self.said}") from error
+
+    def wait_answering(self) -> Self:
+        """Wait until it answers over HTTP."""
+        self.wait_for(lambda: self.get("/livez").status == 200, "an answer over HTTP")
+        return self
+
+    def wait_ready(self, limit: float = START_LIMIT) -> Self:
+        """Wait until `/readyz` is green."""
+        self.wait_for(lambda: self.get("/readyz").status == 200, "the monitor to become ready", limit)
+        return self
+
+    def wait_ticks(self, ticks: int) -> Metrics:
+        """Let so many more snapshots be published, and give the metrics of the last."""
+        metrics = self.metrics()
+        for _ in range(ticks):
+            before = metrics.snapshot
+            self.wait_for(lambda before=before: self.metrics().snapshot != before, "another snapshot", 60)  # type: ignore[misc]
+            metrics = self.metrics()
+        return metrics
+
+    def wait_read(self, ends: Mapping[int, int]) -> Metrics:
+        """Wait until the offsets topic is read to these ends, then for two ticks: now all of it must be shown."""
+
+        def read() -> bool:
+            positions = self.metrics().offsets_partitions("position")
+            return all(positions.get(partition, -1) >= end for partition, end in ends.items())
+
+        self.wait_for(read, f"the reader to come to {dict(ends)}", 90)
+        return self.wait_ticks(2)
+
+    # --- ending ---
+
+    def stop(self) -> Ending:
+        """Send SIGTERM, as a supervisor does, and see how it ends."""
+        os.kill(self.pid, signal.SIGTERM)
+        return self.ending()
+
+    def ending(self, limit: float = STOP_LIMIT) -> Ending:
+        """Wait for the end of the process by itself. Raises AssertionError with the log when it does not end."""
+        process, began = self._started, time.monotonic()
+        try:
+            wait_until(lambda: not process.running, "the monitor to end", limit=limit, pause=0.05)
+        except TimeoutError as error:
+            raise AssertionError(f"{error}; it has logged\n{self.said}") from error
+        seconds = time.monotonic() - began
+        # A JVM needs a moment to see that its parent is gone.
+        with contextlib.suppress(TimeoutError):
+            wait_until(lambda: not processes_of(process.pid), "its children to end", limit=10)
+        left = tuple(processes_of(process.pid))
+        return Ending(process.kill(), seconds, left)
+
+    def kill(self) -> None:
+        """End the whole process group at once, as a power cut would."""
+        if self._process is not None:
+            self._process.kill()
+
+    # --- what it said ---
+
+    @property
+    def said(self) -> str:
+        """What it has printed since the last start."""
+        with self.log.open("rb") as log:
+            log.seek(self._log_start)
+            return log.read().decode(errors="replace")
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """Its log lines since the last start; what is no log line is left out."""
+        found = []
+        for line in self.said.splitlines():
+            with contextlib.suppress(json.JSONDecodeError):
+                found.append(json.loads(line))
+        return [line for line in found if isinstance(line, dict)]
+
+    def events(self, event: str) -> list[dict[str, Any]]:
+        """Give the log lines of one event."""
+        return [line for line in self.lines if line.get("event") == event]
+
+
+def processes_of(group: int) -> list[str]:
+    """List the command lines of the living processes of a process group."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            # After the name, which may hold anything, in brackets: state, parent, process group.
+            state, _, number = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
+            if int(number) == group and state != "Z":
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:200])
+    return found
