@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import socket
@@ -41,11 +42,12 @@ class Combine:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Fold a task's records."""
         fold = Fold(self.placement, slot_ms=self.slot_ms, keep_slots=self.keep_slots)
-        pulse = _Pulse(self.pulse) if self.pulse else None
-        for batch in _larger(batches):
-            fold.add(_batch(batch))
-            if pulse:
-                pulse.beat(batch)
+        with contextlib.ExitStack() as stack:
+            pulse = stack.enter_context(contextlib.closing(_Pulse(self.pulse))) if self.pulse else None
+            for batch in _larger(batches):
+                fold.add(_batch(batch))
+                if pulse:
+                    pulse.beat(batch)
         tally: str | None = fold.tally.to_json()
         for shard, delta in fold.drain():
             yield pa.record_batch([[shard], [pack(delta)], [tally]], schema=_SCHEMA)
@@ -85,6 +87,9 @@ class _Pulse:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._due = time.monotonic() + _PULSE_SECONDS
         self._positions: dict[int, int] = {}
+
+    def close(self) -> None:
+        self._socket.close()
 
     def beat(self, batch: pa.Table) -> None:
         partitions = batch.column("partition").to_numpy()
