@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from decoders.log.segment import Batch
+    from decoders.log.frames import Batch
 
 _MAX_SEQUENCE = 0x7FFFFFFF
 

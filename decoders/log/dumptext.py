@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from decoders.log.frames import Batch
     from decoders.log.legacy import LegacyBatch
-    from decoders.log.segment import Batch
 
 Decode = Callable[[LogRecord], tuple[str | None, str | None]]
 """How a record's key and value are printed; None for what is not printed at all."""

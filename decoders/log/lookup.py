@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from decoders.log.batch import LogRecord
-    from decoders.log.segment import Batch, Segment
+    from decoders.log.frames import Batch
+    from decoders.log.segment import Segment
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from decoders.log.codecs import DEFAULT_LIMIT
 from decoders.log.directory import PartitionDirectory, read_directory
@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from decoders.log.batch import LogRecord
-    from decoders.log.segment import Batch
+    from decoders.log.frames import Batch, Block
 
-_ATTEMPTS = 5
+_ATTEMPTS: Final = 5
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlacedBatch:
+class PlacedBatch(NamedTuple):
     """A batch with the file it lies in and what becomes of it."""
 
     batch: Batch
@@ -59,6 +58,7 @@ class PartitionLog:
         self.limit = limit
         self.errors: list[LogError] = []
         self.next_offset = 0
+        self._markers: Markers | None = None
         self._open_transactions = OpenTransactions()
 
     @classmethod
@@ -101,62 +101,77 @@ class PartitionLog:
         return self._open_transactions.all()
 
     def batches(self, start_offset: int = 0) -> Iterator[PlacedBatch]:
-        """Give all batches that end at or above an offset, with their outcomes.
-
-        The markers are looked for once, ahead, when the first transactional batch turns up: a log without transactions
-        is read once, one with them twice.
-        """
-        self.errors = []
-        self.next_offset = start_offset
-        self._open_transactions = OpenTransactions()
-        markers, collected = Markers(), False
-        for segment, batch in self._walk(start_offset):
-            if not collected and is_transactional_data(batch):
-                markers, collected = self._markers(batch.base_offset), True
-            outcome = markers.outcome(batch)
-            if outcome is Outcome.PENDING:
-                self._open_transactions.add(batch)
-            yield PlacedBatch(batch, segment.path, outcome)
+        """Give all batches that end at or above an offset, with their outcomes."""
+        for path, block in self.blocks(start_offset):
+            for batch in block.batches():
+                yield PlacedBatch(batch, path, self.outcome(batch))
 
     def records(self, start_offset: int = 0, *, only_committed: bool = True) -> Iterator[PlacedRecord]:
         """Give the records from an offset on: those that count, or all of them, control records too."""
-        for placed in self.batches(start_offset):
-            if only_committed and not placed.outcome.counts:
+        for batch, path, outcome in self.batches(start_offset):
+            if only_committed and not outcome.counts:
                 continue
-            batch = placed.batch
             try:
                 for record in batch.records(self.limit):
                     if record.offset >= start_offset:
-                        yield PlacedRecord(record, batch.producer_id, batch.is_transactional, placed.outcome)
+                        yield PlacedRecord(record, batch.producer_id, batch.is_transactional, outcome)
             except Damaged as fault:
-                self.note(placed, fault)
+                self.note(path, batch, fault)
 
-    def note(self, placed: PlacedBatch, fault: Damaged) -> None:
-        """Note that a batch could not be decoded."""
-        self.errors.append(fault.located(str(placed.path), placed.batch.position, placed.batch.base_offset))
+    def blocks(self, start_offset: int = 0) -> Iterator[tuple[Path, Block]]:
+        """Give the good batches of all segments in order, in blocks with the file they lie in.
 
-    def _walk(self, start_offset: int) -> Iterator[tuple[Segment, Batch]]:
-        """Give the good batches of all segments in order, and note the faults that end a segment too early."""
+        Faults that end a segment too early are noted. A block's first batch is the first that ends at or above the
+        offset.
+        """
+        self.errors = []
+        self.next_offset = start_offset
+        self._markers = None
+        self._open_transactions = OpenTransactions()
         for number, segment in enumerate(self.segments):
             following = self.segments[number + 1 :]
             if following and following[0].base_offset <= start_offset:
                 continue
             cursor = segment.batches()
-            for batch in cursor:
-                if batch.last_offset < self.next_offset:
-                    if batch.last_offset >= start_offset:
-                        self._note_overlap(segment, batch)
-                    continue
-                self.next_offset = batch.last_offset + 1
-                yield segment, batch
+            for read in cursor.blocks():
+                if (block := self._unread(segment, read, start_offset)).ends:
+                    self.next_offset = block.batch(-1).last_offset + 1
+                    yield segment.path, block
             if error := cursor.error(last_segment=not following):
                 self.errors.append(error)
 
-    def _note_overlap(self, segment: Segment, batch: Batch) -> None:
-        detail = f"offset {batch.last_offset} was read before, in another segment"
-        self.errors.append(LogError(Fault.OFFSET_ORDER, str(segment.path), batch.position, batch.base_offset, detail))
+    def outcome(self, batch: Batch) -> Outcome:
+        """Say what becomes of a batch of the walk; asked in the order of the log.
 
-    def _markers(self, start_offset: int) -> Markers:
+        The markers are looked for once, ahead, when the first transactional batch turns up: a log without transactions
+        is read once, one with them twice.
+        """
+        if not is_transactional_data(batch):
+            return Outcome.CONTROL if batch.is_control else Outcome.PLAIN
+        if self._markers is None:
+            self._markers = self._markers_from(batch.base_offset)
+        outcome = self._markers.outcome(batch)
+        if outcome is Outcome.PENDING:
+            self._open_transactions.add(batch)
+        return outcome
+
+    def note(self, path: Path, batch: Batch, fault: Damaged) -> None:
+        """Note that a batch could not be decoded."""
+        self.errors.append(fault.located(str(path), batch.position, batch.base_offset))
+
+    def _unread(self, segment: Segment, block: Block, start_offset: int) -> Block:
+        """Cut off what lies below the walk; note it if it was read before, from another segment."""
+        for number in range(len(block.ends)):
+            batch = block.batch(number)
+            if batch.last_offset >= self.next_offset:
+                return block._replace(starts=block.starts[number:], ends=block.ends[number:]) if number else block
+            if batch.last_offset >= start_offset:
+                detail = f"offset {batch.last_offset} was read before, in another segment"
+                error = LogError(Fault.OFFSET_ORDER, str(segment.path), batch.position, batch.base_offset, detail)
+                self.errors.append(error)
+        return block._replace(starts=[], ends=[])
+
+    def _markers_from(self, start_offset: int) -> Markers:
         """Collect the markers from an offset to the end, and note broken ones: nobody else decodes them."""
         markers = Markers()
         for number, segment in enumerate(self.segments):
@@ -167,5 +182,5 @@ class PartitionLog:
                 try:
                     markers.add(batch)
                 except Damaged as fault:
-                    self.note(PlacedBatch(batch, segment.path, Outcome.CONTROL), fault)
+                    self.note(segment.path, batch, fault)
         return markers

@@ -8,55 +8,32 @@ Source: org.apache.kafka.common.record.internal.FileLogInputStream, org.apache.k
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from decoders.log.batch import FRAME, HEADER, RecordBatch, record_batch
+import google_crc32c
+
+from decoders.log.batch import CRC_STARTS, FRAME, HEADER
 from decoders.log.errors import Fault, LogError
-from decoders.log.legacy import SMALLEST, LegacyBatch, legacy_batch
+from decoders.log.frames import MAGIC_AT, Batch, Block, Tail
+from decoders.log.legacy import SMALLEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-Batch = RecordBatch | LegacyBatch
 
 CHUNK: Final = 4 << 20
 """Bytes read at once: enough that the cost of a read vanishes, little enough for many segments at a time."""
 LARGEST_BATCH: Final = 256 << 20
 """Bytes of one batch that a reader accepts; brokers by default take one megabyte."""
-_UP_TO_MAGIC: Final = 17
-_LENGTH: Final = struct.Struct(">i")
+_UP_TO_MAGIC: Final = MAGIC_AT + 1
+_FRAME_HEAD: Final = struct.Struct(">qiib")
+"""Offset, length, leader epoch (in message sets: checksum), magic."""
+_BATCH_HEAD: Final = struct.Struct(">qiibIhi")
+"""The same and checksum, attributes, last offset delta: what decides whether a batch of magic 2 is good."""
 _SMALLEST_BY_MAGIC: Final = (*SMALLEST, HEADER.size - FRAME)
 _OFFSETS_PER_SEGMENT: Final = 1 << 31
-_QUIET: Final = frozenset({Fault.TORN, Fault.ZEROS})
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tail:
-    """Where and why reading stopped.
-
-    `position` is the first byte that belongs to no good batch, `size` the bytes from there to the end of the file,
-    `frame_size` what the bad batch there claims to take (0 = unknown), `fault` None when the file ends with a batch.
-    """
-
-    position: int
-    size: int
-    fault: Fault | None = None
-    detail: str = ""
-    frame_size: int = 0
-    offset: int | None = None
-
-    def is_quiet(self, *, last_segment: bool) -> bool:
-        """Whether this is how a healthy log may end.
-
-        Only the segment being written to may end inside a batch, in preallocated zeros, or with one batch whose pages
-        did not all reach the disk.
-        """
-        torn_pages = self.fault is Fault.BAD_CRC and self.frame_size >= self.size
-        return self.fault is None or (last_segment and (self.fault in _QUIET or torn_pages))
 
 
 class Segment:
@@ -114,7 +91,8 @@ class Segment:
 class BatchCursor:
     """A walk over a segment that can be continued: iterating again after `Segment.refresh()` goes on where it stopped.
 
-    `position` is the first byte not yet given; `tail` says why the walk ended and is None before that.
+    `position` is the first byte not yet given; `tail` says why the walk ended and is None before that. Whoever asks for
+    blocks does not iterate over batches, and the other way round.
     """
 
     def __init__(self, segment: Segment, position: int, *, verify: bool) -> None:
@@ -123,6 +101,8 @@ class BatchCursor:
         self.tail: Tail | None = None
         self._verify = verify
         self._next_offset = segment.base_offset
+        self._checked_to = position
+        self._ready: Iterator[Batch] = iter(())
 
     def error(self, *, last_segment: bool) -> LogError | None:
         """Give the fault that ended the walk, None while it goes on or where it is how a healthy log may end."""
@@ -131,81 +111,117 @@ class BatchCursor:
             return None
         return LogError(tail.fault, str(self.segment.path), tail.position, tail.offset, tail.detail)
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Self:
         self.tail = None
+        return self
+
+    def __next__(self) -> Batch:
+        while (batch := next(self._ready, None)) is None:
+            if (block := self.next_block()) is None:
+                raise StopIteration
+            self._ready = block.batches()
+        self.position = batch.position + batch.size
+        return batch
+
+    def blocks(self) -> Iterator[Block]:
+        """Give the batches in blocks."""
+        self.tail = None
+        while block := self.next_block():
+            self.position = block.position + block.ends[-1]
+            yield block
+
+    def next_block(self) -> Block | None:
+        """Read on and give the good batches of what was read; None at the end."""
         want = CHUNK
         while self.tail is None:
-            start = self.position
-            chunk = self.segment.read(start, want)
-            yield from self._walk(chunk)
-            if self.tail is not None or self.position > start:
-                want = CHUNK
-                continue
+            chunk = self.segment.read(self._checked_to, want)
+            block = Block(chunk, self._checked_to, *self._frames(chunk))
+            if block.ends:
+                self._checked_to += block.ends[-1]
+                return block
             # Not even one batch lies in the chunk: read as much as the batch says it takes, or the file ends here.
-            needed = self._frame_size(chunk) if len(chunk) >= _UP_TO_MAGIC else 0
-            if needed <= want:
-                self._stop(Fault.TORN if chunk else None, "the file ends inside a batch")
+            needed = FRAME + int(_FRAME_HEAD.unpack_from(chunk)[1]) if len(chunk) >= _UP_TO_MAGIC else 0
+            if self.tail is None and needed <= want:
+                self._stop(self._checked_to, Fault.TORN if chunk else None, "the file ends inside a batch")
             want = needed
-
-    def _walk(self, chunk: bytes) -> Iterator[Batch]:
-        """Give the batches that lie whole in the chunk, which begins at `position`."""
-        view, at, start = memoryview(chunk), 0, self.position
-        end = len(chunk)
-        while at + _UP_TO_MAGIC <= end:
-            length, magic = _LENGTH.unpack_from(chunk, at + 8)[0], chunk[at + 16]
-            if magic > 2 or length < _SMALLEST_BY_MAGIC[magic]:
-                return self._stop_at_bad_frame(length, magic, chunk[at:])
-            after = at + FRAME + length
-            if after > end:
-                return self._stop_if_unreadable(FRAME + length)
-            raw = view[at:after]
-            batch: Batch = record_batch(raw, start + at) if magic == 2 else legacy_batch(raw, start + at)
-            if self._verify and not self._accept(batch):
-                return None
-            at = after
-            self.position = start + at
-            yield batch
         return None
 
-    def _accept(self, batch: Batch) -> bool:
-        if not batch.crc_is_right():
-            self._stop(Fault.BAD_CRC, "the checksum does not fit", batch)
-            return False
-        base = self.segment.base_offset
-        if batch.base_offset < self._next_offset or batch.last_offset - base >= _OFFSETS_PER_SEGMENT:
-            detail = f"offsets {batch.base_offset} to {batch.last_offset} where {self._next_offset} or more is due"
-            self._stop(Fault.OFFSET_ORDER, detail, batch)
-            return False
-        self._next_offset = max(batch.last_offset, batch.base_offset) + 1
-        return True
+    def _frames(self, chunk: bytes) -> tuple[list[int], list[int]]:
+        """Find the good batches at the beginning of a chunk: where they begin and where they end."""
+        starts: list[int] = []
+        ends: list[int] = []
+        while True:
+            at = self._run(chunk, starts, ends)
+            size = self._odd_frame(chunk, at) if at + _UP_TO_MAGIC <= len(chunk) else 0
+            if size == 0:
+                break
+            starts.append(at)
+            ends.append(at + size)
+        if ends:  # first give what is good; the next chunk begins with the odd one
+            self.tail = None
+        return starts, ends
 
-    def _stop_at_bad_frame(self, length: int, magic: int, rest: bytes) -> None:
-        if length == 0 and self._only_zeros(rest):
-            self._stop(Fault.ZEROS, "preallocated space")
-        elif magic > 2:
-            self._stop(Fault.BAD_MAGIC, f"magic {magic}")
-        else:
-            self._stop(Fault.BAD_LENGTH, f"a batch of magic {magic} and length {length}")
+    def _run(self, chunk: bytes, starts: list[int], ends: list[int]) -> int:
+        """Note good batches of magic 2 while there are such, and give where the first other thing begins.
 
-    def _stop_if_unreadable(self, size: int) -> None:
-        if size > self.segment.size - self.position:
-            self._stop(Fault.TORN, "the file ends inside a batch")
+        Whatever is not a good batch here is looked at again, slowly, by the rules in their order.
+        """
+        at, end, verify, next_offset = ends[-1] if ends else 0, len(chunk), self._verify, self._next_offset
+        highest = self.segment.base_offset + _OFFSETS_PER_SEGMENT
+        checksum, read_head, smallest = google_crc32c.value, _BATCH_HEAD.unpack_from, HEADER.size - FRAME
+        while at + HEADER.size <= end:
+            base, length, _, magic, crc, _, delta = read_head(chunk, at)
+            after = at + FRAME + length
+            if magic != 2 or length < smallest or after > end:
+                break
+            if verify:
+                if base < next_offset or base + delta >= highest or checksum(chunk[at + CRC_STARTS : after]) != crc:
+                    break
+                next_offset = base + max(delta, 0) + 1
+            starts.append(at)
+            ends.append(after)
+            at = after
+        self._next_offset = next_offset
+        return at
+
+    def _odd_frame(self, chunk: bytes, at: int) -> int:
+        """Judge the batch at a place of the chunk: its size if it is good and whole, else 0."""
+        _, length, _, magic = _FRAME_HEAD.unpack_from(chunk, at)
+        start, size = self._checked_to + at, FRAME + length
+        if length == 0 and self._only_zeros(start):
+            self._stop(start, Fault.ZEROS, "preallocated space")
+        elif magic not in {0, 1, 2}:
+            self._stop(start, Fault.BAD_MAGIC, f"magic {magic}")
+        elif length < _SMALLEST_BY_MAGIC[magic]:
+            self._stop(start, Fault.BAD_LENGTH, f"a batch of magic {magic} and length {length}")
+        elif size > self.segment.size - start:
+            self._stop(start, Fault.TORN, "the file ends inside a batch")
         elif size > self.segment.largest_batch:
-            self._stop(Fault.TOO_LARGE, f"a batch of {size} bytes")
+            self._stop(start, Fault.TOO_LARGE, f"a batch of {size} bytes")
+        elif at + size <= len(chunk):
+            batch = next(Block(chunk, self._checked_to, [at], [at + size]).batches())
+            return size if not self._verify or self._accept(batch) else 0
+        return 0
 
-    def _only_zeros(self, rest: bytes) -> bool:
-        position = self.position
-        while rest and not rest.strip(b"\0"):
-            position += len(rest)
-            rest = self.segment.read(position, CHUNK)
-        return not rest
+    def _accept(self, batch: Batch) -> bool:
+        """Check one batch's checksum and its place in the order."""
+        first, last, due = batch.base_offset, batch.last_offset, self._next_offset
+        if not batch.crc_is_right():
+            self._stop(batch.position, Fault.BAD_CRC, "the checksum does not fit", batch)
+        elif first < due or last >= self.segment.base_offset + _OFFSETS_PER_SEGMENT:
+            detail = f"offsets {first} to {last} where {due} or more is due"
+            self._stop(batch.position, Fault.OFFSET_ORDER, detail, batch)
+        else:
+            self._next_offset = max(first, last) + 1
+            return True
+        return False
 
-    def _stop(self, fault: Fault | None, detail: str = "", batch: Batch | None = None) -> None:
-        position = self.position
+    def _only_zeros(self, position: int) -> bool:
+        while (piece := self.segment.read(position, CHUNK)) and not piece.strip(b"\0"):
+            position += len(piece)
+        return not piece
+
+    def _stop(self, position: int, fault: Fault | None, detail: str, batch: Batch | None = None) -> None:
         frame_size, offset = (batch.size, batch.base_offset) if batch else (0, None)
         size = max(0, self.segment.size - position)
         self.tail = Tail(position, size, fault, "" if fault is None else detail, frame_size, offset)
-
-    @staticmethod
-    def _frame_size(chunk: bytes) -> int:
-        return FRAME + int(_LENGTH.unpack_from(chunk, 8)[0])

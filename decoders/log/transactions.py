@@ -18,7 +18,7 @@ from decoders.log.batch import RecordBatch
 from decoders.log.control import EndMarker, end_marker
 
 if TYPE_CHECKING:
-    from decoders.log.segment import Batch
+    from decoders.log.frames import Batch
 
 
 class Outcome(enum.Enum):
@@ -77,13 +77,7 @@ class Markers:
             self._committed.setdefault(batch.producer_id, []).append(marker.committed)
 
     def outcome(self, batch: Batch) -> Outcome:
-        """Say what becomes of a batch, given the markers added so far."""
-        if not isinstance(batch, RecordBatch):
-            return Outcome.PLAIN
-        if batch.is_control:
-            return Outcome.CONTROL
-        if not batch.is_transactional:
-            return Outcome.PLAIN
+        """Say what becomes of a transactional batch of data, given the markers added so far."""
         offsets = self._offsets.get(batch.producer_id, [])
         at = bisect.bisect_right(offsets, batch.last_offset)
         if at == len(offsets):

@@ -56,6 +56,19 @@ def record(rec: Rec) -> bytes:
     return zigzag(len(body)) + body
 
 
+def lz4_frame(data: bytes) -> bytes:
+    """Write an LZ4 frame as Java does: independent blocks of 64 KiB, no sizes, no content checksum."""
+    out = b"\x04\x22\x4d\x18\x60\x40\x82"
+    for at in range(0, len(data), 1 << 16):
+        piece = data[at : at + (1 << 16)]
+        block = bytes(cramjam.lz4.compress_block(piece, store_size=False))
+        if len(block) < len(piece):
+            out += struct.pack("<I", len(block)) + block
+        else:
+            out += struct.pack("<I", len(piece) | 1 << 31) + piece
+    return out + bytes(4)
+
+
 def compress(codec: int, data: bytes, *, raw_snappy: bool = False) -> bytes:
     """Compress as Java's clients do; a raw snappy block as others do."""
     match codec:
@@ -68,7 +81,7 @@ def compress(codec: int, data: bytes, *, raw_snappy: bool = False) -> bytes:
             framed = b"".join(struct.pack(">i", len(chunk)) + chunk for chunk in chunks)
             return b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1) + framed
         case 3:
-            return bytes(cramjam.lz4.compress(data))
+            return lz4_frame(data)
         case 4:
             compressor = cramjam.zstd.Compressor()
             compressor.compress(data)
@@ -137,7 +150,6 @@ def wrapper(
     """Write a message that wraps a compressed message set."""
     value = compress(codec, inner)
     if codec == LZ4 and magic == 0:
-        # What Kafka 0.8 and 0.9 computed over one word too many; any wrong byte stands for it.
-        end = 6 + (8 if value[4] & 0x08 else 0)
-        value = value[:end] + bytes([value[end] ^ 0xFF]) + value[end + 1 :]
+        # What Kafka 0.8 and 0.9 computed over one word too many.
+        value = value[:6] + b"\x1a" + value[7:]
     return message(last_offset, None, value, magic, timestamp=timestamp, attributes=attributes | codec)
