@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import OFFSET_BEGINNING, KafkaException, Producer, TopicPartition
 
 from sandbox.fates import STUCK_PARTITION, Behaviour, Fate, Topic
-from sandbox.members import PATIENCE, Member
+from sandbox.members import PATIENCE, Member, client_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ class Writer(Actor):
     def __init__(self, bootstrap: str, topics: dict[str, Topic]) -> None:
         self.name = "producer"
         self._topics = topics
-        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "log_level": 0})
+        self._producer = Producer({**client_config(bootstrap), "linger.ms": 5})
         self._written = 0
 
     def act(self) -> None:
@@ -305,8 +305,7 @@ class TransactionalGroup(Group):
             producer.commit_transaction(PATIENCE)
 
     def _new_producer(self) -> Producer:
-        config = {"bootstrap.servers": self.bootstrap, "transactional.id": self.name, "log_level": 0}
-        producer = Producer(config)
+        producer = Producer({**client_config(self.bootstrap), "transactional.id": self.name})
         producer.init_transactions(PATIENCE)
         self._producer = producer
         return producer

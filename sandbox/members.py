@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sandbox.fates import Kind
 
-PATIENCE: Final = 30.0
+PATIENCE: Final = 10.0
 """Seconds that one request may take: a broker may be restarting under us."""
 
 
@@ -74,11 +74,21 @@ class Member:
         self.consumer.close()
 
 
+def client_config(bootstrap: str) -> dict[str, str | int | float | bool]:
+    """Give what every client of the traffic is configured with."""
+    return {
+        "bootstrap.servers": bootstrap,
+        # Brokers are stopped and killed under us on purpose: no complaints on the terminal, and back soon afterwards.
+        "log_level": 0,
+        "reconnect.backoff.max.ms": 1000,
+    }
+
+
 def _config(
     bootstrap: str, group: str, kind: Kind, number: int, instance: str, *, isolated: bool
-) -> dict[str, str | int | bool]:
-    config: dict[str, str | int | bool] = {
-        "bootstrap.servers": bootstrap,
+) -> dict[str, str | int | float | bool]:
+    config: dict[str, str | int | float | bool] = {
+        **client_config(bootstrap),
         "group.id": group,
         "client.id": f"{group}-{number}",
         "group.protocol": "consumer" if kind == "consumer" else "classic",
@@ -90,8 +100,6 @@ def _config(
         "max.poll.interval.ms": 86_400_000,
         # A group that reads slowly must not hoard what it has not read.
         "queued.max.messages.kbytes": 256,
-        # Brokers are stopped and killed under us on purpose; the actors count what they could not do.
-        "log_level": 0,
     }
     if kind != "consumer":
         # In the consumer protocol the broker decides these.

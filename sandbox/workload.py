@@ -22,6 +22,7 @@ from confluent_kafka.admin import AdminClient
 
 from sandbox.actors import PERIOD, Actor, Writer, make_group
 from sandbox.fates import FATES, TOPICS, Fate, Topic
+from sandbox.members import client_config
 from sandbox.patience import eventually
 from sandbox.topics import create_topics
 
@@ -68,7 +69,7 @@ class Workload:
 
     def start(self) -> Self:
         """Make the topics and let everybody begin. Raises KafkaException when the cluster refuses."""
-        there = AdminClient({**self._client()}).list_topics(timeout=CONNECT_LIMIT).topics
+        there = AdminClient(client_config(self.bootstrap)).list_topics(timeout=CONNECT_LIMIT).topics
         missing = {name: topic.partitions for name, topic in self.topics.items() if name not in there}
         if missing:
             create_topics(self.bootstrap, missing)
@@ -115,7 +116,9 @@ class Workload:
         return eventually(self._ends)
 
     def _ends(self) -> dict[tuple[str, int], int]:
-        consumer = Consumer({**self._client(), "group.id": "workload-ends", "isolation.level": "read_uncommitted"})
+        consumer = Consumer(
+            {**client_config(self.bootstrap), "group.id": "workload-ends", "isolation.level": "read_uncommitted"}
+        )
         try:
             return {
                 (name, partition): consumer.get_watermark_offsets(TopicPartition(name, partition), timeout=10)[1]
@@ -124,9 +127,6 @@ class Workload:
             }
         finally:
             consumer.close()
-
-    def _client(self) -> dict[str, str | int]:
-        return {"bootstrap.servers": self.bootstrap, "log_level": 0}
 
     def _live(self, actor: Actor) -> None:
         """Take turns until the end: act while traffic flows, rest while it is paused."""

@@ -151,7 +151,8 @@ def test_rewound_group_commits_a_lower_offset(traffic: Workload) -> None:
 
 
 @pytest.mark.kafka
-@pytest.mark.timeout(120)
+@pytest.mark.long
+@pytest.mark.timeout(240)
 def test_traffic_survives_a_broker_that_is_killed(make_broker: MakeBroker) -> None:
     """After the broker is killed and started again, every group goes on, and a pause is exact again."""
     broker = make_broker()

@@ -1,0 +1,67 @@
+"""What the demo prints: a live table on a terminal, plain lines elsewhere, and the comparison at the end."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sandbox.comparison import Row
+    from sandbox.scrape import GroupLine
+
+HEADER = ("group", "kind", "state", "members", "lag", "last commit")
+COMPARISON_HEADER = ("group", "topic", "partition", "offset: kafka", "lagwarden", "lag: kafka", "lagwarden", "")
+
+
+def groups_table(lines: Sequence[GroupLine]) -> Table:
+    """Give the groups as a table for a terminal."""
+    table = Table(title="groups, as lagwarden shows them", title_justify="left")
+    for number, name in enumerate(HEADER):
+        table.add_column(name, justify="right" if number > 2 else "left")
+    for line in lines:
+        table.add_row(*_cells(line))
+    return table
+
+
+def groups_lines(lines: Sequence[GroupLine]) -> str:
+    """Give the groups as plain lines."""
+    return _aligned([HEADER, *(_cells(line) for line in lines)])
+
+
+def comparison_lines(rows: Sequence[Row]) -> str:
+    """Give a comparison as plain lines, one per partition, disagreements marked."""
+    cells = [
+        (
+            row.group,
+            row.topic,
+            str(row.partition),
+            _number(row.official_offset),
+            _number(row.shown_offset),
+            _number(row.official_lag),
+            _number(row.shown_lag),
+            "" if row.agrees else "<- differs",
+        )
+        for row in rows
+    ]
+    return _aligned([COMPARISON_HEADER, *cells])
+
+
+def _cells(line: GroupLine) -> tuple[str, ...]:
+    age = "-" if line.last_commit_at is None else f"{max(0.0, time.time() - line.last_commit_at):.0f} s ago"
+    return (line.group, line.kind, line.state or "-", _number(line.members), _number(line.lag), age)
+
+
+def _number(value: int | None) -> str:
+    """Write a number; what is not known is a dash, never zero."""
+    return "-" if value is None else str(value)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
