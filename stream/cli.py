@@ -164,7 +164,7 @@ def _show(refusal: Refusal) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's) and give the exit code; the console script ends with it."""
     try:
-        result = app(args=arguments, standalone_mode=False)
+        result = app(args=arguments, prog_name=app.info.name, standalone_mode=False)
     except Refusal as refusal:
         _show(refusal)
         return refusal.code
@@ -173,7 +173,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return ExitCode.USAGE
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "lagwarden"
-        typer.echo(f"error: {str(error).rstrip('.')}; see `{command} --help`", err=True)
+        text = getattr(error, "format_message", error.__str__)()
+        typer.echo(f"error: {text.rstrip('.')}; see `{command} --help`", err=True)
         return ExitCode.USAGE
     except (KeyboardInterrupt, typer.Abort):
         return ExitCode.OK

@@ -1,4 +1,4 @@
-"""Connections to brokers: kafka-python's manager with four faults mended, each found on a real broker.
+"""Connections to brokers: kafka-python's manager with five faults mended, each found on a real broker.
 
 Owns the subclasses and nothing else; `client` is the only user. kafka-python is pinned to one minor release because
 this module overrides methods that it does not document. What is mended, and why:
@@ -9,18 +9,20 @@ this module overrides methods that it does not document. What is mended, and why
 - *TLS at the other end.* A TLS listener answers a plain client with a TLS alert, which the library takes for the length
   of a frame. Here it is recognised.
 - *A silent TLS listener.* The library's handshake has no time limit, and every later request queues behind it.
+- *Leaked sockets.* A refused connection leaves its socket to the garbage collector.
 - *Second thoughts.* The library remembers a refused login for ever and bootstraps again in the background, without
   limit and with the auto-creation of topics on. Here nothing happens that nobody asked for.
 """
 
 from __future__ import annotations
 
+import socket
 import ssl
 import time
 from typing import Any, Final
 
 from kafka.errors import KafkaConnectionError, KafkaProtocolError, KafkaTimeoutError
-from kafka.net.inet import create_connection
+from kafka.net.inet import KafkaNetSocket
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
@@ -100,12 +102,10 @@ class Connections(KafkaConnectionManager):  # type: ignore[misc]
         return super().get_connection(node_id, **{**options, "refresh_metadata_on_err": False})
 
     async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:
-        socket = await create_connection(
-            self._net, node.host, node.port, self.config["socket_options"], timeout_at=timeout_at
-        )
+        opened = await self._open_socket(node.host, node.port, timeout_at)
         if not self.ssl_enabled:
-            return _PlainTransport(self._net, socket, host=node.host)
-        transport = _TlsTransport(self._net, socket, host=node.host, ssl_context=self.config["ssl_context"])
+            return _PlainTransport(self._net, opened, host=node.host)
+        transport = _TlsTransport(self._net, opened, host=node.host, ssl_context=self.config["ssl_context"])
         try:
             await transport.handshake_until(timeout_at)
         except KafkaTimeoutError:
@@ -115,3 +115,21 @@ class Connections(KafkaConnectionManager):  # type: ignore[misc]
             transport.close()
             raise KafkaConnectionError(f"Handshake failed: {error}") from error
         return transport
+
+    async def _open_socket(self, host: str, port: int, deadline: float | None) -> socket.socket:
+        """Connect to the first address of a host that accepts; raises what the last one met if none does."""
+        network = KafkaNetSocket()
+        problem: Exception = KafkaConnectionError("DNS Resolution failure")
+        for family, kind, protocol, _, address in network.dns_lookup(host, port):
+            candidate = socket.socket(family, kind, protocol)
+            try:
+                candidate.setblocking(False)
+                for option in self.config["socket_options"]:
+                    candidate.setsockopt(*option)
+                await network.sock_connect(self._net, candidate, address, timeout_at=deadline)
+            except Exception as error:  # noqa: BLE001 -- the next address may do, and the last error is raised
+                candidate.close()
+                problem = error
+            else:
+                return candidate
+        raise problem

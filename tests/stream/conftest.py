@@ -1,0 +1,63 @@
+"""Certificates for the tests of secured connections."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Certificates:
+    """A folder with an authority, a broker's and a client's certificate, all valid for localhost and 127.0.0.1."""
+
+    folder: Path
+
+    @property
+    def authority(self) -> Path:
+        """The authority's certificate."""
+        return self.folder / "ca.crt"
+
+    def certificate(self, name: str) -> Path:
+        """Give the certificate of `broker` or `client`."""
+        return self.folder / f"{name}.crt"
+
+    def key(self, name: str) -> Path:
+        """Give its key, PKCS#8, not encrypted; `client-locked` is the client's under the password `key-secret`."""
+        return self.folder / f"{name}.key"
+
+    def both(self, name: str) -> Path:
+        """Give key and certificate in one file, as a broker wants them."""
+        return self.folder / f"{name}.pem"
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """Make the certificates, in less than a second."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl on PATH to make certificates with")
+    folder = tmp_path_factory.mktemp("certificates")
+    _openssl(folder, "req -x509 -newkey rsa:2048 -nodes -days 30 -keyout ca.key -out ca.crt -subj /CN=test-ca")
+    (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1")
+    for name in ("broker", "client"):
+        _openssl(folder, f"req -newkey rsa:2048 -nodes -keyout {name}.key -out {name}.csr -subj /CN={name}")
+        _openssl(
+            folder,
+            f"x509 -req -in {name}.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 9 -out {name}.crt -extfile names",
+        )
+        (folder / f"{name}.pem").write_bytes(
+            (folder / f"{name}.key").read_bytes() + (folder / f"{name}.crt").read_bytes()
+        )
+    _openssl(folder, "pkcs8 -topk8 -in client.key -out client-locked.key -passout pass:key-secret")
+    _openssl(folder, "rsa -traditional -in client.key -out client-old.key")
+    return Certificates(folder)
+
+
+def _openssl(folder: Path, arguments: str) -> None:
+    subprocess.run(["openssl", *arguments.split()], cwd=folder, check=True, capture_output=True)

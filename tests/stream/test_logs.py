@@ -1,0 +1,132 @@
+"""Log lines: one form for all, quiet libraries, and never a secret."""
+
+# ruff: noqa: S106 -- the passwords of test users
+from __future__ import annotations
+
+import io
+import json
+import logging
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+
+from stream import logs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    """Leave logging as it was: it belongs to the process."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+    logging.captureWarnings(False)
+    structlog.reset_defaults()
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+def lines(stream: io.StringIO) -> list[dict[str, Any]]:
+    """Read JSON lines."""
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_json_where_nobody_reads() -> None:
+    """Without a terminal each line is one JSON object with time, level, logger and event; others' lines too."""
+    out = io.StringIO()
+    logs.configure(stream=out)
+    structlog.get_logger("stream.run").info("ready", groups=3)
+    logging.getLogger("some.library").warning("odd: %s", "thing", extra={"partition": 7})
+    first, second = lines(out)
+    assert (first["event"], first["level"], first["logger"], first["groups"]) == ("ready", "info", "stream.run", 3)
+    assert (second["event"], second["level"], second["partition"]) == ("odd: thing", "warning", 7)
+    assert first["time"].endswith("Z")
+
+
+def test_text_on_a_terminal() -> None:
+    """A person at a terminal gets a readable line."""
+    out = Terminal()
+    logs.configure(stream=out)
+    structlog.get_logger("stream.run").info("ready", groups=3)
+    assert "ready" in out.getvalue()
+    with pytest.raises(json.JSONDecodeError):
+        lines(out)
+
+
+@pytest.mark.parametrize(("level", "said"), [("debug", 4), ("info", 3), ("warning", 2), ("error", 1)])
+def test_level_holds_for_ours_and_for_others(level: str, said: int) -> None:
+    """Nothing below the level is printed, whoever says it."""
+    for name in ("stream.x", "some.library"):
+        out = io.StringIO()
+        logs.configure(level, "json", out)
+        logger = structlog.get_logger(name) if name == "stream.x" else logging.getLogger(name)
+        for method in ("debug", "info", "warning", "error"):
+            getattr(logger, method)("hello")
+        assert len(lines(out)) == said
+
+
+@pytest.mark.parametrize("name", ["kafka.net.manager", "py4j.clientserver"])
+def test_noise_is_for_debugging(name: str) -> None:
+    """What these libraries log as an error reaches us as an exception too; said twice it hides the rest."""
+    for level, said in (("info", 0), ("debug", 1)):
+        out = io.StringIO()
+        logs.configure(level, "json", out)
+        logging.getLogger(name).error("connection lost")
+        assert len(lines(out)) == said
+
+
+def test_traceback_is_one_line_of_json() -> None:
+    """An exception stays within its line, so that a log collector keeps it together."""
+    out = io.StringIO()
+    logs.configure(stream=out)
+    try:
+        raise ValueError("nothing works")  # noqa: TRY301 -- the test is about the traceback
+    except ValueError:
+        structlog.get_logger().exception("failed")
+    assert "ValueError: nothing works" in lines(out)[0]["exception"]
+
+
+def test_warnings_are_log_lines() -> None:
+    """A warning of a library does not break the stream of JSON lines."""
+    out = io.StringIO()
+    logs.configure(stream=out)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(True)
+        warnings.warn("old", stacklevel=1)
+    assert lines(out)[0]["logger"] == "py.warnings"
+
+
+@pytest.mark.parametrize("style", ["json", "console"])
+@pytest.mark.parametrize(
+    "say",
+    [
+        pytest.param(lambda log: log.info("x", sasl_password="hunter2"), id="by the name of the value"),
+        pytest.param(lambda log: log.info("x", options={"kafka.sasl.jaas.config": "hunter2"}), id="inside a mapping"),
+        pytest.param(
+            lambda log: log.info('Plain required username="u" password="hunter2";'), id="as Java writes a login"
+        ),
+        pytest.param(lambda log: log.info('password="hun\\"hunter2"'), id="with an escaped quote in it"),
+        pytest.param(lambda log: log.info("x", why="sasl.password=hunter2, y=1"), id="in the text of a value"),
+        pytest.param(lambda log: log.info("{'ssl_key_password': 'hunter2'}"), id="as Python prints a mapping"),
+        pytest.param(lambda log: log.error("x", exc_info=ValueError("password=hunter2")), id="in a traceback"),
+    ],
+)
+def test_no_secret_is_printed(style: Any, say: Any) -> None:
+    """Wherever a password slips in, stars come out."""
+    out = io.StringIO()
+    logs.configure("debug", style, out)
+    say(structlog.get_logger("ours"))
+    assert "hunter2" not in out.getvalue()
+    assert logs.STARS in out.getvalue()
