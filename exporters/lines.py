@@ -83,9 +83,13 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _contents(texts: pa.Array) -> bytes:
-    """Give all strings, one after the other. Nulls have no bytes; an array without rows may have no buffers."""
-    data = texts.buffers()[2]
-    return data.to_pybytes() if data is not None else b""
+    """Give all strings, one after the other; nulls have no bytes. The buffer may be longer than what is in it."""
+    if not len(texts):
+        return b""
+    _, offsets, data = texts.buffers()
+    borders = memoryview(offsets).cast("q")[texts.offset : texts.offset + len(texts) + 1]
+    contents: bytes = data.slice(borders[0], borders[-1] - borders[0]).to_pybytes() if data is not None else b""
+    return contents
 
 
 def _text(value: str) -> pa.Scalar:

@@ -66,7 +66,8 @@ def _number(value: float | str, reading: Reading, now: float) -> float:
 
 @functools.cache
 def _registry() -> CollectorRegistry:
-    registry = CollectorRegistry()
+    # Describing each collector once lets a reader ask for its metrics by name.
+    registry = CollectorRegistry(auto_describe=True)
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
     GCCollector(registry=registry)

@@ -1,7 +1,7 @@
 """The status page at `/`: a plain look at the fleet for a person with a browser. HTML and CSS, no script.
 
-Everything that comes from the cluster is a name somebody chose, so all of it is escaped, control characters are made
-visible, and writing direction cannot leak out of a name.
+Everything that comes from the cluster is a name somebody chose, so all of it is escaped, characters that do not print
+are made visible, and writing direction cannot leak out of a name.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import string
 import urllib.parse
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
@@ -24,11 +25,10 @@ ROWS: Final = 500
 """How many groups are shown at most: those with the greatest lag. All are in the API."""
 
 _UNKNOWN: Final = '<span class="unknown">unknown</span>'
-# U+2400 and following are pictures of the control characters; without this a line feed in a name would not show.
-_VISIBLE: Final = {code: 0x2400 + code for code in range(32)} | {0x7F: 0x2421}
+_COMMITTED: Final = "last_commit_time"
 _COLUMNS: Final = (
     "group", "kind", "state", "members", "partitions",
-    "lag_sum", "lag_max", "partitions_lag_unknown", "last_commit_time",
+    "lag_sum", "lag_max", "partitions_lag_unknown", _COMMITTED,
 )  # fmt: skip
 
 
@@ -69,8 +69,8 @@ def _facts(published: Published | None, status: MonitorStatus, now: float) -> li
     facts = [
         ("Cluster", _UNKNOWN if status.cluster_id is None else _safe(status.cluster_id)),
         ("Kafka", "reachable" if status.kafka_reachable else '<span class="bad">not reachable</span>'),
-        ("Snapshot", f"{_age(published.snapshot.taken_at, now)} ago" if published else "none yet"),
-        ("Last batch", "none yet" if status.last_batch_at is None else f"{_age(status.last_batch_at, now)} ago"),
+        ("Snapshot", _ago(published.snapshot.taken_at, now) if published else "none yet"),
+        ("Last batch", "none yet" if status.last_batch_at is None else _ago(status.last_batch_at, now)),
         ("Batches", _number(status.batches)),
         ("Series", _number(status.series)),
     ]
@@ -101,6 +101,8 @@ def _groups(snapshot: Snapshot, now: float) -> str:
     # A stable sort of what is sorted by name: equal lags stay in that order.
     order = pc.sort_indices(snapshot.groups, [("lag_sum", "descending", "at_end")])
     shown = snapshot.groups.select(_COLUMNS).take(order[:ROWS])
+    # As whole milliseconds: Python would take a moment without a zone for local time.
+    shown = shown.set_column(_COLUMNS.index(_COMMITTED), _COMMITTED, shown.column(_COMMITTED).cast(pa.int64()))
     note = f"the {_number(ROWS)} with the greatest lag of {_number(total)}" if total > ROWS else _number(total)
     body = "".join(_group_row(row, now) for row in shown.to_pylist())
     return _template("groups.html").substitute(note=note, rows=body)
@@ -110,7 +112,7 @@ def _group_row(row: dict[str, Any], now: float) -> str:
     name = row["group"]
     # An empty name is legal in Kafka; something must be there to point at.
     link = f'<a href="api/v1/groups/{urllib.parse.quote(name, safe="")}"><bdi>{_safe(name) or "(empty name)"}</bdi></a>'
-    committed = row["last_commit_time"]
+    committed = row[_COMMITTED]
     cells = [
         f'<th scope="row">{link}</th>',
         *(f"<td>{_UNKNOWN if row[column] is None else _safe(row[column])}</td>" for column in ("kind", "state")),
@@ -119,7 +121,7 @@ def _group_row(row: dict[str, Any], now: float) -> str:
             for column in ("members", "partitions", "lag_sum", "lag_max")
         ),
         f'<td class="number">{_number(row["partitions_lag_unknown"]) if row["partitions_lag_unknown"] else ""}</td>',
-        f'<td class="number">{_UNKNOWN if committed is None else _age(committed.timestamp(), now)}</td>',
+        f'<td class="number">{_UNKNOWN if committed is None else _ago(committed / 1000, now)}</td>',
     ]
     return f"<tr>{''.join(cells)}</tr>\n"
 
@@ -133,12 +135,14 @@ def _number(value: int) -> str:
     return f"{value:,}".replace(",", "\u202f")
 
 
-def _age(then: float, now: float) -> str:
-    return duration(max(now - then, 0.0))
+def _ago(then: float, now: float) -> str:
+    return f"{duration(max(now - then, 0.0))} ago"
 
 
 def _safe(text: str) -> str:
-    return html.escape(text.translate(_VISIBLE))
+    r"""Escape for HTML, and write what does not print (line feeds, direction overrides) as in Python: `\n`."""
+    shown = (sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+    return html.escape("".join(shown))
 
 
 @functools.cache

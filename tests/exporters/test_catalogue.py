@@ -1,0 +1,139 @@
+"""The catalogue against the read model, the naming conventions and the printed reference."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import re
+import types
+import typing
+
+import pyarrow as pa
+import pytest
+
+from exporters import readmodel
+from exporters.catalogue import LIVE_METRICS, METRICS, SNAPSHOT_METRICS, markdown
+from exporters.metric import Kind, Metric, Reading, Source
+
+ROOT = pathlib.Path(__file__).parents[2]
+STATUS_TYPES = typing.get_type_hints(readmodel.MonitorStatus)
+SCHEMAS = {source: getattr(readmodel, source.name) for source in Source if source is not Source.STATUS}
+
+# Columns that no metric shows, each for its reason.
+NOT_EXPORTED = {
+    (Source.PARTITIONS, "high_watermark"): "belongs to the topic, and would be repeated for each group",
+    (Source.PARTITIONS, "last_stable_offset"): "as the high watermark",
+    (Source.PARTITIONS, "log_start_offset"): "as the high watermark",
+    (Source.PARTITIONS, "lag_unknown_reason"): "counted per group in UNKNOWN_LAGS",
+    (Source.GROUPS, "partitions_lag_unknown"): "the sum of UNKNOWN_LAGS of the group",
+    (Source.STATUS, "not_ready_reasons"): "sentences; /readyz has them",
+    (Source.STATUS, "started_at"): "process_start_time_seconds says it",
+    (Source.STATUS, "records_read"): "a table of its own",
+    (Source.STATUS, "decode_errors"): "a table of its own",
+    (Source.STATUS, "offsets_partitions"): "a table of its own",
+}
+
+every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+
+
+def columns(source: Source) -> dict[str, object]:
+    """Give the columns of a source with their types: Arrow's, or Python's for the status without its None."""
+    if source is Source.STATUS:
+        return {name: _known(hint) for name, hint in STATUS_TYPES.items()}
+    return {field.name: field.type for field in SCHEMAS[source]}
+
+
+def _known(hint: object) -> object:
+    if isinstance(hint, types.UnionType):
+        (hint,) = (member for member in typing.get_args(hint) if member is not types.NoneType)
+    return hint
+
+
+def fits(metric: Metric) -> bool:
+    """Tell whether the type of the metric's column can be read the way the metric wants to."""
+    column = columns(metric.source)[metric.column]
+    match metric.reading:
+        case Reading.ONE:
+            return column is str or column == readmodel.NAME
+        case Reading.MOMENT:
+            return column in {float, readmodel.MOMENT}
+        case Reading.AGE:
+            return column is float
+        case Reading.NUMBER:
+            return column in {int, float, bool, pa.int32(), pa.int64()}
+
+
+@every_metric
+def test_source_column_exists_with_a_fitting_type(metric: Metric) -> None:
+    """Each metric's value column is in the read model, and of a type that its reading can read."""
+    assert metric.column in columns(metric.source)
+    assert fits(metric)
+
+
+@every_metric
+def test_labels_are_names_or_numbers_of_the_same_row(metric: Metric) -> None:
+    """Each label is a column of the metric's own source that holds names or partition numbers."""
+    for label in metric.labels:
+        assert columns(metric.source)[label] in {str, readmodel.NAME, pa.int32()}
+
+
+def test_source_names_a_field_of_the_snapshot_or_the_status() -> None:
+    """The value of each source is the field that holds its table, where the renderers look for it."""
+    in_snapshot = {field.name for field in dataclasses.fields(readmodel.Snapshot)}
+    for source in SCHEMAS:
+        assert source.value in (in_snapshot if source.in_snapshot else STATUS_TYPES)
+
+
+def test_every_column_is_exported_or_has_a_reason() -> None:
+    """Nothing in the read model is forgotten: a column is a value, a label, or listed with why it is neither."""
+    shown = {(metric.source, name) for metric in METRICS for name in (metric.column, *metric.labels)}
+    known = {(source, name) for source in Source for name in columns(source)}
+    assert known - shown == set(NOT_EXPORTED)
+
+
+@every_metric
+def test_name_follows_the_conventions(metric: Metric) -> None:
+    """Names are lower case under one prefix, end as their kind demands and in their unit, and avoid reserved ends."""
+    assert re.fullmatch(r"lagwarden(_[a-z]+)+", metric.name)
+    assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
+    assert metric.name.endswith("_info") == (metric.kind is Kind.INFO)
+    assert metric.name.endswith("_timestamp_seconds") == (metric.reading is Reading.MOMENT)
+    assert not metric.name.endswith(("_sum", "_count", "_bucket", "_created"))
+    assert metric.family.endswith(f"_{metric.unit}" if metric.unit else "")
+    assert metric.unit in {"", "seconds", "ratio"}
+    assert bool(metric.unit) == metric.family.endswith(("_seconds", "_ratio"))
+
+
+@every_metric
+def test_information_is_always_one(metric: Metric) -> None:
+    """A metric is an info metric exactly when its value is the constant 1."""
+    assert (metric.kind is Kind.INFO) == (metric.reading is Reading.ONE)
+
+
+@every_metric
+def test_help_is_one_sentence_that_needs_no_escaping(metric: Metric) -> None:
+    """Help texts end like sentences and have none of the characters that the formats escape."""
+    assert re.fullmatch(r'[A-Z0-9][^\\\n"]+\.', metric.help)
+    assert not metric.absent.endswith(".")
+
+
+def test_names_and_families_are_unique() -> None:
+    """No two metrics share a name or a family, and no family is another's sample."""
+    assert len({metric.name for metric in METRICS}) == len(METRICS)
+    assert len({metric.family for metric in METRICS}) == len(METRICS)
+
+
+def test_snapshot_and_live_metrics_are_told_apart_by_their_source() -> None:
+    """What is rendered once comes from the snapshot only, what is rendered per scrape from the status only."""
+    assert all(metric.source.in_snapshot for metric in SNAPSHOT_METRICS)
+    assert not any(metric.source.in_snapshot for metric in LIVE_METRICS)
+
+
+def test_reference_page_is_current() -> None:
+    """`docs/metrics.md` is what the catalogue prints; `python -m exporters.catalogue > docs/metrics.md` renews it."""
+    assert (ROOT / "docs" / "metrics.md").read_text("utf-8") == markdown()
+
+
+def test_reference_page_names_every_metric_once() -> None:
+    """The printed reference has a heading for each metric of the catalogue, in its order."""
+    assert re.findall(r"^### `(.+)`$", markdown(), re.MULTILINE) == [metric.name for metric in METRICS]

@@ -1,0 +1,199 @@
+"""Small worlds to export: a snapshot and a status with the oddities that a reader must survive. Times in ms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from exporters.readmodel import (
+    DECODE_ERRORS,
+    GROUPS,
+    OFFSETS_PARTITIONS,
+    PARTITIONS,
+    RECORDS_READ,
+    UNKNOWN_LAGS,
+    MonitorStatus,
+    Snapshot,
+)
+
+NOON = 1_700_000_000_000
+HOSTILE_NAMES = (
+    "",
+    'quotes "inside"',
+    "back\\slash\\",
+    "back\\nslash, not a line feed",
+    "two\nlines\n",
+    "carriage\rreturn",
+    "<script>alert('x')</script>&amp;",
+    "a/b/../c?d=e#f%2Fg+h i",
+    "größe-消费者-\U0001f40c",
+    "\ufffd",
+    "\u202egnp.exe",
+    '{group="a"} 1',
+    "# EOF",
+    "x" * 249,
+)
+
+
+def table(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Table:
+    """Make a table of the read model from rows; what a row leaves out is null."""
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def snapshot(
+    partitions: list[dict[str, Any]] | None = None,
+    groups: list[dict[str, Any]] | None = None,
+    unknown_lags: list[dict[str, Any]] | None = None,
+) -> Snapshot:
+    """Make a snapshot taken at noon."""
+    return Snapshot(
+        NOON / 1000,
+        table(PARTITIONS, partitions or []),
+        table(GROUPS, groups or []),
+        table(UNKNOWN_LAGS, unknown_lags or []),
+    )
+
+
+def status(**changes: Any) -> MonitorStatus:
+    """Make the status of a healthy monitor, with changes."""
+    fields: dict[str, Any] = {
+        "version": "0.1.0",
+        "cluster_id": "MkU3OEVBNTcwNTJENDM2Qk",
+        "phase": "running",
+        "ready": True,
+        "not_ready_reasons": (),
+        "started_at": NOON / 1000 - 3600,
+        "snapshot_taken_at": NOON / 1000,
+        "kafka_reachable": True,
+        "catch_up_ratio": 1.0,
+        "catch_up_records_per_second": None,
+        "catch_up_seconds_left": None,
+        "batches": 360,
+        "last_batch_seconds": 0.25,
+        "last_batch_at": NOON / 1000 - 2.5,
+        "resyncs": 0,
+        "series": 21,
+        "records_read": table(
+            RECORDS_READ,
+            [
+                {"record_type": "group_metadata", "tracking": "tracked", "records": 17},
+                {"record_type": "offset_commit", "tracking": "tracked", "records": 2**53 + 1},
+            ],
+        ),
+        "decode_errors": table(
+            DECODE_ERRORS,
+            [{"record_type": "offset_commit", "version": "9", "reason": "unknown version", "records": 3}],
+        ),
+        "offsets_partitions": table(
+            OFFSETS_PARTITIONS,
+            [
+                {
+                    "offsets_partition": 0,
+                    "position": 90,
+                    "high_watermark": 100,
+                    "last_stable_offset": 95,
+                    "distance": 5,
+                    "stable_gap": 5,
+                },
+                {"offsets_partition": 1, "position": 7},
+            ],
+        ),
+    }
+    return MonitorStatus(**fields | changes)
+
+
+CATCHING_UP: dict[str, Any] = {
+    "phase": "catching up",
+    "ready": False,
+    "not_ready_reasons": ("Reading what groups have committed so far.",),
+    "snapshot_taken_at": None,
+    "catch_up_ratio": 0.425,
+    "catch_up_records_per_second": 912_345.5,
+    "catch_up_seconds_left": 75.0,
+    "series": 0,
+}
+"""Changes that turn the healthy status into one before the first snapshot."""
+
+CONNECTING: dict[str, Any] = {
+    "cluster_id": None,
+    "phase": "connecting",
+    "ready": False,
+    "not_ready_reasons": ("Kafka does not answer at <broker>:9092.",),
+    "snapshot_taken_at": None,
+    "kafka_reachable": False,
+    "catch_up_ratio": None,
+    "last_batch_seconds": None,
+    "last_batch_at": None,
+    "batches": 0,
+    "series": 0,
+    "records_read": table(RECORDS_READ, []),
+    "decode_errors": table(DECODE_ERRORS, []),
+    "offsets_partitions": table(OFFSETS_PARTITIONS, []),
+}
+"""Changes that turn it into one that has never reached Kafka."""
+
+
+def small_world() -> Snapshot:
+    """Give three groups: one with all numbers, one with hardly any, one whose name wants escaping."""
+    return snapshot(
+        partitions=[
+            {
+                "group": "billing",
+                "topic": "orders",
+                "partition": 0,
+                "committed_offset": 41,
+                "commit_time": NOON - 1500,
+                "progress_time": NOON - 61_500,
+                "high_watermark": 2**62 + 41,
+                "lag": 2**62,
+            },
+            {
+                "group": "billing",
+                "topic": "orders",
+                "partition": 1,
+                "committed_offset": 7,
+                "commit_time": NOON,
+                "lag_unknown_reason": "no leader",
+            },
+            {
+                "group": 'say "hi"\\\nthere',
+                "topic": "größe",
+                "partition": 11,
+                "committed_offset": 0,
+                "commit_time": NOON - 1,
+                "progress_time": NOON - 1,
+                "high_watermark": 0,
+                "lag": 0,
+            },
+        ],
+        groups=[
+            {
+                "group": "billing",
+                "kind": "classic",
+                "state": "Stable",
+                "protocol_type": "consumer",
+                "protocol": "range",
+                "generation": 12,
+                "members": 3,
+                "partitions": 2,
+                "lag_sum": 2**62,
+                "lag_max": 2**62,
+                "partitions_lag_unknown": 1,
+                "last_commit_time": NOON,
+            },
+            {"group": "plain", "kind": "simple", "partitions": 0, "partitions_lag_unknown": 0},
+            {
+                "group": 'say "hi"\\\nthere',
+                "kind": "consumer",
+                "state": "Empty",
+                "members": 0,
+                "partitions": 1,
+                "lag_sum": 0,
+                "lag_max": 0,
+                "partitions_lag_unknown": 0,
+                "last_commit_time": NOON - 1,
+            },
+        ],
+        unknown_lags=[{"group": "billing", "reason": "no leader", "partitions": 1}],
+    )
