@@ -1,0 +1,162 @@
+"""Every address, asked in process: no socket."""
+
+from __future__ import annotations
+
+import asyncio
+import urllib.parse
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from exporters.exposition import Format, Published
+from exporters.routes import build_app
+from tests.exporters.worlds import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_world, snapshot, status
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+OPENMETRICS = {"accept": "application/openmetrics-text;version=1.0.0"}
+
+
+class Client:
+    """Asks an application one thing at a time; Starlette's own client wants another HTTP library than ours."""
+
+    def __init__(self, app: Starlette) -> None:
+        self._app = app
+
+    def ask(self, method: str, path: str, **arguments: Any) -> httpx.Response:
+        """Send one request and give the answer."""
+
+        async def send() -> httpx.Response:
+            transport = httpx.ASGITransport(self._app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://lagwarden") as client:
+                return await client.request(method, path, **arguments)
+
+        return asyncio.run(send())
+
+    def get(self, path: str, **arguments: Any) -> httpx.Response:
+        """Ask for what is at an address."""
+        return self.ask("GET", path, **arguments)
+
+
+def client(published: Published | None = None, **changes: Any) -> Client:
+    """Give a client of an application with this snapshot and this status, five seconds past noon."""
+    return Client(build_app(lambda: published, lambda: status(**changes), clock=lambda: NOON / 1000 + 5))
+
+
+@pytest.mark.parametrize("changes", [{}, CATCHING_UP, CONNECTING], ids=["running", "catching up", "connecting"])
+def test_alive_whatever_else_is_wrong(changes: dict[str, Any]) -> None:
+    """Liveness does not depend on Kafka, on readiness nor on a snapshot: a restart would help none of them."""
+    assert client(**changes).get("/livez").status_code == 200
+
+
+def test_readiness() -> None:
+    """Ready is 200; not ready is 503 and says why."""
+    assert client().get("/readyz").status_code == 200
+    answer = client(**CATCHING_UP).get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["reasons"] == ["Reading what groups have committed so far."]
+
+
+def test_metrics_before_the_first_snapshot_are_the_monitors_own() -> None:
+    """No series about groups before their numbers are known, but the catch-up can be watched."""
+    answer = client(**CATCHING_UP).get("/metrics")
+    assert answer.status_code == 200
+    assert "lagwarden_catch_up_ratio 0.425\n" in answer.text
+    assert "lagwarden_group" not in answer.text
+    assert "lagwarden_partition" not in answer.text
+
+
+@pytest.mark.parametrize("compressed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize(("accept", "form"), [({}, Format.TEXT), (OPENMETRICS, Format.OPENMETRICS)], ids=["text", "om"])
+def test_metrics_in_every_form(accept: dict[str, str], form: Format, compressed: bool) -> None:  # noqa: FBT001  # a table
+    """Format and compression follow the headers; the snapshot's bytes come unchanged, then the live part."""
+    published = Published.of(small_world())
+    headers = {**accept, "accept-encoding": "gzip" if compressed else "identity"}
+    answer = client(published).get("/metrics", headers=headers)
+    assert answer.headers["content-type"] == form.value
+    assert answer.headers.get("content-encoding") == ("gzip" if compressed else None)
+    assert answer.headers["vary"] == "Accept, Accept-Encoding"
+    assert answer.content.startswith(b"".join(published.exposition.plain(form)))
+    assert b"\nlagwarden_snapshot_age_seconds 5.0\n" in answer.content
+    assert answer.content.endswith(b"# EOF\n") == (form is Format.OPENMETRICS)
+
+
+def test_metrics_by_name() -> None:
+    """Asked for names, only they come; a name that does not exist brings nothing and hurts nothing."""
+    app = client(Published.of(small_world()))
+    query = urllib.parse.urlencode([("name[]", "lagwarden_group_lag"), ("name[]", "lagwarden_ready"), ("name[]", "no")])
+    lines = [line for line in app.get(f"/metrics?{query}").text.splitlines() if not line.startswith("#")]
+    assert lines == [
+        'lagwarden_group_lag{group="billing"} 4611686018427387904',
+        'lagwarden_group_lag{group="say \\"hi\\"\\\\\\nthere"} 0',
+        "lagwarden_ready 1",
+    ]
+
+
+def test_a_group_that_left_is_gone_at_the_next_scrape() -> None:
+    """A scrape shows the published snapshot and nothing of the one before."""
+    holder = [Published.of(small_world())]
+    app = Client(build_app(lambda: holder[0], status))
+    assert 'group="billing"' in app.get("/metrics").text
+    holder[0] = Published.of(snapshot(groups=[{"group": "plain", "kind": "simple"}]))
+    text = app.get("/metrics").text
+    assert 'group="plain"' in text
+    assert "billing" not in text
+
+
+@pytest.mark.parametrize("path", ["/api/v1/groups", "/api/v1/groups/billing"])
+def test_groups_before_the_first_snapshot(path: str) -> None:
+    """No snapshot is 503 with the reasons, not an empty list and not 404."""
+    answer = client(**CATCHING_UP).get(path)
+    assert answer.status_code == 503
+    assert answer.json()["phase"] == "catching up"
+    assert answer.headers["retry-after"] == "5"
+
+
+def test_groups() -> None:
+    """The list of groups is JSON of all of them."""
+    answer = client(Published.of(small_world())).get("/api/v1/groups")
+    assert answer.headers["content-type"] == "application/json"
+    assert len(answer.json()["groups"]) == 3
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
+def test_any_group_can_be_asked_for(name: str) -> None:
+    """Percent-encoded, every name reaches its group: slashes, line feeds, dots and the empty name too."""
+    app = client(Published.of(snapshot(groups=[{"group": other} for other in HOSTILE_NAMES])))
+    answer = app.get("/api/v1/groups/" + urllib.parse.quote(name, safe=""))
+    assert answer.status_code == 200
+    assert answer.json()["group"] == name
+
+
+def test_unknown_group() -> None:
+    """A group that does not exist is 404 and its name is given back."""
+    answer = client(Published.of(small_world())).get("/api/v1/groups/no%2Fsuch%0Agroup")
+    assert answer.status_code == 404
+    assert answer.json() == {"error": "no such group", "group": "no/such\ngroup"}
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/metrics/x", "/api/v1", "/livez/", "/..%2f..%2fetc/passwd"])
+def test_unknown_addresses(path: str) -> None:
+    """A path that does not exist is 404 and no more."""
+    answer = client().get(path)
+    assert answer.status_code in {404, 307}
+    assert b"root:" not in answer.content
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/groups", "/readyz"])
+def test_nothing_can_be_written(path: str) -> None:
+    """Everything is for reading only."""
+    assert client().ask("POST", path).status_code == 405
+
+
+def test_page_and_its_style() -> None:
+    """The page comes with a policy that lets nothing run and nothing load from elsewhere."""
+    app = client(Published.of(small_world()))
+    page = app.get("/")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "billing" in page.text
+    assert app.get("/style.css").headers["content-type"] == "text/css; charset=utf-8"
