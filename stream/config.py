@@ -58,10 +58,20 @@ def _consumer_options(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
+def _cache() -> Path:
+    """Give lagwarden's cache folder: $LAGWARDEN_CACHE, else lagwarden/ in $XDG_CACHE_HOME, else ~/.cache/lagwarden."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "lagwarden"
+    return Path(os.environ.get("LAGWARDEN_CACHE") or base).expanduser().absolute()
+
+
 def _cache_jars() -> Path:
     """Give the folder into which `make setup` fetches the connector's jars."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "lagwarden"
-    return Path(os.environ.get("LAGWARDEN_CACHE") or base).expanduser().absolute() / "jars" / "connector"
+    return _cache() / "jars" / "connector"
+
+
+def _cache_classes() -> Path:
+    """Give the folder of the JVM's class archives."""
+    return _cache() / "classes"
 
 
 Seconds = Annotated[float, BeforeValidator(_seconds)]
@@ -196,8 +206,10 @@ class Job(Section):
         "The folder with the jars of Spark's Kafka connector.",
         shown="`jars/connector` in lagwarden's cache folder",
     )
-    class_archive: Path | None = _option(
-        None, "A file in which the JVM keeps its loaded classes: the next start is faster. Made where it is missing."
+    class_archive: Path = _option(
+        _cache_classes,
+        "The folder where the JVM keeps its loaded classes, so that the next start is faster. Only a cache.",
+        shown="`classes` in lagwarden's cache folder",
     )
     read_tasks: int | None = _option(
         None, "How many tasks read and decode at once.", shown="as many as there are cores", ge=1, le=10_000

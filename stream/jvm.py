@@ -9,6 +9,7 @@ from subprocess import STDOUT
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import structlog
+from pyspark import accumulators
 from pyspark.java_gateway import launch_gateway
 
 if TYPE_CHECKING:
@@ -36,6 +37,15 @@ def launch(conf: SparkConf) -> Any:
         raise JvmStartError(reader.last_words() or str(error)) from error
     writer.close()
     return gateway
+
+
+def hush_accumulators() -> None:
+    """Let PySpark's accumulator server log a JVM that went away, instead of printing a page about it."""
+
+    def handle_error(_server: object, _request: object, _address: object) -> None:
+        _log.debug("the accumulator connection ended", exc_info=True)
+
+    accumulators.AccumulatorTCPServer.handle_error = handle_error  # type: ignore[method-assign, assignment]
 
 
 class _Pipe:

@@ -73,8 +73,8 @@ def root_cause(text: str) -> str:
     return " ".join(told.split())
 
 
-def stop(query: StreamingQuery, spark: SparkSession, grace: float) -> bool:
-    """Let the running trigger end, then stop the query and the session; False if that took longer than `grace`.
+def stop(query: StreamingQuery, grace: float) -> bool:
+    """Let the running trigger end, then stop the query; False if that took longer than `grace` seconds.
 
     A query stopped inside a batch loses nothing (the batch runs again), but ends in noise.
     """
@@ -82,11 +82,7 @@ def stop(query: StreamingQuery, spark: SparkSession, grace: float) -> bool:
     while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
 
-    def end() -> None:
-        query.stop()
-        spark.stop()
-
-    ending = threading.Thread(target=end, name="stop", daemon=True)
+    ending = threading.Thread(target=query.stop, name="stop", daemon=True)
     ending.start()
     ending.join(max(2.0, deadline - time.monotonic()))
     return not ending.is_alive()

@@ -17,12 +17,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pyspark
 import structlog
 
 from exporters.server import AddressUnavailableError, Server
 from stream import security
 from stream.catchup import CatchUpView
 from stream.checkpoint import Checkpoint, Layout, open_checkpoint
+from stream.class_archive import ClassArchive
 from stream.cluster.client import Cluster
 from stream.cluster.errors import ClusterError
 from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
@@ -37,7 +39,7 @@ from stream.publish import Publisher
 from stream.pulses import Pulses
 from stream.query import Watchdog, failure, kill_jvm, last_report, stop
 from stream.seed import stored_shards
-from stream.session import SessionOptions, open_session
+from stream.session import SessionOptions, end_session, open_session
 from stream.vitals import CATCHING_UP, FAILED, RUNNING, STARTING, STOPPING, WAITING, Vitals
 
 if TYPE_CHECKING:
@@ -52,7 +54,9 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 _RETRY_SECONDS: Final = 2.0
 _LOOK_SECONDS: Final = 0.1
-_STOP_GRACE_SECONDS: Final = 20.0
+_BATCH_GRACE_SECONDS: Final = 15.0
+_JVM_GRACE_SECONDS: Final = 12.0
+"""Together less than the 30 s that supervisors give a process to end."""
 
 
 def run(config: Config) -> int:
@@ -61,7 +65,8 @@ def run(config: Config) -> int:
     publisher = Publisher(vitals)
     stopping = _stop_signals()
     with _serving(config, publisher, vitals), ThreadPoolExecutor(1, "session") as starter:
-        session = starter.submit(open_session, _session_options(config))
+        options = _session_options(config)
+        session = starter.submit(open_session, options)
         try:
             with Cluster(
                 config.kafka.bootstrap_servers,
@@ -74,7 +79,7 @@ def run(config: Config) -> int:
                 return _Job(config, vitals, publisher, stopping, cluster).run(topic, session)
         finally:
             vitals.phase = STOPPING if vitals.phase != FAILED else FAILED
-            _end_session(session)
+            _end_session(session, options)
 
 
 def _stop_signals() -> threading.Event:
@@ -115,6 +120,7 @@ def _session_options(config: Config) -> SessionOptions:
         driver_host="127.0.0.1",
         connector_jars=jars,
         shuffle_partitions=_tasks(config),
+        class_archive=ClassArchive.at(config.job.class_archive, pyspark.__version__),
         traces=config.log.level == "debug",
     )
 
@@ -123,11 +129,11 @@ def _tasks(config: Config) -> int:
     return config.job.read_tasks or len(os.sched_getaffinity(0))
 
 
-def _end_session(session: Future[SparkSession]) -> None:
-    if session.cancel() or session.exception() is not None:
-        return
-    with contextlib.suppress(Exception):  # it may have been stopped, or be hanging in a dead client
-        session.result().stop()
+def _end_session(session: Future[SparkSession], options: SessionOptions) -> None:
+    if not session.cancel() and session.exception() is None:
+        if options.class_archive and options.class_archive.draft:
+            _log.info("keeping the JVM's classes for a faster next start", archive=str(options.class_archive.path))
+        end_session(session.result(), options, _JVM_GRACE_SECONDS)
 
 
 def _reach(
@@ -258,7 +264,7 @@ class _Job:
             self._ended.set()
         _log.info("stopping after the running batch")
         vitals.phase = STOPPING
-        if not stop(query, spark, _STOP_GRACE_SECONDS):
+        if not stop(query, _BATCH_GRACE_SECONDS):
             _log.warning("the batch did not end in time; it will run again at the next start")
             kill_jvm(spark)
         return ExitCode.OK

@@ -6,9 +6,12 @@ the figures.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
+import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING, Final
 
 from py4j.protocol import Py4JError
@@ -16,11 +19,13 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from stream.exits import ExitCode, Refusal
-from stream.jvm import JvmStartError, launch
+from stream.jvm import JvmStartError, hush_accumulators, launch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from stream.class_archive import ClassArchive
 
 ROWS_PER_ARROW_BATCH: Final = 4096
 """Bounds an Arrow batch (2 GB at most) by rows: membership records reach 1 MB, usual ones are a thousandth of that."""
@@ -75,8 +80,7 @@ class SessionOptions:
     driver_host: str
     connector_jars: Sequence[Path]
     shuffle_partitions: int
-    class_archive: Path | None = None
-    """Class-data sharing archive of the driver's JVM; used if it is there and fits, else ignored by the JVM."""
+    class_archive: ClassArchive | None = None
     traces: bool = False
     """Whether Spark prints what it thinks of its own faults."""
 
@@ -86,6 +90,7 @@ def open_session(options: SessionOptions) -> SparkSession:
     # Workers would take `python3` from PATH, whatever that is.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", options.driver_host)
+    hush_accumulators()
     conf = SparkConf().setMaster(options.master).setAll([*_SETTINGS.items(), *_chosen(options).items()])
     try:
         context = SparkContext(conf=conf, gateway=launch(conf))
@@ -101,6 +106,29 @@ def open_session(options: SessionOptions) -> SparkSession:
     return session
 
 
+def end_session(session: SparkSession, options: SessionOptions, grace: float) -> None:
+    """Stop the session and its JVM; a JVM that has not ended after `grace` seconds is killed.
+
+    It may have died, or hang in a client whose broker is away: nothing here waits without a limit.
+    """
+    process = session.sparkContext._gateway.proc  # type: ignore[union-attr]  # noqa: SLF001 - the only way to it
+
+    def end() -> None:
+        with contextlib.suppress(Exception):
+            session.stop()
+        # The JVM ends when its standard input does.
+        process.stdin.close()
+
+    threading.Thread(target=end, name="end-session", daemon=True).start()
+    try:
+        ended = process.wait(grace) == 0
+    except subprocess.TimeoutExpired:
+        process.kill()
+        ended = False
+    if options.class_archive:
+        options.class_archive.keep(complete=ended)
+
+
 def _chosen(options: SessionOptions) -> dict[str, str]:
     return {
         "spark.driver.memory": options.driver_memory,
@@ -113,14 +141,9 @@ def _chosen(options: SessionOptions) -> dict[str, str]:
     }
 
 
-def _java_options(class_archive: Path | None) -> list[str]:
+def _java_options(archive: ClassArchive | None) -> list[str]:
     # The parallel collector: pauses do not matter to a batch job, its throughput does.
-    options = ["-XX:+UseParallelGC", "-Dlog4j2.level=ERROR"]
-    if class_archive is not None and class_archive.is_file():
-        options += [f"-XX:SharedArchiveFile={class_archive}", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off"]
-    elif class_archive is not None:
-        options += [f"-XX:ArchiveClassesAtExit={class_archive}", "-Xlog:disable", "-Xlog:all=off"]
-    return options
+    return ["-XX:+UseParallelGC", *(archive.java_options() if archive else [])]
 
 
 def _first_line(error: BaseException) -> str:
