@@ -1,0 +1,57 @@
+"""What the dump tool prints for the records of Kafka's internal topics: its decoder options.
+
+Each is a `decoders.log.dumptext.Decode`. The JSON is `decoders.jsonform`'s; the words around what cannot be decoded are
+the tool's own, except that the cause stands in our words where Kafka prints a Java exception.
+
+Source: org.apache.kafka.tools.DumpLogSegments (CoordinatorRecordMessageParser, ClusterMetadataLogMessageParser).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from decoders import jsonform, scalar
+from decoders.errors import DecodeError, Reason
+
+if TYPE_CHECKING:
+    from decoders.log.batch import LogRecord
+    from decoders.records import Record
+
+Texts = tuple[str | None, str | None]
+
+_UNKNOWN = frozenset({Reason.UNKNOWN_TYPE, Reason.REMOVED_TYPE})
+
+
+def offsets(record: LogRecord) -> Texts:
+    """Print a record of `__consumer_offsets` (`--offsets-decoder`)."""
+    return _coordinator(record, scalar.decode(record.key, record.value))
+
+
+def transaction_log(record: LogRecord) -> Texts:
+    """Print a record of `__transaction_state` (`--transaction-log-decoder`)."""
+    return _coordinator(record, scalar.decode_transaction(record.key, record.value))
+
+
+def share_group_state(record: LogRecord) -> Texts:
+    """Print a record of `__share_group_state` (`--share-group-state-decoder`)."""
+    return _coordinator(record, scalar.decode_share_state(record.key, record.value))
+
+
+def cluster_metadata(record: LogRecord) -> Texts:
+    """Print a record of `__cluster_metadata` or of a KRaft snapshot (`--cluster-metadata-decoder`): it has no key."""
+    decoded = scalar.decode_metadata(record.value)
+    if isinstance(decoded, DecodeError):
+        return None, f"Error at {record.offset}, skipping. {_cause(decoded)}"
+    return None, jsonform.dump_metadata(decoded)
+
+
+def _coordinator(record: LogRecord, decoded: Record | DecodeError) -> Texts:
+    if not isinstance(decoded, DecodeError):
+        return jsonform.dump_key(decoded), jsonform.dump_payload(decoded)
+    if decoded.reason in _UNKNOWN:
+        return f"Unknown record type {decoded.type} at offset {record.offset}, skipping.", None
+    return f"Error at offset {record.offset}, skipping. {_cause(decoded)}", None
+
+
+def _cause(error: DecodeError) -> str:
+    return f"{error.reason.value} in {error.field} at byte {error.position}"
