@@ -14,11 +14,13 @@ import pyarrow as pa
 
 from stream.groups.codec import pack
 from stream.groups.fold import Batch, Fold
+from stream.groups.shard import empty_shard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from stream.groups.placement import Placement
+    from stream.groups.shard import Shard
 
 OUTPUT: Final = "shard int, delta binary, tally string"
 """Columns of the deltas; the tally of a task stands beside its first delta."""
@@ -50,8 +52,15 @@ class Combine:
                     pulse.beat(batch)
         tally: str | None = fold.tally.to_json()
         for shard, delta in fold.drain():
-            yield pa.record_batch([[shard], [pack(delta)], [tally]], schema=_SCHEMA)
+            yield _row(shard, delta, tally)
             tally = None
+        if tally is not None and fold.tally:
+            # Records that belong to no group, malformed ones above all, touch no shard; they are counted all the same.
+            yield _row(self.placement.shard(0, ""), empty_shard(), tally)
+
+
+def _row(shard: int, delta: Shard, tally: str | None) -> pa.RecordBatch:
+    return pa.record_batch([[shard], [pack(delta)], [tally]], schema=_SCHEMA)
 
 
 def _larger(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

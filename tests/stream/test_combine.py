@@ -71,6 +71,16 @@ def test_the_tally_stands_once() -> None:
     assert state.position == 5
 
 
+def test_records_of_no_group_are_counted_too() -> None:
+    """A task that met nothing but garbage touches no shard's state, and its tally arrives all the same."""
+    garbage = batch_of([(1, 7, b"\xff\xff", b"x"), (1, 8, b"", None)])
+    (out,) = Combine(Placement(4, 16), SLOT_MS, KEEP, None)(iter([garbage]))
+    tally = Tally.from_json(out.column("tally")[0].as_py())
+    assert (tally.records, tally.faults.total()) == ({None: 2}, 2)
+    state, change = reduce(empty_shard(), [unpack(out.column("delta")[0].as_py())], KEEP)
+    assert (state.position, len(change.runs), len(change.records)) == (empty_shard().position, 0, 0)
+
+
 def test_pulses_say_how_far_the_task_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pulse carries the next position of each partition that was read since the last."""
     monkeypatch.setattr(combine, "_PULSE_SECONDS", 0.0)
