@@ -208,34 +208,62 @@ class Cluster:
 
     async def _ask(self, node: object, request: Any, seconds: float) -> Any:
         """Send one request to one node; the ClusterError is a value."""
-        return (await self._all([(node, request)], seconds))[0]
+        return (await self._talk(node, [request], seconds))[0]
 
-    async def _all(self, calls: Sequence[tuple[object, Any]], seconds: float | None = None) -> list[Any]:
-        limit = seconds or self._seconds
-        guard = time.monotonic() + limit + _GRACE_SECONDS / 2
-        sent = [(node, *self._send(node, request, limit)) for node, request in calls]
-        return [await self._answer(node, connection, answer, guard) for node, connection, answer in sent]
+    async def _all(self, calls: Sequence[tuple[object, Any]]) -> list[Any]:
+        """Talk to all nodes at the same time, and put the answers back in the order of the calls."""
+        by_node: dict[object, list[int]] = {}
+        for place, (node, _) in enumerate(calls):
+            by_node.setdefault(node, []).append(place)
+        talks = [
+            self._net.call_soon_with_future(self._talk, node, [calls[place][1] for place in places], self._seconds)
+            for node, places in by_node.items()
+        ]
+        answers: list[Any] = [None] * len(calls)
+        for talk, places in zip(talks, by_node.values(), strict=True):
+            for place, answer in zip(places, await talk, strict=True):
+                answers[place] = answer
+        return answers
 
-    def _send(self, node: object, request: Any, seconds: float) -> tuple[Any, Any]:
-        """Give the connection and the library's future, or in its place the exception that sending met."""
+    async def _talk(self, node: object, wanted: Sequence[Any], seconds: float) -> list[Any]:
+        """Send requests to one node, one behind the other, and await the answers; each ClusterError is a value.
+
+        Sends on a connection that stands only: the library loses a request that it cannot encode while it connects, and
+        every other one that waits for the same connection.
+        """
+        guard = time.monotonic() + seconds + _GRACE_SECONDS / 2
         connection = None
         try:
             connection = self._connections.get_connection(node)
+            await self._until(connection.init_future, guard)
+        except Exception as error:  # noqa: BLE001 -- every failure becomes a named value
+            return [self._named(node, connection, error)] * len(wanted)
+        sent = [self._send(connection, request, guard) for request in wanted]
+        return [await self._answer(node, connection, answer, guard) for answer in sent]
+
+    def _send(self, connection: Any, request: Any, guard: float) -> Any:
+        """Give the library's future, or in its place the exception that sending met."""
+        try:
+            left = guard - time.monotonic() - _GRACE_SECONDS / 2
             # A copy, because the library writes the version that this broker speaks into the request.
-            return connection, connection.send_request(copy.copy(request), request_timeout_ms=int(seconds * 1000))
-        except Exception as error:  # noqa: BLE001 -- one bad send must not lose the other answers
-            return connection, error
+            return connection.send_request(copy.copy(request), request_timeout_ms=max(left, 0) * 1000)
+        except Exception as error:  # noqa: BLE001 -- one bad request must not lose the other answers
+            return error
 
     async def _answer(self, node: object, connection: Any, sent: Any, guard: float) -> Any:
-        """Await one answer. The guard ends what the library never would: a request lost while it was encoded."""
+        """Await one answer."""
         try:
             if isinstance(sent, Exception):
                 raise sent  # noqa: TRY301 -- one place words all failures
-            answer = await self._connections.wait_for(sent, max(guard - time.monotonic(), 0.0) * 1000)
+            answer = await self._until(sent, guard)
         except Exception as error:  # noqa: BLE001 -- every failure becomes a named value
             return self._named(node, connection, error)
         self._last_error.pop(node, None)
         return answer
+
+    async def _until(self, future: Any, guard: float) -> Any:
+        """Await a future of the library, whose own time limits do not cover every case."""
+        return await self._connections.wait_for(future, max(guard - time.monotonic(), 0.0) * 1000)
 
     def _named(self, node: object, connection: Any, error: Exception) -> ClusterError:
         if isinstance(error, NodeNotReadyError) and node in self._last_error:
