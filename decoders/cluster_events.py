@@ -40,7 +40,7 @@ class SharePositionRecorded:
 
     `start_offset` is the first offset not yet finished; -1 means not set in a snapshot and unchanged in an update.
     `batches` are (first offset, last offset, delivery state, delivery count) of records in flight. `state_epoch` and
-    the times are None in an update.
+    the times are None in an update, the times also in a snapshot of 4.0.
     """
 
     group: str

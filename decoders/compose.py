@@ -11,7 +11,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders import wire
-from decoders.errors import Malformed
+from decoders.errors import Malformed, Reason
 from decoders.schema import ArrayOf, Field, FieldType, Message, Struct
 
 if TYPE_CHECKING:
@@ -32,7 +32,11 @@ def _struct_reader(struct: Struct, version: int, *, flexible: bool) -> Reader:
     present = [field for field in struct.fields if field.present(version)]
     steps = [(field.name, _field_reader(field, version, flexible)) for field in present if field.tag is None]
     absent = {field.name: field.absent() for field in struct.fields}
-    tagged = {field.tag: (field.name, _tagged_reader(field, version)) for field in present if field.tag is not None}
+    tagged = {
+        field.tag: (field.name, _tagged_reader(field, version) if field.present(version) else _out_of_version)
+        for field in struct.fields
+        if field.tag is not None
+    }
 
     def read(buffer: bytes, at: int) -> tuple[Fields, int]:
         fields = dict(absent)
@@ -84,6 +88,11 @@ def _tagged_reader(field: Field, version: int) -> Reader:
     """Compose the reader of a field inside a tag: always compact, and a null struct is marked by a varint."""
     marker = _varint_marker
     return _type_reader(field.type, version, flexible=True, nullable=field.may_be_null(version), marker=marker)
+
+
+def _out_of_version(_: bytes, at: int) -> tuple[Any, int]:
+    """Refuse a tag that only other versions of the message have."""
+    raise Malformed(Reason.TAG_OUT_OF_VERSION, at)
 
 
 def _varint_marker(buffer: bytes, at: int) -> tuple[int, int]:

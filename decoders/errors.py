@@ -25,6 +25,7 @@ class Reason(enum.Enum):
     BAD_VARINT = "bad_varint"
     NULL_NOT_ALLOWED = "null_not_allowed"
     NOT_BASE64 = "not_base64"
+    TAG_OUT_OF_VERSION = "tag_out_of_version"
     TRAILING_BYTES = "trailing_bytes"
 
 

@@ -49,7 +49,7 @@ def share_position(key: Fields, value: Fields) -> facts.SharePositionRecorded:
         state_epoch=value.get("state_epoch"),
         leader_epoch=value["leader_epoch"],
         start_offset=value["start_offset"],
-        delivery_complete_count=_known(value["delivery_complete_count"]),
+        delivery_complete_count=_known(value.get("delivery_complete_count", -1)),
         create_timestamp=value.get("create_timestamp"),
         write_timestamp=value.get("write_timestamp"),
         batches=tuple(

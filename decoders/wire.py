@@ -8,7 +8,8 @@ accept exactly what a broker would accept:
 - Invalid UTF-8 is replaced by U+FFFD, never refused.
 - A varint has at most five bytes and is a signed 32-bit number: what overflows wraps.
 - A string is at most 32767 bytes long, also where its length is a varint.
-- Unknown tags are skipped by their size; a tag count below zero counts as none.
+- Unknown tags are skipped by their size; a tag count below zero counts as none. A tag that the message has in other
+  versions only is an error, as in the generated classes.
 - Bytes after the last field are nobody's business here; the callers decide.
 """
 

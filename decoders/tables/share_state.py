@@ -1,14 +1,16 @@
 """Records of `__share_group_state` (KIP-932): where each share group stands in each partition.
 
 A snapshot (type 0) is the whole state of a partition, an update (type 1) what changed since; a new snapshot takes
-over when its epoch is higher.
+over when its epoch is higher. 4.0 (early access) wrote both, under the same version 0, with an epoch of two bytes and
+without times.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from decoders.schema import INT8, INT16, INT32, INT64, STRING, UUID, ArrayOf, Field, Message, RecordType, Struct
+from decoders.schema import INT8, INT16, INT32, INT64, STRING, UINT16, UUID, ArrayOf, Field, Message, RecordType, Struct
+from decoders.tables.shapes import flexible
 
 SHARE_SNAPSHOT_KEY: Final = Message(
     struct=Struct("ShareSnapshotKey", (Field("group_id", STRING), Field("topic_id", UUID), Field("partition", INT32)))
@@ -24,44 +26,49 @@ _STATE_BATCH: Final = Struct(
     ),
 )
 
-SHARE_SNAPSHOT_VALUE: Final = Message(
-    valid="0",
-    flexible="0+",
-    struct=Struct(
-        "ShareSnapshotValue",
-        (
-            Field("snapshot_epoch", INT32),
-            Field("state_epoch", INT32),
-            Field("leader_epoch", INT32),
-            Field("start_offset", INT64),
-            Field("delivery_complete_count", INT32, default=-1, tag=0),
-            Field("create_timestamp", INT64),
-            Field("write_timestamp", INT64),
-            Field("state_batches", ArrayOf(_STATE_BATCH)),
-        ),
-    ),
+SHARE_SNAPSHOT_VALUE: Final = flexible(
+    "ShareSnapshotValue",
+    Field("snapshot_epoch", INT32),
+    Field("state_epoch", INT32),
+    Field("leader_epoch", INT32),
+    Field("start_offset", INT64),
+    Field("delivery_complete_count", INT32, default=-1, tag=0),
+    Field("create_timestamp", INT64),
+    Field("write_timestamp", INT64),
+    Field("state_batches", ArrayOf(_STATE_BATCH)),
 )
 
 SHARE_UPDATE_KEY: Final = Message(
     struct=Struct("ShareUpdateKey", (Field("group_id", STRING), Field("topic_id", UUID), Field("partition", INT32)))
 )
 
-SHARE_UPDATE_VALUE: Final = Message(
-    valid="0",
-    flexible="0+",
-    struct=Struct(
-        "ShareUpdateValue",
-        (
-            Field("snapshot_epoch", INT32),
-            Field("leader_epoch", INT32),
-            Field("start_offset", INT64),
-            Field("delivery_complete_count", INT32, default=-1, tag=0),
-            Field("state_batches", ArrayOf(_STATE_BATCH)),
-        ),
-    ),
+SHARE_UPDATE_VALUE: Final = flexible(
+    "ShareUpdateValue",
+    Field("snapshot_epoch", INT32),
+    Field("leader_epoch", INT32),
+    Field("start_offset", INT64),
+    Field("delivery_complete_count", INT32, default=-1, tag=0),
+    Field("state_batches", ArrayOf(_STATE_BATCH)),
+)
+
+SHARE_SNAPSHOT_VALUE_4_0: Final = flexible(
+    "ShareSnapshotValue",
+    Field("snapshot_epoch", UINT16),
+    Field("state_epoch", INT32),
+    Field("leader_epoch", INT32),
+    Field("start_offset", INT64),
+    Field("state_batches", ArrayOf(_STATE_BATCH)),
+)
+
+SHARE_UPDATE_VALUE_4_0: Final = flexible(
+    "ShareUpdateValue",
+    Field("snapshot_epoch", UINT16),
+    Field("leader_epoch", INT32),
+    Field("start_offset", INT64),
+    Field("state_batches", ArrayOf(_STATE_BATCH)),
 )
 
 SHARE_STATE_TYPES: Final = (
-    RecordType(0, "SHARE_SNAPSHOT", SHARE_SNAPSHOT_KEY, SHARE_SNAPSHOT_VALUE),
-    RecordType(1, "SHARE_UPDATE", SHARE_UPDATE_KEY, SHARE_UPDATE_VALUE),
+    RecordType(0, "SHARE_SNAPSHOT", SHARE_SNAPSHOT_KEY, SHARE_SNAPSHOT_VALUE, (SHARE_SNAPSHOT_VALUE_4_0,)),
+    RecordType(1, "SHARE_UPDATE", SHARE_UPDATE_KEY, SHARE_UPDATE_VALUE, (SHARE_UPDATE_VALUE_4_0,)),
 )

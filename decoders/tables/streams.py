@@ -31,10 +31,10 @@ MEMBER_METADATA_VALUE: Final = flexible(
     Field("rack_id", STRING, nullable="0+"),
     Field("client_id", STRING),
     Field("client_host", STRING),
-    Field("rebalance_timeout_ms", INT32),
+    Field("rebalance_timeout_ms", INT32, default=-1),
     Field("topology_epoch", INT32),
     Field("process_id", STRING),
-    Field("user_endpoint", _ENDPOINT, nullable="0+"),
+    Field("user_endpoint", _ENDPOINT, nullable="0+", default=None),
     Field("client_tags", ArrayOf(_KEY_VALUE)),
 )
 

@@ -1,0 +1,124 @@
+"""Kafka's own message schemas and generated classes, out of the official jars of several lines."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from decoders.tables import RECORD_TYPES, consumer, embedded, metadata, share, share_state, transaction
+from sandbox.jars import JarError, jar_set
+from sandbox.java import JavaMissingError, find_java
+
+if TYPE_CHECKING:
+    from decoders.schema import Message, RecordType
+
+HERE: Final = Path(__file__).parent
+LINES: Final = ("3.7.2", "3.9.2", "4.0.2", "4.1.2", "4.3.1")
+NEWEST: Final = LINES[-1]
+WANTED: Final = re.compile(
+    r"(?:common/message/(?:(?:LegacyOffset|Offset|Group|Consumer|Share|Streams|Transaction)\w+(?:Key|Value)"
+    r"|ConsumerProtocol(?:Subscription|Assignment)|SubscriptionInfoData)|common/metadata/\w+Record)\.json"
+)
+PACKAGES: Final = {
+    "kafka-group-coordinator": "org.apache.kafka.coordinator.group.generated",
+    "kafka-transaction-coordinator": "org.apache.kafka.coordinator.transaction.generated",
+    "kafka-share-coordinator": "org.apache.kafka.coordinator.share.generated",
+    "kafka-metadata": "org.apache.kafka.common.metadata",
+    "kafka-clients": "org.apache.kafka.common.message",
+    "kafka-streams": "org.apache.kafka.streams.internals.generated",
+}
+Schema = dict[str, Any]
+
+
+def _tables() -> dict[str, Message]:
+    """Give today's table of every message by Kafka's name."""
+    rows: list[RecordType] = [
+        *RECORD_TYPES,
+        *transaction.TRANSACTION_TYPES,
+        *share_state.SHARE_STATE_TYPES,
+        *metadata.METADATA_TYPES,
+    ]
+    tables = [table for row in rows for table in (row.key, row.value) if table is not None]
+    tables += [embedded.CONSUMER_SUBSCRIPTION, embedded.CONSUMER_ASSIGNMENT, embedded.STREAMS_SUBSCRIPTION_INFO]
+    by_name = {table.name: table for table in tables}
+    by_name["LegacyOffsetCommitValue"] = by_name["OffsetCommitValue"]
+    return by_name
+
+
+TABLES: Final = _tables()
+_3_7: Final = (
+    consumer.PARTITION_METADATA_VALUE_3_7,
+    consumer.MEMBER_METADATA_VALUE_3_7,
+    consumer.TARGET_ASSIGNMENT_MEMBER_VALUE_3_7,
+    consumer.CURRENT_MEMBER_ASSIGNMENT_VALUE_3_7,
+)
+_4_0: Final = (
+    share.METADATA_VALUE_4_0,
+    share.STATE_PARTITION_METADATA_VALUE_4_0,
+    share_state.SHARE_SNAPSHOT_VALUE_4_0,
+    share_state.SHARE_UPDATE_VALUE_4_0,
+)
+OLDER: Final = {
+    "3.7.2": {table.name: table for table in (*_3_7, *_4_0)},
+    "3.9.2": {table.name: table for table in _4_0},
+    "4.0.2": {table.name: table for table in _4_0},
+}
+"""Where a line wrote another layout under the same version."""
+BURNT: Final = re.compile(r"ShareGroupPartitionMetadata(Key|Value)")
+"""Type 9, which only 3.9's and 4.0's jars have and brokers of today refuse."""
+
+
+def table(line: str, name: str) -> Message:
+    """Give our table of a message as this line has it."""
+    return OLDER.get(line, {}).get(name) or TABLES[name]
+
+
+def jars(line: str) -> list[Path]:
+    """Give the jars of a line; skip without Java, fail without jars."""
+    try:
+        find_java()
+        return jar_set(f"messages-{line}")
+    except JavaMissingError as missing:
+        pytest.skip(str(missing))
+    except JarError as error:
+        pytest.fail(f"the message jars are not there: {error}")
+
+
+def schemas(line: str) -> dict[str, Schema]:
+    """Read the message schemas of a line out of its jars: name -> schema, with the Java class beside it."""
+    found: dict[str, Schema] = {}
+    for jar in jars(line):
+        package = PACKAGES.get(jar.name.removesuffix(f"-{line}.jar"))
+        if package is None:
+            continue
+        with zipfile.ZipFile(jar) as content:
+            for entry in content.namelist():
+                if WANTED.fullmatch(entry):
+                    schema = read_schema(content.read(entry).decode())
+                    schema["class"] = f"{package}.{schema['name']}"
+                    found[schema["name"]] = schema
+    return {name: schema for name, schema in found.items() if not BURNT.fullmatch(name)}
+
+
+def read_schema(text: str) -> Schema:
+    """Read JSON with comments, as Kafka's message files are."""
+    without = re.sub(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', lambda found: found[1] or "", text, flags=re.DOTALL)
+    schema: Schema = json.loads(without)
+    return schema
+
+
+def compiled(line: str, folder: Path, source: str) -> list[str]:
+    """Compile a Java program of this folder against a line's jars; gives the command that runs it."""
+    java = Path(find_java())
+    class_path = ":".join(map(str, jars(line)))
+    compiler = java.with_name("javac")
+    if not compiler.exists():
+        pytest.skip("there is a Java runtime but no compiler")
+    subprocess.run([compiler, "-proc:none", "-cp", class_path, "-d", folder, HERE / source], check=True, timeout=120)
+    return [str(java), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", f"{class_path}:{folder}", Path(source).stem]
