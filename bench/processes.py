@@ -101,6 +101,12 @@ class Watch:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Take the figures now, while the tree is there; what the end of the block would do otherwise."""
+        if self._over.is_set():
+            return
         self._over.set()
         self._thread.join()
         self.cpu = cpu_seconds(self._root) - self._before

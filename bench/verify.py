@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from bench.oracle import FinalState
     from bench.traffic import Traffic
     from stream.groups.fleet import FleetColumns
+
+
+_SAMPLE: Final = re.compile(
+    r'^lagwarden_partition_(\w+)\{group="([^"]*)",topic="([^"]*)",partition="(\d+)"\} (\S+)$', re.MULTILINE
+)
+_EACH_PARTITION: Final = ("committed_offset", "commit_timestamp_seconds", "lag")
 
 
 def differences(fleet: FleetColumns, wanted: FinalState, traffic: Traffic) -> list[str]:
@@ -58,3 +65,25 @@ def _key(fleet: FleetColumns, row: int) -> bytes:
     group, topic = fleet.group[row].as_py().encode(), fleet.topic[row].as_py().encode()
     lengths = struct.pack(">hh", 1, len(group)), struct.pack(">h", len(topic))
     return b"".join((lengths[0], group, lengths[1], topic, struct.pack(">i", int(fleet.partition[row]))))
+
+
+def metric_differences(text: str, wanted: FinalState, traffic: Traffic) -> list[str]:
+    """Hold the text of `/metrics` against the truth: committed offset, commit time and lag of every partition."""
+    shown: dict[str, dict[tuple[str, str, int], float]] = {}
+    for name, group, topic, partition, value in _SAMPLE.findall(text):
+        shown.setdefault(name, {})[group, topic, int(partition)] = float(value)
+    true: dict[str, dict[tuple[str, str, int], float]] = {name: {} for name in _EACH_PARTITION}
+    for key in np.flatnonzero(wanted.alive).tolist():
+        group, partition = divmod(key, traffic.partitions_per_group)
+        labels = (traffic.group(group), traffic.topic(group), partition)
+        offset = int(wanted.offset[key])
+        numbers = (offset, int(wanted.time[key]) / 1000, traffic.log_end - offset)
+        for name, value in zip(_EACH_PARTITION, numbers, strict=True):
+            true[name][labels] = value
+    found = []
+    for name in _EACH_PARTITION:
+        here = shown.get(name, {})
+        wrong = sum(here.get(labels) != true[name].get(labels) for labels in here.keys() | true[name].keys())
+        if wrong:
+            found.append(f"{wrong} partitions with another {name} in /metrics")
+    return found

@@ -1,7 +1,7 @@
 """One JVM, measured from within: the raw source and the whole pipeline, each cold and warm, then steady batches.
 
 Runs as a process of its own (`python -m bench.warm`), so that its driver's figures are those of a job and not of the
-benchmark that wrote the topic; prints its measurements as one line of JSON.
+benchmark that wrote the topic; writes its measurements as JSON to a file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import argparse
 import dataclasses
 import json
 import os
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -206,16 +205,16 @@ def _steady(
 
 
 def main() -> None:
-    """Measure, and print one line of JSON at the end."""
+    """Measure, and write the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap", required=True)
     parser.add_argument("--records", type=int, required=True)
+    parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lagwarden-bench-") as scratch:
         result = measure(given.bootstrap, Traffic(given.records), given.repeats, Path(scratch))
-    json.dump(result, sys.stdout)
-    print(flush=True)
+    given.out.write_text(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,142 @@
+"""A scrape of many series: how long a reader on loopback waits for bytes that are ready.
+
+Reader and server share this process and its interpreter lock, so the true figure is rather lower.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import http.client
+import time
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from exporters.exposition import Published
+from exporters.readmodel import (
+    DECODE_ERRORS,
+    GROUPS,
+    OFFSETS_PARTITIONS,
+    PARTITIONS,
+    RECORDS_READ,
+    UNKNOWN_LAGS,
+    MonitorStatus,
+    Snapshot,
+    empty,
+)
+from exporters.server import Server
+from sandbox.ports import LOOPBACK
+
+_GROUPS: Final = 1000
+_PARTITIONS_EACH: Final = 24
+_REPEATS: Final = 21
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scrape:
+    """The middle of some scrapes."""
+
+    encoding: str
+    series: int
+    size: int
+    """Bytes on the wire."""
+    seconds: float
+
+
+def scrapes() -> list[Scrape]:
+    """Render a snapshot once, and scrape it plain and compressed."""
+    published = Published.of(_snapshot())
+    status = _status(published)
+    server = Server(LOOPBACK, 0, lambda: published, lambda: status)
+    server.start()
+    try:
+        return [_scrape(server.port, encoding, published.exposition.series) for encoding in ("identity", "gzip")]
+    finally:
+        server.stop()
+
+
+def _scrape(port: int, encoding: str, series: int) -> Scrape:
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=10)
+    seconds, size = [], 0
+    for _ in range(_REPEATS):
+        began = time.perf_counter()
+        connection.request("GET", "/metrics", headers={"Accept-Encoding": encoding})
+        response = connection.getresponse()
+        size = len(response.read())
+        seconds.append(time.perf_counter() - began)
+        if response.status != http.client.OK:
+            raise RuntimeError(f"a scrape was answered with {response.status}")
+    connection.close()
+    return Scrape(encoding, series, size, sorted(seconds)[_REPEATS // 2])
+
+
+def _snapshot() -> Snapshot:
+    names = [f"payments-service-{number:05d}" for number in range(_GROUPS)]
+    rows = _GROUPS * _PARTITIONS_EACH
+    offset = np.arange(rows, dtype=np.int64) * 1_000_003 % 10_000_000_000
+    moment = pa.array(1_767_225_600_000 + offset % 86_400_000).cast(pa.timestamp("ms"))
+    lag = offset % 5000
+    partitions = {
+        "group": pa.array(np.repeat(np.array(names, object), _PARTITIONS_EACH)),
+        "topic": pa.array(["orders"] * rows),
+        "partition": pa.array(np.tile(np.arange(_PARTITIONS_EACH, dtype=np.int32), _GROUPS)),
+        "committed_offset": offset,
+        "commit_time": moment,
+        "progress_time": moment,
+        "high_watermark": offset + lag,
+        "last_stable_offset": offset + lag,
+        "log_start_offset": np.zeros(rows, np.int64),
+        "lag": lag,
+    }
+    per_group = lag.reshape(_GROUPS, _PARTITIONS_EACH)
+    groups = {
+        "group": names,
+        "kind": ["classic"] * _GROUPS,
+        "state": ["Stable"] * _GROUPS,
+        "protocol_type": ["consumer"] * _GROUPS,
+        "protocol": ["range"] * _GROUPS,
+        "generation": [7] * _GROUPS,
+        "members": [2] * _GROUPS,
+        "partitions": [_PARTITIONS_EACH] * _GROUPS,
+        "lag_sum": per_group.sum(axis=1),
+        "lag_max": per_group.max(axis=1),
+        "partitions_lag_unknown": [0] * _GROUPS,
+        "last_commit_time": moment[::_PARTITIONS_EACH],
+    }
+    return Snapshot(time.time(), _table(PARTITIONS, partitions), _table(GROUPS, groups), empty(UNKNOWN_LAGS))
+
+
+def _table(schema: pa.Schema, columns: dict[str, object]) -> pa.Table:
+    """Build a table of a schema; a column that is not given is null, a plain one takes the schema's type."""
+    rows = len(next(iter(columns.values())))  # type: ignore[arg-type]
+    arrays = [
+        pa.array(columns[field.name]).cast(field.type) if field.name in columns else pa.nulls(rows, field.type)
+        for field in schema
+    ]
+    return pa.table(arrays, schema=schema)
+
+
+def _status(published: Published) -> MonitorStatus:
+    now = time.time()
+    return MonitorStatus(
+        version="0",
+        cluster_id=None,
+        phase="running",
+        ready=True,
+        not_ready_reasons=(),
+        started_at=now,
+        snapshot_taken_at=now,
+        kafka_reachable=True,
+        catch_up_ratio=None,
+        catch_up_records_per_second=None,
+        catch_up_seconds_left=None,
+        batches=1,
+        last_batch_seconds=1.0,
+        last_batch_at=now,
+        resyncs=0,
+        series=published.exposition.series,
+        records_read=empty(RECORDS_READ),
+        decode_errors=empty(DECODE_ERRORS),
+        offsets_partitions=empty(OFFSETS_PARTITIONS),
+    )

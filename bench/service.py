@@ -1,0 +1,93 @@
+"""`lagwarden run` as its users start it: from the start of the process to a true answer, and again after a stop."""
+
+from __future__ import annotations
+
+import dataclasses
+import http.client
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bench.processes import Watch
+from bench.verify import metric_differences
+from sandbox.ports import LOOPBACK, free_port
+from sandbox.process import GuardedProcess
+
+if TYPE_CHECKING:
+    from bench.oracle import FinalState
+    from bench.traffic import Traffic
+
+_LIMIT: Final = 300.0
+_STOP_SECONDS: Final = 60.0
+_RECORDS_READ: Final = "lagwarden_records_read_total{"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Start:
+    """One start of the service: seconds to `/readyz` saying 200, what that took, and whether the answer was true."""
+
+    what: str
+    seconds: float
+    cpu: dict[str, float]
+    peak: dict[str, int]
+    records_read: int
+    stop_seconds: float
+    exit_code: int
+    differences: list[str]
+
+
+def start_and_restart(
+    bootstrap: str, traffic: Traffic, wanted: FinalState, scratch: Path, *, restarts: int = 1
+) -> list[Start]:
+    """Start the service on an empty checkpoint, stop it, and start it again on the same one."""
+    names = ["process start to ready", *["restart to ready"] * restarts]
+    return [_start(name, bootstrap, traffic, wanted, scratch) for name in names]
+
+
+def _start(what: str, bootstrap: str, traffic: Traffic, wanted: FinalState, scratch: Path) -> Start:
+    port = free_port()
+    began = time.monotonic()
+    with (
+        GuardedProcess(_command(bootstrap, port, scratch / "checkpoint"), scratch / "lagwarden.log") as process,
+        Watch(process.pid) as watch,
+    ):
+        while _get(port, "/readyz")[0] != http.client.OK:
+            if not process.running or time.monotonic() - began > _LIMIT:
+                raise RuntimeError(f"lagwarden did not become ready:\n{_tail(process.log)}")
+            time.sleep(0.02)
+        seconds = time.monotonic() - began
+        text = _get(port, "/metrics")[1].decode()
+        watch.stop()
+        stopping = time.monotonic()
+        code = process.terminate(_STOP_SECONDS)
+        stopped = time.monotonic() - stopping
+    wrong = metric_differences(text, wanted, traffic)
+    return Start(what, seconds, dict(watch.cpu), dict(watch.peak), _records_read(text), stopped, code, wrong)
+
+
+def _command(bootstrap: str, port: int, checkpoint: Path) -> list[str]:
+    program = str(Path(sys.executable).with_name("lagwarden"))
+    options = ["--http-port", str(port), "--checkpoint-dir", str(checkpoint), "--log-format", "json"]
+    return [program, "run", "--bootstrap-servers", bootstrap, *options, "--set", f"http.host={LOOPBACK}"]
+
+
+def _get(port: int, path: str) -> tuple[int, bytes]:
+    """Ask; status 0 while nobody answers."""
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=10)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read()
+    except OSError:
+        return 0, b""
+    finally:
+        connection.close()
+
+
+def _records_read(text: str) -> int:
+    return sum(int(float(line.rpartition(" ")[2])) for line in text.splitlines() if line.startswith(_RECORDS_READ))
+
+
+def _tail(log: Path) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-15:])
