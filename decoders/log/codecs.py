@@ -101,9 +101,11 @@ def _unsnappy(payload: bytes, limit: int) -> bytes:
     if not payload.startswith(_XERIAL_MAGIC):
         return _unsnappy_block(payload, limit, limit)
     parts: list[bytes] = []
-    at, room = _XERIAL_HEADER, limit
+    at, room = 0, limit
     while at < len(payload):
-        if payload.startswith(_XERIAL_MAGIC, at):  # a concatenated stream repeats the header
+        if len(payload) - at >= _XERIAL_HEADER and payload.startswith(
+            _XERIAL_MAGIC, at
+        ):  # a concatenated stream repeats the header
             at += _XERIAL_HEADER
             continue
         size = int.from_bytes(payload[at : at + 4], "big")

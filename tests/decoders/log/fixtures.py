@@ -1,0 +1,29 @@
+"""Small logs that several tests read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tests.decoders.log import logwriter as write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RECORDED: Final = Path(__file__).with_name("recorded")
+"""What a real broker wrote; `tests.decoders.log.recording` says how."""
+RECORDED_SEGMENTS: Final = sorted(RECORDED.rglob("*.log"))
+
+
+def simple_batches(count: int, codec: int = write.NONE, first: int = 0) -> list[bytes]:
+    """Give batches of one record each, with ascending offsets, all of one size."""
+    return [write.batch(first + n, [write.Rec(0, n, b"key", b"value")], codec) for n in range(count)]
+
+
+def partition(folder: Path, segments: dict[int, Sequence[bytes]], name: str = "__consumer_offsets-7") -> Path:
+    """Write a partition's directory with these batches per base offset."""
+    path = folder / name
+    path.mkdir(parents=True, exist_ok=True)
+    for base, batches in segments.items():
+        (path / f"{base:020}.log").write_bytes(b"".join(batches))
+    return path

@@ -1,0 +1,138 @@
+"""A real broker's log directory with something of everything, and the official dump tool's text about it.
+
+`python -m tests.decoders.log.recording` makes `recorded/` anew: a small copy for the quick tests, which start no JVM.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from sandbox.broker import Broker
+from sandbox.jars import broker_jars
+from sandbox.java import SMALL_JVM, class_path, find_java
+from sandbox.topics import create_topics
+
+RECORDED: Final = Path(__file__).with_name("recorded")
+CODECS: Final = ("uncompressed", "gzip", "snappy", "lz4", "zstd")
+TOOL: Final = "org.apache.kafka.tools.DumpLogSegments"
+DUMPED: Final = {".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint"}
+PROPERTIES: Final = {
+    # An index entry for nearly every batch, and a snapshot of the metadata every few records.
+    "log.index.interval.bytes": "200",
+    "metadata.log.max.record.bytes.between.snapshots": "2000",
+}
+
+
+def record(folder: Path, records: int) -> Path:
+    """Run a broker that writes so many records per codec, and transactions; give its log directory."""
+    with Broker(folder, offsets_partitions=1, properties=PROPERTIES) as broker:
+        for codec in CODECS:
+            create_topics(broker.bootstrap, {codec: 1}, {"compression.type": codec})
+        # An idempotent producer that writes right after the creation of a topic can loop on its first sequence.
+        time.sleep(0.6)
+        _produce(broker.bootstrap, records)
+        _transact(broker.bootstrap)
+        broker.stop()
+    return folder / "data"
+
+
+def _produce(bootstrap: str, records: int) -> None:
+    chance = random.Random(1)
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "log_level": 0})
+    for codec in CODECS:
+        for n in range(records):
+            value = chance.choice([b"x" * n, chance.randbytes(n).hex().encode(), "zäh€".encode() * n])
+            producer.produce(
+                codec,
+                key=None if n % 7 == 0 else b"k%d" % n,
+                value=None if n % 5 == 0 else value,
+                headers=[("h", b"1"), ("two", None)] if n % 11 == 0 else None,
+                timestamp=1_700_000_000_000 + chance.randrange(100_000),
+            )
+            if n % 20 == 19:
+                producer.flush()
+    producer.flush()
+
+
+def _transact(bootstrap: str) -> None:
+    """Commit and abort transactions by turns, with offsets in them, and commit one offset without."""
+    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "tx", "log_level": 0})
+    producer.init_transactions()
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "a-group",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+    )
+    consumer.subscribe(["uncompressed"])
+    while not consumer.consume(10, 1):
+        pass
+    for turn in range(6):
+        producer.begin_transaction()
+        for n in range(3):
+            producer.produce("zstd", value=b"tx%d-%d" % (turn, n))
+            producer.produce("uncompressed", value=b"tx%d-%d" % (turn, n))
+        offsets = [TopicPartition("uncompressed", 0, turn + 1)]
+        producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata())
+        producer.flush()
+        (producer.abort_transaction if turn % 2 else producer.commit_transaction)()
+    consumer.commit(offsets=[TopicPartition("uncompressed", 0, 50)], asynchronous=False)
+    consumer.close()
+
+
+def files_of(root: Path) -> list[Path]:
+    """Give the files that the dump tool knows, relative to the root, in one order."""
+    return sorted(file.relative_to(root) for file in root.rglob("*") if file.suffix in DUMPED)
+
+
+def official_dump(root: Path, files: list[Path], *options: str) -> tuple[list[str], list[str], int]:
+    """Run the official tool in a folder: the lines of its output, of its complaints, and its exit code."""
+    command = [
+        *(str(find_java()), *SMALL_JVM, "-Dfile.encoding=UTF-8", "-Dsun.stdout.encoding=UTF-8"),
+        *("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", class_path(broker_jars()), TOOL),
+        *("--files", ",".join(map(str, files)), *options),
+    ]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=120, cwd=root)
+    return lines_of(done.stdout), lines_of(done.stderr), done.returncode
+
+
+def lines_of(output: bytes) -> list[str]:
+    """Split at line feeds only: a record's text may hold any other kind of line end."""
+    return output.decode("utf-8", "replace").split("\n")[:-1]
+
+
+def make_recorded() -> None:
+    """Make `recorded/` anew."""
+    with tempfile.TemporaryDirectory() as scratch:
+        data = record(Path(scratch) / "broker", 45)
+        shutil.rmtree(RECORDED, ignore_errors=True)
+        RECORDED.mkdir()
+        for folder in [*(f"{codec}-0" for codec in CODECS), "__consumer_offsets-0", "__cluster_metadata-0"]:
+            shutil.copytree(data / folder, RECORDED / folder)
+        for file in ("replication-offset-checkpoint", "log-start-offset-checkpoint", "bootstrap.checkpoint"):
+            shutil.copy(data / file, RECORDED / file)
+    for snapshot in sorted((RECORDED / "__cluster_metadata-0").glob("*.checkpoint"))[:-1]:
+        snapshot.unlink()
+    for file in RECORDED.rglob("*"):
+        file.chmod(0o755 if file.is_dir() else 0o644)
+    for name, option in {
+        "official-data.txt": "--print-data-log",
+        "official-sanity.txt": "--index-sanity-check",
+    }.items():
+        lines, _, _ = official_dump(RECORDED, files_of(RECORDED), option)
+        (RECORDED / name).write_bytes("".join(f"{line}\n" for line in lines).encode())
+
+
+if __name__ == "__main__":
+    make_recorded()
