@@ -113,15 +113,15 @@ def _group_row(row: dict[str, Any], now: float) -> str:
     # An empty name is legal in Kafka; something must be there to point at.
     link = f'<a href="api/v1/groups/{urllib.parse.quote(name, safe="")}"><bdi>{_safe(name) or "(empty name)"}</bdi></a>'
     committed = row[_COMMITTED]
+    # What a person looks for comes first: on a phone the rest is a swipe away.
     cells = [
         f'<th scope="row">{link}</th>',
-        *(f"<td>{_UNKNOWN if row[column] is None else _safe(row[column])}</td>" for column in ("kind", "state")),
-        *(
-            f'<td class="number">{_known(row[column])}</td>'
-            for column in ("members", "partitions", "lag_sum", "lag_max")
-        ),
+        *(f'<td class="number">{_known(row[column])}</td>' for column in ("lag_sum", "lag_max")),
         f'<td class="number">{_number(row["partitions_lag_unknown"]) if row["partitions_lag_unknown"] else ""}</td>',
         f'<td class="number">{_UNKNOWN if committed is None else _ago(committed / 1000, now)}</td>',
+        f"<td>{_UNKNOWN if row['state'] is None else _safe(row['state'])}</td>",
+        *(f'<td class="number">{_known(row[column])}</td>' for column in ("members", "partitions")),
+        f"<td>{_UNKNOWN if row['kind'] is None else _safe(row['kind'])}</td>",
     ]
     return f"<tr>{''.join(cells)}</tr>\n"
 
