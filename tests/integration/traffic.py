@@ -58,7 +58,7 @@ def commit(bootstrap: str, group: str, topic: str, offsets: Mapping[int, int], t
     """Commit as a simple group does: offsets without membership. Each time writes one record per partition."""
     with consumer(bootstrap, group) as client:
         for _ in range(times):
-            eventually(lambda: client.commit(offsets=_places(topic, offsets), asynchronous=False))
+            eventually(lambda: client.commit(offsets=places(topic, offsets), asynchronous=False))
 
 
 def join_and_commit(client: Consumer, topic: str, offsets: Mapping[int, int]) -> None:
@@ -68,7 +68,7 @@ def join_and_commit(client: Consumer, topic: str, offsets: Mapping[int, int]) ->
         client.poll(0.05)
         if {each.partition for each in client.assignment()} >= offsets.keys():
             break
-    eventually(lambda: client.commit(offsets=_places(topic, offsets), asynchronous=False))
+    eventually(lambda: client.commit(offsets=places(topic, offsets), asynchronous=False))
 
 
 def begin_transaction(bootstrap: str, transactional_id: str) -> Producer:
@@ -84,11 +84,11 @@ def commit_in(producer: Producer, bootstrap: str, group: str, topic: str, offset
     """Send offsets to a producer's open transaction; they count once it is committed."""
     with consumer(bootstrap, group) as client:
         metadata = client.consumer_group_metadata()
-        eventually(lambda: producer.send_offsets_to_transaction(_places(topic, offsets), metadata, LIMIT))
+        eventually(lambda: producer.send_offsets_to_transaction(places(topic, offsets), metadata, LIMIT))
 
 
-def write_raw(bootstrap: str, partition: int, records: Collection[tuple[bytes | None, bytes | None]]) -> None:
-    """Write records straight into the offsets topic, past the group coordinator."""
+def write_raw(bootstrap: str, partition: int, records: Collection[tuple[bytes | None, bytes | None]]) -> list[str]:
+    """Write records straight into the offsets topic, past the group coordinator; give what the broker refused."""
     # The one client id under which a broker lets a client write to an internal topic.
     producer = Producer({"bootstrap.servers": bootstrap, "client.id": "__admin_client", "log_level": 0})
     refused: list[str] = []
@@ -101,7 +101,7 @@ def write_raw(bootstrap: str, partition: int, records: Collection[tuple[bytes | 
             on_delivery=lambda error, _: refused.append(str(error)) if error else None,
         )
     assert producer.flush(LIMIT) == 0
-    assert not refused
+    return refused
 
 
 def offsets_ends(bootstrap: str) -> dict[int, int]:
@@ -147,11 +147,14 @@ def broker_says(bootstrap: str, groups: Collection[str]) -> dict[Place, int]:
 
 def delete_groups(bootstrap: str, groups: Collection[str]) -> None:
     """Delete groups, which must be without members."""
-    for done in _admin(bootstrap).delete_consumer_groups(list(groups), request_timeout=LIMIT).values():
-        done.result(LIMIT)
+    admin = _admin(bootstrap)
+    for group in groups:
+        # One per call: of several, librdkafka leaves some unanswered.
+        admin.delete_consumer_groups([group], request_timeout=LIMIT)[group].result(LIMIT)
 
 
-def _places(topic: str, offsets: Mapping[int, int]) -> list[TopicPartition]:
+def places(topic: str, offsets: Mapping[int, int]) -> list[TopicPartition]:
+    """Write offsets of a topic as the client wants them."""
     return [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
 
 

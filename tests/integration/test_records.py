@@ -1,0 +1,161 @@
+"""What single records of the offsets topic do to what is shown: deletions, garbage, open transactions."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import struct
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from sandbox import tools
+from stream.groups.placement import partition_for
+from tests.integration.traffic import (
+    begin_transaction,
+    commit,
+    commit_in,
+    offsets_ends,
+    tool_says,
+    write_raw,
+)
+from tests.support.raw import commit_key, commit_value, group_key, group_value
+
+if TYPE_CHECKING:
+    from sandbox.broker import Broker
+    from tests.support.monitor import Metrics, Monitor
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
+
+COMMIT: Final = commit_value(7, 1_700_000_000_000)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Garbage:
+    """A record that is none, and how it must be counted."""
+
+    key: bytes
+    value: bytes | None
+    record_type: str
+    version: str
+    reason: str
+
+
+GARBAGE: Final = {
+    "no byte at all": Garbage(b"", b"x", "none", "", "short"),
+    "half a type": Garbage(b"\x00", b"x", "none", "", "short"),
+    "a type that no Kafka writes": Garbage(struct.pack(">h", 99) + b"x", b"x", "99", "", "unknown_type"),
+    "a negative type": Garbage(b"\xff\xfe\xfd\xfc", b"x", "-2", "", "unknown_type"),
+    "a version of tomorrow": Garbage(
+        commit_key("ghost", "t", 0), struct.pack(">h", 99) + COMMIT[2:], "OFFSET_COMMIT", "99", "unknown_version"
+    ),
+    "a key cut in its partition": Garbage(commit_key("ghost", "t", 0)[:-2], COMMIT, "OFFSET_COMMIT", "", "short"),
+    "a key cut in its topic": Garbage(commit_key("ghost", "t", 0)[:-5], COMMIT, "OFFSET_COMMIT", "", "length_past_end"),
+    "a value cut in its time": Garbage(commit_key("ghost", "t", 0), COMMIT[:-3], "OFFSET_COMMIT", "3", "short"),
+    "a value of one byte": Garbage(commit_key("ghost", "t", 0), b"\x00", "OFFSET_COMMIT", "", "short"),
+    "a tombstone with a key cut off": Garbage(commit_key("ghost", "t", 0)[:-2], None, "OFFSET_COMMIT", "", "short"),
+    "a group cut in its members": Garbage(
+        group_key("ghost"), group_value(1, ["m"])[:-9], "GROUP_METADATA", "3", "short"
+    ),
+}
+
+
+def _errors(shown: Metrics) -> dict[tuple[str, str, str], int]:
+    rows = shown.rows("lagwarden_decode_errors_total")
+    return {(own["record_type"], own["version"], own["reason"]): int(count) for own, count in rows}
+
+
+def _known(shown: Metrics) -> tuple[object, ...]:
+    """Give all that is said about groups."""
+    infos = sorted(tuple(sorted(own.items())) for own, _ in shown.rows("lagwarden_group_info"))
+    return shown.committed, shown.lags, infos, shown.by_place("lagwarden_partition_commit_timestamp_seconds")
+
+
+def test_each_kind_of_garbage_is_counted_with_its_reason_and_changes_nothing(cluster: Broker, monitor: Monitor) -> None:
+    """A record that cannot be read adds one to its own reason; every number of every group stays."""
+    before = monitor.wait_read(offsets_ends(cluster.bootstrap))
+    assert write_raw(cluster.bootstrap, 0, [(garbage.key, garbage.value) for garbage in GARBAGE.values()]) == []
+    after = monitor.wait_read(offsets_ends(cluster.bootstrap))
+    counted = Counter(_errors(after))
+    counted.subtract(_errors(before))
+    wanted = Counter((garbage.record_type, garbage.version, garbage.reason) for garbage in GARBAGE.values())
+    assert +counted == wanted
+    assert after.records_read == before.records_read + len(GARBAGE)
+    assert _known(after) == _known(before)
+
+
+def test_random_bytes_among_commits_cost_no_commit(cluster: Broker, monitor: Monitor) -> None:
+    """Five hundred records of random bytes between the commits of a group are all counted, and so are the commits."""
+    dice = random.Random(4)  # noqa: S311 - no secret
+    partition = partition_for("among-garbage", 4)
+    before = monitor.wait_read(offsets_ends(cluster.bootstrap))
+    commit(cluster.bootstrap, "among-garbage", "t", {0: 5, 1: 6})
+    noise = [(dice.randbytes(dice.randint(2, 60)), dice.randbytes(dice.randint(0, 200))) for _ in range(500)]
+    assert write_raw(cluster.bootstrap, partition, noise) == []
+    commit(cluster.bootstrap, "among-garbage", "t", {1: 7})
+    after = monitor.wait_read(offsets_ends(cluster.bootstrap))
+    assert sum(_errors(after).values()) - sum(_errors(before).values()) == len(noise)
+    committed, lags = tool_says(cluster.bootstrap)
+    assert committed["among-garbage", "t", 1] == 7
+    assert (after.committed, after.lags) == (committed, lags)
+
+
+def test_null_keys_cannot_come_from_a_compacted_topic(cluster: Broker) -> None:
+    """The broker refuses them, which is why no test above writes one."""
+    refused = write_raw(cluster.bootstrap, 0, [(None, b"x")])
+    assert len(refused) == 1
+    assert "INVALID_RECORD" in refused[0] or "Broker failed to validate record" in refused[0]
+
+
+def test_deleted_group_leaves_metrics_within_two_ticks(cluster: Broker, monitor: Monitor) -> None:
+    """Once its tombstones are read, no series names a deleted group; its neighbour stays as it is."""
+    commit(cluster.bootstrap, "deleted", "t", {0: 1, 1: 2})
+    commit(cluster.bootstrap, "neighbour", "t", {0: 3})
+    assert {"deleted", "neighbour"} <= monitor.wait_read(offsets_ends(cluster.bootstrap)).groups
+    tools.delete_group(cluster.bootstrap, "deleted")
+    shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
+    assert "deleted" not in shown.groups
+    assert shown.committed["neighbour", "t", 0] == 3
+    assert monitor.get("/api/v1/groups/deleted").status == 404
+
+
+def test_deleted_partition_offset_leaves_metrics_within_two_ticks(cluster: Broker, monitor: Monitor) -> None:
+    """Once its tombstone is read, the partition has no series; the group keeps its others."""
+    commit(cluster.bootstrap, "trimmed", "t", {0: 1, 1: 2, 2: 3})
+    monitor.wait_read(offsets_ends(cluster.bootstrap))
+    tools.delete_offsets(cluster.bootstrap, "trimmed", "t", 1)
+    shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
+    offsets = {place: offset for place, offset in shown.committed.items() if place[0] == "trimmed"}
+    assert offsets == {("trimmed", "t", 0): 1, ("trimmed", "t", 2): 3}
+    assert {place for place in shown.lags if place[0] == "trimmed"} == set(offsets)
+    assert shown.value("lagwarden_group_partitions", group="trimmed") == 2
+
+
+def test_group_that_commits_again_after_its_deletion_is_new(cluster: Broker, monitor: Monitor) -> None:
+    """What was deleted does not come back with the next commit of the same group."""
+    commit(cluster.bootstrap, "phoenix", "t", {0: 1, 1: 2})
+    tools.delete_group(cluster.bootstrap, "phoenix")
+    commit(cluster.bootstrap, "phoenix", "t", {2: 9})
+    shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
+    assert {place: o for place, o in shown.committed.items() if place[0] == "phoenix"} == {("phoenix", "t", 2): 9}
+
+
+def test_open_transaction_shows_as_stable_gap_and_ends_with_it(cluster: Broker, monitor: Monitor) -> None:
+    """While it lasts the offsets partition has a gap, its commits wait and readiness does not; then all is shown."""
+    partition = partition_for("held", 4)
+    commit(cluster.bootstrap, "held", "t", {0: 1})
+    monitor.wait_read(offsets_ends(cluster.bootstrap))
+    producer = begin_transaction(cluster.bootstrap, "holds-back")
+    commit_in(producer, cluster.bootstrap, "held", "t", {1: 2})
+    commit(cluster.bootstrap, "held", "t", {0: 3})
+    shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
+    assert shown.offsets_partitions("stable_gap")[partition] == 2
+    assert shown.offsets_partitions("distance")[partition] == 0
+    assert {place: o for place, o in shown.committed.items() if place[0] == "held"} == {("held", "t", 0): 1}
+    assert monitor.get("/readyz").status == 200
+    producer.commit_transaction(30)
+    shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
+    assert set(shown.offsets_partitions("stable_gap").values()) == {0}
+    offsets = {place: offset for place, offset in shown.committed.items() if place[0] == "held"}
+    assert offsets == {("held", "t", 0): 3, ("held", "t", 1): 2}
