@@ -24,6 +24,7 @@ RECORDED: Final = Path(__file__).with_name("recorded")
 CODECS: Final = ("uncompressed", "gzip", "snappy", "lz4", "zstd")
 TOOL: Final = "org.apache.kafka.tools.DumpLogSegments"
 DUMPED: Final = {".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint"}
+OFFICIAL: Final = {"official-data.txt": "--print-data-log", "official-sanity.txt": "--index-sanity-check"}
 PROPERTIES: Final = {
     # An index entry for nearly every batch, and a snapshot of the metadata every few records.
     "log.index.interval.bytes": "200",
@@ -45,7 +46,7 @@ def record(folder: Path, records: int) -> Path:
 
 
 def _produce(bootstrap: str, records: int) -> None:
-    chance = random.Random(1)
+    chance = random.Random(1)  # noqa: S311  # the same values each time, not secret ones
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "log_level": 0})
     for codec in CODECS:
         for n in range(records):
@@ -126,10 +127,7 @@ def make_recorded() -> None:
         snapshot.unlink()
     for file in RECORDED.rglob("*"):
         file.chmod(0o755 if file.is_dir() else 0o644)
-    for name, option in {
-        "official-data.txt": "--print-data-log",
-        "official-sanity.txt": "--index-sanity-check",
-    }.items():
+    for name, option in OFFICIAL.items():
         lines, _, _ = official_dump(RECORDED, files_of(RECORDED), option)
         (RECORDED / name).write_bytes("".join(f"{line}\n" for line in lines).encode())
 

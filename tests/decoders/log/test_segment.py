@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,6 +24,11 @@ def segment_of(folder: Path, content: bytes, base: int = 0) -> Segment:
     path = folder / f"{base:020}.log"
     path.write_bytes(content)
     return Segment.open(path)
+
+
+def frame(length: int, magic: int) -> bytes:
+    """Write the frame of a batch that says this of itself, and some zeros."""
+    return struct.pack(">qiib", 0, length, 0, magic) + bytes(99)
 
 
 def walk(segment: Segment) -> tuple[list[int], Tail]:
@@ -118,16 +124,10 @@ def test_a_bad_checksum_at_the_very_end_is_a_torn_write(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        pytest.param(b"\0" * 8 + b"\0\0\0\x31" + b"\0" * 4 + b"\x03" + b"\0" * 99, Fault.BAD_MAGIC, id="magic 3"),
-        pytest.param(
-            b"\0" * 8 + b"\0\0\0\x30" + b"\0" * 4 + b"\x02" + b"\0" * 99, Fault.BAD_LENGTH, id="shorter than v2"
-        ),
-        pytest.param(
-            b"\0" * 8 + b"\xff\xff\xff\xff" + b"\0" * 4 + b"\x02" + b"\0" * 99, Fault.BAD_LENGTH, id="negative"
-        ),
-        pytest.param(
-            b"\0" * 8 + b"\x7f\xff\xff\xff" + b"\0" * 4 + b"\x02" + b"\0" * 99, Fault.TORN, id="2 GiB claimed"
-        ),
+        pytest.param(frame(0x31, 3), Fault.BAD_MAGIC, id="magic 3"),
+        pytest.param(frame(0x30, 2), Fault.BAD_LENGTH, id="shorter than v2"),
+        pytest.param(frame(-1, 2), Fault.BAD_LENGTH, id="negative"),
+        pytest.param(frame(0x7FFFFFFF, 2), Fault.TORN, id="2 GiB claimed"),
         pytest.param(b"".join(reversed(simple_batches(2))), Fault.OFFSET_ORDER, id="offsets go down"),
         pytest.param(write.batch(2**31, [write.Rec(0, 0, b"", b"")]), Fault.OFFSET_ORDER, id="too far from the base"),
     ],
