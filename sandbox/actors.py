@@ -6,6 +6,7 @@ it has committed is with the broker, so that between acts nothing of it moves.
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final
 
@@ -280,8 +281,8 @@ class TransactionalGroup(Group):
             return False
         aborting = self.turns % ABORT_EVERY == 0
         try:
-            self._transact(member, len(records), offsets, aborting=aborting)
-        except KafkaException:
+            self._transact_in_time(member, len(records), offsets, aborting=aborting)
+        except (KafkaException, TimeoutError):
             # Whatever broke it, a new producer with the same id fences the old one and aborts what it left open.
             self._producer = None
             raise
@@ -292,6 +293,28 @@ class TransactionalGroup(Group):
             for (topic, partition), position in before.items():
                 member.go_back(topic, partition, position)
         return not aborting
+
+    def _transact_in_time(self, member: Member, records: int, offsets: list[TopicPartition], *, aborting: bool) -> None:
+        """Do the transaction in a thread that can be given up. Raises TimeoutError.
+
+        When the broker dies within send_offsets_to_transaction, librdkafka (2.16) may wait for the group's coordinator
+        for ever, whatever its time-out.
+        """
+        failed: list[KafkaException] = []
+
+        def transact() -> None:
+            try:
+                self._transact(member, records, offsets, aborting=aborting)
+            except KafkaException as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=transact, daemon=True)
+        thread.start()
+        thread.join(2 * PATIENCE)
+        if thread.is_alive():
+            raise TimeoutError(f"the transaction of {self.name} did not end")
+        if failed:
+            raise failed[0]
 
     def _transact(self, member: Member, records: int, offsets: list[TopicPartition], *, aborting: bool) -> None:
         producer = self._producer or self._new_producer()
@@ -305,7 +328,8 @@ class TransactionalGroup(Group):
             producer.commit_transaction(PATIENCE)
 
     def _new_producer(self) -> Producer:
-        producer = Producer({**client_config(self.bootstrap), "transactional.id": self.name})
+        config = client_config(self.bootstrap) | {"transactional.id": self.name, "transaction.timeout.ms": 10_000}
+        producer = Producer(config)
         producer.init_transactions(PATIENCE)
         self._producer = producer
         return producer

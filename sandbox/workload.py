@@ -148,7 +148,7 @@ class Workload:
     def _try(self, actor: Actor, what: Callable[[], None]) -> None:
         try:
             what()
-        except (KafkaException, RuntimeError) as error:
+        except (KafkaException, RuntimeError, TimeoutError) as error:
             self.faults.append(f"{actor.name}: {error}")
 
     def _wait(self, absent: Callable[[], list[str]], what: str, limit: float) -> None:
