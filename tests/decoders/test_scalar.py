@@ -1,0 +1,114 @@
+"""The scalar interpreter: one record or one typed error for any bytes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders.errors import DecodeError, Reason
+from decoders.interpret import events
+from decoders.records import Record
+from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
+
+COMMIT_KEY = "000100016700017400000001"
+ERRORS = [
+    pytest.param(None, None, DecodeError(None, None, "key", 0, Reason.NULL_KEY), id="null key"),
+    pytest.param("", None, DecodeError(None, None, "key.type", 0, Reason.SHORT), id="empty key"),
+    pytest.param("0018", "0000", DecodeError(24, None, "key.type", 0, Reason.UNKNOWN_TYPE), id="type of the future"),
+    pytest.param("ffff", None, DecodeError(-1, None, "key.type", 0, Reason.UNKNOWN_TYPE), id="negative type"),
+    pytest.param("0009000167", None, DecodeError(9, None, "key.type", 0, Reason.REMOVED_TYPE), id="type 9 of 4.0"),
+    pytest.param("0012000167", None, DecodeError(18, None, "key.type", 0, Reason.REMOVED_TYPE), id="burnt type 18"),
+    pytest.param("0002ffff", None, DecodeError(2, None, "key.group", 2, Reason.NULL_NOT_ALLOWED), id="null group"),
+    pytest.param("0002fffe", None, DecodeError(2, None, "key.group", 2, Reason.NEGATIVE_LENGTH), id="length of -2"),
+    pytest.param("00027fff", None, DecodeError(2, None, "key.group", 4, Reason.LENGTH_PAST_END), id="length past end"),
+    pytest.param(COMMIT_KEY, "", DecodeError(1, None, "value.version", 0, Reason.SHORT), id="empty value"),
+    pytest.param(COMMIT_KEY, "0005", DecodeError(1, 5, "value.version", 0, Reason.UNKNOWN_VERSION), id="version 5"),
+    pytest.param(COMMIT_KEY, "ffff", DecodeError(1, -1, "value.version", 0, Reason.UNKNOWN_VERSION), id="version -1"),
+    pytest.param(
+        COMMIT_KEY,
+        "00040000000000000064000000078080808080",
+        DecodeError(1, 4, "value.metadata", 14, Reason.BAD_VARINT),
+        id="varint without end",
+    ),
+    pytest.param(
+        COMMIT_KEY,
+        "0004000000000000006400000007026d00000000000004d2016405",
+        DecodeError(1, 4, "value.tags", 27, Reason.LENGTH_PAST_END),
+        id="unknown tag longer than the value",
+    ),
+    pytest.param(
+        "0002000167",
+        "00000008636f6e73756d657200000003000572616e676500026d310000000100026d31ffff",
+        DecodeError(2, 0, "value.members[0].client_id", 35, Reason.NULL_NOT_ALLOWED),
+        id="null inside a member",
+    ),
+    pytest.param(
+        "0002000167",
+        "00000008636f6e73756d657200000003ffffffff7fffffff",
+        DecodeError(2, 0, "value.members", 20, Reason.LENGTH_PAST_END),
+        id="two billion members",
+    ),
+]
+
+
+def raw(text: str | None) -> bytes | None:
+    """Read hex, or no bytes at all."""
+    return None if text is None else bytes.fromhex(text)
+
+
+@pytest.mark.parametrize(("key", "value", "error"), ERRORS)
+def test_a_refusal_names_type_version_field_position_and_reason(
+    key: str | None, value: str | None, error: DecodeError
+) -> None:
+    """Each way of being wrong has its own words."""
+    assert decode(raw(key), raw(value)) == error
+
+
+def test_unknown_tags_are_skipped_by_their_size() -> None:
+    """A commit with two tags of the future is the commit, and the known tag behind them is read."""
+    value = "0004000000000000006400000007026d00000000000004d2" + "03" + "6202aabb" + "630100"
+    known = "001030a5f1d5f224432d89f635c784af26d7"
+    record = decode(raw(COMMIT_KEY), raw(value + known))
+    assert isinstance(record, Record)
+    assert record.value is not None
+    assert record.value["topic_id"].hex() == known[4:]
+
+
+METADATA_ERRORS = [
+    pytest.param(None, DecodeError(None, None, "value", 0, Reason.NULL_VALUE), id="null"),
+    pytest.param("", DecodeError(None, None, "value.frame_version", 0, Reason.SHORT), id="empty"),
+    pytest.param("00", DecodeError(None, None, "value.frame_version", 0, Reason.UNKNOWN_VERSION), id="frame of 2.8"),
+    pytest.param("016300", DecodeError(99, None, "value.type", 0, Reason.UNKNOWN_TYPE), id="type 99"),
+    pytest.param("010201", DecodeError(2, 1, "value.version", 0, Reason.UNKNOWN_VERSION), id="topic v1"),
+    pytest.param("01140000ff", DecodeError(20, 0, "value.end", 4, Reason.TRAILING_BYTES), id="a byte too many"),
+]
+
+
+@pytest.mark.parametrize(("value", "error"), METADATA_ERRORS)
+def test_cluster_metadata_is_strict_about_its_frame(value: str | None, error: DecodeError) -> None:
+    """The frame, the type, the version and the end of the value are checked."""
+    assert decode_metadata(raw(value)) == error
+
+
+def test_a_tag_of_a_later_version_is_refused() -> None:
+    """Version 0 of a partition change has no directories; the generated class refuses the tag, so do we."""
+    value = "010500" + "00000000" + "00" * 16 + "01" + "0801" + "01"
+    error = decode_metadata(raw(value))
+    assert isinstance(error, DecodeError)
+    assert (error.field, error.reason) == ("value.directories", Reason.TAG_OUT_OF_VERSION)
+
+
+@given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60))
+def test_any_bytes_give_a_record_or_one_error(key: bytes | None, value: bytes | None) -> None:
+    """Nothing is ever raised, and whatever is a record has a meaning."""
+    for number in range(-1, 25):
+        typed = None if key is None else number.to_bytes(2, signed=True) + key
+        for read in (decode, decode_transaction, decode_share_state):
+            got = read(typed, value)
+            if isinstance(got, Record):
+                assert len(events(got)) == 1
+            else:
+                assert isinstance(got, DecodeError)
+    got = decode_metadata(value)
+    assert isinstance(got, DecodeError) or len(events(got)) <= 1

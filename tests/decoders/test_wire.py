@@ -1,0 +1,180 @@
+"""Primitive readers: each from its lowest to its highest value, one byte less refused, and the rules of tolerance."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders import wire
+from decoders.errors import Malformed, Reason
+
+
+class FixedReader:
+    """The contract of every reader of fixed width: a subclass only brings values."""
+
+    read: ClassVar[Any]
+    cases: ClassVar[tuple[tuple[str, Any], ...]]
+
+    def test_reads_its_values_and_stops_behind_them(self) -> None:
+        """Lowest, highest and zero are read from the middle of a buffer."""
+        for raw, value in self.cases:
+            width = len(raw) // 2
+            assert type(self).read(b"\xaa" + bytes.fromhex(raw) + b"\xaa", 1) == (value, 1 + width)
+
+    def test_refuses_one_byte_less(self) -> None:
+        """A number that is cut is short, at the place where it begins."""
+        for raw, _ in self.cases:
+            with pytest.raises(Malformed) as refused:
+                type(self).read(bytes.fromhex(raw)[:-1], 0)
+            assert (refused.value.reason, refused.value.position) == (Reason.SHORT, 0)
+
+
+class TestInt8(FixedReader):
+    """One signed byte."""
+
+    read, cases = staticmethod(wire.int8), (("80", -128), ("7f", 127), ("00", 0))
+
+
+class TestInt16(FixedReader):
+    """Two signed bytes."""
+
+    read, cases = staticmethod(wire.int16), (("8000", -32768), ("7fff", 32767), ("0000", 0))
+
+
+class TestUint16(FixedReader):
+    """Two bytes without a sign."""
+
+    read, cases = staticmethod(wire.uint16), (("ffff", 65535), ("8000", 32768), ("0000", 0))
+
+
+class TestInt32(FixedReader):
+    """Four signed bytes."""
+
+    read, cases = staticmethod(wire.int32), (("80000000", -(2**31)), ("7fffffff", 2**31 - 1), ("00000000", 0))
+
+
+class TestInt64(FixedReader):
+    """Eight signed bytes."""
+
+    read, cases = staticmethod(wire.int64), (("80" + "00" * 7, -(2**63)), ("7f" + "ff" * 7, 2**63 - 1), ("00" * 8, 0))
+
+
+class TestFloat64(FixedReader):
+    """A double of eight bytes."""
+
+    read, cases = staticmethod(wire.float64), (("3ff8000000000000", 1.5), ("00" * 8, 0.0))
+
+
+class TestBoolean(FixedReader):
+    """One byte; all but zero is true."""
+
+    read, cases = staticmethod(wire.boolean), (("00", False), ("01", True), ("ff", True))
+
+
+class TestUuid(FixedReader):
+    """Sixteen bytes as they are."""
+
+    read, cases = staticmethod(wire.uuid), (("00" * 16, bytes(16)), ("0f" * 16, b"\x0f" * 16))
+
+
+VARINTS = [
+    pytest.param("00", 0, id="zero"),
+    pytest.param("7f", 127, id="the last of one byte"),
+    pytest.param("8001", 128, id="the first of two bytes"),
+    pytest.param("8000", 0, id="zero in two bytes"),
+    pytest.param("ffffffff07", 2**31 - 1, id="the highest positive"),
+    pytest.param("8080808008", -(2**31), id="Java's int turns negative"),
+    pytest.param("ffffffff0f", -1, id="all 32 bits"),
+    pytest.param("ffffffff7f", -1, id="bits above 32 are lost, as in Java"),
+]
+
+
+@pytest.mark.parametrize(("raw", "value"), VARINTS)
+def test_a_varint_is_a_signed_number_of_32_bits(raw: str, value: int) -> None:
+    """Up to five bytes are read as Java's int; cut anywhere they are short."""
+    encoded = bytes.fromhex(raw)
+    assert wire.uvarint(encoded + b"\x01", 0) == (value, len(encoded))
+    for length in range(len(encoded)):
+        with pytest.raises(Malformed) as refused:
+            wire.uvarint(encoded[:length], 0)
+        assert refused.value.reason is Reason.SHORT
+
+
+def test_a_varint_of_six_bytes_is_refused() -> None:
+    """A fifth byte that promises another is no varint."""
+    with pytest.raises(Malformed) as refused:
+        wire.uvarint(b"\x80" * 6, 0)
+    assert refused.value.reason is Reason.BAD_VARINT
+
+
+@given(st.integers(0, 2**31 - 1))
+def test_varints_of_every_size_come_back(value: int) -> None:
+    """Encoding by the book and reading give the same number."""
+    encoded, rest = bytearray(), value
+    while rest >= 0x80:
+        encoded.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    encoded.append(rest)
+    assert wire.uvarint(bytes(encoded), 0) == (value, len(encoded))
+
+
+LENGTHS = [
+    pytest.param(wire.int16, "ffff", "fffe", id="string of a non-flexible version"),
+    pytest.param(wire.int32, "ffffffff", "80000000", id="bytes of a non-flexible version"),
+    pytest.param(wire.compact_length, "00", "ffffffff0f", id="flexible version"),
+]
+
+
+@pytest.mark.parametrize("build", [wire.text, wire.blob], ids=["text", "blob"])
+@pytest.mark.parametrize(("read_length", "null", "below"), LENGTHS)
+def test_null_is_any_negative_length_where_it_is_allowed(build: Any, read_length: Any, null: str, below: str) -> None:
+    """Kafka takes every length below zero for null; where null is not allowed the reason tells which it was."""
+    nullable, strict = build(read_length, nullable=True), build(read_length, nullable=False)
+    for raw, reason in ((null, Reason.NULL_NOT_ALLOWED), (below, Reason.NEGATIVE_LENGTH)):
+        encoded = bytes.fromhex(raw)
+        assert nullable(encoded, 0) == (None, len(encoded))
+        with pytest.raises(Malformed) as refused:
+            strict(encoded, 0)
+        assert refused.value.reason is reason
+
+
+def test_text_that_is_not_utf8_is_replaced() -> None:
+    """Invalid bytes become U+FFFD and the rest of the string survives."""
+    read = wire.text(wire.int16, nullable=False)
+    assert read(b"\0\4a\xc3(b", 0) == ("a\ufffd(b", 6)
+
+
+def test_a_compact_string_may_not_exceed_a_short() -> None:
+    """32767 bytes are a string, 32768 are refused before they are looked at."""
+    read = wire.text(wire.compact_length, nullable=False)
+    longest = b"\x80\x80\x02" + b"x" * 0x7FFF
+    assert read(longest, 0)[1] == len(longest)
+    with pytest.raises(Malformed) as refused:
+        read(b"\x81\x80\x02" + b"x" * 0x8000, 0)
+    assert refused.value.reason is Reason.STRING_TOO_LONG
+
+
+@pytest.mark.parametrize(
+    "build", [wire.blob, lambda length, nullable: wire.array(length, wire.int8, nullable=nullable)]
+)
+@pytest.mark.parametrize(("read_length", "raw"), [(wire.int32, "7fffffff"), (wire.compact_length, "ffffffff07")])
+def test_a_length_of_two_gibibytes_allocates_nothing(build: Any, read_length: Any, raw: str) -> None:
+    """A length that exceeds the bytes left is refused before anything is built."""
+    tracemalloc.start()
+    with pytest.raises(Malformed) as refused:
+        build(read_length, nullable=False)(bytes.fromhex(raw) + b"xx", 0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert refused.value.reason is Reason.LENGTH_PAST_END
+    assert peak < 100_000
+
+
+def test_a_fault_in_an_array_names_the_element() -> None:
+    """The path of a fault says which element could not be read."""
+    with pytest.raises(Malformed) as refused:
+        wire.array(wire.int32, wire.int16, nullable=False)(b"\0\0\0\2\0\1\0", 0)
+    assert (refused.value.path, refused.value.position) == ("[1]", 6)
