@@ -1,0 +1,161 @@
+"""`python -m bench`: everything in one run, as tables. Exits with 1 when an answer differs from the oracle's.
+
+Speed does not change the exit code: it is a property of the machine and of what else runs on it; the last table says
+which targets were met.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from bench import report
+from bench.oracle import final_state
+from bench.report import Target
+from bench.scrape import Scrape, scrapes
+from bench.service import Start, start_and_restart
+from bench.topic import broker_with
+from bench.traffic import Traffic
+from bench.warm import STEADY_GROUPS, Measured
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+QUICK: Final = 500_000
+SMALL: Final = 1_000_000
+USUAL: Final = 5_000_000
+LARGE: Final = 20_000_000
+_LIMIT: Final = 900.0
+_READY_SECONDS: Final = {SMALL: 20.0, USUAL: 20.0, LARGE: 35.0}
+_RESTART_SECONDS: Final = 12.0
+_STEADY_SECONDS: Final = dict(zip(STEADY_GROUPS, (1.0, 1.0, 1.5), strict=True))
+
+
+class Results:
+    """What a run has found so far."""
+
+    def __init__(self) -> None:
+        self.warm: list[Measured] = []
+        self.starts: dict[int, list[Start]] = {}
+        self.differences: list[str] = []
+        self.scrapes: list[Scrape] = []
+
+    def measure_warm(self, bootstrap: str, records: int, scratch: Path, repeats: int) -> None:
+        """Measure source, pipeline and steady batches in a process of their own. It writes to the topic: last."""
+        out = scratch / "warm.json"
+        command = [sys.executable, "-m", "bench.warm", "--bootstrap", bootstrap, "--records", str(records)]
+        with (scratch / "warm.log").open("w") as log:
+            done = subprocess.run(
+                [*command, "--repeats", str(repeats), "--out", str(out)],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                timeout=_LIMIT,
+                check=False,
+            )
+        if done.returncode:
+            raise RuntimeError(
+                f"bench.warm ended with {done.returncode}:\n{(scratch / 'warm.log').read_text()[-3000:]}"
+            )
+        result: dict[str, Any] = json.loads(out.read_text())
+        self.warm = [Measured(**row) for row in result["rows"]]
+        self.differences += result["differences"]
+
+    def measure_service(self, bootstrap: str, traffic: Traffic, scratch: Path) -> None:
+        """Measure `lagwarden run`, from nothing and again."""
+        starts = start_and_restart(bootstrap, traffic, final_state(traffic), scratch)
+        self.starts[traffic.records] = starts
+        for start in starts:
+            self.differences += [f"{start.what} at {traffic.records:,}: {line}" for line in start.differences]
+
+    @property
+    def catch_ups(self) -> list[Measured]:
+        """The rows that read the whole topic."""
+        return [row for row in self.warm if "steady" not in row.what]
+
+    @property
+    def steady(self) -> list[Measured]:
+        """The rows of steady batches."""
+        return [row for row in self.warm if "steady" in row.what]
+
+    def warm_rate(self, what: str) -> float:
+        """Best records/s of `raw source` or `pipeline` in the warm JVM."""
+        return max(row.rate for row in self.warm if row.what.startswith(what) and "warm" in row.what)
+
+    def targets(self) -> list[Target]:
+        """Hold what was found against what was promised."""
+        found = []
+        if self.warm:
+            ratio = self.warm_rate("pipeline") / self.warm_rate("raw source")
+            found.append(Target("pipeline : raw source, warm", 0.7, ratio, "", at_least=True))
+        for records, (first, *again) in self.starts.items():
+            limit = _READY_SECONDS.get(records, _READY_SECONDS[USUAL])
+            found.append(Target(f"process start to ready, {records:,} records", limit, first.seconds, "s"))
+            found += [
+                Target(f"restart to ready, {records:,} records", _RESTART_SECONDS, each.seconds, "s") for each in again
+            ]
+        found += [Target(row.what, _STEADY_SECONDS[row.records], row.seconds, "s") for row in self.steady]
+        found += [Target(f"scrape, {row.encoding}", 20.0, row.seconds * 1000, "ms") for row in self.scrapes]
+        return found
+
+
+def main() -> int:
+    """Run what the options ask for."""
+    given = _options()
+    began = time.monotonic()
+    print(f"{dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M} UTC, {report.machine()}\n", flush=True)
+    results = Results()
+    usual = QUICK if given.quick else given.records
+    for records in _sizes(given, usual):
+        with tempfile.TemporaryDirectory(prefix="lagwarden-bench-") as scratch, broker_with(Traffic(records)) as broker:
+            _say(f"wrote {records:,} records; measuring lagwarden run", began)
+            if not given.no_service:
+                results.measure_service(broker.bootstrap, Traffic(records), Path(scratch))
+            if records == usual:
+                _say("measuring source, pipeline and steady batches in one JVM", began)
+                results.measure_warm(broker.bootstrap, records, Path(scratch), given.repeats)
+    results.scrapes = scrapes()
+    _print(results)
+    return 1 if results.differences else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--records", type=int, default=USUAL, help=f"records of the topic (default {USUAL:,})")
+    parser.add_argument("--quick", action="store_true", help=f"only {QUICK:,} records, two minutes")
+    parser.add_argument("--large", action="store_true", help=f"also a start at {LARGE:,} records")
+    parser.add_argument("--no-service", action="store_true", help="leave out `lagwarden run`")
+    parser.add_argument("--repeats", type=int, default=3, help="queries per JVM; the first is the cold one")
+    return parser.parse_args()
+
+
+def _sizes(given: argparse.Namespace, usual: int) -> list[int]:
+    more = [SMALL] if not (given.quick or given.no_service) else []
+    return sorted({usual, *more, *([LARGE] if given.large else [])})
+
+
+def _say(what: str, began: float) -> None:
+    print(f"[{time.monotonic() - began:4.0f} s] {what}", file=sys.stderr, flush=True)
+
+
+def _print(results: Results) -> None:
+    tables: Sequence[str] = [
+        report.catch_up_table(results.catch_ups, results.warm_rate("raw source")),
+        report.steady_table(results.steady),
+        report.service_table(results.starts),
+        report.scrape_table(results.scrapes),
+        report.target_table(results.targets()),
+    ]
+    print("\n\n".join(tables))
+    wrong = results.differences
+    print("\nEvery answer equals the oracle's." if not wrong else "\nWRONG: " + "\nWRONG: ".join(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

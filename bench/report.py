@@ -1,0 +1,147 @@
+"""Measurements as Markdown tables, with what was wanted beside what was found."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bench.processes import ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bench.scrape import Scrape
+    from bench.service import Start
+    from bench.warm import Measured
+
+_COSTS: Final = ("CPU s", *(f"peak MB {role}" for role in ROLES))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Target:
+    """One thing that was promised: the limit, and what was measured."""
+
+    what: str
+    limit: float
+    found: float
+    unit: str
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether the promise is kept."""
+        return self.found >= self.limit if self.at_least else self.found <= self.limit
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lay out a Markdown table that can also be read as it is; numbers stand to the right."""
+    widths = [max(len(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    lines = [
+        [
+            cell.ljust(width) if not at else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        for row in (heads, *rows)
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], rule, *lines[1:]))
+
+
+def catch_up_table(rows: Sequence[Measured], raw_rate: float) -> str:
+    """Show how fast a topic is read; the ratio is to the raw source in the warm JVM."""
+    heads = ("reading the whole topic", "records", "seconds", "records/s", "to raw", *_COSTS)
+    cells = [
+        (
+            row.what,
+            f"{row.records:,}",
+            f"{row.seconds:.1f}",
+            f"{row.rate:,.0f}",
+            f"{row.rate / raw_rate:.2f}",
+            *_costs(row),
+        )
+        for row in rows
+    ]
+    return table(heads, cells)
+
+
+def steady_table(rows: Sequence[Measured]) -> str:
+    """Show the triggers of steady traffic."""
+    heads = ("steady traffic", "trigger s (middle)", "fastest", "slowest", *_COSTS)
+    cells = [
+        (
+            row.what,
+            *(f"{each:.2f}" for each in (row.seconds, min(row.batch_seconds), max(row.batch_seconds))),
+            *_costs(row),
+        )
+        for row in rows
+    ]
+    return table(heads, cells)
+
+
+def service_table(starts: Mapping[int, Sequence[Start]]) -> str:
+    """Show the starts of `lagwarden run`, by records in the topic."""
+    heads = ("lagwarden run", "records in topic", "seconds", "records read", "SIGTERM to exit s", "answer", *_COSTS)
+    cells = [
+        (
+            start.what,
+            f"{records:,}",
+            f"{start.seconds:.1f}",
+            f"{start.records_read:,}",
+            f"{start.stop_seconds:.1f}",
+            "true" if not start.differences else "WRONG",
+            *_costs(start),
+        )
+        for records, each in starts.items()
+        for start in each
+    ]
+    return table(heads, cells)
+
+
+def scrape_table(rows: Sequence[Scrape]) -> str:
+    """Show what a reader of `/metrics` waits for."""
+    heads = ("scrape on loopback", "series", "bytes", "milliseconds")
+    return table(
+        heads, [(row.encoding, f"{row.series:,}", f"{row.size:,}", f"{row.seconds * 1000:.1f}") for row in rows]
+    )
+
+
+def target_table(targets: Sequence[Target]) -> str:
+    """Show promises and what became of them."""
+    heads = ("target", "limit", "measured", "met")
+    return table(
+        heads,
+        [
+            (
+                each.what,
+                f"{'≥' if each.at_least else '≤'} {each.limit:g} {each.unit}".rstrip(),
+                f"{each.found:.3g} {each.unit}".rstrip(),
+                "yes" if each.met else "no",
+            )
+            for each in targets
+        ],
+    )
+
+
+def machine() -> str:
+    """Say in a line what the figures were measured on."""
+    cores = len(os.sched_getaffinity(0))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    load = os.getloadavg()[0]
+    return (
+        f"{_processor()}, {cores} cores, {memory:.0f} GiB, Python {platform.python_version()}, load at start {load:.1f}"
+    )
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def _costs(row: Measured | Start) -> tuple[str, ...]:
+    peaks = (f"{row.peak.get(role, 0) / 2**20:.0f}" for role in ROLES)
+    return (f"{sum(row.cpu.values()):.1f}", *peaks)

@@ -1,0 +1,47 @@
+"""The benchmark's bytes, read back by the decoders that know nothing of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bench.encoding import LAYOUTS, commit_keys, group_keys, group_value, layout_of, values
+from bench.traffic import Kind, Traffic, chunks
+from decoders import scalar
+from decoders.errors import DecodeError
+
+SIZE = Traffic(20_000, groups=50)
+
+
+def test_every_record_says_what_its_columns_say() -> None:
+    """Each record of a small traffic decodes, whatever its layout, to the key and the numbers it was made from."""
+    (chunk,) = chunks(SIZE)
+    offsets, groups = commit_keys(SIZE), group_keys(SIZE)
+    for row, value in enumerate(values(SIZE, chunk)):
+        kind, number = chunk.kind[row], int(chunk.key[row])
+        of_group = kind in {Kind.MEMBERSHIP, Kind.GROUP_TOMBSTONE}
+        read = scalar.decode(groups[number] if of_group else offsets[number], value)
+        assert not isinstance(read, DecodeError)
+        group, partition = (number, None) if of_group else divmod(number, SIZE.partitions_per_group)
+        assert read.key["group"] == SIZE.group(group)
+        if not of_group:
+            assert (read.key["topic"], read.key["partition"]) == (SIZE.topic(group), partition)
+        if kind == Kind.COMMIT:
+            assert read.value is not None
+            assert (read.value["offset"], read.value["commit_timestamp"]) == (chunk.offset[row], chunk.time[row])
+        elif kind == Kind.MEMBERSHIP:
+            assert read.value is not None
+            assert read.value["generation"] == chunk.offset[row]
+        else:
+            assert read.value is None
+
+
+def test_layouts_have_their_shares() -> None:
+    """The mix of value versions is the one the table of layouts names."""
+    assert sum(each.share for each in LAYOUTS) == 1
+    counted = np.bincount(layout_of(np.arange(100_000)), minlength=len(LAYOUTS)) / 100_000
+    np.testing.assert_allclose(counted, [each.share for each in LAYOUTS], atol=0.01)
+
+
+def test_memberships_are_as_large_as_real_ones() -> None:
+    """About 500 bytes, like a group of two members of an ordinary client."""
+    assert 450 <= len(group_value("payments-service-00042", 7, 0)) <= 650
