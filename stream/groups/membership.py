@@ -1,7 +1,7 @@
-"""What the membership records (types 2 and up) of a group say of it: kind, state, members.
+"""What the membership records (types 2 and up) of a shard say of its groups: kind, state, members.
 
-Classic groups are told in full by their one record. Of the newer kinds the number of members is told by the keys that
-live; their states are not derived here yet and stay unknown.
+A classic group is told in full by its one record, a newer one by many (`stream.groups.roster`). A group that only has
+offsets is not told here at all: that is what makes it simple.
 """
 
 from __future__ import annotations
@@ -11,29 +11,30 @@ from typing import TYPE_CHECKING, Final
 
 from decoders import scalar
 from decoders.errors import DecodeError
-from decoders.events import ClassicGroupRecorded
+from decoders.events import ClassicGroupForgotten, ClassicGroupRecorded
 from decoders.interpret import events
+from stream.groups.roster import Roster
 
 if TYPE_CHECKING:
+    from decoders.group_events import Kind
     from decoders.records import Record
     from stream.groups.shard import Records
 
 CLASSIC: Final = "classic"
 SIMPLE: Final = "simple"
 _GROUP_METADATA: Final = 2
-# Kafka's record types of each newer kind of group, and the one that stands once per member.
-_KINDS: Final = {
-    "consumer": (frozenset({3, 4, 5, 6, 7, 8, 16}), 5),
-    "share": (frozenset({10, 11, 12, 13, 14, 15}), 10),
-    "streams": (frozenset({17, 19, 20, 21, 22, 23}), 19),
+# Kafka's record types of each newer kind of group.
+_TYPES: Final[dict[Kind, tuple[int, ...]]] = {
+    "consumer": (3, 4, 5, 6, 7, 8, 16),
+    "share": (10, 11, 12, 13, 14, 15),
+    "streams": (17, 19, 20, 21, 22, 23),
 }
-_KIND_OF: Final = {number: kind for kind, (numbers, _) in _KINDS.items() for number in numbers}
-_MEMBER_TYPES: Final = frozenset(member for _, member in _KINDS.values())
+_KIND_OF: Final = {number: kind for kind, numbers in _TYPES.items() for number in numbers}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Membership:
-    """A group as its membership records show it. None: the log does not tell (or is not asked yet)."""
+    """A group as its membership records show it. None: the log does not tell."""
 
     kind: str
     state: str | None
@@ -48,8 +49,7 @@ class Memberships:
 
     def __init__(self) -> None:
         self.of: dict[str, Membership] = {}
-        # Living keys of the newer kinds: group -> key -> record type.
-        self._keys: dict[str, dict[bytes, int]] = {}
+        self._rosters: dict[str, Roster] = {}
         self._classic: dict[str, Membership] = {}
 
     def apply(self, records: Records) -> None:
@@ -64,27 +64,38 @@ class Memberships:
 
     def _note(self, key: bytes, record: Record) -> str:
         number = record.type.number
-        group: str = record.key["group" if number == _GROUP_METADATA else "group_id"]
         if number == _GROUP_METADATA:
-            self._classic.pop(group, None)
-            for event in events(record):
-                if isinstance(event, ClassicGroupRecorded):
-                    self._classic[group] = _classic(event)
-        elif record.value is None:
-            self._keys.get(group, {}).pop(key, None)
+            return self._note_classic(record)
+        group: str = record.key["group_id"]
+        roster = self._rosters.get(group)
+        if roster is None or roster.kind != _KIND_OF[number]:
+            if record.value is None:
+                return group  # the tombstones of a kind that this group is not, or not any more
+            roster = self._rosters[group] = Roster(_KIND_OF[number])
+        for event in events(record):
+            roster.apply(event)
+        if record.value is None:
+            roster.records.discard(key)
+            if not roster.records:
+                del self._rosters[group]
         else:
-            self._keys.setdefault(group, {})[key] = number
+            roster.records.add(key)
+        return group
+
+    def _note_classic(self, record: Record) -> str:
+        group: str = record.key["group"]
+        for event in events(record):
+            if isinstance(event, ClassicGroupRecorded):
+                self._classic[group] = _classic(event)
+            elif isinstance(event, ClassicGroupForgotten):
+                self._classic.pop(group, None)
         return group
 
     def _tell(self, group: str) -> None:
-        living = self._keys.get(group)
-        if living:
-            numbers = list(living.values())
-            kind = _KIND_OF[numbers[-1]]
-            self.of[group] = Membership(kind, None, sum(number in _MEMBER_TYPES for number in numbers))
-            return
-        self._keys.pop(group, None)
-        if group in self._classic:
+        roster = self._rosters.get(group)
+        if roster is not None:
+            self.of[group] = Membership(roster.kind, roster.state, len(roster.members))
+        elif group in self._classic:
             self.of[group] = self._classic[group]
         else:
             self.of.pop(group, None)
