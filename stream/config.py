@@ -6,76 +6,21 @@ Owns what can be set, what it means and which values make sense together. Readin
 
 from __future__ import annotations
 
-import os
-import re
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FilePath, JsonValue, SecretStr
 
-_UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_OWN_CONSUMER_OPTIONS: Final = re.compile(
-    r"(bootstrap\.servers|security\.protocol|sasl\..*|ssl\..*|group\.id|auto\.offset\.reset|enable\.auto\.commit"
-    r"|isolation\.level|key\.deserializer|value\.deserializer|interceptor\.classes)"
+from stream.config_values import (
+    Address,
+    Seconds,
+    addresses,
+    cached_classes,
+    cached_jars,
+    heap,
+    not_ours,
+    what_java_cannot_read,
 )
-
-
-def _seconds(value: object) -> object:
-    """Read `10`, `10s`, `500ms`, `5m`, `2h` as seconds."""
-    if not isinstance(value, str):
-        return value
-    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", value)
-    if found is None or found.group(2) not in _UNITS:
-        raise ValueError("must be a number of seconds, or a number with ms, s, m, h or d behind it")
-    return float(found.group(1)) * _UNITS[found.group(2)]
-
-
-def _addresses(value: object) -> object:
-    """Read a comma-separated text or a list, of one address at least."""
-    found = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-    if not found:
-        raise ValueError("must name at least one broker as host:port")
-    return found
-
-
-def _address(value: str) -> str:
-    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\s/\[\]]+):([0-9]{1,5})", value)
-    if found is None or not 0 < int(found.group(2)) < 65536:
-        raise ValueError(f"{value!r} must be host:port, such as broker-1:9092")
-    return value
-
-
-def _heap(value: str) -> str:
-    if not re.fullmatch(r"[1-9][0-9]*[kmgt]", value.lower()):
-        raise ValueError("must be a whole number with k, m, g or t behind it, such as 2g")
-    return value
-
-
-def _consumer_options(value: dict[str, str]) -> dict[str, str]:
-    taken = sorted(name for name in value if _OWN_CONSUMER_OPTIONS.fullmatch(name))
-    if taken:
-        raise ValueError(f"{', '.join(taken)} is decided by lagwarden or by its own options")
-    return value
-
-
-def _cache() -> Path:
-    """Give lagwarden's cache folder: $LAGWARDEN_CACHE, else lagwarden/ in $XDG_CACHE_HOME, else ~/.cache/lagwarden."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "lagwarden"
-    return Path(os.environ.get("LAGWARDEN_CACHE") or base).expanduser().absolute()
-
-
-def _cache_jars() -> Path:
-    """Give the folder into which `make setup` fetches the connector's jars."""
-    return _cache() / "jars" / "connector"
-
-
-def _cache_classes() -> Path:
-    """Give the folder of the JVM's class archives."""
-    return _cache() / "classes"
-
-
-Seconds = Annotated[float, BeforeValidator(_seconds)]
-Address = Annotated[str, AfterValidator(_address)]
 
 
 def _option(default: Any, what: str, *, unit: str = "", shown: str | None = None, **limits: Any) -> Any:
@@ -99,7 +44,7 @@ class Section(BaseModel):
 class Kafka(Section):
     """The cluster to watch, and how to log in to it."""
 
-    bootstrap_servers: Annotated[tuple[Address, ...], BeforeValidator(_addresses)] = _option(
+    bootstrap_servers: Annotated[tuple[Address, ...], BeforeValidator(addresses)] = _option(
         ..., "Brokers to begin with, as `host:port`, separated by commas. Two or three are enough."
     )
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = _option(
@@ -124,7 +69,7 @@ class Kafka(Section):
         ge=1,
         le=300,
     )
-    consumer_options: Annotated[dict[str, str], AfterValidator(_consumer_options)] = _option(
+    consumer_options: Annotated[dict[str, str], AfterValidator(not_ours)] = _option(
         dict, "More options of the Java consumer in Spark's source, such as `fetch.max.bytes`.", shown="none"
     )
 
@@ -144,19 +89,15 @@ class Kafka(Section):
         options = ("ssl_ca_file", "ssl_certificate_file", "ssl_key_file", "ssl_key_password")
         given = {name for name in options if getattr(self, name) is not None}
         if not self.security_protocol.endswith("SSL"):
-            problem = f"has no effect with security_protocol {self.security_protocol}"
-            return [(name, problem) for name in options if name in given]
+            idle = f"has no effect with security_protocol {self.security_protocol}"
+            return [(name, idle) for name in options if name in given]
         found = []
         if ("ssl_certificate_file" in given) != ("ssl_key_file" in given):
             absent = "ssl_key_file" if "ssl_certificate_file" in given else "ssl_certificate_file"
             found.append((absent, "is needed: a certificate and its key go together"))
-        if self.ssl_key_file is not None and not _is_pkcs8(self.ssl_key_file):
-            found.append(("ssl_key_file", "must be PKCS#8, as Java reads no other: openssl pkcs8 -topk8 converts it"))
+        if self.ssl_key_file is not None and (problem := what_java_cannot_read(self.ssl_key_file.read_bytes())):
+            found.append(("ssl_key_file", problem))
         return found
-
-
-def _is_pkcs8(path: Path) -> bool:
-    return re.search(rb"-----BEGIN (ENCRYPTED )?PRIVATE KEY-----", path.read_bytes()) is not None
 
 
 class Http(Section):
@@ -200,14 +141,14 @@ class Job(Section):
     commit_window_slots: int = _option(10, "How many slots of recent commits are kept per partition.", ge=2, le=1000)
     commit_window_slot_seconds: int = _option(30, "How much time one slot holds.", unit="seconds", ge=1, le=86400)
     master: str = _option("local[*]", "Spark's master: `local[N]` runs N tasks in this process.", min_length=1)
-    driver_memory: Annotated[str, AfterValidator(_heap)] = _option("2g", "The heap of Spark's JVM, such as `1536m`.")
+    driver_memory: Annotated[str, AfterValidator(heap)] = _option("2g", "The heap of Spark's JVM, such as `1536m`.")
     connector_jars: Path = _option(
-        _cache_jars,
+        cached_jars,
         "The folder with the jars of Spark's Kafka connector.",
         shown="`jars/connector` in lagwarden's cache folder",
     )
     class_archive: Path = _option(
-        _cache_classes,
+        cached_classes,
         "The folder where the JVM keeps its loaded classes, so that the next start is faster. Only a cache.",
         shown="`classes` in lagwarden's cache folder",
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Certificates:
-    """A folder with an authority, a broker's and a client's certificate, all valid for localhost and 127.0.0.1."""
+    """A folder with an authority, a broker's and a client's certificate, made out to localhost."""
 
     folder: Path
 
@@ -44,7 +44,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
         pytest.skip("no openssl on PATH to make certificates with")
     folder = tmp_path_factory.mktemp("certificates")
     _openssl(folder, "req -x509 -newkey rsa:2048 -nodes -days 30 -keyout ca.key -out ca.crt -subj /CN=test-ca")
-    (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1")
+    (folder / "names").write_text("subjectAltName=DNS:localhost")
     for name in ("broker", "client"):
         _openssl(folder, f"req -newkey rsa:2048 -nodes -keyout {name}.key -out {name}.csr -subj /CN={name}")
         _openssl(
@@ -54,7 +54,9 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
         (folder / f"{name}.pem").write_bytes(
             (folder / f"{name}.key").read_bytes() + (folder / f"{name}.crt").read_bytes()
         )
-    _openssl(folder, "pkcs8 -topk8 -in client.key -out client-locked.key -passout pass:key-secret")
+    locked = "pkcs8 -topk8 -in client.key -passout pass:key-secret"
+    _openssl(folder, f"{locked} -out client-locked.key -v1 PBE-SHA1-3DES")
+    _openssl(folder, f"{locked} -out client-modern.key -v2 aes-256-cbc")
     _openssl(folder, "rsa -traditional -in client.key -out client-old.key")
     return Certificates(folder)
 

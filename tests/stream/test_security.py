@@ -144,11 +144,15 @@ class TestTls:
             client_options(section)
         assert refused.value.code is ExitCode.USAGE
 
-    def test_a_key_that_java_cannot_read_is_refused(self, certificates: Certificates) -> None:
-        """Python would take the old form of a key; the job would then fail where the check had passed."""
-        with pytest.raises(ConfigRefusal, match=r"must be PKCS#8.*openssl pkcs8 -topk8"):
+    @pytest.mark.parametrize(
+        ("key", "problem"), [("client-old", r"must be PKCS#8"), ("client-modern", r"encrypted by PBES2")]
+    )
+    def test_a_key_that_java_cannot_read_is_refused(self, certificates: Certificates, key: str, problem: str) -> None:
+        """Python takes these keys and Java does not; the job would fail where the check had passed."""
+        with pytest.raises(ConfigRefusal, match=rf"{problem}.*openssl pkcs8 -topk8"):
             kafka(
                 security_protocol="SSL",
                 ssl_certificate_file=str(certificates.certificate("client")),
-                ssl_key_file=str(certificates.key("client-old")),
+                ssl_key_file=str(certificates.key(key)),
+                ssl_key_password="key-secret",
             )

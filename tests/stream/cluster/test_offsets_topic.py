@@ -1,0 +1,48 @@
+"""Where `__consumer_offsets` stands, on a real broker: absent, there, and never made by looking."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from sandbox.topics import create_topics
+from stream.cluster import offsets_topic
+from stream.cluster.client import Cluster
+
+if TYPE_CHECKING:
+    from tests.conftest import MakeBroker
+
+pytestmark = pytest.mark.kafka
+
+
+def commit(bootstrap: str, seconds: float = 30.0) -> None:
+    """Commit an offset of a group without members; a fresh broker's coordinator needs a moment."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "g", "enable.auto.commit": False})
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            consumer.commit(offsets=[TopicPartition("t", 0, 0)], asynchronous=False)
+        except KafkaException:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        else:
+            break
+    consumer.close()
+
+
+def test_absent_then_there(make_broker: MakeBroker) -> None:
+    """A new cluster has no such topic, however often one asks; the first commit makes it, and it keeps its id."""
+    broker = make_broker(offsets_partitions=3, properties={"auto.create.topics.enable": "true"})
+    with Cluster([broker.bootstrap]) as cluster:
+        assert [offsets_topic.describe(cluster) for _ in range(3)] == [None] * 3
+        create_topics(broker.bootstrap, {"t": 1})
+        commit(broker.bootstrap)
+        topic = offsets_topic.describe(cluster)
+        assert topic is not None
+        assert topic.cluster_id == cluster.cluster_id
+        assert topic.topic_id is not None
+        assert (topic.partitions, topic.leaders) == ((0, 1, 2), (1, 1, 1))
+        assert offsets_topic.describe(cluster) == topic

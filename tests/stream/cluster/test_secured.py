@@ -1,0 +1,335 @@
+"""A broker with logins, certificates and rights: every refusal has its name, and both clients log in alike."""
+
+# ruff: noqa: S105 -- the passwords of test users
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from sandbox.broker import Broker
+from sandbox.ports import LOOPBACK, free_port_pair
+from sandbox.tools import run_tool
+from sandbox.topics import create_topics
+from stream import cli
+from stream.cluster import offsets_topic
+from stream.cluster.client import Cluster
+from stream.cluster.errors import ClusterError, LoginRefused, NotAuthorised, TlsRefused, WrongProtocol
+from stream.cluster.watermarks import read_ends
+from stream.config_sources import load
+from stream.exits import ExitCode
+from stream.security import client_options, spark_kafka_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.stream.conftest import Certificates
+
+pytestmark = pytest.mark.kafka
+
+PASSWORD = 'al"ice\\ secret'
+"""With a quote, a backslash and a blank: what breaks a login that is put together as text."""
+
+_JAAS = "org.apache.kafka.common.security"
+_USERS = (
+    f"{_JAAS}.plain.PlainLoginModule required"
+    ' user_alice="al\\\\"ice\\\\\\\\ secret" user_bob="bob-secret" user_eve="eve-secret";'
+)
+_SCRAM = f"{_JAAS}.scram.ScramLoginModule required;"
+
+
+class Secured:
+    """The broker's listeners by name, and what to configure to log in to each."""
+
+    def __init__(self, ports: dict[str, int], certificates: Certificates) -> None:
+        self.ports = ports
+        self.certificates = certificates
+
+    def flags(self, listener: str, **options: Any) -> dict[str, Any]:
+        """Give the configuration of a client of this listener."""
+        flags = {"bootstrap_servers": f"{_host(listener)}:{self.ports[listener]}", **options}
+        return {f"kafka.{name}": value for name, value in flags.items()}
+
+    def login(
+        self, listener: str, user: str, password: str, mechanism: str = "PLAIN", **options: Any
+    ) -> dict[str, Any]:
+        """Give the configuration of a login."""
+        tls = listener == "SASLTLS"
+        return self.flags(
+            listener,
+            security_protocol="SASL_SSL" if tls else "SASL_PLAINTEXT",
+            sasl_mechanism=mechanism,
+            sasl_username=user,
+            sasl_password=password,
+            **({"ssl_ca_file": self.certificates.authority} if tls else {}),
+            **options,
+        )
+
+
+def _host(listener: str) -> str:
+    """Give the name under which a listener is known: a certificate is made out to one."""
+    return "localhost" if "TLS" in listener else LOOPBACK
+
+
+@pytest.fixture(scope="module")
+def secured(certificates: Certificates) -> Iterator[Secured]:
+    """Run a broker with the listeners PLAIN (set-up), SASL, SASLTLS and MTLS, with users, rights and two topics."""
+    pairs = [free_port_pair() for _ in range(3)]
+    names = ("PLAIN", "CONTROLLER", "SASL", "SASLTLS", "MTLS")
+    ports = dict(zip(names, (port for pair in pairs for port in pair), strict=False))
+    broker = Broker(properties=_properties(ports, certificates))
+    broker._ports = (ports["PLAIN"], ports["CONTROLLER"])  # its listeners are not the sandbox's
+    with broker:
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        _add_users_and_rights(admin)
+        create_topics(broker.bootstrap, {"open": 1, "closed": 1})
+        create_topics(broker.bootstrap, {"__consumer_offsets": 4}, {"cleanup.policy": "compact"})
+        yield Secured(ports, certificates)
+
+
+def _properties(ports: dict[str, int], certificates: Certificates) -> dict[str, str]:
+    protocols = {
+        "PLAIN": "PLAINTEXT",
+        "CONTROLLER": "PLAINTEXT",
+        "SASL": "SASL_PLAINTEXT",
+        "SASLTLS": "SASL_SSL",
+        "MTLS": "SSL",
+    }
+    return {
+        "listeners": ",".join(f"{name}://{_host(name)}:{port}" for name, port in ports.items()),
+        "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
+        "inter.broker.listener.name": "PLAIN",
+        "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
+        "listener.name.sasl.plain.sasl.jaas.config": _USERS,
+        "listener.name.sasl.scram-sha-256.sasl.jaas.config": _SCRAM,
+        "listener.name.sasltls.sasl.enabled.mechanisms": "SCRAM-SHA-512",
+        "listener.name.sasltls.scram-sha-512.sasl.jaas.config": _SCRAM,
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(certificates.both("broker")),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(certificates.authority),
+        "listener.name.mtls.ssl.client.auth": "required",
+        "ssl.principal.mapping.rules": "RULE:^CN=(.*)$/$1/,DEFAULT",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        # The listeners PLAIN and CONTROLLER, for the set-up.
+        "super.users": "User:ANONYMOUS",
+    }  # fmt: skip
+
+
+def _add_users_and_rights(admin: AdminClient) -> None:
+    for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+        upsert = UserScramCredentialUpsertion("alice", ScramCredentialInfo(mechanism, 4096), PASSWORD.encode())
+        admin.alter_user_scram_credentials([upsert])["alice"].result(30)
+    rights = [
+        ("alice", "__consumer_offsets", AclOperation.READ),
+        ("alice", "open", AclOperation.DESCRIBE),
+        ("client", "__consumer_offsets", AclOperation.READ),
+        ("bob", "__consumer_offsets", AclOperation.DESCRIBE),
+    ]
+    bindings = [
+        AclBinding(
+            ResourceType.TOPIC,
+            topic,
+            ResourcePatternType.LITERAL,
+            f"User:{user}",
+            "*",
+            operation,
+            AclPermissionType.ALLOW,
+        )
+        for user, topic, operation in rights
+    ]
+    for done in admin.create_acls(bindings).values():
+        done.result(30)
+
+
+@contextlib.contextmanager
+def connected(flags: dict[str, Any], seconds: float = 10.0) -> Iterator[Cluster]:
+    """Connect as lagwarden would with this configuration."""
+    kafka = load(flags=flags).kafka
+    with Cluster(kafka.bootstrap_servers, client_options(kafka), request_timeout=seconds) as cluster:
+        cluster.metadata()
+        yield cluster
+
+
+def refused(flags: dict[str, Any]) -> ClusterError:
+    """Connect in vain."""
+    with pytest.raises(ClusterError) as error, connected(flags):
+        pass
+    return error.value
+
+
+@pytest.mark.parametrize(
+    ("listener", "mechanism"), [("SASL", "PLAIN"), ("SASL", "SCRAM-SHA-256"), ("SASLTLS", "SCRAM-SHA-512")]
+)
+def test_both_clients_log_in(secured: Secured, listener: str, mechanism: str, tmp_path: Path) -> None:
+    """One configuration lets the Python client in, and Kafka's own Java client too: they read the same password."""
+    flags = secured.login(listener, "alice", PASSWORD, mechanism)
+    with connected(flags) as cluster:
+        topic = offsets_topic.describe(cluster)
+        assert topic is not None
+        assert topic.partitions == (0, 1, 2, 3)
+    assert "open" in java_topics(flags, tmp_path)
+
+
+def java_topics(flags: dict[str, Any], folder: Path) -> list[str]:
+    """List topics by Kafka's tool, with the options that Spark's source gets."""
+    options = {
+        name.removeprefix("kafka."): value for name, value in spark_kafka_options(load(flags=flags).kafka).items()
+    }
+    servers = options.pop("bootstrap.servers")
+    properties = folder / "client.properties"
+    escaped = {name: value.replace("\\", "\\\\").replace("\n", "\\n") for name, value in options.items()}
+    properties.write_text("".join(f"{name}={value}\n" for name, value in escaped.items()))
+    arguments = ["--bootstrap-server", servers, "--command-config", str(properties), "--list"]
+    return run_tool("org.apache.kafka.tools.TopicCommand", *arguments).split()
+
+
+@pytest.mark.parametrize("key", ["client", "client-locked"])
+def test_both_clients_show_their_certificate(secured: Secured, key: str, tmp_path: Path) -> None:
+    """Mutual TLS with a plain and with an encrypted key, from PEM files, for both clients."""
+    files = secured.certificates
+    flags = secured.flags(
+        "MTLS",
+        security_protocol="SSL",
+        ssl_ca_file=files.authority,
+        ssl_certificate_file=files.certificate("client"),
+        ssl_key_file=files.key(key),
+        **({"ssl_key_password": "key-secret"} if key == "client-locked" else {}),
+    )
+    with connected(flags) as cluster:
+        assert offsets_topic.describe(cluster) is not None
+    assert java_topics(flags, tmp_path) == ["__consumer_offsets"]
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
+@pytest.mark.parametrize("user", ["alice", "nobody"])
+def test_wrong_password_says_so(secured: Secured, mechanism: str, user: str) -> None:
+    """The broker's own sentence arrives, although it hangs up in the same breath; the password does not."""
+    error = refused(secured.login("SASL", user, "wrong-secret", mechanism))
+    assert type(error) is LoginRefused
+    assert "Authentication failed" in error.what
+    assert "wrong-secret" not in str(error)
+    assert not error.passes
+
+
+@pytest.mark.parametrize(
+    ("listener", "options", "kind", "text"),
+    [
+        pytest.param("SASL", {}, WrongProtocol, "wants a login", id="no login where one is wanted"),
+        pytest.param("SASLTLS", {}, WrongProtocol, "speaks TLS, not PLAINTEXT", id="plain to TLS"),
+        pytest.param("CONTROLLER", {}, WrongProtocol, "KRaft controller", id="a controller"),
+        pytest.param("PLAIN", {"security_protocol": "SSL"}, WrongProtocol, "does not speak TLS", id="TLS to plain"),
+        pytest.param(
+            "SASLTLS",
+            {"security_protocol": "SSL", "ssl_ca_file": "CA"},
+            WrongProtocol,
+            "wants a login",
+            id="TLS without login",
+        ),
+        pytest.param("SASLTLS", {"security_protocol": "SSL"}, TlsRefused, "is not accepted", id="unknown authority"),
+        pytest.param(
+            "MTLS",
+            {"security_protocol": "SSL", "ssl_ca_file": "CA"},
+            TlsRefused,
+            "client certificate",
+            id="no certificate",
+        ),
+    ],
+)
+def test_wrong_listener_is_named(
+    secured: Secured, listener: str, options: dict[str, Any], kind: type[ClusterError], text: str
+) -> None:
+    """Each way to meet the wrong listener has its sentence, and waiting is not advised."""
+    options = {name: secured.certificates.authority if value == "CA" else value for name, value in options.items()}
+    error = refused(secured.flags(listener, **options))
+    assert type(error) is kind
+    assert text in error.what
+    assert not error.passes
+
+
+def test_login_to_a_listener_without_one(secured: Secured) -> None:
+    """Credentials offered to a plain listener are a wrong protocol, not a wrong password."""
+    error = refused(secured.login("PLAIN", "alice", PASSWORD))
+    assert type(error) is WrongProtocol
+    assert "takes no login" in error.what
+
+
+def test_mechanism_that_is_not_offered(secured: Secured) -> None:
+    """The mechanism is named as what does not fit."""
+    error = refused(secured.login("SASLTLS", "alice", PASSWORD, "SCRAM-SHA-256"))
+    assert type(error) is LoginRefused
+    assert "mechanism" in error.what
+
+
+def test_certificate_of_another_host(secured: Secured) -> None:
+    """The name is checked; who turns that off gets through."""
+    login = secured.login("SASLTLS", "alice", PASSWORD, "SCRAM-SHA-512")
+    login |= {"kafka.bootstrap_servers": f"{LOOPBACK}:{secured.ports['SASLTLS']}"}  # the certificate says localhost
+    error = refused(login)
+    assert type(error) is TlsRefused
+    assert "IP address mismatch" in error.what
+    with connected(login | {"kafka.ssl_verify_hostname": "false"}) as cluster:
+        assert cluster.cluster_id
+
+
+class TestRights:
+    """What a user may not do is said by topic."""
+
+    @pytest.mark.parametrize("user", ["bob", "eve"])
+    def test_offsets_topic_that_may_not_be_read(self, secured: Secured, user: str) -> None:
+        """Whether it may not even be described, or described but not read: both are refused before Spark starts."""
+        with connected(secured.login("SASL", user, f"{user}-secret")) as cluster, pytest.raises(NotAuthorised) as error:
+            offsets_topic.describe(cluster)
+        assert "__consumer_offsets" in error.value.what
+        assert "lagwarden acls" in error.value.advice
+
+    def test_denied_topic_beside_a_good_one(self, secured: Secured) -> None:
+        """The good topic keeps its numbers; a denied one and one that does not exist look alike to a stranger."""
+        with connected(secured.login("SASL", "alice", PASSWORD)) as cluster:
+            found = read_ends(cluster, ["open", "closed", "absent"]).to_pylist()
+        assert [(row["topic"], row["partition"], row["high_watermark"], row["error"]) for row in found] == [
+            ("absent", -1, None, "not_authorized"),
+            ("closed", -1, None, "not_authorized"),
+            ("open", 0, 0, None),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("login", "code", "says"),
+    [
+        (("alice", PASSWORD), ExitCode.OK, "__consumer_offsets has 4 partitions and may be read"),
+        (("alice", "wrong-secret"), ExitCode.LOGIN_REFUSED, "refuses the login"),
+        (("eve", "eve-secret"), ExitCode.NOT_AUTHORISED, "no right to Read topic __consumer_offsets"),
+    ],
+)
+def test_check_config_says_what_run_would_meet(  # noqa: PLR0917 -- pytest passes them by name
+    secured: Secured,
+    login: tuple[str, str],
+    code: ExitCode,
+    says: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Login and rights are tried on the cluster, each outcome with its own exit code; no secret is printed."""
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "connector.jar").touch()
+    flags = secured.login("SASL", *login)
+    flags |= {"http.port": 0, "job.connector_jars": tmp_path / "jars", "checkpoint.dir": tmp_path / "checkpoint"}
+    settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
+    assert cli.main(["check-config", "--connect", *settings]) == code
+    printed = "".join(capsys.readouterr())
+    assert says in printed
+    assert login[1] not in printed
