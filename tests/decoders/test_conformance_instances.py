@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import json
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,7 @@ from decoders.tables import BY_NUMBER, SHARE_STATE_TYPES, TRANSACTION_TYPES
 from tests.decoders.conformance.official import LINES, NEWEST, compiled, schemas, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from decoders.records import Record
     from decoders.schema import Message
@@ -28,14 +28,22 @@ COUNT = 120
 YOUNGER = {"StreamsGroupMetadataValue"}
 
 
-def instances(line: str, folder: Path) -> Iterator[tuple[str, int, str, bytes, str]]:
-    """Let the generated classes of a line write random instances."""
-    classes = [schema["class"] for schema in schemas(line).values()]
-    command = [*compiled(line, folder, "Messages.java"), "7", str(COUNT), *classes]
-    done = subprocess.run(command, check=True, capture_output=True, timeout=300)
-    for row in done.stdout.decode().split("\n")[:-1]:
-        name, version, verdict, raw, text = row.split("\t")
-        yield name, int(version), verdict, bytes.fromhex(raw), text
+Row = tuple[str, int, str, bytes, str]
+
+
+@pytest.fixture(scope="module")
+def instances(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Row]]:
+    """Give what the generated classes of a line write; each line's Java program runs once."""
+
+    @functools.cache
+    def of(line: str) -> list[Row]:
+        classes = [schema["class"] for schema in schemas(line).values()]
+        program = compiled(line, tmp_path_factory.mktemp("classes"), "Messages.java")
+        done = subprocess.run([*program, "7", str(COUNT), *classes], check=True, capture_output=True, timeout=300)
+        rows = (row.split("\t") for row in done.stdout.decode().split("\n")[:-1])
+        return [(name, int(version), verdict, bytes.fromhex(raw), text) for name, version, verdict, raw, text in rows]
+
+    return of
 
 
 def read(message: Message, version: int, raw: bytes) -> tuple[dict[str, Any] | None, int]:
@@ -64,10 +72,12 @@ def camelled(node: Any) -> Any:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("line", LINES)
-def test_random_instances_of_every_generated_class_give_the_same_json(line: str, tmp_path: Path) -> None:
+def test_random_instances_of_every_generated_class_give_the_same_json(
+    line: str, instances: Callable[[str], list[Row]]
+) -> None:
     """At least 100 instances per message and version, edge values included, are read to the last byte and agree."""
     seen: collections.Counter[tuple[str, int]] = collections.Counter()
-    for name, version, verdict, raw, text in instances(line, tmp_path):
+    for name, version, verdict, raw, text in instances(line):
         if verdict != "written":
             continue
         message = table(line, name)
@@ -83,10 +93,10 @@ def test_random_instances_of_every_generated_class_give_the_same_json(line: str,
 
 
 @pytest.mark.spark
-def test_spoiled_bytes_are_refused_where_kafka_refuses_them(tmp_path: Path) -> None:
+def test_spoiled_bytes_are_refused_where_kafka_refuses_them(instances: Callable[[str], list[Row]]) -> None:
     """What the generated class accepts of spoiled bytes, we accept with the same JSON, and nothing else."""
     verdicts: collections.Counter[str] = collections.Counter()
-    for name, version, verdict, raw, text in instances(NEWEST, tmp_path):
+    for name, version, verdict, raw, text in instances(NEWEST):
         if verdict == "written" or name in YOUNGER:
             continue
         message = table(NEWEST, name)
@@ -101,7 +111,7 @@ def test_spoiled_bytes_are_refused_where_kafka_refuses_them(tmp_path: Path) -> N
 
 @pytest.mark.spark
 @pytest.mark.parametrize("line", LINES)
-def test_whole_records_of_every_line_are_told_apart(line: str, tmp_path: Path) -> None:
+def test_whole_records_of_every_line_are_told_apart(line: str, instances: Callable[[str], list[Row]]) -> None:
     """With type and version in front, a value is read by the layout of its line and printed in the console's shape."""
     topics = (BY_NUMBER, TRANSACTION_TYPES, SHARE_STATE_TYPES)
     rows = {
@@ -111,7 +121,7 @@ def test_whole_records_of_every_line_are_told_apart(line: str, tmp_path: Path) -
         if row.value is not None and row.number
     }
     checked = 0
-    for name, version, verdict, raw, text in instances(line, tmp_path):
+    for name, version, verdict, raw, text in instances(line):
         if verdict != "written" or name not in rows:
             continue
         types, row = rows[name]

@@ -1,0 +1,256 @@
+"""What records mean, where `test_golden` has no bytes of Kafka's; and every type, value and tombstone."""
+
+from __future__ import annotations
+
+import random
+import struct
+from typing import TYPE_CHECKING
+
+import pytest
+
+from decoders import cluster_events as cluster
+from decoders import group_events as groups
+from decoders.interpret import events
+from decoders.records import Fields, Record
+from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
+from decoders.tables import BY_NUMBER, METADATA_TYPES, RECORD_TYPES, share_state
+from tests.decoders.golden import TOPIC_ID
+from tests.decoders.writing import some_record, write_key, write_value
+
+if TYPE_CHECKING:
+    from decoders.events import Event
+    from decoders.schema import RecordType
+
+NAMES = {"group_id": "g", "member_id": "m"}
+TASKS = ({"subtopology_id": "0", "partitions": (1, 2), "assignment_epochs": ()},)
+PLAIN_TASKS = ({"subtopology_id": "0", "partitions": (1, 2)},)
+VALUES = [
+    pytest.param(
+        4,
+        {"topics": ({"topic_id": TOPIC_ID, "topic_name": "t", "num_partitions": 3, "partition_metadata": ()},)},
+        groups.PartitionMetadataRecorded("g", ((TOPIC_ID, "t", 3),)),
+        id="4.0 group with the topics it saw",
+    ),
+    pytest.param(
+        10,
+        {"rack_id": None, "client_id": "c", "client_host": "/h", "subscribed_topic_names": ("t",)},
+        groups.ShareMemberRecorded("g", "m", None, "c", "/h", ("t",)),
+        id="share member",
+    ),
+    pytest.param(
+        12,
+        {"assignment_epoch": 3, "assignment_timestamp": 0},
+        groups.TargetAssignmentRecorded("g", "share", 3, None),
+        id="share target of 4.2, without its time",
+    ),
+    pytest.param(
+        13,
+        {"topic_partitions": ({"topic_id": TOPIC_ID, "partitions": (0,)},)},
+        groups.MemberTargeted("g", "share", "m", ((TOPIC_ID, (0,)),)),
+        id="share member's target",
+    ),
+    pytest.param(
+        14,
+        {"member_epoch": 2, "previous_member_epoch": 1, "state": 0, "assigned_partitions": ()},
+        groups.MemberAssigned("g", "share", "m", 2, 1, "stable", (), ()),
+        id="share member's partitions",
+    ),
+    pytest.param(
+        15,
+        {
+            "initializing_topics": ({"topic_id": TOPIC_ID, "topic_name": "t", "partitions": (1,)},),
+            "initialized_topics": ({"topic_id": TOPIC_ID, "topic_name": "t", "partitions": (0, 1)},),
+            "deleting_topics": ({"topic_id": TOPIC_ID, "topic_name": "u"},),
+        },
+        groups.ShareTopicsRecorded("g", ((TOPIC_ID, "t", (1,)),), ((TOPIC_ID, "t", (0, 1)),), ((TOPIC_ID, "u"),)),
+        id="share topics, one partition in two lists at once",
+    ),
+    pytest.param(
+        8,
+        {
+            "member_epoch": -2,
+            "previous_member_epoch": 4,
+            "state": 2,
+            "assigned_partitions": (),
+            "partitions_pending_revocation": ({"topic_id": TOPIC_ID, "partitions": (0,), "assignment_epochs": ()},),
+        },
+        groups.MemberAssigned("g", "consumer", "m", -2, 4, "unreleased", (), ((TOPIC_ID, (0,)),)),
+        id="static member that is away",
+    ),
+    pytest.param(
+        20,
+        {"assignment_epoch": 3, "assignment_timestamp": 5},
+        groups.TargetAssignmentRecorded("g", "streams", 3, 5),
+        id="streams target",
+    ),
+    pytest.param(
+        21,
+        {"active_tasks": PLAIN_TASKS, "standby_tasks": (), "warmup_tasks": PLAIN_TASKS},
+        groups.StreamsMemberTargeted("g", "m", (("0", (1, 2)),), (), (("0", (1, 2)),)),
+        id="streams member's target",
+    ),
+    pytest.param(
+        22,
+        {
+            "member_epoch": 2,
+            "previous_member_epoch": 1,
+            "state": 1,
+            "active_tasks": TASKS,
+            "standby_tasks": (),
+            "warmup_tasks": (),
+            "active_tasks_pending_revocation": (),
+            "standby_tasks_pending_revocation": TASKS,
+            "warmup_tasks_pending_revocation": (),
+        },
+        groups.StreamsMemberAssigned("g", "m", 2, 1, "stable", (("0", (1, 2)),), (), (), (), (("0", (1, 2)),), ()),
+        id="streams member's tasks: its states count from 1",
+    ),
+    pytest.param(
+        23,
+        {
+            "epoch": 1,
+            "subtopologies": (
+                {
+                    "subtopology_id": "0",
+                    "source_topics": ("in",),
+                    "source_topic_regex": (),
+                    "state_changelog_topics": (
+                        {"name": "store", "partitions": 0, "replication_factor": 0, "topic_configs": ()},
+                    ),
+                    "repartition_sink_topics": ("out",),
+                    "repartition_source_topics": (),
+                    "copartition_groups": (),
+                },
+            ),
+        },
+        groups.StreamsTopologyRecorded("g", 1, (groups.Subtopology("0", ("in",), (), ("out",), (), ("store",)),)),
+        id="streams topology",
+    ),
+]
+
+
+def meaning(record: object) -> tuple[Event, ...]:
+    """Interpret what must have been decoded."""
+    assert isinstance(record, Record), record
+    return events(record)
+
+
+@pytest.mark.parametrize(("number", "value", "event"), VALUES)
+def test_a_value_states_its_fact(number: int, value: Fields, event: Event) -> None:
+    """Fields of a newer group's record become the fact in the table."""
+    row = BY_NUMBER[number]
+    assert row.value is not None
+    assert meaning(decode(write_key(row, NAMES), write_value(row.value, 0, value))) == (event,)
+
+
+@pytest.mark.parametrize("row", [row for row in RECORD_TYPES if not row.removed], ids=lambda row: row.name)
+def test_every_type_of_the_topic_states_one_fact(row: RecordType) -> None:
+    """Whatever is written, a value is one fact and a tombstone is one, of two different classes."""
+    chance = random.Random(row.number)  # noqa: S311  # makes records, keeps no secret
+    for _ in range(50):
+        key, value = some_record(chance, row)
+        (forgotten,) = meaning(decode(key, None))
+        assert type(forgotten).__name__.endswith("Forgotten")
+        if value is not None:
+            (stated,) = meaning(decode(key, value))
+            assert not type(stated).__name__.endswith("Forgotten")
+
+
+def test_a_transaction_names_its_state() -> None:
+    """Golden bytes: an ongoing transaction with its fields of v1, and an empty one of v0 without partitions."""
+    key = struct.pack(">hh", 0, 1) + b"x"
+    ongoing = bytes.fromhex(
+        "0001000000000000006400050000ea600102027402000000000000000000000003e800000000000002ee"
+        "020008000000000000006302020002"
+    )
+    assert meaning(decode_transaction(key, ongoing)) == (
+        cluster.TransactionRecorded("x", 100, 5, "Ongoing", 60000, (("t", (0,)),), 1000, 750, 99, None, 2),
+    )
+    empty = bytes.fromhex("0000000000000000006400050000ea6000ffffffff00000000000003e8ffffffffffffffff")
+    assert meaning(decode_transaction(key, empty)) == (
+        cluster.TransactionRecorded("x", 100, 5, "Empty", 60000, (), 1000, None, None, None, 0),
+    )
+    assert meaning(decode_transaction(key, None)) == (cluster.TransactionForgotten("x"),)
+
+
+def test_a_share_position_is_a_snapshot_or_an_update() -> None:
+    """The two records differ in their type only for the reader; 4.0's layout fits by its length."""
+    snapshot, update = share_state.SHARE_STATE_TYPES
+    names = {"group_id": "g", "topic_id": TOPIC_ID, "partition": 1}
+    batch = {"first_offset": 5, "last_offset": 7, "delivery_state": 2, "delivery_count": 1}
+    fields = {"snapshot_epoch": 1, "leader_epoch": 3, "start_offset": 5, "state_batches": (batch,)}
+    raw = write_value(share_state.SHARE_UPDATE_VALUE, 0, {**fields, "delivery_complete_count": 4})
+    assert meaning(decode_share_state(write_key(update, names), raw)) == (
+        cluster.SharePositionRecorded(
+            "g", TOPIC_ID, 1, False, 1, None, 3, 5, 4, None, None, ((5, 7, 2, 1),)
+        ),  # no snapshot
+    )
+    older = write_value(share_state.SHARE_SNAPSHOT_VALUE_4_0, 0, {**fields, "state_epoch": 2})
+    assert meaning(decode_share_state(write_key(snapshot, names), older)) == (
+        cluster.SharePositionRecorded("g", TOPIC_ID, 1, True, 1, 2, 3, 5, None, None, None, ((5, 7, 2, 1),)),
+    )
+    gone = meaning(decode_share_state(write_key(snapshot, names), None))
+    assert gone == (cluster.SharePositionForgotten("g", TOPIC_ID, 1),)
+
+
+METADATA = [
+    pytest.param("010200027430a5f1d5f224432d89f635c784af26d700", (cluster.TopicCreated("t", TOPIC_ID),), id="topic"),
+    pytest.param("01090030a5f1d5f224432d89f635c784af26d700", (cluster.TopicDeleted(TOPIC_ID),), id="topic removed"),
+    pytest.param(
+        "0105000000000030a5f1d5f224432d89f635c784af26d70200050200000002010400000002",
+        (cluster.PartitionChanged(TOPIC_ID, 0, True, 2, (2,), None),),
+        id="leader and isr of a partition",
+    ),
+    pytest.param(
+        "0105000000000030a5f1d5f224432d89f635c784af26d7010104ffffffff",
+        (cluster.PartitionChanged(TOPIC_ID, 0, True, None, None, None),),
+        id="a partition without leader",
+    ),
+    pytest.param(
+        "0105000000000030a5f1d5f224432d89f635c784af26d700",
+        (cluster.PartitionChanged(TOPIC_ID, 0, False, None, None, None),),
+        id="a partition whose leader is as before",
+    ),
+    pytest.param(
+        "010c00116d657461646174612e76657273696f6e001900",
+        (cluster.FeatureLevelChanged("metadata.version", 25),),
+        id="feature",
+    ),
+    pytest.param(
+        "0104000202740f636c65616e75702e706f6c69637908636f6d7061637400",
+        (cluster.ConfigChanged(2, "t", "cleanup.policy", "compact"),),
+        id="config",
+    ),
+    pytest.param("01140000", (), id="no operation: nothing to say"),
+    pytest.param("01190000", (cluster.MetadataTransactionEnded(aborted=True),), id="aborted transaction"),
+]
+
+
+@pytest.mark.parametrize(("raw", "facts"), METADATA)
+def test_cluster_metadata_states_its_fact(raw: str, facts: tuple[Event, ...]) -> None:
+    """Golden bytes of the metadata log become the facts in the table."""
+    assert meaning(decode_metadata(bytes.fromhex(raw))) == facts
+
+
+def test_brokers_come_change_and_go() -> None:
+    """Registration, fencing and leaving, by the tables' own bytes."""
+    rows = {row.name: row for row in METADATA_TYPES.values()}
+
+    def say(name: str, fields: Fields) -> tuple[Event, ...]:
+        message = rows[name].value
+        assert message is not None
+        body = write_value(message, 0, fields)[2:]
+        return meaning(decode_metadata(bytes([1, rows[name].number, 0]) + body))
+
+    endpoint = {"name": "PLAIN", "host": "h", "port": 9092, "security_protocol": 0}
+    registered = {"broker_id": 1, "incarnation_id": TOPIC_ID, "broker_epoch": 7, "end_points": (endpoint,)}
+    assert say("REGISTER_BROKER_RECORD", {**registered, "features": (), "rack": "r", "fenced": True}) == (
+        cluster.BrokerRegistered(1, 7, TOPIC_ID, (("PLAIN", "h", 9092),), "r", fenced=True),
+    )
+    assert say("UNFENCE_BROKER_RECORD", {"id": 1, "epoch": 7}) == (
+        cluster.BrokerChanged(1, 7, fenced=False, in_controlled_shutdown=None),
+    )
+    assert say("BROKER_REGISTRATION_CHANGE_RECORD", {"broker_id": 1, "broker_epoch": 7, "fenced": 1}) == (
+        cluster.BrokerChanged(1, 7, fenced=True, in_controlled_shutdown=None),
+    )
+    assert say("UNREGISTER_BROKER_RECORD", {"broker_id": 1, "broker_epoch": 7}) == (cluster.BrokerUnregistered(1, 7),)
