@@ -1,0 +1,219 @@
+"""Whether a run may go on from a checkpoint: whose it is, what fits, what is set aside, what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import uuid
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from stream.checkpoint import FORMAT, Checkpoint, Layout, open_checkpoint, positions
+from stream.cluster.offsets_topic import OffsetsTopic
+from stream.exits import ExitCode, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TOPIC_ID: Final = uuid.UUID(int=7)
+TOPIC: Final = OffsetsTopic("cluster-a", TOPIC_ID, (0, 1), (1, 1))
+LAYOUT: Final = Layout(sub_shards=32, offsets_partitions=2, shuffle_partitions=2, slot_ms=30_000, keep_slots=10)
+BOUNDS: Final = {0: (0, 100), 1: (0, 100)}
+
+
+@contextlib.contextmanager
+def opened(
+    root: Path, topic: OffsetsTopic = TOPIC, layout: Layout = LAYOUT, bounds: dict[int, tuple[int, int]] = BOUNDS
+) -> Iterator[Checkpoint]:
+    """Open a checkpoint for a while."""
+    with contextlib.closing(open_checkpoint(root, topic, layout, bounds)) as checkpoint:
+        yield checkpoint
+
+
+def finish_batch(root: Path, number: int, read: dict[int, int], *, ended: bool = True) -> None:
+    """Write what Spark writes around a batch."""
+    spark = root / f"v{FORMAT}" / "spark"
+    for folder in ("offsets", "commits"):
+        (spark / folder).mkdir(parents=True, exist_ok=True)
+    ends = json.dumps({"__consumer_offsets": {str(partition): offset for partition, offset in read.items()}})
+    (spark / "offsets" / str(number)).write_text(f'v1\n{{"batchWatermarkMs":0}}\n{ends}')
+    (spark / "offsets" / f".{number}.crc").write_bytes(b"crc")
+    if ended:
+        (spark / "commits" / str(number)).write_text('v1\n{"nextBatchWatermarkMs":0}')
+
+
+def manifest(root: Path) -> Path:
+    """Give the path of the manifest."""
+    return root / f"v{FORMAT}" / "lagwarden.json"
+
+
+def test_first_run_makes_a_fresh_checkpoint(tmp_path: Path) -> None:
+    """Folders are made, the manifest says whose it is, and there is no position yet."""
+    root = tmp_path / "not" / "there" / "yet"
+    with opened(root) as checkpoint:
+        assert (checkpoint.fresh, checkpoint.positions, checkpoint.set_aside) == (True, {}, None)
+        assert checkpoint.manifest.layout == LAYOUT
+    assert json.loads(manifest(root).read_text()) == {
+        "format": FORMAT,
+        "cluster_id": "cluster-a",
+        "topic_id": str(TOPIC_ID),
+        "layout": dataclasses.asdict(LAYOUT),
+    }
+
+
+def test_next_run_goes_on_from_the_last_batch_that_ended(tmp_path: Path) -> None:
+    """A batch that was planned but did not end does not count: it will run again."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 8, {0: 10, 1: 20})
+        finish_batch(tmp_path, 9, {0: 11, 1: 21})
+        finish_batch(tmp_path, 10, {0: 99, 1: 99}, ended=False)
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.positions == {0: 11, 1: 21}
+        assert not checkpoint.fresh
+
+
+def test_layout_is_that_of_the_first_run(tmp_path: Path) -> None:
+    """Other wishes in the configuration wait for the next fresh checkpoint: state is spread by the old layout."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 1, 1: 1})
+    with opened(tmp_path, layout=dataclasses.replace(LAYOUT, sub_shards=128, shuffle_partitions=64)) as checkpoint:
+        assert checkpoint.manifest.layout == LAYOUT
+
+
+@pytest.mark.parametrize(
+    ("topic", "bounds", "reason"),
+    [
+        pytest.param(
+            dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=8)), BOUNDS, "made anew", id="another topic of that name"
+        ),
+        pytest.param(TOPIC, {0: (0, 49), 1: (0, 100)}, "ends at 49, before the 50", id="the topic lost its tail"),
+        pytest.param(TOPIC, {0: (0, 100), 1: (71, 100)}, "records from 70 on were missed", id="away for too long"),
+    ],
+)
+def test_checkpoint_that_does_not_fit_is_set_aside_whole(
+    tmp_path: Path, topic: OffsetsTopic, bounds: dict[int, tuple[int, int]], reason: str
+) -> None:
+    """The topic is read again from its start, the sentence says why, and nothing of the old one is lost."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 50, 1: 70})
+    before = manifest(tmp_path).read_text()
+    with opened(tmp_path, topic, bounds=bounds) as checkpoint:
+        assert checkpoint.fresh
+        assert checkpoint.set_aside is not None
+        assert reason in checkpoint.set_aside
+        assert checkpoint.manifest.topic_id == str(topic.topic_id)
+    aside = tmp_path / f"v{FORMAT}" / "set-aside-1"
+    assert (aside / "lagwarden.json").read_text() == before
+    assert positions(aside / "spark") == {0: 50, 1: 70}
+    with opened(tmp_path, topic, bounds=bounds) as checkpoint:
+        assert checkpoint.set_aside is None
+
+
+@pytest.mark.parametrize(
+    ("topic", "bounds"),
+    [
+        pytest.param(TOPIC, {0: (50, 50), 1: (70, 100)}, id="exactly at both ends"),
+        pytest.param(TOPIC, {}, id="no partition has answered"),
+        pytest.param(TOPIC, {0: (0, 100), 1: (0, 100), 2: (0, 5)}, id="a partition more than was read"),
+        pytest.param(dataclasses.replace(TOPIC, topic_id=None), BOUNDS, id="a broker that knows no topic ids"),
+    ],
+)
+def test_checkpoint_that_fits_is_kept(tmp_path: Path, topic: OffsetsTopic, bounds: dict[int, tuple[int, int]]) -> None:
+    """What is not known is no reason to begin anew, nor is a position at the very border."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 50, 1: 70})
+    with opened(tmp_path, topic, bounds=bounds) as checkpoint:
+        assert (checkpoint.positions, checkpoint.set_aside) == ({0: 50, 1: 70}, None)
+
+
+def test_each_one_set_aside_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    """A second misfortune does not overwrite what the first left."""
+    for number in range(3):
+        with opened(tmp_path, dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=number))):
+            finish_batch(tmp_path, 0, {0: number})
+    kept = [positions(tmp_path / f"v{FORMAT}" / f"set-aside-{number}" / "spark") for number in (1, 2)]
+    assert kept == [{0: 0}, {0: 1}]
+
+
+def test_checkpoint_of_another_cluster_is_refused_untouched(tmp_path: Path) -> None:
+    """It is never set aside: two monitors with one folder is a mistake to be told."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 1})
+    before = manifest(tmp_path).read_text()
+    with pytest.raises(Refusal, match=r"belongs to cluster cluster-a, this is cluster cluster-b") as refused:
+        open_checkpoint(tmp_path, dataclasses.replace(TOPIC, cluster_id="cluster-b"), LAYOUT, BOUNDS)
+    assert refused.value.code == ExitCode.CHECKPOINT_CLUSTER
+    assert manifest(tmp_path).read_text() == before
+    assert positions(tmp_path / f"v{FORMAT}" / "spark") == {0: 1}
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.positions == {0: 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param(None, "is missing", id="deleted beside Spark's folder"),
+        pytest.param("", "cannot be read", id="empty, as a full disk leaves it"),
+        pytest.param("[1]", "cannot be read", id="JSON of another shape"),
+        pytest.param('{"format": 1}', "cannot be read", id="fields are missing"),
+        pytest.param("\x00\x00", "cannot be read", id="zeros, as a power cut leaves them"),
+        pytest.param(None, "says format 99", id="a later format"),
+    ],
+)
+def test_manifest_that_cannot_be_understood_is_refused(tmp_path: Path, text: str | None, problem: str) -> None:
+    """No guess about state of unknown layout: refused with what to do, and left as it is."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 1})
+    path = manifest(tmp_path)
+    if text is not None:
+        path.write_text(text)
+    elif problem == "is missing":
+        path.unlink()
+    else:
+        path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99}))
+    with pytest.raises(Refusal, match=problem) as refused:
+        open_checkpoint(tmp_path, TOPIC, LAYOUT, BOUNDS)
+    assert refused.value.code == ExitCode.CHECKPOINT_FORMAT
+    assert "move the directory away" in refused.value.advice
+    assert positions(tmp_path / f"v{FORMAT}" / "spark") == {0: 1}
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    """The second is refused while the first holds the lock, and let in when it has closed."""
+    with opened(tmp_path):
+        with pytest.raises(Refusal, match="in use by another lagwarden") as refused:
+            open_checkpoint(tmp_path, TOPIC, LAYOUT, BOUNDS)
+        assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
+    with opened(tmp_path):
+        pass
+
+
+def test_refusal_gives_the_lock_back(tmp_path: Path) -> None:
+    """After a refusal the right process can use the folder at once."""
+    with opened(tmp_path):
+        pass
+    with pytest.raises(Refusal):
+        open_checkpoint(tmp_path, dataclasses.replace(TOPIC, cluster_id="cluster-b"), LAYOUT, BOUNDS)
+    with opened(tmp_path):
+        pass
+
+
+def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    """A file in the way is named, with the flag that chooses another folder."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Refusal, match="cannot be used: Not a directory") as refused:
+        open_checkpoint(tmp_path / "file" / "checkpoint", TOPIC, LAYOUT, BOUNDS)
+    assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
+    assert "--checkpoint-dir" in refused.value.advice
+
+
+def test_positions_of_a_folder_without_batches(tmp_path: Path) -> None:
+    """No batch, no position; what Spark leaves beside its files is passed over."""
+    assert positions(tmp_path / "absent") == {}
+    finish_batch(tmp_path, 0, {0: 1}, ended=False)
+    assert positions(tmp_path / f"v{FORMAT}" / "spark") == {}
+    (tmp_path / f"v{FORMAT}" / "spark" / "commits" / "7.tmp").write_text("")
+    assert positions(tmp_path / f"v{FORMAT}" / "spark") == {}

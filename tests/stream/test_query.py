@@ -1,0 +1,35 @@
+"""What is told of a query that failed: one line, the one that says what happened."""
+
+from __future__ import annotations
+
+import pytest
+
+from stream.query import root_cause
+
+NESTED = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted
+=== Streaming Query ===
+Identifier: lagwarden
+org.apache.spark.SparkException: Job aborted due to stage failure
+\tat org.apache.spark.scheduler.DAGScheduler.failJobAndIndependentStages(DAGScheduler.scala:1)
+Caused by: org.apache.spark.SparkException: Task failed
+\tat org.apache.spark.scheduler.Task.run(Task.scala:1)
+Caused by: java.io.IOException:   No space left\ton device
+\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)
+\t... 12 more
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        pytest.param(NESTED, "java.io.IOException: No space left on device", id="the last cause of a chain"),
+        pytest.param("java.lang.IllegalStateException: gone", "java.lang.IllegalStateException: gone", id="one line"),
+        pytest.param("\n\n  [STREAM_FAILED] it failed\n\tat x", "[STREAM_FAILED] it failed", id="no cause: first line"),
+        pytest.param("\tCaused by: x\n", "x", id="an indented cause"),
+        pytest.param("", "no message", id="nothing at all"),
+        pytest.param(" \n\t\n", "no message", id="nothing but space"),
+    ],
+)
+def test_cause_is_one_line_that_says_what_happened(text: str, cause: str) -> None:
+    """Of pages of trace the last cause is told, with its spaces set straight; else the first line there is."""
+    assert root_cause(text) == cause
