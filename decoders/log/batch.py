@@ -17,6 +17,7 @@ import google_crc32c
 
 from decoders.log.codecs import DEFAULT_LIMIT, Codec, codec_of, decompress
 from decoders.log.errors import Damaged, Fault
+from decoders.log.javatext import java_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -211,5 +212,5 @@ def _headers(payload: bytes, at: int, end: int) -> tuple[tuple[tuple[str, bytes 
         if key is None:
             raise Damaged(Fault.BAD_RECORD, "a header without a key", HEADER.size)
         value, at = _nullable_bytes(payload, at, end)
-        headers.append((key.decode("utf-8", "replace"), value))
+        headers.append((java_text(key), value))
     return tuple(headers), at

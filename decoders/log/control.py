@@ -17,6 +17,7 @@ import struct
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.log.errors import Damaged, Fault
+from decoders.log.javatext import java_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,8 +86,12 @@ def kraft_message(record: LogRecord) -> dict[str, Any] | None:
     if record.value is None:
         raise Damaged(Fault.BAD_CONTROL, "a KRaft control record without a value")
     reader = _Reader(record.value)
-    version = reader.integer(2)
-    return {"version": version, **read(reader, version)}
+
+    def fields() -> dict[str, Any]:
+        version = reader.integer(2)
+        return {"version": version, **read(reader, version)}
+
+    return reader.struct(fields)
 
 
 class _Reader:
@@ -116,7 +121,7 @@ class _Reader:
         raise Damaged(Fault.BAD_CONTROL, "a number takes more than 5 bytes", self.at)
 
     def string(self) -> str:
-        return self.take(max(0, self.uvarint() - 1)).decode("utf-8", "replace")
+        return java_text(self.take(max(0, self.uvarint() - 1)))
 
     def uuid(self) -> str:
         return base64.urlsafe_b64encode(self.take(16)).decode().rstrip("=")

@@ -19,6 +19,7 @@ from decoders.log.checkpoint import BOOTSTRAP, snapshot_id
 from decoders.log.control import ControlType, control_type, end_marker, kraft_message
 from decoders.log.dumpindex import dump_aborted, dump_offset_index, dump_producers, dump_time_index
 from decoders.log.errors import Damaged, Fault
+from decoders.log.javatext import java_text
 from decoders.log.segment import Segment
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def as_text(record: LogRecord) -> tuple[str | None, str | None]:
 
 
 def _text(data: bytes | None) -> str | None:
-    return None if data is None else data.decode("utf-8", "replace")
+    return None if data is None else java_text(data)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

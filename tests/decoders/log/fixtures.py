@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from decoders.log.partition import PartitionLog
 from tests.decoders.log import logwriter as write
 
 if TYPE_CHECKING:
@@ -27,3 +28,10 @@ def partition(folder: Path, segments: dict[int, Sequence[bytes]], name: str = "_
     for base, batches in segments.items():
         (path / f"{base:020}.log").write_bytes(b"".join(batches))
     return path
+
+
+def opened(path: Path, **arguments: int) -> PartitionLog:
+    """Open a partition that must be one."""
+    log = PartitionLog.open(path, **arguments)
+    assert isinstance(log, PartitionLog), log
+    return log

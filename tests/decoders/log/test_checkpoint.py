@@ -1,0 +1,108 @@
+"""KRaft snapshots: whole ones are read, unfinished ones are refused, the newest whole one is found."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from typing import TYPE_CHECKING
+
+import pytest
+
+from decoders.log.checkpoint import KraftSnapshot, SnapshotId, newest_snapshot, read_snapshot, snapshot_id
+from decoders.log.control import ControlType
+from decoders.log.errors import Fault, LogError
+from tests.decoders.log import logwriter as write
+from tests.decoders.log.fixtures import RECORDED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHECKPOINT = next((RECORDED / "__cluster_metadata-0").glob("*.checkpoint"))
+
+
+def control(offset: int, number: int, value: bytes) -> bytes:
+    """Write a batch with one control record."""
+    record = write.Rec(0, 0, struct.pack(">hh", 0, number), value)
+    return write.batch(offset, [record], attributes=0x20)
+
+
+HEADER = control(0, 3, b"\0\0" + struct.pack(">q", 5) + b"\0")
+DATA = write.batch(1, [write.Rec(0, 0, None, b"one"), write.Rec(1, 0, None, b"two")], write.ZSTD)
+FOOTER = control(3, 4, b"\0\0\0")
+
+
+def test_a_recorded_snapshot_is_read() -> None:
+    """A real broker's snapshot gives its id, its data in order, and the control records around them."""
+    snapshot = read_snapshot(CHECKPOINT)
+    assert isinstance(snapshot, KraftSnapshot)
+    assert snapshot.id == SnapshotId(int(CHECKPOINT.name[:20]), 1)
+    assert len(snapshot.values) > 20
+    assert {ControlType.SNAPSHOT_HEADER, ControlType.SNAPSHOT_FOOTER} <= set(snapshot.control)
+    assert snapshot.control[ControlType.SNAPSHOT_HEADER]["lastContainedLogTimestamp"] > 1_700_000_000_000
+
+
+def test_the_bootstrap_snapshot_is_one_too() -> None:
+    """`bootstrap.checkpoint` has the same form and stands for no part of the log."""
+    snapshot = read_snapshot(RECORDED / "bootstrap.checkpoint")
+    assert isinstance(snapshot, KraftSnapshot)
+    assert snapshot.id is None
+    assert snapshot.values
+
+
+def test_a_snapshot_cut_anywhere_is_refused(tmp_path: Path) -> None:
+    """Without its footer a snapshot was never finished, however well its batches fit."""
+    path = tmp_path / CHECKPOINT.name
+    content = CHECKPOINT.read_bytes()
+    for end in range(len(content)):
+        path.write_bytes(content[:end])
+        error = read_snapshot(path)
+        assert isinstance(error, LogError)
+        assert error.fault in {Fault.TORN, Fault.INCOMPLETE_SNAPSHOT}
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        pytest.param([HEADER, DATA], id="no footer"),
+        pytest.param([DATA, FOOTER], id="no header"),
+        pytest.param([HEADER, FOOTER, control(4, 3, b"\0\0" + bytes(8) + b"\0")], id="a header behind the footer"),
+        pytest.param([HEADER, FOOTER, write.batch(4, [write.Rec(0, 0, None, b"x")])], id="data behind the footer"),
+        pytest.param([], id="empty"),
+    ],
+)
+def test_header_first_and_footer_last(tmp_path: Path, batches: list[bytes]) -> None:
+    """Only what begins with a header and ends with a footer is a snapshot."""
+    path = tmp_path / "00000000000000000009-0000000002.checkpoint"
+    path.write_bytes(b"".join(batches))
+    error = read_snapshot(path)
+    assert isinstance(error, LogError)
+    assert error.fault is Fault.INCOMPLETE_SNAPSHOT
+
+
+def test_values_come_in_order(tmp_path: Path) -> None:
+    """The data of all batches, compressed or not, are the values in their order."""
+    path = tmp_path / "00000000000000000009-0000000002.checkpoint"
+    path.write_bytes(HEADER + DATA + FOOTER)
+    snapshot = read_snapshot(path)
+    assert isinstance(snapshot, KraftSnapshot)
+    assert (snapshot.values, snapshot.id) == ((b"one", b"two"), SnapshotId(9, 2))
+
+
+def test_the_newest_whole_snapshot_is_found(tmp_path: Path) -> None:
+    """An unfinished newer one is named as a fault and passed over; `.part` and `.deleted` files do not count."""
+    for name in ("00000000000000000009-0000000002", "00000000000000000030-0000000001"):
+        (tmp_path / f"{name}.checkpoint").write_bytes(HEADER + DATA + FOOTER)
+    shutil.copy(
+        tmp_path / "00000000000000000009-0000000002.checkpoint", tmp_path / f"{'9' * 20}-0000000009.checkpoint.part"
+    )
+    (tmp_path / "00000000000000000040-0000000001.checkpoint").write_bytes(HEADER + DATA)
+    snapshot, faults = newest_snapshot(tmp_path)
+    assert snapshot is not None
+    assert snapshot.id == SnapshotId(30, 1)
+    assert [fault.fault for fault in faults] == [Fault.INCOMPLETE_SNAPSHOT]
+
+
+@pytest.mark.parametrize("name", ["bootstrap.checkpoint", "1-1.checkpoint", f"{0:020}-{0:010}.checkpoint.deleted"])
+def test_other_names_are_no_snapshots(tmp_path: Path, name: str) -> None:
+    """Only twenty digits, a dash and ten digits name a snapshot."""
+    assert snapshot_id(tmp_path / name) is None

@@ -1,0 +1,112 @@
+"""Control records: markers, KRaft's own records, and types of the future."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from decoders.log.batch import LogRecord
+from decoders.log.control import ControlType, EndMarker, control_type, end_marker, kraft_message
+from decoders.log.errors import Damaged
+
+UUID = bytes(range(16))
+UUID_TEXT = "AAECAwQFBgcICQoLDA0ODw"
+
+
+def control(number: int, value: bytes | None, *, key_version: int = 0) -> LogRecord:
+    """Make a control record of this type."""
+    return LogRecord(0, 0, struct.pack(">hh", key_version, number), value)
+
+
+@pytest.mark.parametrize("version", [0, 1, 9])
+def test_markers_are_read_in_any_version(version: int) -> None:
+    """Versions of key and value above the known one are read as the known one."""
+    value = struct.pack(">hi", version, 7) + b"more"
+    assert end_marker(control(1, value, key_version=version)) == EndMarker(committed=True, coordinator_epoch=7)
+    assert end_marker(control(0, value, key_version=version)) == EndMarker(committed=False, coordinator_epoch=7)
+
+
+def test_types_of_the_future_are_unknown_and_no_error() -> None:
+    """A control type that this Kafka does not know is named by its number and ends nothing."""
+    assert control_type(control(77, None).key) == (ControlType.UNKNOWN, 77)
+    assert end_marker(control(77, None)) is None
+    assert kraft_message(control(77, None)) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "message"),
+    [
+        pytest.param(
+            2,
+            b"\0\0" + b"\0\0\0\x01" + b"\x02\0\0\0\x01\0" + b"\x02\0\0\0\x02\0" + b"\0",
+            {"version": 0, "leaderId": 1, "voters": [{"voterId": 1}], "grantingVoters": [{"voterId": 2}]},
+            id="leader change",
+        ),
+        pytest.param(
+            2,
+            b"\0\x01" + b"\0\0\0\x01" + b"\x02\0\0\0\x01" + UUID + b"\0" + b"\x01" + b"\0",
+            {
+                "version": 1,
+                "leaderId": 1,
+                "voters": [{"voterId": 1, "voterDirectoryId": UUID_TEXT}],
+                "grantingVoters": [],
+            },
+            id="leader change with directories",
+        ),
+        pytest.param(
+            3, b"\0\0" + struct.pack(">q", 99) + b"\0", {"version": 0, "lastContainedLogTimestamp": 99}, id="header"
+        ),
+        pytest.param(4, b"\0\0\0", {"version": 0}, id="footer"),
+        pytest.param(5, b"\0\0\0\x01\0", {"version": 0, "kRaftVersion": 1}, id="kraft version"),
+        pytest.param(
+            6,
+            b"\0\0\x02\0\0\0\x05" + UUID + b"\x02\x02C\x02h\xff\xfe\0" + b"\0\0\0\x01\0" + b"\x01\x09\x02ab" + b"\0",
+            {
+                "version": 0,
+                "voters": [
+                    {
+                        "voterId": 5,
+                        "voterDirectoryId": UUID_TEXT,
+                        "endpoints": [{"name": "C", "host": "h", "port": 65534}],
+                        "kRaftVersionFeature": {"minSupportedVersion": 0, "maxSupportedVersion": 1},
+                    }
+                ],
+            },
+            id="voters, with an unknown tag",
+        ),
+    ],
+)
+def test_krafts_records_are_read_whole_and_every_cut_is_an_error(
+    number: int, value: bytes, message: dict[str, object]
+) -> None:
+    """Each schema gives its fields under Kafka's names and in Kafka's order; cut anywhere, it is refused."""
+    decoded = kraft_message(control(number, value))
+    assert decoded == message
+    assert list(decoded or {}) == list(message)
+    for end in range(2, len(value)):
+        with pytest.raises(Damaged):
+            kraft_message(control(number, value[:end]))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        LogRecord(0, 0, None, b""),
+        LogRecord(0, 0, b"\0\0\0", b""),
+        LogRecord(0, 0, b"\xff\xff\0\x01", b"\0\0\0\0\0\0"),
+        control(1, None),
+        control(1, b"\0\0\0"),
+        control(0, b"\xff\xff\0\0\0\0"),
+    ],
+)
+def test_broken_markers_are_typed_errors(record: LogRecord) -> None:
+    """A marker without a whole key or value, or of a negative version, is refused."""
+    with pytest.raises(Damaged):
+        end_marker(record)
+
+
+def test_a_huge_list_allocates_nothing() -> None:
+    """A count that cannot be true is refused before the list is made."""
+    with pytest.raises(Damaged):
+        kraft_message(control(2, b"\0\0" + b"\0\0\0\x01" + b"\xff\xff\xff\xff\x07"))

@@ -1,0 +1,106 @@
+"""Logs that a real broker writes now, compared with the official dump tool line by line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from decoders.log import dumpdecoders
+from decoders.log.dumptext import Dump, DumpOptions, as_text
+from tests.decoders.log import logwriter as write
+from tests.decoders.log.recording import files_of, lines_of, official_dump, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.kafka
+
+MODES = {
+    "shallow": ((), DumpOptions()),
+    "deep": (("--deep-iteration",), DumpOptions(deep_iteration=True)),
+    "data": (("--print-data-log",), DumpOptions(decode=as_text)),
+    "no metadata": (
+        ("--print-data-log", "--skip-record-metadata"),
+        DumpOptions(decode=as_text, skip_record_metadata=True),
+    ),
+    "sanity": (("--index-sanity-check",), DumpOptions(index_sanity_check=True)),
+    "verify": (("--verify-index-only",), DumpOptions(verify_index_only=True)),
+    "max bytes": (("--max-bytes", "5000"), DumpOptions(max_bytes=5_000)),
+}
+DECODERS = {
+    "__consumer_offsets": ("--offsets-decoder", dumpdecoders.offsets),
+    "__transaction_state": ("--transaction-log-decoder", dumpdecoders.transaction_log),
+    "__cluster_metadata": ("--cluster-metadata-decoder", dumpdecoders.cluster_metadata),
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the log directory of a broker that wrote records in all codecs, transactions and metadata, and stopped."""
+    return record(tmp_path_factory.mktemp("recording") / "broker", 300)
+
+
+def compare(root: Path, files: list[Path], arguments: tuple[str, ...], options: DumpOptions) -> int:
+    """Demand the official tool's lines from ours, on both of its outputs; give how many lines that were."""
+    official, complaints, exit_code = official_dump(root, files, *arguments)
+    dump = Dump(options)
+    ours = lines_of("".join(f"{line}\n" for line in dump.lines(files)).encode())
+    assert exit_code == 0
+    assert ours == official
+    # The tool keeps its complaints in hash maps: only what they are is fixed, not in which order of files.
+    assert sorted(dump.complaints) == sorted(complaints)
+    return len(official)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_file_in_every_mode(data: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments in all codecs, indexes, snapshots and checkpoints give the official lines in every mode of the tool."""
+    monkeypatch.chdir(data)
+    assert compare(data, files_of(data), *MODES[mode]) > 100
+
+
+@pytest.mark.parametrize("topic", DECODERS)
+def test_every_decoder(data: Path, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The records of the internal topics give the official JSON through the tool's decoder options."""
+    option, decode = DECODERS[topic]
+    monkeypatch.chdir(data)
+    files = [file for file in files_of(data) if file.parts[0].startswith(topic)]
+    assert compare(data, files, (option,), DumpOptions(decode=decode)) > 50
+
+
+def odd_log() -> bytes:
+    """Write what no broker of today writes: message sets in all codecs, and every odd batch of magic 2."""
+    out, offset = b"", 0
+    for magic in (0, 1):
+        out += write.message(offset, b"k", None, magic)
+        for codec in (write.GZIP, write.SNAPPY, write.LZ4):
+            base = offset + 1 if magic == 0 else 0
+            inner = [write.message(base + n, b"k%d" % n, b"v" * n, magic, timestamp=2_000 + n) for n in (0, 1, 3)]
+            out += write.wrapper(offset + 4, b"".join(inner), magic, codec, timestamp=2_003)
+            offset += 4
+        offset += 1
+    stamped = write.message(0, b"k", b"v", 1, timestamp=5)
+    out += write.wrapper(offset, stamped, 1, write.SNAPPY, timestamp=77, attributes=0x08)
+    one = [write.Rec(0, 0, b"a", b"b")]
+    out += write.batch(offset + 1, one, write.SNAPPY, raw_snappy=True)
+    out += write.batch(offset + 2, one, attributes=0x08)
+    gaps = [write.Rec(0, 0, b"a", b"b"), write.Rec(2, -500, b"a", None)]
+    out += write.batch(offset + 3, gaps, attributes=0x40, base_sequence=2**31 - 2, producer_id=4)
+    out += write.marker(offset + 8, 4, committed=False)
+    out += write.batch(offset + 9, [], last_offset_delta=3)
+    out += write.batch(offset + 13, [write.Rec(0, 0, b"\0\0\0\x07", b"b")], attributes=0x20)
+    bad_checksum = bytearray(write.batch(offset + 14, [write.Rec(0, 0, b"abcdefg", b"b")]))
+    bad_checksum[-6] ^= 1
+    return out + bytes(bad_checksum) + b"\0" * 5
+
+
+@pytest.mark.parametrize("mode", ["shallow", "data", "no metadata"])
+def test_what_no_broker_writes_any_more(tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Message sets, raw snappy, delete horizons, emptied batches, unknown control types and a bad checksum agree too.
+
+    This also makes the official code a reader of the writer that all other tests trust.
+    """
+    (tmp_path / "00000000000000000000.log").write_bytes(odd_log())
+    monkeypatch.chdir(tmp_path)
+    assert compare(tmp_path, files_of(tmp_path), *MODES[mode]) > 15

@@ -1,0 +1,238 @@
+"""Whole partitions: which files count, transactions, damage, and both readers of records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders.log.directory import PartitionDirectory, list_segments, read_directory
+from decoders.log.errors import Fault, LogError
+from decoders.log.partition import PartitionLog
+from decoders.log.transactions import Outcome
+from tests.decoders.log import logwriter as write
+from tests.decoders.log.fixtures import RECORDED, opened, partition, simple_batches
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def data(offset: int, producer_id: int = -1, *, count: int = 1, epoch: int = 0) -> bytes:
+    """Write a batch of records `k`; one with a producer is transactional."""
+    records = [write.Rec(n, n, b"k", b"%d" % (offset + n)) for n in range(count)]
+    attributes = 0x10 if producer_id >= 0 else 0
+    return write.batch(offset, records, attributes=attributes, producer_id=producer_id, producer_epoch=epoch)
+
+
+# directories
+
+
+@pytest.mark.parametrize(
+    ("name", "topic", "number", "fate"),
+    [
+        ("__consumer_offsets-7", "__consumer_offsets", 7, None),
+        ("a-b-c-12", "a-b-c", 12, None),
+        ("t-0.0123456789abcdef0123456789abcdef-delete", "t", 0, "delete"),
+        ("a.b-3.0123456789abcdef0123456789abcdef-future", "a.b", 3, "future"),
+        ("t-1.0123456789abcdef0123456789abcdef-stray", "t", 1, "stray"),
+    ],
+)
+def test_a_directorys_name_tells_topic_and_partition(
+    tmp_path: Path, name: str, topic: str, number: int, fate: str | None
+) -> None:
+    """The name is split at its last dash; what is being deleted, moved or lost says so."""
+    found = read_directory(partition(tmp_path, {}, name))
+    assert isinstance(found, PartitionDirectory)
+    assert (found.topic, found.partition, found.fate) == (topic, number, fate)
+
+
+@pytest.mark.parametrize("name", ["data", "topic-", "-3", "topic-x", "t-0.abc-delete"])
+def test_other_directories_are_the_wrong_kind(tmp_path: Path, name: str) -> None:
+    """A directory that is no partition's, and what is no directory, are one typed error."""
+    (tmp_path / name).mkdir()
+    for path in (tmp_path / name, tmp_path / "nothing-0"):
+        error = PartitionLog.open(path)
+        assert isinstance(error, LogError)
+        assert error.fault is Fault.WRONG_KIND
+
+
+def test_a_recorded_directory_knows_its_surroundings() -> None:
+    """Topic id and high watermark come from the files that a real broker keeps."""
+    found = read_directory(RECORDED / "__consumer_offsets-0")
+    assert isinstance(found, PartitionDirectory)
+    assert found.high_watermark == 16
+    assert found.log_start is None
+    assert found.topic_id is not None
+    assert [file.base_offset for file in found.segments] == [0]
+
+
+@pytest.mark.parametrize(
+    ("files", "kept"),
+    [
+        pytest.param(["0.log", "5.log"], ["0.log", "5.log"], id="plain segments"),
+        pytest.param(["0.log", "5.log.deleted", "9.log"], ["0.log", "9.log"], id="deleted ones are gone"),
+        pytest.param(["0.log", "0.log.cleaned"], ["0.log"], id="an unfinished compaction is ignored"),
+        pytest.param(["0.log", "5.log", "0.log.swap"], ["0.log.swap", "5.log"], id="a finished one replaces its range"),
+        pytest.param(["3.log", "0.log.swap", "9.log"], ["0.log.swap", "9.log"], id="also segments inside its range"),
+        pytest.param(["0.log", "0.log.swap", "0.log.cleaned"], ["0.log"], id="a swap from .cleaned on is not finished"),
+        pytest.param(["0.log.swap", "9.log", "9.log.cleaned"], ["0.log.swap", "9.log"], id="a swap below .cleaned is"),
+        pytest.param(["0.index", "0.timeindex", "0.snapshot"], [], id="other files are no segments"),
+    ],
+)
+def test_which_files_are_the_log(tmp_path: Path, files: list[str], kept: list[str]) -> None:
+    """Leftovers of compactions and deletions are treated as a broker treats them at start; files hold five offsets."""
+    path = partition(tmp_path, {})
+    for file in files:
+        number, _, suffix = file.partition(".")
+        batches = simple_batches(5, first=int(number))
+        (path / f"{int(number):020}.{suffix}").write_bytes(b"".join(batches))
+    segments = list_segments(path)
+    assert [f"{file.base_offset}{file.path.name[20:]}" for file in segments] == kept
+
+
+# transactions
+
+
+def test_only_committed_records_count_in_the_order_of_their_offsets(tmp_path: Path) -> None:
+    """Plain and committed records come by offset, aborted and pending ones do not, nothing waits for a marker."""
+    batches = [
+        data(0, 1),
+        data(1),
+        data(2, 2),
+        data(3, 1),
+        write.marker(4, 2, committed=False),
+        data(5, 3),
+        write.marker(6, 1, committed=True),
+        data(7),
+    ]
+    with opened(partition(tmp_path, {0: batches})) as log:
+        assert [placed.record.offset for placed in log.records()] == [0, 1, 3, 7]
+        assert [(each.producer_id, each.first_offset) for each in log.open_transactions] == [(3, 5)]
+        assert (log.errors, log.next_offset) == ([], 8)
+        outcomes = [placed.outcome for placed in log.records(only_committed=False)]
+        assert outcomes.count(Outcome.CONTROL) == 2
+        assert outcomes.count(Outcome.PENDING) == outcomes.count(Outcome.ABORTED) == 1
+
+
+def test_markers_are_matched_by_producer_and_not_by_epoch(tmp_path: Path) -> None:
+    """Since KIP-890 a marker's epoch lies above its data's."""
+    batches = [data(0, 1, epoch=4), write.marker(1, 1, committed=True, producer_epoch=5)]
+    with opened(partition(tmp_path, {0: batches})) as log:
+        assert [placed.record.offset for placed in log.records()] == [0]
+
+
+def test_each_transaction_of_a_producer_has_its_own_end(tmp_path: Path) -> None:
+    """The first marker behind a batch decides; a second marker for the same transaction changes nothing."""
+    batches = [
+        data(0, 1),
+        write.marker(1, 1, committed=False),
+        write.marker(2, 1, committed=True),
+        data(3, 1),
+        write.marker(4, 1, committed=True),
+        data(5, 1),
+    ]
+    with opened(partition(tmp_path, {0: batches})) as log:
+        assert [placed.record.offset for placed in log.records()] == [3]
+        assert [each.first_offset for each in log.open_transactions] == [5]
+
+
+def test_a_marker_in_a_later_segment_counts(tmp_path: Path) -> None:
+    """A transaction may run over several segments."""
+    path = partition(tmp_path, {0: [data(0, 1)], 1: [data(1, 1)], 2: [write.marker(2, 1, committed=True)]})
+    with opened(path) as log:
+        assert [placed.record.offset for placed in log.records()] == [0, 1]
+        assert log.open_transactions == ()
+
+
+FATES = st.lists(st.tuples(st.sampled_from(["data", "commit", "abort"]), st.integers(0, 3)), max_size=30)
+
+
+@given(FATES)
+def test_transactions_end_as_a_plain_simulation_says(
+    tmp_path_factory: pytest.TempPathFactory, events: list[tuple[str, int]]
+) -> None:
+    """For any interleaving of producers and markers, the records that count are those a broker's memory would hold."""
+    batches, pending, counted = [], dict[int, list[int]](), []
+    for offset, (what, producer) in enumerate(events):
+        if what == "data":
+            batches.append(data(offset, producer - 1))
+            if producer:
+                pending.setdefault(producer - 1, []).append(offset)
+            else:
+                counted.append(offset)
+        else:
+            batches.append(write.marker(offset, producer, committed=what == "commit"))
+            ended = pending.pop(producer, [])
+            counted += ended if what == "commit" else []
+    with opened(partition(tmp_path_factory.mktemp("log"), {0: batches})) as log:
+        assert [placed.record.offset for placed in log.records()] == sorted(counted)
+        assert {each.producer_id for each in log.open_transactions} == set(pending)
+
+
+def test_a_recorded_log_agrees_with_its_own_index_of_aborted_transactions() -> None:
+    """In a real broker's offsets partition, what is left out lies in the transactions its `.txnindex` names."""
+    with opened(RECORDED / "__consumer_offsets-0") as log:
+        counted = [placed.record.offset for placed in log.records()]
+        aborted = [each for each in log.records(only_committed=False) if each.outcome is Outcome.ABORTED]
+        assert len(aborted) == 3
+        assert not {each.record.offset for each in aborted} & set(counted)
+        assert log.errors == []
+        assert log.open_transactions == ()
+
+
+# damage
+
+
+def test_damage_in_one_segment_leaves_the_others(tmp_path: Path) -> None:
+    """A bad batch ends its segment with one error; the next segment is read."""
+    first = simple_batches(4)
+    first[2] = first[2][:-1] + b"\x7f"
+    path = partition(tmp_path, {0: first, 4: simple_batches(2, first=4)})
+    with opened(path) as log:
+        assert [placed.record.offset for placed in log.records()] == [0, 1, 4, 5]
+        assert [(error.fault, error.offset) for error in log.errors] == [(Fault.BAD_CRC, 2)]
+
+
+def test_a_torn_tail_is_an_error_only_before_the_last_segment(tmp_path: Path) -> None:
+    """A segment that was finished must end with a batch; the active one need not."""
+    cut = [b"".join(simple_batches(2))[:-1]]
+    with opened(partition(tmp_path, {0: cut, 2: cut}, "a-0")) as log:
+        assert [placed.record.offset for placed in log.records()] == [0]
+        assert [error.fault for error in log.errors] == [Fault.TORN, Fault.OFFSET_ORDER]
+    with opened(partition(tmp_path, {0: cut}, "b-0")) as log:
+        assert [placed.record.offset for placed in log.records()] == [0]
+        assert log.errors == []
+
+
+def test_what_was_read_in_one_segment_is_not_read_again_in_the_next(tmp_path: Path) -> None:
+    """Overlapping segments give every offset once, and the overlap is noted."""
+    path = partition(tmp_path, {0: simple_batches(4), 2: simple_batches(4, first=2)})
+    with opened(path) as log:
+        assert [placed.record.offset for placed in log.records()] == [0, 1, 2, 3, 4, 5]
+        assert [error.fault for error in log.errors] == [Fault.OFFSET_ORDER] * 2
+
+
+@pytest.mark.parametrize("start", range(12))
+def test_reading_from_an_offset_skips_only_what_lies_below(tmp_path: Path, start: int) -> None:
+    """From any offset on, also one inside a batch, the records are those of the whole at or above it."""
+    path = partition(tmp_path, {0: [data(0, count=4), data(4, count=2)], 6: [data(6, count=5)]})
+    with opened(path) as log:
+        assert [placed.record.offset for placed in log.records(start)] == list(range(start, 11))
+        assert log.errors == []
+
+
+def test_a_batch_that_cannot_be_expanded_is_noted_and_passed(tmp_path: Path) -> None:
+    """Content above the limit costs one error; the batches around it are read."""
+    bomb = write.batch(1, [write.Rec(0, 0, b"k", bytes(1 << 20))], write.ZSTD)
+    path = partition(tmp_path, {0: [data(0), bomb, data(2)]})
+    with opened(path, limit=1 << 16) as log:
+        assert [placed.record.offset for placed in log.records()] == [0, 2]
+        assert [(error.fault, error.offset) for error in log.errors] == [(Fault.EXPANDS_PAST_LIMIT, 1)]
+
+
+def test_an_empty_directory_is_an_empty_log(tmp_path: Path) -> None:
+    """No segments, no records, no error."""
+    with opened(partition(tmp_path, {})) as log:
+        assert list(log.records()) == []
