@@ -1,0 +1,192 @@
+"""Fuzz: any bytes in any log file give records and typed errors, never an exception, and memory stays bounded.
+
+The quick profile tries a few hundred inputs, the long one (`-m long`) as many as `FUZZ_INPUTS` says.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import pytest
+
+from decoders.log.batch import record_batch
+from decoders.log.checkpoint import read_snapshot
+from decoders.log.columns import partition_columns
+from decoders.log.control import end_marker, kraft_message
+from decoders.log.dumptext import Dump, DumpOptions, as_text
+from decoders.log.errors import Damaged
+from decoders.log.index import OffsetIndex, TimeIndex, read_aborted
+from decoders.log.legacy import legacy_batch
+from decoders.log.lookup import SegmentIndex
+from decoders.log.segment import Segment
+from decoders.log.state_files import (
+    read_leader_epochs,
+    read_partition_metadata,
+    read_partition_offsets,
+    read_producer_snapshot,
+)
+from tests.decoders.log import logwriter as write
+from tests.decoders.log.fixtures import RECORDED, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LIMIT = 4 << 20
+INPUTS = int(os.environ.get("FUZZ_INPUTS", "400000"))
+
+
+def seeds() -> Iterator[bytes]:
+    """Give good contents of every kind: recorded segments, and what today's brokers do not write."""
+    yield from (path.read_bytes() for path in sorted(RECORDED.rglob("*.log")))
+    records = [write.Rec(n, n, b"key%d" % n, b"value" * n, ((b"h", None),) if n == 2 else ()) for n in range(4)]
+    for codec in range(5):
+        yield write.batch(0, records, codec, producer_id=3, attributes=0x10) + write.marker(4, 3, committed=True)
+    for magic in (0, 1):
+        for codec in (write.GZIP, write.SNAPPY, write.LZ4):
+            inner = b"".join(write.message(n, b"k", b"v" * n, magic) for n in range(4))
+            yield write.wrapper(3, inner, magic, codec) + write.message(4, b"k", None, magic)
+
+
+SEEDS = list(seeds())
+
+
+def mutate(chance: random.Random, content: bytes) -> bytes:
+    """Flip bytes, set lengths to extremes, cut, double and splice: one to four times."""
+    raw = bytearray(content)
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randrange(len(raw) or 1)
+        match chance.randrange(6):
+            case 0:
+                raw[at : at + 1] = bytes([chance.randrange(256)])
+            case 1:
+                raw[at : at + 4] = chance.choice([b"\xff" * 4, b"\x7f\xff\xff\xff", b"\0" * 4, b"\x80\0\0\0"])
+            case 2:
+                del raw[at:]
+            case 3:
+                raw[at:at] = raw[at : at + chance.randrange(40)]
+            case 4:
+                raw[at : at + chance.randrange(1, 30)] = chance.randbytes(chance.randrange(30))
+            case _:
+                raw[at:] += bytes(chance.randrange(100))
+    return bytes(raw)
+
+
+def read_frame(content: bytes) -> None:
+    """Read bytes as one batch of any magic, without the checksum that would refuse nearly every mutation."""
+    if len(content) < 61:
+        return
+    batch = (record_batch if content[16] == 2 else legacy_batch)(memoryview(content), 0)
+    batch.crc_is_right()
+    try:
+        for record in batch.records(LIMIT):
+            if batch.is_control:
+                end_marker(record)
+                kraft_message(record)
+    except Damaged:
+        pass
+
+
+def read_everything(folder: Path, content: bytes) -> None:
+    """Write bytes as every kind of file and read them in every way there is."""
+    for suffix in ("log", "index", "timeindex", "txnindex", "snapshot"):
+        (folder / f"{0:020}.{suffix}").write_bytes(content)
+    log = folder / f"{0:020}.log"
+    with opened(folder, limit=LIMIT) as partition:
+        rows = sum(len(piece) for piece in partition_columns(partition))
+        errors = {(each.fault, each.offset) for each in partition.errors}
+        assert rows == sum(1 for _ in partition.records())
+        assert errors == {(each.fault, each.offset) for each in partition.errors}
+    with Segment.open(log) as segment:
+        through = SegmentIndex.beside(segment)
+        through.batch_at(3)
+        through.record_at_time(1_000)
+    for read in (read_producer_snapshot, read_leader_epochs, read_partition_offsets, read_partition_metadata):
+        read(log)
+    OffsetIndex.read(log, 0).fault()
+    TimeIndex.read(log, 0).fault()
+    read_aborted(log)
+    read_snapshot(log, limit=LIMIT)
+    list(Dump(DumpOptions(decode=as_text)).lines(sorted(folder.iterdir())))
+
+
+def frames_of(content: bytes) -> list[bytes]:
+    """Cut a segment into its batches."""
+    frames, at = [], 0
+    while at < len(content):
+        end = at + 12 + int.from_bytes(content[at + 8 : at + 12], "big")
+        frames.append(content[at:end])
+        at = end
+    return frames
+
+
+FRAMES = [frame for seed in SEEDS for frame in frames_of(seed)]
+
+
+def fuzz_frames(chance: random.Random, count: int) -> None:
+    """Read so many mutated batches."""
+    for _ in range(count):
+        read_frame(mutate(chance, chance.choice(FRAMES)))
+
+
+def fuzz_files(chance: random.Random, folder: Path, count: int) -> None:
+    """Read so many mutated files in every way."""
+    partition = folder / "topic-0"
+    partition.mkdir()
+    for _ in range(count):
+        content = mutate(chance, chance.choice(SEEDS))
+        read_everything(partition, content if chance.random() < 0.5 else with_checksums(content))
+
+
+def with_checksums(content: bytes) -> bytes:
+    """Make the checksums of whole batches of magic 2 right again, so that the damage behind them is met."""
+    import google_crc32c  # noqa: PLC0415  # only this one writes checksums over damage
+
+    raw, at = bytearray(content), 0
+    while at + 61 <= len(raw) and raw[at + 16] == 2:
+        end = at + 12 + int.from_bytes(raw[at + 8 : at + 12], "big")
+        if not at + 61 <= end <= len(raw):
+            break
+        raw[at + 17 : at + 21] = google_crc32c.value(bytes(raw[at + 21 : end])).to_bytes(4, "big")
+        at = end
+    return bytes(raw)
+
+
+def test_a_few_mutations_are_survived(tmp_path: Path) -> None:
+    """The same as the long profile, on a few inputs of a fixed seed."""
+    fuzz_frames(random.Random(1), 2_000)  # noqa: S311  # repeatable, not secret
+    fuzz_files(random.Random(2), tmp_path, 100)  # noqa: S311  # repeatable, not secret
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3_600)
+def test_many_mutations_are_survived(tmp_path: Path) -> None:
+    """Hundreds of thousands of mutated batches, and thousands of files: no exception, and both readers agree."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")  # noqa: T201  # shown by pytest when it fails, to repeat it
+    fuzz_frames(random.Random(seed), INPUTS)  # noqa: S311  # repeatable, not secret
+    fuzz_files(random.Random(seed), tmp_path, INPUTS // 100)  # noqa: S311  # repeatable, not secret
+
+
+def test_lengths_of_two_gibibytes_allocate_nothing(tmp_path: Path) -> None:
+    """Whatever a length field claims, no more memory is taken than the file and the limits justify."""
+    huge = [
+        write.batch(0, [write.Rec(0, 0, b"k", b"v")], count=0x7FFFFFFF),
+        write.batch(0, [write.Rec(0, 0, b"k", b"v")])[:61] + write.zigzag(0x7FFFFFFF) * 3,
+        write.message(0, None, b"\xff\xff\xff\xff\x07" + bytes(9), 1, attributes=write.SNAPPY),
+        write.batch(0, [])[:8] + b"\x7f\xff\xff\xff" + write.batch(0, [])[12:],
+    ]
+    tracemalloc.start()
+    try:
+        for number, content in enumerate(huge):
+            read_frame(content)
+            folder = tmp_path / f"t-{number}"
+            folder.mkdir()
+            read_everything(folder, with_checksums(content))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 32 << 20
