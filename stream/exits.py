@@ -44,6 +44,8 @@ class ExitCode(enum.IntEnum):
     QUERY_FAILED = 30, "The streaming query failed; the supervisor should start the process again."
     WATCHDOG = 31, "No batch ended within the watchdog's limit; the process ended itself to be started again."
 
+    UNREADABLE = 40, "A file, or some of its records, could not be read; all that could be has been given."
+
 
 class Refusal(Exception):  # noqa: N818 -- it is no error of the program: it names what the world refuses
     """Something that lagwarden cannot do, said so that a person can act.

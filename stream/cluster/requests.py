@@ -1,4 +1,4 @@
-"""The requests that we send, built by name. With `client`, `causes` and `connections` the only users of kafka-python.
+"""The requests that we send, built by name. The library is used in this package only.
 
 Every request states what must not be left to a default: no topic is ever created by asking for it, and no broker that
 is too old for a field may answer as if the field had not been sent.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka.protocol.consumer import ListOffsetsRequest
+from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
 if TYPE_CHECKING:
@@ -59,4 +59,39 @@ def list_offsets(
             for name, indexes in partitions.items()
         ],
         min_version=2,  # version 1 has no isolation level: the end would pass for the last stable offset
+    )
+
+
+def fetch(topic: str, partition: int, position: int, *, most_bytes: int) -> Any:
+    """Ask the leader of a partition for the batches from a position up to the last stable offset.
+
+    The answer names the aborted transactions among them; records of those are for the asker to leave out.
+    """
+    return FetchRequest(
+        replica_id=-1,
+        max_wait_ms=0,  # what is asked for is there: nothing waits for new records
+        min_bytes=0,
+        max_bytes=most_bytes,
+        isolation_level=1,
+        session_id=0,
+        session_epoch=-1,
+        topics=[
+            FetchRequest.FetchTopic(
+                topic=topic,
+                partitions=[
+                    FetchRequest.FetchTopic.FetchPartition(
+                        partition=partition,
+                        current_leader_epoch=-1,
+                        fetch_offset=position,
+                        last_fetched_epoch=-1,
+                        log_start_offset=-1,
+                        partition_max_bytes=most_bytes,
+                    )
+                ],
+            )
+        ],
+        forgotten_topics_data=[],
+        rack_id="",
+        min_version=5,  # version 4 does not tell where the log starts, older ones know no transactions
+        max_version=12,  # from 13 on a topic is named by its id, which older brokers do not have
     )

@@ -1,0 +1,105 @@
+"""A log directory as a source of rows: one partition's folder, or a broker's `log.dirs` with all of them.
+
+Which records count is `decoders.log.partition`'s business: those of aborted and of open transactions are left out.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Final
+
+from decoders.log.errors import LogError
+from decoders.log.partition import PartitionLog
+from stream.offline.rows import OFFSETS_TOPIC, Origin, Row, UnreadableRefusal
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+    from stream.offline.rows import Place
+
+_ADVICE: Final = "name a partition's folder, such as __consumer_offsets-0, or the broker's log directory around it"
+
+
+class LogFolder:
+    """The partitions of some topics in a directory; of a partition's own folder, that partition whatever its topic."""
+
+    def __init__(self, path: Path, topics: Collection[str] = (OFFSETS_TOPIC,)) -> None:
+        """Look what is there. Raises UnreadableRefusal if that is no log."""
+        self.path = path
+        self.problems: list[str] = []
+        self._folders = self._find(topics)
+        self._origin = Origin(_cluster_id(path), self._topic_ids())
+
+    @property
+    def origin(self) -> Origin:
+        """Whose records they are."""
+        return self._origin
+
+    def rows(self, after: Mapping[Place, int] | None = None) -> Iterator[Row]:
+        """Give the committed rows, partition by partition."""
+        self.problems = []
+        for folder in self._folders:
+            log = _open(folder)
+            if isinstance(log, LogError):
+                self.problems.append(str(log))
+                continue
+            with log:
+                yield from self._partition(log, after or {})
+
+    def _partition(self, log: PartitionLog, after: Mapping[Place, int]) -> Iterator[Row]:
+        topic, partition = log.directory.topic, log.directory.partition
+        for placed in log.records(after.get((topic, partition), -1) + 1):
+            record = placed.record
+            timestamp = None if record.timestamp == -1 else record.timestamp
+            yield Row(topic, partition, record.offset, timestamp, record.key, record.value)
+        self.problems += [str(error) for error in log.errors]
+
+    def _find(self, topics: Collection[str]) -> list[Path]:
+        if not self.path.is_dir():
+            raise UnreadableRefusal(f"{self.path} is no directory", _ADVICE)
+        if any(self.path.glob("*.log")):
+            log = _open(self.path)
+            if isinstance(log, LogError):
+                raise UnreadableRefusal(str(log), _ADVICE)
+            log.close()
+            return [self.path]
+        found = [
+            (topic, int(number), folder)
+            for folder in self.path.iterdir()
+            for topic, _, number in [folder.name.rpartition("-")]
+            if folder.is_dir() and topic in topics and number.isdecimal()
+        ]
+        if not found:
+            raise UnreadableRefusal(f"{self.path} holds no partition of {', '.join(sorted(topics))}", _ADVICE)
+        return [folder for _, _, folder in sorted(found)]
+
+    def _topic_ids(self) -> dict[str, str | None]:
+        ids: dict[str, str | None] = {}
+        for folder in self._folders:
+            log = _open(folder)
+            if isinstance(log, PartitionLog):
+                raw = log.directory.topic_id
+                ids[log.directory.topic] = base64.urlsafe_b64encode(raw).decode().rstrip("=") if raw else None
+                log.close()
+        return ids
+
+
+def _open(folder: Path) -> PartitionLog | LogError:
+    try:
+        return PartitionLog.open(folder)
+    except OSError as error:
+        raise UnreadableRefusal(f"{folder} cannot be read: {error.strerror}", "check the rights on it") from error
+
+
+def _cluster_id(path: Path) -> str | None:
+    """Read the cluster's id from the broker's own file, which lies beside the partitions' folders."""
+    for folder in (path, path.resolve().parent):
+        try:
+            text = (folder / "meta.properties").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        for line in text.splitlines():
+            if line.startswith("cluster.id="):
+                return line.partition("=")[2].strip()
+    return None

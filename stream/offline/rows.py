@@ -1,0 +1,66 @@
+"""One record of an internal topic, where it comes from, and what every source of such records promises.
+
+Sources are capture files (`capture`), log directories (`folder`) and live topics (`live`). Each gives the records of a
+partition in the order of the log; partitions may alternate. What could not be read is said in `problems`, one line
+each, and never ends the reading of the rest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final, Protocol
+
+from stream.exits import ExitCode, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+
+Place = tuple[str, int]
+"""A topic and a partition of it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Row:
+    """One record: `timestamp` in Unix milliseconds, None where its log has none; null keys and values are None."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int | None
+    key: bytes | None
+    value: bytes | None
+
+    @property
+    def place(self) -> Place:
+        """The partition it stands in."""
+        return self.topic, self.partition
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Origin:
+    """Whose records they are: the cluster's id, and per topic its id (22 characters), None where not known."""
+
+    cluster_id: str | None
+    topic_ids: Mapping[str, str | None]
+
+
+class Source(Protocol):
+    """Something that gives rows."""
+
+    problems: list[str]
+    """What could not be read, a line each; complete when the rows have been given."""
+
+    @property
+    def origin(self) -> Origin:
+        """Whose records they are."""
+
+    def rows(self, after: Mapping[Place, int] | None = None) -> Iterator[Row]:
+        """Give the rows; of each place named in `after` only those with a greater offset. Raises Refusal."""
+
+
+class UnreadableRefusal(Refusal):
+    """What was named is not there, or is no such thing at all: nothing of it can be read."""
+
+    code = ExitCode.UNREADABLE
