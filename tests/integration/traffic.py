@@ -13,10 +13,10 @@ from confluent_kafka import (
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, OffsetSpec
 
 from sandbox import tools
-from sandbox.patience import LIMIT, eventually
+from sandbox.patience import LIMIT, eventually, wait_until
 from sandbox.topics import create_topics
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tests.support.monitor import Place
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
+FORGETFUL: Final = {"log.retention.check.interval.ms": "300", "log.initial.task.delay.ms": "100"}
+"""Properties of a broker that looks for expired records all the time."""
 
 
 def make_topic(bootstrap: str, name: str, partitions: int, records: int = 10) -> None:
@@ -111,6 +113,29 @@ def offsets_ends(bootstrap: str) -> dict[int, int]:
     asked = {TopicPartition(OFFSETS_TOPIC, number): OffsetSpec.latest() for number in partitions}
     answers = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=LIMIT)
     return {place.partition: answer.result(LIMIT).offset for place, answer in answers.items()}
+
+
+def set_topic(bootstrap: str, topic: str, config: Mapping[str, str]) -> None:
+    """Change the configuration of a topic."""
+    entries = [ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in config.items()]
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
+    admin = _admin(bootstrap)  # an answer does not come after its client is gone
+    admin.incremental_alter_configs([resource])[resource].result(LIMIT)
+
+
+def expire_records(bootstrap: str, topic: str, partition: int) -> None:
+    """Let retention delete all records of the topic; returns when none is left in this partition.
+
+    Its offsets go on from where they are. The broker must look often (see FORGETFUL).
+    """
+    set_topic(bootstrap, topic, {"cleanup.policy": "delete", "retention.ms": "1"})
+    place, admin = TopicPartition(topic, partition), _admin(bootstrap)
+
+    def bound(of: OffsetSpec) -> int:
+        return int(admin.list_offsets({place: of})[place].result(LIMIT).offset)
+
+    wait_until(lambda: 0 < bound(OffsetSpec.earliest()) == bound(OffsetSpec.latest()), f"retention to empty {place}")
+    set_topic(bootstrap, topic, {"cleanup.policy": "compact", "retention.ms": "-1"})
 
 
 def topics_of(bootstrap: str) -> set[str]:

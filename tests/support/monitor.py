@@ -173,6 +173,12 @@ class Monitor:
         return self._started.pid
 
     @property
+    def jvm(self) -> int:
+        """The process id of its JVM."""
+        (found,) = (number for number, called in processes_of(self.pid).items() if "/java " in called)
+        return found
+
+    @property
     def _started(self) -> GuardedProcess:
         if self._process is None:
             raise RuntimeError("the monitor was not started")
@@ -268,8 +274,12 @@ class Monitor:
         # A JVM needs a moment to see that its parent is gone.
         with contextlib.suppress(TimeoutError):
             wait_until(lambda: not processes_of(process.pid), "its children to end", limit=10)
-        left = tuple(processes_of(process.pid))
+        left = tuple(processes_of(process.pid).values())
         return Ending(process.kill(), seconds, left)
+
+    def close(self) -> None:
+        """Leave no process behind; for `contextlib.closing`."""
+        self.kill()
 
     def kill(self) -> None:
         """End the whole process group at once, as a power cut would."""
@@ -299,13 +309,14 @@ class Monitor:
         return [line for line in self.lines if line.get("event") == event]
 
 
-def processes_of(group: int) -> list[str]:
-    """List the command lines of the living processes of a process group."""
-    found = []
+def processes_of(group: int) -> dict[int, str]:
+    """Give the living processes of a process group: id -> how it was called, cut short."""
+    found = {}
     for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, ValueError, IndexError):
+        with contextlib.suppress(OSError, ValueError):
             # After the name, which may hold anything, in brackets: state, parent, process group.
             state, _, number = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
             if int(number) == group and state != "Z":
-                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:200])
+                called = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                found[int(folder.name)] = called[:200]
     return found

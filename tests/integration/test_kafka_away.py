@@ -1,0 +1,76 @@
+"""Kafka away, at the start and later: the monitor stays, says what it misses, and comes back by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.traffic import commit, make_topic, offsets_ends
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sandbox.broker import Broker
+    from tests.conftest import MakeBroker
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(500)]
+
+
+def test_broker_comes_goes_and_comes_back(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """Unready with the cause while there is no broker; later an outage leaves the old snapshot, then all goes on."""
+    broker: Broker = make_broker()
+    bootstrap = broker.bootstrap
+    make_topic(bootstrap, "t", 2)
+    commit(bootstrap, "g", "t", {0: 3})
+    broker.stop()
+
+    with Monitor(bootstrap, tmp_path, {"job.freshness_limit": "6s", "kafka.request_timeout": "3s"}) as monitor:
+        monitor.wait_for(lambda: bootstrap in monitor.reasons(), "the cause to be named")
+        assert "nothing listens there" in monitor.reasons()
+        assert monitor.get("/livez").status == 200
+        assert monitor.get("/readyz").status == 503
+        assert monitor.metrics().value("lagwarden_kafka_reachable") == 0
+        assert [line["cause"] for line in monitor.events("waiting for kafka")] == [monitor.reasons()]
+
+        broker.start()
+        monitor.wait_ready()
+        assert monitor.metrics().committed == {("g", "t", 0): 3}
+
+        broker.stop()
+        monitor.wait_for(lambda: monitor.metrics().value("lagwarden_kafka_reachable") == 0, "the outage to be seen")
+        monitor.wait_for(lambda: monitor.get("/readyz").status == 503, "readiness to end with freshness")
+        assert "old (limit 6 s)" in monitor.reasons()
+        shown = monitor.metrics()
+        assert shown.committed == {("g", "t", 0): 3}
+        assert shown.value("lagwarden_phase_info", phase="running") == 1
+        assert monitor.get("/livez").status == 200
+        assert len(monitor.events("kafka does not answer")) == 1
+
+        broker.start()
+        monitor.wait_ready()
+        assert monitor.metrics().value("lagwarden_kafka_reachable") == 1
+        commit(bootstrap, "g", "t", {0: 5})
+        commit(bootstrap, "after", "t", {1: 1})
+        shown = monitor.wait_read(offsets_ends(bootstrap))
+        assert shown.committed == {("g", "t", 0): 5, ("after", "t", 1): 1}
+        assert len(monitor.events("kafka answers again")) == 1
+        assert monitor.stop().code == 0
+
+
+def test_broker_that_hangs_does_not_keep_it_from_stopping(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """A broker that takes connections and answers nothing, and then SIGTERM: exit 0 within 30 s, no process left."""
+    broker = make_broker()
+    make_topic(broker.bootstrap, "t", 1)
+    commit(broker.bootstrap, "g", "t", {0: 3})
+    with Monitor(broker.bootstrap, tmp_path, {"kafka.request_timeout": "3s"}) as monitor:
+        monitor.wait_ready()
+        broker.pause()
+        try:
+            monitor.wait_for(lambda: monitor.metrics().value("lagwarden_kafka_reachable") == 0, "the outage to be seen")
+            ending = monitor.stop()
+        finally:
+            broker.resume()
+        assert (ending.code, ending.left_behind) == (0, ())
+        assert ending.seconds < 30

@@ -1,0 +1,94 @@
+"""When the monitor says that it is ready: by its position, on whatever kind of tail the offsets topic has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream.groups.placement import partition_for
+from tests.integration.traffic import (
+    FORGETFUL,
+    OFFSETS_TOPIC,
+    begin_transaction,
+    broker_says,
+    commit,
+    commit_in,
+    expire_records,
+    make_topic,
+    offsets_ends,
+    topics_of,
+)
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import MakeBroker
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
+
+
+def groups_by_partition(partitions: int) -> dict[int, str]:
+    """Find a group id for each offsets partition."""
+    found: dict[int, str] = {}
+    number = 0
+    while len(found) < partitions:
+        found.setdefault(partition_for(f"in-{number}", partitions), f"in-{number}")
+        number += 1
+    return found
+
+
+def test_new_cluster_is_waited_for_and_not_touched(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """Without an offsets topic it is unready and says why, makes none itself, and is ready after the first commit."""
+    bootstrap = make_broker().bootstrap
+    make_topic(bootstrap, "t", 1)
+    with Monitor(bootstrap, tmp_path) as monitor:
+        monitor.wait_for(lambda: monitor.readiness().get("phase") == "waiting for topic", "it to see that it must wait")
+        for _ in range(3):
+            monitor.wait_answering()
+            assert monitor.get("/readyz").status == 503
+            assert "no group has ever committed" in monitor.reasons()
+        shown = monitor.metrics()
+        assert (shown.value("lagwarden_ready"), shown.value("lagwarden_kafka_reachable")) == (0, 1)
+        assert shown.groups == set()
+        assert topics_of(bootstrap) == {"t"}
+        assert len(monitor.events("waiting: no group has ever committed on this cluster")) == 1
+
+        commit(bootstrap, "very first", "t", {0: 4})
+        monitor.wait_ready()
+        assert monitor.wait_read(offsets_ends(bootstrap)).committed == {("very first", "t", 0): 4}
+
+
+def test_tails_without_a_record_to_read_do_not_keep_it_waiting(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """Empty, ending in a commit marker, in an abort marker, emptied, held by a transaction: it becomes ready on all."""
+    bootstrap = make_broker(offsets_partitions=6, properties=FORGETFUL).bootstrap
+    make_topic(bootstrap, "t", 3)
+    group = groups_by_partition(6)
+    # 0 stays empty. Of 3 nothing is left, though its offsets go on.
+    commit(bootstrap, group[3], "t", {0: 3}, times=5)
+    expire_records(bootstrap, OFFSETS_TOPIC, 3)
+    # 1 ends in a commit's marker, 2 in an aborted transaction, of which nothing may be read.
+    producer = begin_transaction(bootstrap, "ends")
+    commit_in(producer, bootstrap, group[1], "t", {0: 1})
+    producer.commit_transaction(30)
+    commit(bootstrap, group[2], "t", {0: 2})
+    producer.begin_transaction()
+    commit_in(producer, bootstrap, group[2], "t", {0: 9})
+    producer.abort_transaction(30)
+    # 4 is held back by a transaction that is still open. 5 is as usual.
+    commit(bootstrap, group[4], "t", {0: 4})
+    held = begin_transaction(bootstrap, "holds")
+    commit_in(held, bootstrap, group[4], "t", {0: 8})
+    commit(bootstrap, group[5], "t", {0: 5})
+
+    with Monitor(bootstrap, tmp_path) as monitor:
+        shown = monitor.wait_ready().metrics()
+        assert shown.committed == {(group[number], "t", 0): number for number in (1, 2, 4, 5)}
+        assert set(shown.offsets_partitions("distance").values()) == {0}
+        assert shown.offsets_partitions("position")[3] == 5
+        assert {n: gap for n, gap in shown.offsets_partitions("stable_gap").items() if gap} == {4: 1}
+        held.abort_transaction(30)
+        shown = monitor.wait_read(offsets_ends(bootstrap))
+        assert set(shown.offsets_partitions("stable_gap").values()) == {0}
+        assert shown.committed == broker_says(bootstrap, [group[number] for number in (1, 2, 4, 5)])
