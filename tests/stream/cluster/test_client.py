@@ -239,12 +239,12 @@ class TestBroker:
             cluster.connect(10)
             assert cluster.call(requests.metadata([]), 1).cluster_id == cluster.cluster_id
 
-    def test_paused_and_on_again(self, make_broker: MakeBroker) -> None:
+    def test_paused_and_on_again(self, make_broker: MakeBroker, freeze: Callable[[Broker], None]) -> None:
         """A broker that hangs costs one time-out, not a hanging monitor; when it goes on, so do we."""
         broker = make_broker()
         with Cluster([broker.bootstrap], request_timeout=1) as cluster:
             cluster.connect(10)
-            broker.pause()
+            freeze(broker)
             before = time.monotonic()
             with pytest.raises(TimedOut):
                 cluster.metadata()
@@ -253,13 +253,15 @@ class TestBroker:
             broker.resume()
             cluster.connect(10)
 
-    def test_a_connection_that_breaks_is_told_from_one_that_never_was(self, make_broker: MakeBroker) -> None:
+    def test_a_connection_that_breaks_is_told_from_one_that_never_was(
+        self, make_broker: MakeBroker, freeze: Callable[[Broker], None]
+    ) -> None:
         """The first call after a kill meets the broken connection or the closed port, and both are Unreachable."""
         broker = make_broker()
         with Cluster([broker.bootstrap], request_timeout=2) as cluster:
             cluster.connect(10)
             cluster.call(requests.metadata([]), 1)
-            broker.pause()
+            freeze(broker)
             threading.Timer(0.3, broker.kill).start()
             answer = cluster.call_all([(1, requests.metadata([]))])[0]
         assert isinstance(answer, CutOff)

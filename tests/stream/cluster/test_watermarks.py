@@ -23,7 +23,7 @@ from stream.cluster.errors import ClusterError, TimedOut, Unreachable
 from stream.cluster.watermarks import ENDS, EndError, read_ends
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.conftest import MakeBroker
@@ -236,7 +236,9 @@ class TestBroker:
             cluster.connect(10)
             wait_until(lambda: rows(cluster, ["t"]) == [("t", 0, 0, 0, 0, None)])
 
-    def test_one_broker_of_two_hangs_then_dies_then_returns(self, make_broker: MakeBroker, tmp_path: Path) -> None:
+    def test_one_broker_of_two_hangs_then_dies_then_returns(
+        self, make_broker: MakeBroker, tmp_path: Path, freeze: Callable[[Broker], None]
+    ) -> None:
         """Its partitions say so, the other broker's stay known all the while, and all of it heals by itself."""
         first = make_broker()
         with second_broker(first, tmp_path) as second:
@@ -246,13 +248,13 @@ class TestBroker:
                 wait_until(lambda: [cluster.metadata(), len(cluster.brokers)][1] == 2)
                 admin = AdminClient({"bootstrap.servers": ",".join(servers)})
                 admin.create_topics([topic])["t"].result(30)
-                self.follow(cluster, second)
+                self.follow(cluster, second, freeze)
 
-    def follow(self, cluster: Cluster, second: Broker) -> None:
+    def follow(self, cluster: Cluster, second: Broker, freeze: Callable[[Broker], None]) -> None:
         """See the second broker hang, go on, die and return."""
         good = [("t", p, 0, 0, 0, None) for p in range(4)]
         wait_until(lambda: rows(cluster, ["t"]) == good)
-        second.pause()
+        freeze(second)
         found = rows(cluster, ["t"])
         assert [found[0], found[2]] == [good[0], good[2]]
         assert {found[1][5], found[3][5]} <= {"timed_out", "no_leader"}
