@@ -1,0 +1,108 @@
+"""The tick: ends after commits, one reference swapped, the last snapshot kept while Kafka is away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from stream import publish
+from stream.cluster.errors import Unreachable
+from stream.cluster.offsets_topic import NAME
+from stream.progress import Progress
+from stream.publish import Publisher
+from stream.vitals import RUNNING, Vitals
+from tests.support.fleets import World, ends_of
+from tests.support.raw import commit_key, commit_value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import pyarrow as pa
+
+    from stream.cluster.client import Cluster
+
+CLUSTER = cast("Cluster", object())
+
+
+class Ends:
+    """Stands for the cluster's answer: what it was asked for, and what it answers or raises."""
+
+    def __init__(self, rows: list[Any]) -> None:
+        self.rows = rows
+        self.asked: list[set[str]] = []
+        self.error: Unreachable | None = None
+
+    def __call__(self, _cluster: Cluster, topics: Collection[str]) -> pa.Table:
+        """Answer like `read_ends`."""
+        self.asked.append(set(topics))
+        if self.error is not None:
+            raise self.error
+        return ends_of(self.rows)
+
+
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch) -> Ends:
+    """Let the publisher ask us instead of a cluster."""
+    answer = Ends([("t", 0, 10, 10, 0, None), (NAME, 0, 100, 90, 0, None), (NAME, 1, 5, 5, 0, None)])
+    monkeypatch.setattr(publish, "read_ends", answer)
+    return answer
+
+
+@pytest.fixture
+def vitals() -> Vitals:
+    """Give the health of a monitor that has caught up."""
+    vitals = Vitals("1", 60)
+    vitals.phase, vitals.cluster_id = RUNNING, "c"
+    vitals.progress = Progress({0: 80, 1: 5}, {0: 90, 1: 5})
+    return vitals
+
+
+def world_of(offset: int) -> World:
+    """Give a world in which g committed this on t-0."""
+    world = World()
+    world.read([(commit_key("g", "t", 0), commit_value(offset, 1))])
+    return world
+
+
+def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, vitals: Vitals) -> None:
+    """The snapshot holds the commits, their lag, and is asked for just the topics that matter."""
+    publisher = Publisher(vitals)
+    assert publisher.current() is None
+    publisher.apply([(0, world_of(4).state)])
+    assert publisher.tick(CLUSTER)
+    published = publisher.current()
+    assert published is not None
+    assert published.snapshot.partitions.column("lag").to_pylist() == [6]
+    assert ends.asked == [{"t", NAME}]
+    assert vitals.status().ready
+    assert vitals.series == published.exposition.series > 0
+
+
+def test_the_last_snapshot_stays_while_kafka_is_away(ends: Ends, vitals: Vitals) -> None:
+    """An answer that does not come changes nothing that is published; it is said, and forgotten when it is over."""
+    publisher = Publisher(vitals)
+    publisher.apply([(0, world_of(4).state)])
+    publisher.tick(CLUSTER)
+    before = publisher.current()
+    ends.error = Unreachable("broker-1:9092 does not answer", "is it up?")
+    assert not publisher.tick(CLUSTER)
+    assert publisher.current() is before
+    assert not vitals.status().kafka_reachable
+    assert vitals.status().ready, "the snapshot is still fresh"
+    ends.error = None
+    assert publisher.tick(CLUSTER)
+    assert publisher.current() is not before
+    assert vitals.status().kafka_reachable
+
+
+def test_the_reader_is_held_against_the_offsets_topic(ends: Ends, vitals: Vitals) -> None:
+    """Distance is what could have been read and was not; the gap is what an open transaction holds back."""
+    publisher = Publisher(vitals)
+    publisher.tick(CLUSTER)
+    rows = vitals.status().offsets_partitions.to_pylist()
+    assert [(row["position"], row["distance"], row["stable_gap"]) for row in rows] == [(80, 10, 10), (5, 0, 0)]
+    ends.rows = [(NAME, 0, None, None, None, "no_leader"), (NAME, 1, 4, 4, 0, None)]
+    publisher.tick(CLUSTER)
+    rows = vitals.status().offsets_partitions.to_pylist()
+    assert [(row["position"], row["distance"], row["stable_gap"]) for row in rows] == [(80, None, None), (5, 0, 0)]
