@@ -1,6 +1,6 @@
 """Capture files: the records of internal topics in one Avro container, to be kept, sent and replayed.
 
-Owns the format. Rows are `topic, partition, offset, timestamp, key, value`; the header says of which cluster and topics.
+Owns the format. Rows are `topic, partition, offset, timestamp, key, value`; the header names the cluster and topics.
 and topics. A file is only ever appended to, block by block, so one that was torn (a crash, a broken download) is
 readable up to the tear, and going on with it cuts the tear off first.
 """

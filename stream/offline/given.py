@@ -1,0 +1,68 @@
+"""Bytes that a person gives as text: keys and values in hexadecimal or base64, as words or a pair per line."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import enum
+from typing import TYPE_CHECKING, Final
+
+from stream.offline.rows import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_NULLS: Final = frozenset({"", "-", "null", "NULL"})
+
+
+class Encoding(enum.StrEnum):
+    """How bytes are spelled. `auto`: as hexadecimal where the text is that, else as base64."""
+
+    AUTO = "auto"
+    HEX = "hex"
+    BASE64 = "base64"
+
+
+def read_bytes(text: str, encoding: Encoding = Encoding.AUTO) -> bytes | None:
+    """Read bytes; None for an empty text, `-` and `null`. Raises ValueError that says what is wrong.
+
+    Base64 may be the URL-safe kind, and without padding.
+    """
+    if text in _NULLS:
+        return None
+    if encoding is not Encoding.BASE64:
+        try:
+            return bytes.fromhex(text.removeprefix("0x").replace(":", ""))
+        except ValueError:
+            if encoding is Encoding.HEX:
+                raise ValueError(f"{_short(text)} is not hexadecimal") from None
+    try:
+        plain = text.rstrip("=").replace("-", "+").replace("_", "/")
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        wrong = "not base64" if encoding is Encoding.BASE64 else "neither hexadecimal nor base64"
+        raise ValueError(f"{_short(text)} is {wrong}") from None
+
+
+def read_pairs(lines: Iterable[str], topic: str, encoding: Encoding) -> Iterator[Row | str]:
+    """Read a key and a value per line, separated by blanks; a missing value is null. Gives what is wrong in its place.
+
+    The rows get the number of their line, from 0, as offset; empty lines are passed over.
+    """
+    for number, line in enumerate(lines):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) > 2:
+            yield f"line {number + 1}: {len(words)} words where a key and a value are due"
+            continue
+        try:
+            key, value = (read_bytes(word, encoding) for word in [*words, "-"][:2])
+        except ValueError as error:
+            yield f"line {number + 1}: {error}"
+            continue
+        yield Row(topic, 0, number, None, key, value)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
