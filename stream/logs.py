@@ -28,7 +28,8 @@ _QUIET: Final = {
     "kafka": logging.CRITICAL,
     # py4j reports every connection that the JVM closes when it ends, on top of the exception.
     "py4j": logging.CRITICAL,
-    "uvicorn.access": logging.WARNING,
+    # What the server says of its own coming and going; run.py says where it serves.
+    "uvicorn": logging.WARNING,
     "asyncio": logging.WARNING,
 }
 

@@ -78,12 +78,12 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _tls(error: ssl.SSLError, where: str) -> ClusterError:
-    reason = (error.reason or str(error)).upper()
+    reason = str(getattr(error, "reason", None) or error).upper()
     if any(sign in reason for sign in _NOT_TLS):
         return WrongProtocol(f"{where} does not speak TLS", _CHECK_PROTOCOL)
     if isinstance(error, ssl.SSLCertVerificationError):
         return TlsRefused(
-            f"the certificate of {where} is not accepted: {error.verify_message}",
+            f"the certificate of {where} is not accepted: {getattr(error, 'verify_message', error)}",
             "set kafka.ssl_ca_file to the authority that signed it, and use a host name that it contains",
         )
     if "ALERT" in reason and ("CERTIFICATE" in reason or "UNKNOWN_CA" in reason):
