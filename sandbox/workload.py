@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Final, Self
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from sandbox.actors import PERIOD, Actor, Writer, make_group
+from sandbox.actors import PERIOD, Actor, Writer
+from sandbox.cast import make_group
 from sandbox.fates import FATES, TOPICS, Fate, Topic
 from sandbox.members import client_config
 from sandbox.patience import eventually

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox import tools
-from sandbox.actors import PLAIN_GROUPS
+from sandbox.cast import PLAIN_GROUPS
 from sandbox.fates import FATES, STUCK_PARTITION, TOPICS, Behaviour, Fate, fate_of
 from sandbox.patience import wait_until
 from sandbox.workload import Workload, main
