@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from decoders.log.batch import CONTROL, HEADER, TRANSACTIONAL
-from decoders.log.codecs import codec_of, decompress
+from decoders.log.codecs import Codec, codec_of, decompress
 from decoders.log.errors import Damaged
 from decoders.log.frames import MAGIC_AT
-from decoders.log.vectors import HEADER_TYPE, PADDING, Columns, Headers, Part, read_fast, timestamps
+from decoders.log.vectors import HEADER_TYPE, PADDING, Columns, Headers, Ints, Part, read_fast, timestamps
+from decoders.log.zstd_many import expand_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,6 +43,8 @@ SCHEMA: Final = pa.schema(
 TARGET: Final = 8 << 20
 """Bytes at which decompressed batches are read and given: a limit on memory that leaves the vectors long."""
 _CODEC_BITS: Final = 7
+_TOGETHER: Final = 256
+"""Compressed batches that are expanded by one call where that is possible."""
 
 
 def partition_columns(log: PartitionLog, start_offset: int = 0) -> Iterator[pa.RecordBatch]:
@@ -85,26 +88,40 @@ def _parts(log: PartitionLog, path: Path, block: Block, headers: Headers) -> Ite
     for number in np.flatnonzero(flags & (TRANSACTIONAL | CONTROL)).tolist():
         counts[number] = log.outcome(block.batch(number)).counts
     numbers = np.flatnonzero(counts)
-    if not (flags[numbers] & _CODEC_BITS).any():
+    codecs = flags.astype(np.int64) & _CODEC_BITS
+    if not codecs[numbers].any():
         starts = np.array(block.starts, np.int64)[numbers] + HEADER.size
         ends = np.array(block.ends, np.int64)[numbers]
         yield Part(block.chunk + PADDING, starts, ends, headers[numbers], numbers.tolist())
         return
     waiting: list[tuple[int, bytes]] = []
     size = 0
-    for number in numbers.tolist():
-        records = block.chunk[block.starts[number] + HEADER.size : block.ends[number]]
-        try:
-            payload = decompress(codec_of(int(flags[number])), records, limit=log.limit)
-        except Damaged as fault:
-            log.note(path, block.batch(number), fault)
-            continue
+    for number, payload in _expanded(log, path, block, codecs, numbers.tolist()):
         waiting.append((number, payload))
         size += len(payload)
         if size >= TARGET:
             yield _joined(waiting, headers)
             waiting, size = [], 0
     yield _joined(waiting, headers)
+
+
+def _expanded(
+    log: PartitionLog, path: Path, block: Block, codecs: Ints, numbers: list[int]
+) -> Iterator[tuple[int, bytes]]:
+    """Decompress batches, with their numbers; what cannot be decompressed is noted and left out."""
+    for first in range(0, len(numbers), _TOGETHER):
+        some = numbers[first : first + _TOGETHER]
+        records = [block.chunk[block.starts[number] + HEADER.size : block.ends[number]] for number in some]
+        all_zstd = bool((codecs[some] == Codec.ZSTD).all())
+        together = expand_together(records) if all_zstd else None
+        if together is not None and max(map(len, together)) <= log.limit:
+            yield from zip(some, together, strict=True)
+            continue
+        for number, compressed in zip(some, records, strict=True):
+            try:
+                yield number, decompress(codec_of(int(codecs[number])), compressed, limit=log.limit)
+            except Damaged as fault:
+                log.note(path, block.batch(number), fault)
 
 
 def _joined(waiting: list[tuple[int, bytes]], headers: Headers) -> Part:

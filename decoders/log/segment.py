@@ -91,8 +91,8 @@ class Segment:
 class BatchCursor:
     """A walk over a segment that can be continued: iterating again after `Segment.refresh()` goes on where it stopped.
 
-    `position` is the first byte not yet given; `tail` says why the walk ended and is None before that. Whoever asks for
-    blocks does not iterate over batches, and the other way round.
+    `position` is the first byte not yet given; `tail` says why the walk ended and is None while there is more to read.
+    Whoever asks for blocks does not iterate over batches, and the other way round.
     """
 
     def __init__(self, segment: Segment, position: int, *, verify: bool) -> None:
@@ -157,8 +157,6 @@ class BatchCursor:
                 break
             starts.append(at)
             ends.append(at + size)
-        if ends:  # first give what is good; the next chunk begins with the odd one
-            self.tail = None
         return starts, ends
 
     def _run(self, chunk: bytes, starts: list[int], ends: list[int]) -> int:

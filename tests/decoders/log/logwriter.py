@@ -128,6 +128,13 @@ def batch(
     return struct.pack(">qi", base_offset, len(head) + len(checked)) + head + checked
 
 
+def encoded_batch(encoded: bytes, count: int) -> bytes:
+    """Write a batch whose records are these bytes, whatever they are."""
+    checked = struct.pack(">hiqqqhii", 0, 0, 0, 0, -1, -1, -1, count) + encoded
+    head = struct.pack(">ibI", 0, 2, google_crc32c.value(checked))
+    return struct.pack(">qi", 0, len(head) + len(checked)) + head + checked
+
+
 def marker(offset: int, producer_id: int, *, committed: bool, producer_epoch: int = 0) -> bytes:
     """Write the control batch that ends a transaction."""
     end = Rec(0, 0, struct.pack(">hh", 0, int(committed)), struct.pack(">hi", 0, 0))

@@ -124,6 +124,11 @@ def test_every_cut_of_the_records_is_one_typed_error(codec: Codec) -> None:
         pytest.param(write.batch(0, [write.Rec(0, 0, b"", b"")], count=0), id="more records than announced"),
         pytest.param(write.batch(0, [], count=-1), id="a negative count"),
         pytest.param(write.batch(0, [], attributes=7), id="a codec of the future"),
+        pytest.param(write.encoded_batch(b"\x10\0\0\0\x01\x01\0\0\0", 1), id="a record longer than its fields"),
+        pytest.param(write.encoded_batch(b"\x0c\0\0\0\x01\x08\0" * 2, 2), id="a value longer than its record"),
+        pytest.param(write.encoded_batch(b"\x0c\0\0\0\x01\x01\x01", 1), id="a negative count of headers"),
+        pytest.param(write.encoded_batch(b"\x10\0\0\0\x01\x01\x02\x01\x01", 1), id="a header without a key"),
+        pytest.param(write.encoded_batch(b"\x80\x80\x80\x80\x80\x80", 1), id="a number without end"),
     ],
 )
 def test_contradictions_are_typed_errors(raw: bytes) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from decoders.log.codecs import Codec, decompress, xxh32_short
 from decoders.log.errors import Damaged, Fault
+from decoders.log.zstd_many import expand_together
 from tests.decoders.log import logwriter as write
 
 COMPRESSED = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
@@ -95,3 +96,20 @@ def test_garbage_is_a_typed_error_or_bytes(codec: Codec, data: bytes) -> None:
     """Any bytes expand to something or are refused with a typed error; nothing else is raised."""
     with contextlib.suppress(Damaged):
         assert isinstance(decompress(codec, data, limit=1 << 20), bytes)
+
+
+@given(contents=st.lists(st.binary(max_size=300), min_size=1, max_size=20))
+def test_zstd_streams_expanded_together_are_those_expanded_alone(contents: list[bytes]) -> None:
+    """One call for many streams gives each one's content, in order, with and without its size in the frame."""
+    streams = [write.compress(write.ZSTD, each) for each in contents]
+    assert expand_together(streams) == contents
+    assert expand_together([bytes(cramjam.zstd.compress(each)) for each in contents]) == contents
+
+
+def test_odd_zstd_streams_are_not_expanded_together() -> None:
+    """A cut, an empty or a damaged stream, and what grows too much, is left to the reader that words faults."""
+    good = write.compress(write.ZSTD, b"good")
+    # One raw block that claims so many bytes that it swallows the border and the stream behind it.
+    greedy = good[:6] + (1 | 200 << 3).to_bytes(3, "little") + b"x"
+    for odd in (greedy, good[:-1], b"", b"\xff" * 20, write.compress(write.ZSTD, bytes(1 << 20))):
+        assert expand_together([good, odd, good]) is None
