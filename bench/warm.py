@@ -151,7 +151,7 @@ def _wait(query: StreamingQuery, end: int) -> float:
         report = last_report(query)
         if report is not None and sum(report.positions.values()) >= end and report.worked:
             return report.seconds
-        time.sleep(0.01)
+        time.sleep(0.05)  # each look makes the JVM write its report
     raise TimeoutError(f"not all {end:,} records were read within {_LIMIT:.0f} s")
 
 
