@@ -1,0 +1,86 @@
+"""Columns and cursors: what the hot path reads out of one Arrow buffer, row by row inside its bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from decoders.cursors import Column, Cursors
+from decoders.schema import INT32, STRING, UUID, Field, Message, Struct
+
+ROWS = [b"\x00\x01abcd", None, b"", b"\x7f\xff\xff\xff\xff\xfe"]
+
+
+def column(rows: list[bytes | None]) -> Column:
+    """Give the rows out of the middle of a longer column."""
+    return Column(pa.array([b"xx", *rows, b"yy"], pa.binary()).slice(1, len(rows)))
+
+
+def test_a_column_knows_its_rows_inside_a_slice() -> None:
+    """Starts and ends are positions in the shared buffer, nulls are the slice's own."""
+    rows = column(ROWS)
+    assert (rows.end - rows.start).tolist() == [6, 0, 0, 6]
+    assert rows.null.tolist() == [False, True, False, False]
+    assert rows.start[0] == 2
+
+
+def test_heads_are_minus_one_where_there_are_no_two_bytes() -> None:
+    """The int16 in front of each row, null and short rows apart."""
+    assert column([*ROWS, b"\x05"]).heads().tolist() == [1, -1, -1, 0x7FFF, -1]
+
+
+def test_numbers_are_big_endian_at_any_position() -> None:
+    """Positions need no alignment; a negative one gives what stands for absent."""
+    rows = column(ROWS)
+    at = np.array([rows.start[3] + 2, -1])
+    assert rows.numbers(at, np.dtype(">i4"), absent=-7).tolist() == [-2, -7]
+    assert rows.numbers(at[:0], np.dtype(">i4"), absent=-7).tolist() == []
+
+
+def test_slices_and_ids_are_copied_for_the_rows_asked() -> None:
+    """Any order, twice, and null where nothing was found; an id of zeros is null."""
+    rows = column([b"..abc", b"..", bytes(16), b"\x01" * 16])
+    begin = np.array([rows.start[0] + 2, rows.start[1] + 2, -1, -1])
+    end = np.array([rows.end[0], rows.end[1], -1, -1])
+    assert rows.slices(begin, end, np.array([0, 1, 2, 0])).to_pylist() == [b"abc", b"", None, b"abc"]
+    at = np.array([rows.start[2], rows.start[3], -1])
+    assert rows.uuids(at).to_pylist() == [None, b"\x01" * 16, None]
+
+
+MESSAGE = Message(
+    valid="0-1",
+    flexible="1",
+    struct=Struct("M", (Field("name", STRING), Field("size", INT32), Field("id", UUID, "1", tag=0))),
+)
+
+
+def walked(rows: list[bytes], version: int) -> list[bool]:
+    """Walk the rows and say which of them fit."""
+    cursors = Cursors(column(rows), np.arange(len(rows)))
+    cursors.walk(MESSAGE, version)
+    return cursors.fits.tolist()
+
+
+def test_a_row_never_reads_into_the_next() -> None:
+    """A string or number that ends behind its own row does not fit, although the buffer goes on."""
+    whole = b"vv\x00\x01a\x00\x00\x00\x05"
+    assert walked([whole, whole[:-1], b"vv\x00\x09a", b"vv\xff\xff", b"vv\x00", b"", whole], 0) == [
+        *(True, False, False, False, False, False),
+        True,
+    ]
+
+
+def test_long_varints_and_odd_tags_do_not_fit() -> None:
+    """Two bytes of a length are walked, three are left to scalar; so are tags but the one known id."""
+    size = b"\x00\x00\x00\x05"
+    rows = [
+        b"vv\x81\x01" + b"x" * 128 + size + b"\x00",
+        b"vv\x81\x80\x00" + size + b"\x00",
+        b"vv\x02a" + size + b"\x01\x00\x10" + bytes(16),
+        b"vv\x02a" + size + b"\x01\x00\x10" + bytes(15),
+        b"vv\x02a" + size + b"\x01\x00\x11" + bytes(17),
+        b"vv\x02a" + size + b"\x01\x01\x10" + bytes(16),
+        b"vv\x02a" + size + b"\x02\x00\x10" + bytes(16) + b"\x05\x00",
+        b"vv\x00" + size + b"\x00",
+    ]
+    assert walked(rows, 1) == [True, False, True, False, False, False, False, False]

@@ -1,0 +1,102 @@
+"""What Kafka Streams writes by hand: one assignment of each layout, byte by byte; the conformance test has them all."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from decoders.blobs import streams_assignment_info, streams_subscription_info
+from decoders.errors import DecodeError, Reason
+
+TASK = {"subtopology": 1, "partition": 2, "named_topology": None}
+HOST = struct.pack(">H", 1) + b"h" + struct.pack(">i", 80)
+TOPIC = struct.pack(">H", 1) + b"t"
+TASKS = struct.pack(">iii", 1, 1, 2) + struct.pack(">i", 0)
+BY_NAME = (
+    struct.pack(">i", 1) + HOST + struct.pack(">i", 2) + TOPIC + struct.pack(">i", 0) + TOPIC + struct.pack(">i", 3)
+)
+DICTIONARY = struct.pack(">ii", 1, 7) + TOPIC
+BY_NUMBER = struct.pack(">i", 1) + HOST + struct.pack(">iii", 1, 7, 3)
+NONE = struct.pack(">i", 0)
+
+LAYOUTS = [
+    pytest.param(1, TASKS, {}, id="v1: tasks alone"),
+    pytest.param(2, TASKS + BY_NAME, {"partitions_by_host": {"h:80": {"t": (0, 3)}}}, id="v2: hosts by name"),
+    pytest.param(
+        4,
+        struct.pack(">i", 11) + TASKS + BY_NAME + struct.pack(">i", 2),
+        {"commonly_supported_version": 11, "partitions_by_host": {"h:80": {"t": (0, 3)}}, "error_code": 2},
+        id="v4: an error code",
+    ),
+    pytest.param(
+        5,
+        struct.pack(">i", 11) + TASKS + DICTIONARY + BY_NUMBER + struct.pack(">i", 0),
+        {"commonly_supported_version": 11, "partitions_by_host": {"h:80": {"t": (3,)}}, "error_code": 0},
+        id="v5: a dictionary of topics",
+    ),
+    pytest.param(
+        7,
+        struct.pack(">i", 11) + TASKS + DICTIONARY + BY_NUMBER + NONE + struct.pack(">iq", 0, 99),
+        {
+            "commonly_supported_version": 11,
+            "partitions_by_host": {"h:80": {"t": (3,)}},
+            "standby_partitions_by_host": {},
+            "error_code": 0,
+            "next_rebalance_ms": 99,
+        },
+        id="v7: standbys and the next rebalance",
+    ),
+]
+
+
+@pytest.mark.parametrize(("version", "body", "more"), LAYOUTS)
+def test_an_assignment_of_each_layout_is_read(version: int, body: bytes, more: dict[str, object]) -> None:
+    """Whole it gives its fields; cut anywhere, one error inside the user data."""
+    raw = struct.pack(">i", version) + body
+    assert streams_assignment_info(raw) == {"version": version, "active_tasks": (TASK,), "standby_tasks": (), **more}
+    for length in range(1, len(raw)):
+        error = streams_assignment_info(raw[:length])
+        assert isinstance(error, DecodeError)
+        assert error.field.startswith("user_data")
+
+
+def test_a_named_topology_is_utf16_behind_the_task() -> None:
+    """From v10 on a task may belong to a named topology; standby tasks list the partitions they read."""
+    named = struct.pack(">iii", 1, 2, 1) + "ü".encode("utf-16-be")
+    standby = struct.pack(">i", 1) + named + struct.pack(">i", 1) + TOPIC + struct.pack(">i", 5)
+    rest = NONE + NONE + NONE + struct.pack(">iq", 0, 0)
+    fields = streams_assignment_info(struct.pack(">iii", 10, 11, 0) + standby + rest)
+    assert isinstance(fields, dict)
+    assert fields["standby_tasks"] == ({**TASK, "named_topology": "ü", "partitions": {"t": (5,)}},)
+
+
+def test_a_topic_that_the_dictionary_lacks_is_an_error() -> None:
+    """A number without a name is no partition."""
+    raw = struct.pack(">ii", 5, 11) + TASKS + NONE + BY_NUMBER + NONE
+    error = streams_assignment_info(raw)
+    assert isinstance(error, DecodeError)
+    assert (error.version, error.field) == (5, "user_data.topics")
+
+
+def test_modified_utf8_knows_nulls_and_pairs_of_surrogates() -> None:
+    """Java writes a zero as two bytes, a character beyond 16 bits as twice three; broken bytes are replaced."""
+    pair = b"".join(chr(unit).encode("utf-8", "surrogatepass") for unit in (0xD83D, 0xDE00))
+    for text, name in ((b"\xc0\x80", "\0"), (pair, "😀"), (b"\xff", "\ufffd")):
+        topic = struct.pack(">H", len(text)) + text
+        by_name = struct.pack(">i", 1) + HOST + struct.pack(">i", 1) + topic + struct.pack(">i", 0)
+        fields = streams_assignment_info(struct.pack(">i", 2) + TASKS + by_name)
+        assert isinstance(fields, dict)
+        assert fields["partitions_by_host"] == {"h:80": {name: (0,)}}
+
+
+def test_a_subscription_info_begins_with_its_version() -> None:
+    """The version is an int32 and a field of the message; cut it is short."""
+    raw = struct.pack(">i", 1) + b"\x07" * 16 + struct.pack(">iiii", 1, 1, 2, 0)
+    fields = streams_subscription_info(raw)
+    assert isinstance(fields, dict)
+    assert (fields["version"], fields["process_id"]) == (1, b"\x07" * 16)
+    assert fields["prev_tasks"] == ({"topic_group_id": 1, "partition": 2},)
+    error = streams_subscription_info(raw[:3])
+    assert isinstance(error, DecodeError)
+    assert error.reason is Reason.SHORT
