@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from stream import cli_offline
 from stream.exits import ExitCode, Refusal
 
 if TYPE_CHECKING:
@@ -136,6 +137,9 @@ def _load(file: Path | None, flags: dict[str, object], settings: Sequence[str] |
             raise typer.BadParameter(f"--set {setting!r} must be KEY=VALUE, such as --set job.tick_interval=5s")
         given[key.strip()] = value
     return load(file, os.environ, given)
+
+
+cli_offline.register(app, _load)
 
 
 def _try_out(config: Config) -> int:

@@ -1,0 +1,90 @@
+"""`kafka-dump-log` over any files: which decoder, which files can be dumped at all, and whether anything was damaged.
+
+The texts are `decoders.log.dumptext`'s. A file that cannot be dumped costs its own lines and nothing else.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final
+
+from decoders.log import dumpdecoders
+from decoders.log.dumptext import Dump, DumpOptions, as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from decoders.log.dumptext import Decode
+
+__all__ = ["Decoder", "DumpOptions", "LogDump", "decode_with"]
+
+_KINDS: Final = frozenset({".log", ".checkpoint", ".index", ".timeindex", ".snapshot", ".txnindex"})
+_NUMBERED: Final = frozenset({".log", ".index", ".timeindex"})
+_GAPS: Final = "Non-consecutive offsets in "
+
+
+class Decoder(enum.Enum):
+    """What keys and values are: the tool's decoder options."""
+
+    TEXT = "--print-data-log"
+    OFFSETS = "--offsets-decoder"
+    TRANSACTIONS = "--transaction-log-decoder"
+    METADATA = "--cluster-metadata-decoder"
+    SHARE_STATE = "--share-group-state-decoder"
+
+
+_DECODES: Final[Mapping[Decoder, Decode]] = {
+    Decoder.TEXT: as_text,
+    Decoder.OFFSETS: dumpdecoders.offsets,
+    Decoder.TRANSACTIONS: dumpdecoders.transaction_log,
+    Decoder.METADATA: dumpdecoders.cluster_metadata,
+    Decoder.SHARE_STATE: dumpdecoders.share_group_state,
+}
+
+
+def decode_with(decoder: Decoder) -> Decode:
+    """Give the function that prints keys and values so."""
+    return _DECODES[decoder]
+
+
+class LogDump:
+    """One dump: `lines` for standard output, then `complaints` for standard error.
+
+    `damaged` tells whether any complaint is about more than gaps between offsets, which compaction leaves.
+    """
+
+    def __init__(self, options: DumpOptions) -> None:
+        self.complaints: list[str] = []
+        self.damaged = False
+        self._options = options
+
+    def lines(self, paths: Sequence[Path]) -> Iterator[str]:
+        """Dump the files one after the other."""
+        for path in paths:
+            if wrong := _wrong_kind(path):
+                self._complain([f"{path}: {wrong}"])
+                continue
+            dump = Dump(self._options)
+            try:
+                yield from dump.lines([path])
+            except OSError as error:
+                dump.complaints.append(f"{error.filename or path}: {error.strerror}")
+            self._complain(dump.complaints)
+
+    def _complain(self, complaints: list[str]) -> None:
+        self.complaints += complaints
+        self.damaged = self.damaged or any(not line.startswith((_GAPS, "  ")) for line in complaints)
+
+
+def _wrong_kind(path: Path) -> str | None:
+    """Say why a path cannot be dumped."""
+    if path.is_dir():
+        return "is a directory: name the files in it"
+    if not path.exists():
+        return "no such file"
+    if path.suffix not in _KINDS:
+        return f"is none of {', '.join(sorted(_KINDS))}"
+    if path.suffix in _NUMBERED and not path.name.partition(".")[0].isdecimal():
+        return "its name does not begin with the offset of a segment"
+    return None

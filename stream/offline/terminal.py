@@ -1,0 +1,52 @@
+"""What the offline verbs print with: lines, problems, tables and a progress bar."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from stream.exits import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on a terminal, and nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _, __: None
+        return
+    columns = (TextColumn("capturing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("capturing", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def tell_problems(problems: Sequence[str]) -> int:
+    """Say on stderr what could not be read; gives the exit code."""
+    for problem in problems:
+        typer.echo(f"error: {problem}", err=True)
+    return ExitCode.UNREADABLE if problems else ExitCode.OK
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines; a reader that has seen enough (`| head`) is no error."""
+    try:
+        for line in lines:
+            sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What Python would still write when it ends goes nowhere, in silence.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def wide_console() -> Console:
+    """Give the console for tables on stdout; where that is no terminal, they are not cut to the width of one."""
+    return Console() if sys.stdout.isatty() else Console(width=240)
