@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -64,9 +64,9 @@ def run(config: Config) -> int:
     vitals = Vitals(metadata.version("lagwarden"), config.job.freshness_limit)
     publisher = Publisher(vitals)
     stopping = _stop_signals()
-    with _serving(config, publisher, vitals), ThreadPoolExecutor(1, "session") as starter:
+    with _serving(config, publisher, vitals):
         options = _session_options(config)
-        session = starter.submit(open_session, options)
+        session = _opening(options)
         try:
             with Cluster(
                 config.kafka.bootstrap_servers,
@@ -129,8 +129,23 @@ def _tasks(config: Config) -> int:
     return config.job.read_tasks or len(os.sched_getaffinity(0))
 
 
+def _opening(options: SessionOptions) -> Future[SparkSession]:
+    """Open the session on a thread that nobody has to wait for: the process may have to end before."""
+    session: Future[SparkSession] = Future()
+
+    def open_it() -> None:
+        try:
+            session.set_result(open_session(options))
+        except BaseException as error:  # noqa: BLE001 - it is handed to whoever asks for the session
+            session.set_exception(error)
+
+    threading.Thread(target=open_it, name="session", daemon=True).start()
+    return session
+
+
 def _end_session(session: Future[SparkSession], options: SessionOptions) -> None:
-    if not session.cancel() and session.exception() is None:
+    """End the JVM; one that is still starting ends by itself when this process does."""
+    if session.done() and session.exception() is None:
         if options.class_archive and options.class_archive.draft:
             _log.info("keeping the JVM's classes for a faster next start", archive=str(options.class_archive.path))
         end_session(session.result(), options, _JVM_GRACE_SECONDS)

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from stream.exits import ExitCode, Refusal
 from stream.jvm import JvmStartError, hush_accumulators, launch
+from stream.security import SPARK_REDACTION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +49,8 @@ _SETTINGS: Final = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
+    # Spark prints its options when something fails; logins and keys travel in them.
+    "spark.redaction.regex": SPARK_REDACTION,
     # The driver heap of a job that runs for years.
     "spark.sql.streaming.numRecentProgressUpdates": "20",
     "spark.sql.ui.retainedExecutions": "10",

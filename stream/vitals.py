@@ -16,7 +16,7 @@ from exporters.readmodel import DECODE_ERRORS, NAME, OFFSETS_PARTITIONS, RECORDS
 from stream.groups.tally import Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from stream.progress import CatchUp, Progress
 
@@ -32,14 +32,15 @@ FAILED: Final = "failed"
 class Vitals:
     """What is known of the monitor's own health. One instance per process."""
 
-    def __init__(self, version: str, freshness_limit: float) -> None:
+    def __init__(self, version: str, freshness_limit: float, clock: Callable[[], float] = time.time) -> None:
         self._version = version
+        self._clock = clock
         self._freshness_limit = freshness_limit
         self._lock = threading.Lock()
         self._tally = Tally()
         self._errors = empty(DECODE_ERRORS)
         self._records = empty(RECORDS_READ)
-        self.started_at = time.time()
+        self.started_at = clock()
         self.phase = CONNECTING
         self.cluster_id: str | None = None
         self.trouble: str | None = None
@@ -107,12 +108,12 @@ class Vitals:
         return tuple(reasons)
 
     def _stale(self) -> bool:
-        return self.snapshot_taken_at is None or time.time() - self.snapshot_taken_at > self._freshness_limit
+        return self.snapshot_taken_at is None or self._clock() - self.snapshot_taken_at > self._freshness_limit
 
     def _age_reason(self) -> str:
         if self.snapshot_taken_at is None:
             return "the first snapshot is not taken yet"
-        age = time.time() - self.snapshot_taken_at
+        age = self._clock() - self.snapshot_taken_at
         return f"the snapshot is {age:.0f} s old (limit {self._freshness_limit:g} s)"
 
 

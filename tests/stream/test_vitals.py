@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from stream import vitals as phases
@@ -12,14 +10,15 @@ from stream.progress import Progress
 from stream.vitals import Vitals
 
 LIMIT = 60.0
+NOW = 1_000_000_000.0
 AWAY = "127.0.0.1:9092 refuses the connection: nothing listens there"
 
 
 def vitals(phase: str, *, trouble: str | None = None, age: float | None = None) -> Vitals:
     """Give a monitor in a phase, with or without trouble and a snapshot of some age in seconds."""
-    own = Vitals("1.2.3", LIMIT)
+    own = Vitals("1.2.3", LIMIT, clock=lambda: NOW)
     own.phase, own.trouble, own.cluster_id = phase, trouble, "cluster"
-    own.snapshot_taken_at = None if age is None else time.time() - age
+    own.snapshot_taken_at = None if age is None else NOW - age
     own.progress = Progress({0: 0, 1: 0, 2: 0}, {0: 5, 1: 5, 2: 0})
     return own
 
@@ -73,7 +72,7 @@ def test_every_phase_but_running_is_unready() -> None:
 
 def test_kafka_is_reachable_only_after_it_has_answered() -> None:
     """Before the first answer it is not; while it does not answer it is not."""
-    own = Vitals("1.2.3", LIMIT)
+    own = Vitals("1.2.3", LIMIT, clock=lambda: NOW)
     assert own.status().kafka_reachable is False
     own.cluster_id = "cluster"
     assert own.status().kafka_reachable is True
