@@ -5,8 +5,11 @@ modules. A map of the files:
 
 - `errors` the faults; `codecs` decompression under a limit; `batch` (magic 2) and `legacy` (magic 0, 1) the frames;
   `control` what stands in control batches
-- `segment` one `.log` file; `index` its three indexes; `lookup` from an offset or a time to a batch
+- `segment` one `.log` file, `frames` what a walk over it gives; `index` its three indexes; `lookup` from an offset or
+  a time to a batch
 - `directory` which files of a partition directory count; `state_files` the small files beside them
-- `transactions` which transactional batches count; `columns` records -> Arrow, fast; `partition` a whole directory
-- `checkpoint` KRaft snapshots; `dumptext` the official dump tool's text
+- `transactions` which transactional batches count; `partition` a whole directory, read in order
+- `columns` a partition as Arrow columns, through `vectors` and `zstd_many`: the only modules that know Arrow or numpy
+- `checkpoint` KRaft snapshots
+- `dumptext`, `dumpindex`, `dumpdecoders`: the official dump tool's text; `javatext`: text as Java decodes it
 """

@@ -18,7 +18,7 @@ from decoders.log.batch import LogRecord, RecordBatch
 from decoders.log.checkpoint import BOOTSTRAP, snapshot_id
 from decoders.log.control import ControlType, control_type, end_marker, kraft_message
 from decoders.log.dumpindex import dump_aborted, dump_offset_index, dump_producers, dump_time_index
-from decoders.log.errors import Damaged, Fault
+from decoders.log.errors import Damaged
 from decoders.log.javatext import java_text
 from decoders.log.segment import Segment
 
@@ -89,7 +89,7 @@ class Dump:
 
     def _file(self, path: Path) -> Iterator[str]:
         sanity, verify = self.options.index_sanity_check, self.options.verify_index_only
-        match path.suffix:
+        match path.suffix if _is_named_right(path) else "":
             case ".log" | ".checkpoint":
                 yield from self._log(path)
             case ".index":
@@ -125,7 +125,7 @@ class Dump:
                     self.complaints.append(str(fault.located(str(path), batch.position, batch.base_offset)))
             if segment.size > valid and limit is None:
                 yield f"Found {segment.size - valid} invalid bytes at the end of {path.name}"
-            if (error := cursor.error(last_segment=True)) and error.fault not in {Fault.TORN, Fault.ZEROS}:
+            if error := cursor.error(last_segment=True):
                 self.complaints.append(str(error))
 
     def _record_lines(self, batch: Batch) -> Iterator[tuple[LogRecord, str]]:
@@ -140,13 +140,18 @@ class Dump:
             yield record, line
 
 
+def _is_named_right(path: Path) -> bool:
+    """Whether the name tells what a file of its kind must: the base offset, or what a snapshot stands for."""
+    if path.suffix == ".checkpoint":
+        return path.name == BOOTSTRAP or snapshot_id(path) is not None
+    return path.suffix not in {".log", ".index", ".timeindex"} or path.stem.isdecimal()
+
+
 def _heading(path: Path) -> str:
-    if path.suffix == ".log":
-        return f"Log starting offset: {int(path.name.partition('.')[0])}"
-    if path.name == BOOTSTRAP:
-        return "KRaft bootstrap snapshot"
     known = snapshot_id(path)
-    return f"Snapshot end offset: {known.end_offset}, epoch: {known.epoch}" if known else ""
+    if known:
+        return f"Snapshot end offset: {known.end_offset}, epoch: {known.epoch}"
+    return "KRaft bootstrap snapshot" if path.name == BOOTSTRAP else f"Log starting offset: {int(path.stem)}"
 
 
 def batch_line(batch: Batch) -> str:

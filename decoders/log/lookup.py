@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from decoders.log.batch import LogRecord
     from decoders.log.frames import Batch
+    from decoders.log.partition import PartitionLog
     from decoders.log.segment import Segment
 
 
@@ -78,3 +79,12 @@ class SegmentIndex:
             if batch is None or batch.base_offset > offset:
                 return 0
         return position
+
+
+def first_record_at_time(log: PartitionLog, timestamp: int) -> LogRecord | None:
+    """Give the first record of a partition at least as late as `timestamp` (ms); None if there is none. Raises OSError.
+
+    Markers and records of aborted transactions count too, as they do in the broker's own answer.
+    """
+    found = (SegmentIndex.beside(segment).record_at_time(timestamp) for segment in log.segments)
+    return next((record for record in found if record is not None), None)

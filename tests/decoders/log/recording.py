@@ -25,7 +25,17 @@ CODECS: Final = ("uncompressed", "gzip", "snappy", "lz4", "zstd")
 TOOL: Final = "org.apache.kafka.tools.DumpLogSegments"
 DUMPED: Final = {".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint"}
 OFFICIAL: Final = {"official-data.txt": "--print-data-log", "official-sanity.txt": "--index-sanity-check"}
+COMPACTED: Final = "compacted"
+COMPACTION: Final = {
+    "cleanup.policy": "compact",
+    "min.cleanable.dirty.ratio": "0.01",
+    "segment.ms": "300",
+    "delete.retention.ms": "1000",
+}
+LIMIT_OF_TURNS: Final = 60
 PROPERTIES: Final = {
+    # The cleaner looks for work every 15 s by default.
+    "log.cleaner.backoff.ms": "200",
     # An index entry for nearly every batch, and a snapshot of the metadata every few records.
     "log.index.interval.bytes": "200",
     "metadata.log.max.record.bytes.between.snapshots": "2000",
@@ -41,6 +51,7 @@ def record(folder: Path, records: int) -> Path:
         time.sleep(0.6)
         _produce(broker.bootstrap, records)
         _transact(broker.bootstrap)
+        _compact(broker)
         broker.stop()
     return folder / "data"
 
@@ -92,6 +103,24 @@ def _transact(bootstrap: str) -> None:
     consumer.close()
 
 
+def _compact(broker: Broker) -> None:
+    """Overwrite and delete keys in a compacted topic until the cleaner has been there twice."""
+    create_topics(broker.bootstrap, {COMPACTED: 1}, COMPACTION)
+    producer = Producer(
+        {"bootstrap.servers": broker.bootstrap, "enable.idempotence": True, "linger.ms": 20, "log_level": 0}
+    )
+    cleaned = broker.data / "cleaner-offset-checkpoint"
+    for turn in range(LIMIT_OF_TURNS):
+        for n in range(12):
+            key = n if turn % 2 else n * 7 % 5 + turn
+            producer.produce(COMPACTED, key=b"key%d" % key, value=None if n % 4 == 3 else b"turn %d" % turn)
+        producer.flush()
+        time.sleep(0.4)
+        if turn > 8 and cleaned.exists() and f"{COMPACTED} 0" in cleaned.read_text():
+            return
+    raise TimeoutError("the cleaner did not come")
+
+
 def files_of(root: Path) -> list[Path]:
     """Give the files that the dump tool knows, relative to the root, in one order."""
     return sorted(file.relative_to(root) for file in root.rglob("*") if file.suffix in DUMPED)
@@ -119,8 +148,8 @@ def make_recorded() -> None:
         data = record(Path(scratch) / "broker", 45)
         shutil.rmtree(RECORDED, ignore_errors=True)
         RECORDED.mkdir()
-        for folder in [*(f"{codec}-0" for codec in CODECS), "__consumer_offsets-0", "__cluster_metadata-0"]:
-            shutil.copytree(data / folder, RECORDED / folder)
+        for topic in (*CODECS, COMPACTED, "__consumer_offsets", "__cluster_metadata"):
+            shutil.copytree(data / f"{topic}-0", RECORDED / f"{topic}-0")
         for file in ("replication-offset-checkpoint", "log-start-offset-checkpoint", "bootstrap.checkpoint"):
             shutil.copy(data / file, RECORDED / file)
     for snapshot in sorted((RECORDED / "__cluster_metadata-0").glob("*.checkpoint"))[:-1]:

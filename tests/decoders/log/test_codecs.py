@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decoders.log import zstd_many
 from decoders.log.codecs import Codec, decompress, xxh32_short
 from decoders.log.errors import Damaged, Fault
 from decoders.log.zstd_many import expand_together
@@ -109,7 +110,9 @@ def test_zstd_streams_expanded_together_are_those_expanded_alone(contents: list[
 def test_odd_zstd_streams_are_not_expanded_together() -> None:
     """A cut, an empty or a damaged stream, and what grows too much, is left to the reader that words faults."""
     good = write.compress(write.ZSTD, b"good")
-    # One raw block that claims so many bytes that it swallows the border and the stream behind it.
-    greedy = good[:6] + (1 | 200 << 3).to_bytes(3, "little") + b"x"
-    for odd in (greedy, good[:-1], b"", b"\xff" * 20, write.compress(write.ZSTD, bytes(1 << 20))):
+    # One raw block that claims so many bytes that it swallows exactly the border and the stream behind it.
+    size = 1 + len(zstd_many._BORDER) + len(good)
+    greedy = good[:6] + (1 | size << 3).to_bytes(3, "little") + b"x"
+    assert expand_together([greedy, good]) is None
+    for odd in (good[:-1], b"", b"\xff" * 20, write.compress(write.ZSTD, bytes(1 << 20))):
         assert expand_together([good, odd, good]) is None

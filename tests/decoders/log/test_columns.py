@@ -172,6 +172,19 @@ def _with_checksum(raw: bytes) -> bytes:
     return raw[:17] + google_crc32c.value(raw[21:]).to_bytes(4, "big") + raw[21:]
 
 
+def test_the_limit_holds_for_batches_expanded_together(tmp_path: Path) -> None:
+    """A batch above the limit is left out with its error, also where many are expanded by one call."""
+    words = [bytes(range(n, n + 60)) for n in range(40)]
+    batches = [
+        write.batch(0, [write.Rec(0, 0, b"k", b"v")], write.ZSTD),
+        write.batch(1, [write.Rec(0, 0, b"k", b"".join(words))], write.ZSTD),
+        write.batch(2, [write.Rec(0, 0, b"k", b"v")], write.ZSTD),
+    ]
+    with opened(partition(tmp_path, {0: batches}), limit=1_000) as log:
+        assert [row[0] for row in rows_of(log)] == [0, 2]
+        assert [(error.fault, error.offset) for error in log.errors] == [(Fault.EXPANDS_PAST_LIMIT, 1)]
+
+
 def test_decompressed_batches_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However small the file, what it expands to is never held as a whole."""
     monkeypatch.setattr(columns, "TARGET", 10_000)

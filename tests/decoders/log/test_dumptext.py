@@ -59,9 +59,10 @@ def test_unknown_files_and_gaps_are_complaints(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000005.log"
     path.write_bytes(write.batch(5, [write.Rec(0, 0, b"k", b"v"), write.Rec(3, 0, b"k", b"v")]))
     dump = Dump(DumpOptions(deep_iteration=True))
-    our_lines(dump, [path, tmp_path / "notes.txt"])
+    odd = [tmp_path / name for name in ("notes.txt", "notes.log", "x.index", "1-1.checkpoint")]
+    our_lines(dump, [path, *odd])
     assert dump.complaints == [
-        f"Ignoring unknown file {tmp_path / 'notes.txt'}",
+        *(f"Ignoring unknown file {each}" for each in odd),
         f"Non-consecutive offsets in {path}",
         "  -1 is followed by 5",
         "  5 is followed by 8",

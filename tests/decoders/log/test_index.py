@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from decoders.log.errors import LogError
 from decoders.log.index import AbortedTransaction, OffsetIndex, TimeIndex, read_aborted
-from decoders.log.lookup import SegmentIndex
+from decoders.log.lookup import SegmentIndex, first_record_at_time
 from decoders.log.segment import Segment
-from tests.decoders.log.fixtures import RECORDED, RECORDED_SEGMENTS, simple_batches
+from tests.decoders.log.fixtures import RECORDED, RECORDED_SEGMENTS, opened, simple_batches
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,6 +112,16 @@ def test_looking_up_gives_what_a_scan_gives(path: Path) -> None:
         for time in sorted({record.timestamp + shift for record in records for shift in (-1, 0, 1)}):
             assert through.record_at_time(time) == without.record_at_time(time)
             assert through.record_at_time(time) == next((each for each in records if each.timestamp >= time), None)
+
+
+def test_a_time_is_looked_up_over_all_segments() -> None:
+    """Over several segments of a real broker the answer is the first record of a full scan."""
+    with opened(RECORDED / "uncompressed-0") as log:
+        assert len(log.segments) > 1
+        records = [placed.record for placed in log.records(only_committed=False)]
+        for time in sorted({record.timestamp + shift for record in records for shift in (-1, 0, 1)}):
+            wanted = next((record for record in records if record.timestamp >= time), None)
+            assert first_record_at_time(log, time) == wanted
 
 
 @given(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decoders.log.batch import RecordBatch
 from decoders.log.directory import PartitionDirectory, list_segments, read_directory
 from decoders.log.errors import Fault, LogError
 from decoders.log.partition import PartitionLog
@@ -62,7 +63,8 @@ def test_a_recorded_directory_knows_its_surroundings() -> None:
     """Topic id and high watermark come from the files that a real broker keeps."""
     found = read_directory(RECORDED / "__consumer_offsets-0")
     assert isinstance(found, PartitionDirectory)
-    assert found.high_watermark == 16
+    with opened(found.path) as log:
+        assert found.high_watermark == [placed.batch.last_offset for placed in log.batches()][-1] + 1
     assert found.log_start is None
     assert found.topic_id is not None
     assert [file.base_offset for file in found.segments] == [0]
@@ -236,3 +238,16 @@ def test_an_empty_directory_is_an_empty_log(tmp_path: Path) -> None:
     """No segments, no records, no error."""
     with opened(partition(tmp_path, {})) as log:
         assert list(log.records()) == []
+
+
+def test_a_compacted_log_of_a_real_broker_is_read_with_its_gaps() -> None:
+    """The cleaner left gaps, tombstones with a horizon and files being deleted: all is read, without error."""
+    folder = RECORDED / "compacted-0"
+    assert list(folder.glob("*.log.deleted"))
+    with opened(folder) as log:
+        batches = [placed.batch for placed in log.batches()]
+        offsets = [placed.record.offset for placed in log.records()]
+        assert log.errors == []
+    assert offsets == sorted(set(offsets))
+    assert len(offsets) < offsets[-1] - offsets[0] + 1
+    assert any(isinstance(batch, RecordBatch) and batch.delete_horizon is not None for batch in batches)
