@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
+from py4j.protocol import Py4JError
 
 from stream.cluster.offsets_topic import NAME
 from stream.exits import ExitCode
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _POLL_SECONDS: Final = 0.05
+# What any call into a JVM that is gone raises; a fault inside a living JVM reaches us as another exception.
+_JVM_GONE: Final = (Py4JError, OSError)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,11 +45,15 @@ class Report:
 
 
 def last_report(query: StreamingQuery) -> Report | None:
-    """Read the last progress report; None before the first."""
-    progress = query._jsq.lastProgress()  # noqa: SLF001 - the public one asks the JVM for each field, hundreds of calls
-    if progress is None:
+    """Read the last progress report; None before the first, and when there is no JVM to ask (see `failure`)."""
+    try:
+        progress = query._jsq.lastProgress()  # noqa: SLF001 - the public one asks for each field, hundreds of calls
+        text = None if progress is None else progress.json()
+    except _JVM_GONE:
         return None
-    read: dict[str, Any] = json.loads(progress.json())
+    if text is None:
+        return None
+    read: dict[str, Any] = json.loads(text)
     durations = read.get("durationMs", {})
     end = read["sources"][0].get("endOffset")
     return Report(
@@ -60,9 +67,12 @@ def last_report(query: StreamingQuery) -> Report | None:
 
 def failure(query: StreamingQuery) -> str | None:
     """Say in one line why the query ended, None while it runs."""
-    if query.isActive:
-        return None
-    error = query.exception()
+    try:
+        if query.isActive:
+            return None
+        error = query.exception()
+    except _JVM_GONE:
+        return "Spark's JVM does not answer: it was killed, or ended for want of memory"
     return "the query ended without an error" if error is None else root_cause(str(error))
 
 

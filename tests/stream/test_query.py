@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from stream.query import root_cause
+import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
+
+from stream.query import failure, last_report, root_cause
 
 NESTED = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted
 === Streaming Query ===
@@ -33,3 +36,23 @@ Caused by: java.io.IOException:   No space left\ton device
 def test_cause_is_one_line_that_says_what_happened(text: str, cause: str) -> None:
     """Of pages of trace the last cause is told, with its spaces set straight; else the first line there is."""
     assert root_cause(text) == cause
+
+
+class QueryOfADeadJvm:
+    """A query whose every question fails as py4j fails when the JVM is gone."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    "error", [Py4JError("x"), Py4JNetworkError("x"), ConnectionRefusedError(111, "x")], ids=lambda e: type(e).__name__
+)
+def test_jvm_that_is_gone_is_a_failure_of_the_query(error: Exception) -> None:
+    """Killed or out of memory: no report, and a cause in words, instead of a traceback."""
+    query: Any = QueryOfADeadJvm(error)
+    assert last_report(query) is None
+    assert "JVM does not answer" in str(failure(query))
