@@ -1,0 +1,72 @@
+"""The first reading of a long topic: it shows how far it is, may be stopped in its midst, and goes on from there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from bench.oracle import final_state
+from bench.topic import broker_with
+from bench.traffic import Traffic
+from stream.checkpoint import positions
+from stream.exits import ExitCode
+from tests.support.monitor import Metrics, Monitor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.monitor import Place
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(500)]
+
+TRAFFIC: Final = Traffic(
+    records=300_000, groups=300, partitions_per_group=4, topics=3, offsets_partitions=4, log_end=100
+)
+SMALL_BATCHES: Final = {"job.max_offsets_per_trigger": "15000"}
+"""Twenty batches, one per second at most: long enough to be watched."""
+
+
+def truth() -> dict[Place, int]:
+    """Give the committed offsets that remain of the traffic."""
+    wanted = final_state(TRAFFIC)
+    found = {}
+    for key in wanted.alive.nonzero()[0].tolist():
+        group, partition = divmod(key, TRAFFIC.partitions_per_group)
+        found[TRAFFIC.group(group), TRAFFIC.topic(group), partition] = int(wanted.offset[key])
+    return found
+
+
+def midway(shown: Metrics) -> bool:
+    """Tell whether the catch-up is under way and says how far, how fast and how long still."""
+    ratio = shown.value("lagwarden_catch_up_ratio") or 0.0
+    others = [shown.value(f"lagwarden_catch_up_{name}") or 0.0 for name in ("records_per_second", "remaining_seconds")]
+    return 0.2 < ratio < 0.8 and all(others)
+
+
+def test_catch_up_is_shown_stopped_and_gone_on_with(tmp_path: Path) -> None:
+    """Metrics and log lines tell its progress; SIGTERM ends it with 0; the next run reads only what is left."""
+    with broker_with(TRAFFIC) as broker, Monitor(broker.bootstrap, tmp_path, SMALL_BATCHES) as monitor:
+        monitor.wait_for(lambda: midway(monitor.metrics()), "the middle of the catch-up")
+        shown = monitor.metrics()
+        assert shown.value("lagwarden_phase_info", phase="catching up") == 1
+        assert shown.groups == set(), "half of the truth was shown"
+        assert shown.offsets_partitions("distance") == {}
+        assert monitor.get("/readyz").status == 503
+        assert "not read to their ends yet" in monitor.reasons()
+
+        ending = monitor.stop()
+        assert (ending.code, ending.left_behind) == (ExitCode.OK, ())
+        assert ending.seconds < 30
+        lines = monitor.events("catching up")
+        assert [line["percent"] for line in lines] == sorted(line["percent"] for line in lines)
+        assert any(0 < line["percent"] < 100 and "offsets/s" in line["pace"] for line in lines), lines
+
+        read = sum(positions(monitor.checkpoint / "v1" / "spark").values())
+        assert 0 < read < TRAFFIC.records
+        monitor.start().wait_ready()
+        shown = monitor.metrics()
+        assert shown.records_read == TRAFFIC.records - read
+        assert shown.committed == truth()
+        assert shown.value("lagwarden_catch_up_ratio") == 1
+        assert set(shown.offsets_partitions("distance").values()) == {0}
