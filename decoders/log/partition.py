@@ -7,8 +7,8 @@ in `errors`, and the next segment goes on. How records become Arrow columns is `
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from decoders.log.codecs import DEFAULT_LIMIT
@@ -67,22 +67,20 @@ class PartitionLog:
 
         Raises OSError. A compaction may rename files between listing and opening them: then they are listed again.
         """
-        for attempt in range(_ATTEMPTS):
-            directory = read_directory(path)
-            if isinstance(directory, LogError):
-                return directory
-            with ExitStack() as opened:
-                try:
-                    segments = [
-                        opened.enter_context(Segment(file.path, file.base_offset)) for file in directory.segments
-                    ]
-                except FileNotFoundError:
-                    if attempt + 1 == _ATTEMPTS:
-                        raise
-                    continue
-                opened.pop_all()
-                return cls(directory, tuple(segments), limit=limit)
-        raise AssertionError("the last attempt returns or raises")
+        for _ in range(_ATTEMPTS - 1):
+            with contextlib.suppress(FileNotFoundError):
+                return cls._open(path, limit)
+        return cls._open(path, limit)
+
+    @classmethod
+    def _open(cls, path: Path | str, limit: int) -> Self | LogError:
+        directory = read_directory(path)
+        if isinstance(directory, LogError):
+            return directory
+        with contextlib.ExitStack() as opened:
+            segments = [opened.enter_context(Segment(file.path, file.base_offset)) for file in directory.segments]
+            opened.pop_all()
+        return cls(directory, tuple(segments), limit=limit)
 
     def __enter__(self) -> Self:
         return self

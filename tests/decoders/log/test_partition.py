@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decoders.log import partition as partition_module
 from decoders.log.batch import RecordBatch
 from decoders.log.directory import PartitionDirectory, list_segments, read_directory
 from decoders.log.errors import Fault, LogError
@@ -251,3 +252,23 @@ def test_a_compacted_log_of_a_real_broker_is_read_with_its_gaps() -> None:
     assert offsets == sorted(set(offsets))
     assert len(offsets) < offsets[-1] - offsets[0] + 1
     assert any(isinstance(batch, RecordBatch) and batch.delete_horizon is not None for batch in batches)
+
+
+def test_files_renamed_between_listing_and_opening_are_listed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compaction that finishes under the reader costs a second look, not the reading."""
+    path = partition(tmp_path, {0: simple_batches(2), 2: simple_batches(1, first=2)})
+    listed = []
+
+    def list_then_rename(folder: Path) -> PartitionDirectory | LogError:
+        found = read_directory(folder)
+        if not listed:
+            (path / f"{2:020}.log").rename(path / f"{2:020}.log.deleted")
+        listed.append(found)
+        return found
+
+    monkeypatch.setattr(partition_module, "read_directory", list_then_rename)
+    with opened(path) as log:
+        assert [placed.record.offset for placed in log.records()] == [0, 1]
+    assert len(listed) == 2
