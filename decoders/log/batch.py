@@ -128,9 +128,9 @@ class RecordBatch(NamedTuple):
 
         Like Kafka's reader it insists that the records fill the batch exactly.
         """
+        payload = self.payload(limit)
         if self.record_count < 0:
             raise Damaged(Fault.BAD_RECORD, f"a batch of {self.record_count} records", HEADER.size)
-        payload = self.payload(limit)
         at = 0
         for _ in range(self.record_count):
             record, at = self._record(payload, at)

@@ -13,7 +13,7 @@ from decoders.log.batch import RecordBatch
 from decoders.log.directory import PartitionDirectory, list_segments, read_directory
 from decoders.log.errors import Fault, LogError
 from decoders.log.partition import PartitionLog
-from decoders.log.transactions import Outcome
+from decoders.log.transactions import OpenTransaction, Outcome
 from tests.decoders.log import logwriter as write
 from tests.decoders.log.fixtures import RECORDED, opened, partition, simple_batches
 
@@ -109,14 +109,15 @@ def test_only_committed_records_count_in_the_order_of_their_offsets(tmp_path: Pa
         data(5, 3),
         write.marker(6, 1, committed=True),
         data(7),
+        data(8, 3, count=2),
     ]
     with opened(partition(tmp_path, {0: batches})) as log:
         assert [placed.record.offset for placed in log.records()] == [0, 1, 3, 7]
-        assert [(each.producer_id, each.first_offset) for each in log.open_transactions] == [(3, 5)]
-        assert (log.errors, log.next_offset) == ([], 8)
+        assert log.open_transactions == (OpenTransaction(3, 0, 5, 9, 1_000),)
+        assert (log.errors, log.next_offset) == ([], 10)
         outcomes = [placed.outcome for placed in log.records(only_committed=False)]
         assert outcomes.count(Outcome.CONTROL) == 2
-        assert outcomes.count(Outcome.PENDING) == outcomes.count(Outcome.ABORTED) == 1
+        assert (outcomes.count(Outcome.PENDING), outcomes.count(Outcome.ABORTED)) == (3, 1)
 
 
 def test_markers_are_matched_by_producer_and_not_by_epoch(tmp_path: Path) -> None:
