@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from stream.combine import settle
 from stream.groups.codec import pack, unpack
 from stream.groups.reduce import reduce
 from stream.groups.shard import empty_shard
@@ -29,6 +30,7 @@ class ShardProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state: one packed shard."""
+        settle()
         self._state: ValueState = handle.getValueState(STATE, "packed binary")
 
     def handleInputRows(  # type: ignore[override]  # noqa: N802 - Spark's name; rows are Rows, not pandas frames

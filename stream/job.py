@@ -1,0 +1,208 @@
+"""The query and what stands around it, once the cluster and its offsets topic are there.
+
+In this order: where the topic begins and ends, the checkpoint, the state kept in it, the query, and, as soon as all is
+read that was there at the start, the ticks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from stream import security
+from stream.catchup import CatchUpView
+from stream.checkpoint import Checkpoint, Layout, open_checkpoint
+from stream.cluster.errors import ClusterError
+from stream.cluster.offsets_topic import NAME, OffsetsTopic
+from stream.cluster.watermarks import read_ends
+from stream.exits import ExitCode
+from stream.groups.codec import unpack
+from stream.groups.placement import Placement
+from stream.groups.tally import Tally
+from stream.pipeline import JobOptions, start
+from stream.progress import Progress
+from stream.pulses import Pulses
+from stream.query import Watchdog, failure, kill_jvm, last_report, stop
+from stream.seed import stored_shards
+from stream.vitals import CATCHING_UP, FAILED, RUNNING, STARTING, STOPPING
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from stream.cluster.client import Cluster
+    from stream.config import Config
+    from stream.publish import Publisher
+    from stream.vitals import Vitals
+
+_log = structlog.get_logger(__name__)
+RETRY_SECONDS: Final = 2.0
+_LOOK_SECONDS: Final = (0.1, 0.5)
+"""How often the query is looked at, while catching up and after: each look has the JVM write a report."""
+_BATCH_GRACE_SECONDS: Final = 15.0
+"""For the running batch at a stop; with the JVM's grace less than the 30 s that supervisors give a process to end."""
+
+Bounds = tuple[int, int, int]
+"""Log start offset, high watermark, last stable offset."""
+
+
+def tasks_of(config: Config) -> int:
+    """Tell how many tasks read at once: as configured, else one per core of this process."""
+    return config.job.read_tasks or len(os.sched_getaffinity(0))
+
+
+class Job:
+    """The query and what stands around it, once the cluster and the topic are there."""
+
+    def __init__(
+        self, config: Config, vitals: Vitals, publisher: Publisher, stopping: threading.Event, cluster: Cluster
+    ) -> None:
+        self._config = config
+        self._vitals = vitals
+        self._publisher = publisher
+        self._stopping = stopping
+        self._cluster = cluster
+        self._ended = threading.Event()
+
+    def run(self, topic: OffsetsTopic, session: Future[SparkSession]) -> int:
+        """Go on from the checkpoint until the end; give the exit code."""
+        vitals = self._vitals
+        vitals.phase = STARTING
+        logs = self._bounds_at_start(topic)
+        if logs is None:
+            return ExitCode.OK
+        with contextlib.closing(self._checkpoint(topic, logs)) as checkpoint:
+            starts = checkpoint.positions or {partition: bounds[0] for partition, bounds in logs.items()}
+            progress = vitals.progress = Progress(starts, {number: stable for number, (_, _, stable) in logs.items()})
+            spark = session.result()
+            if not checkpoint.fresh:
+                self._publisher.apply(stored_shards(spark, checkpoint.spark))
+                _log.info("state restored", batches="kept", checkpoint=str(checkpoint.folder))
+            vitals.phase = CATCHING_UP
+            with contextlib.closing(Pulses("127.0.0.1", progress.pulse)) as pulses:
+                query = start(spark, self._options(topic, checkpoint, pulses), self._on_batch)
+                return self._follow(spark, query, progress)
+
+    def _bounds_at_start(self, topic: OffsetsTopic) -> dict[int, Bounds] | None:
+        """Read where each offsets partition begins and ends now, all of them; None if told to stop before.
+
+        A partition that nobody leads just now must be waited for: without its end, being caught up would mean nothing.
+        """
+        while not self._stopping.is_set():
+            try:
+                logs = _bounds(read_ends(self._cluster, [NAME]))
+                missing = sorted(set(topic.partitions) - logs.keys())
+                trouble = f"offsets partitions without an end: {missing}" if missing else None
+            except ClusterError as error:
+                trouble = str(error)
+            self._vitals.trouble = trouble
+            if trouble is None:
+                return logs
+            _log.warning("waiting for the ends of the offsets topic", cause=trouble)
+            self._stopping.wait(RETRY_SECONDS)
+        return None
+
+    def _checkpoint(self, topic: OffsetsTopic, logs: dict[int, Bounds]) -> Checkpoint:
+        job = self._config.job
+        wanted = Layout(
+            sub_shards=Placement.of(len(topic.partitions), job.shards).sub_shards,
+            offsets_partitions=len(topic.partitions),
+            shuffle_partitions=tasks_of(self._config),
+            slot_ms=job.commit_window_slot_seconds * 1000,
+            keep_slots=job.commit_window_slots,
+        )
+        bounds = {partition: (first, end) for partition, (first, end, _) in logs.items()}
+        checkpoint = open_checkpoint(self._config.checkpoint.dir, topic, wanted, bounds)
+        if checkpoint.set_aside:
+            self._vitals.resyncs += 1
+            _log.warning("reading the topic again from its start; the old checkpoint is kept", why=checkpoint.set_aside)
+        return checkpoint
+
+    def _options(self, topic: OffsetsTopic, checkpoint: Checkpoint, pulses: Pulses) -> JobOptions:
+        job, layout = self._config.job, checkpoint.manifest.layout
+        return JobOptions(
+            partitions=topic.partitions,
+            security=security.spark_kafka_options(self._config.kafka),
+            placement=layout.placement,
+            checkpoint=checkpoint.spark,
+            tasks=tasks_of(self._config),
+            trigger_seconds=job.trigger_interval,
+            max_offsets_per_trigger=job.max_offsets_per_trigger,
+            slot_ms=layout.slot_ms,
+            keep_slots=layout.keep_slots,
+            pulse=pulses.address,
+        )
+
+    def _on_batch(self, table: pa.Table, _number: int) -> None:
+        changes = zip(table.column("shard").to_pylist(), table.column("change"), strict=True)
+        self._publisher.apply([(shard, unpack(change.as_py())) for shard, change in changes])
+        tally = Tally()
+        for texts in table.column("tallies").to_pylist():
+            for text in texts or ():
+                tally.add(Tally.from_json(text))
+        self._vitals.count(tally)
+
+    def _follow(self, spark: SparkSession, query: StreamingQuery, progress: Progress) -> int:
+        """Watch the query until it fails or the process is told to stop."""
+        vitals, seen = self._vitals, None
+        watchdog = Watchdog(spark, self._config.job.watchdog_limit)
+        view = CatchUpView(sys.stderr)
+        ticker = threading.Thread(target=self._tick_until_end, name="tick", daemon=True)
+        try:
+            while not self._stopping.wait(_LOOK_SECONDS[vitals.phase == RUNNING]):
+                report = last_report(query)
+                if report is not None and report.at != seen:
+                    seen = report.at
+                    watchdog.beat()
+                    progress.finish(report.positions)
+                    if report.worked:
+                        vitals.batches += 1
+                        vitals.last_batch_seconds, vitals.last_batch_at = report.seconds, time.time()
+                if vitals.phase == CATCHING_UP:
+                    view.show(progress.catch_up(time.monotonic()))
+                    if progress.caught_up:
+                        view.done()
+                        vitals.phase = RUNNING
+                        ticker.start()
+                cause = failure(query)
+                if cause is not None:
+                    vitals.phase = FAILED
+                    _log.error("the query failed", cause=cause)
+                    return ExitCode.QUERY_FAILED
+        finally:
+            watchdog.close()
+            self._ended.set()
+        _log.info("stopping after the running batch")
+        vitals.phase = STOPPING
+        if not stop(query, _BATCH_GRACE_SECONDS):
+            _log.warning("the batch did not end in time; it will run again at the next start")
+            kill_jvm(spark)
+        return ExitCode.OK
+
+    def _tick_until_end(self) -> None:
+        """Publish, at once and then every tick."""
+        due = time.monotonic()
+        first = True
+        while not self._ended.wait(max(0.0, due - time.monotonic())):
+            published = self._publisher.tick(self._cluster)
+            if published and first:
+                first = False
+                _log.info("ready", seconds_from_start=round(time.time() - self._vitals.started_at, 1))
+            due = max(due + self._config.job.tick_interval, time.monotonic())
+
+
+def _bounds(ends: pa.Table) -> dict[int, Bounds]:
+    """Give (log start, high watermark, last stable offset) of each offsets partition that answered."""
+    columns = (ends.column(n).to_pylist() for n in ("partition", "log_start_offset", "high_watermark"))
+    stable = ends.column("last_stable_offset").to_pylist()
+    rows = zip(*columns, stable, strict=True)
+    return {partition: (first, high, last) for partition, first, high, last in rows if None not in (first, high, last)}
