@@ -70,12 +70,18 @@ def test_a_row_never_reads_into_the_next() -> None:
     ]
 
 
+def test_a_null_string_does_not_fit() -> None:
+    """No field that is walked may be null, however many bytes follow."""
+    assert walked([b"vv\xff\xff" + bytes(9), b"vv\xff\xfe" + bytes(9)], 0) == [False, False]
+
+
 def test_long_varints_and_odd_tags_do_not_fit() -> None:
     """Two bytes of a length are walked, three are left to scalar; so are tags but the one known id."""
     size = b"\x00\x00\x00\x05"
     rows = [
         b"vv\x81\x01" + b"x" * 128 + size + b"\x00",
         b"vv\x81\x80\x00" + size + b"\x00",
+        b"vv\x81\x80\x00" + b"x" * 16383 + size + b"\x00",
         b"vv\x02a" + size + b"\x01\x00\x10" + bytes(16),
         b"vv\x02a" + size + b"\x01\x00\x10" + bytes(15),
         b"vv\x02a" + size + b"\x01\x00\x11" + bytes(17),
@@ -83,4 +89,4 @@ def test_long_varints_and_odd_tags_do_not_fit() -> None:
         b"vv\x02a" + size + b"\x02\x00\x10" + bytes(16) + b"\x05\x00",
         b"vv\x00" + size + b"\x00",
     ]
-    assert walked(rows, 1) == [True, False, True, False, False, False, False, False]
+    assert walked(rows, 1) == [True, False, False, True, False, False, False, False, False]

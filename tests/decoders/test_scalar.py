@@ -75,6 +75,14 @@ def test_unknown_tags_are_skipped_by_their_size() -> None:
     assert record.value["topic_id"].hex() == known[4:]
 
 
+def test_an_older_layout_is_taken_where_it_alone_reaches_the_last_byte() -> None:
+    """3.7's epoch in front of type 4 may look like today's empty value with a tail: its own layout ends there."""
+    record = decode(raw("0004000167"), raw("0000" + "01000000" + "01" + "00"))
+    assert isinstance(record, Record)
+    assert record.value == {"epoch": 1 << 24, "topics": ()}
+    assert record.layout in record.type.older
+
+
 METADATA_ERRORS = [
     pytest.param(None, DecodeError(None, None, "value", 0, Reason.NULL_VALUE), id="null"),
     pytest.param("", DecodeError(None, None, "value.frame_version", 0, Reason.SHORT), id="empty"),
