@@ -137,7 +137,8 @@ def _rows(log: PartitionLog, columns: Columns, start_offset: int) -> pa.RecordBa
     topic = pa.repeat(pa.scalar(log.directory.topic), len(offset))
     partition = pa.repeat(pa.scalar(log.directory.partition, pa.int32()), len(offset))
     rows = pa.RecordBatch.from_arrays([topic, partition, *columns], schema=SCHEMA)
-    return rows.filter(pa.array(offset.to_numpy() >= start_offset)) if start_offset else rows
+    wanted = offset.to_numpy() >= start_offset
+    return rows if wanted.all() else rows.filter(pa.array(wanted))
 
 
 def _read_slow(log: PartitionLog, path: Path, batches: Sequence[Batch]) -> Iterator[Columns]:

@@ -172,6 +172,13 @@ def _with_checksum(raw: bytes) -> bytes:
     return raw[:17] + google_crc32c.value(raw[21:]).to_bytes(4, "big") + raw[21:]
 
 
+def test_records_below_the_batch_they_lie_in_are_left_out_by_both(tmp_path: Path) -> None:
+    """Only damage makes a negative offset; both readers pass over it, as a consumer does."""
+    path = partition(tmp_path, {0: [write.batch(0, [write.Rec(-1, 0, b"k", b"v"), write.Rec(0, 0, b"k", b"v")])]})
+    with opened(path) as log:
+        assert [row[0] for row in rows_of(log)] == [row[0] for row in slow_rows_of(log)] == [0]
+
+
 def test_the_limit_holds_for_batches_expanded_together(tmp_path: Path) -> None:
     """A batch above the limit is left out with its error, also where many are expanded by one call."""
     words = [bytes(range(n, n + 60)) for n in range(40)]
