@@ -72,6 +72,7 @@ class Job:
         self._stopping = stopping
         self._cluster = cluster
         self._ended = threading.Event()
+        self._applied = threading.Event()
 
     def run(self, topic: OffsetsTopic, session: Future[SparkSession]) -> int:
         """Go on from the checkpoint until the end; give the exit code."""
@@ -150,6 +151,7 @@ class Job:
             for text in texts or ():
                 tally.add(Tally.from_json(text))
         self._vitals.count(tally)
+        self._applied.set()
 
     def _follow(self, spark: SparkSession, query: StreamingQuery, progress: Progress) -> int:
         """Watch the query until it fails or the process is told to stop."""
@@ -189,15 +191,21 @@ class Job:
         return ExitCode.OK
 
     def _tick_until_end(self) -> None:
-        """Publish, at once and then every tick."""
-        due = time.monotonic()
-        first = True
+        """Publish, at once and then every tick.
+
+        A tick that is due waits for the next batch, if there is one soon: commits are then as fresh as the ends, and a
+        busy group's lag is not made larger by what was produced since the last batch.
+        """
+        job = self._config.job
+        due, first = time.monotonic(), True
         while not self._ended.wait(max(0.0, due - time.monotonic())):
-            published = self._publisher.tick(self._cluster)
-            if published and first:
+            if not first:
+                self._applied.clear()
+                self._applied.wait(min(job.trigger_interval, job.tick_interval))
+            if self._publisher.tick(self._cluster) and first:
                 first = False
                 _log.info("ready", seconds_from_start=round(time.time() - self._vitals.started_at, 1))
-            due = max(due + self._config.job.tick_interval, time.monotonic())
+            due = max(due + job.tick_interval, time.monotonic())
 
 
 def _bounds(ends: pa.Table) -> dict[int, Bounds]:
