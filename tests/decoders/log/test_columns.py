@@ -172,6 +172,28 @@ def _with_checksum(raw: bytes) -> bytes:
     return raw[:17] + google_crc32c.value(raw[21:]).to_bytes(4, "big") + raw[21:]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"\0\0\x80\x80\x80\x80\x70\x01\x01\0", id="an offset of more than 32 bits is cut off"),
+        pytest.param(b"\0\0\x80\x80\x80\x80\0\x01\x01\0", id="an offset written longer than needed"),
+        pytest.param(b"\0" + b"\xff" * 9 + b"\x7f" + b"\0\x01\x01\0", id="a timestamp of more than 64 bits is cut off"),
+        pytest.param(b"\0\0\0\x01\x81\x80\x80\x80\x10\0", id="a length that is negative after the cut"),
+    ],
+)
+@pytest.mark.parametrize("few", [1, 400])
+def test_odd_numbers_are_read_alike(body: bytes, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers longer than they need be, or than they may be, mean the same to both readers."""
+    monkeypatch.setattr(vectors, "_FEW", few)
+    raw = write.encoded_batch(write.zigzag(len(body)) + body, 1)
+    answer = read_fast(part_of([raw]))
+    assert answer is not None
+    (wanted,) = record_batch(memoryview(raw), 0).records()
+    assert answer[0].to_pylist() == [wanted.offset]
+    assert answer[1].cast(pa.int64()).to_pylist() == [None if wanted.timestamp == -1 else wanted.timestamp]
+    assert (answer[2].to_pylist(), answer[3].to_pylist()) == ([wanted.key], [wanted.value])
+
+
 def test_records_below_the_batch_they_lie_in_are_left_out_by_both(tmp_path: Path) -> None:
     """Only damage makes a negative offset; both readers pass over it, as a consumer does."""
     path = partition(tmp_path, {0: [write.batch(0, [write.Rec(-1, 0, b"k", b"v"), write.Rec(0, 0, b"k", b"v")])]})
