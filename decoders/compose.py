@@ -30,7 +30,7 @@ def message_reader(message: Message, version: int) -> Reader:
 def _struct_reader(struct: Struct, version: int, *, flexible: bool) -> Reader:
     """Compose the reader of a struct: its fields in order, then its own tagged section where the version has one."""
     present = [field for field in struct.fields if field.present(version)]
-    steps = [(field.name, _field_reader(field, version, flexible)) for field in present if field.tag is None]
+    steps = [(field.name, _field_reader(field, version, flexible=flexible)) for field in present if field.tag is None]
     absent = {field.name: field.absent() for field in struct.fields}
     tagged = {
         field.tag: (field.name, _tagged_reader(field, version) if field.present(version) else _out_of_version)
@@ -72,7 +72,7 @@ def _read_tags(tagged: Mapping[int, tuple[str, Reader]], fields: Fields, buffer:
     return at
 
 
-def _field_reader(field: Field, version: int, flexible: bool) -> Reader:  # noqa: FBT001  # the version's own property
+def _field_reader(field: Field, version: int, *, flexible: bool) -> Reader:
     """Compose the reader of a field among the ordered ones."""
     nullable = field.may_be_null(version)
     read = _type_reader(field.type, version, flexible=flexible, nullable=nullable, marker=wire.int8)
