@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sandbox.ports import LOOPBACK
 from stream.exits import ExitCode
-from tests.integration.traffic import commit
+from tests.integration.traffic import commit, make_topic
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sandbox.broker import Broker
+    from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
 
@@ -50,3 +52,38 @@ def test_query_that_fails_ends_the_process_with_its_cause(
         assert line["cause"]
         assert "\n" not in line["cause"]
         assert "fault of lagwarden" not in monitor.said
+
+
+def test_death_of_the_driver_takes_all_with_it(cluster: Broker, tmp_path: Path) -> None:
+    """Killed alone, as the kernel's OOM killer does it: JVM and workers follow, and the checkpoint is free again."""
+    with Monitor(cluster.bootstrap, tmp_path) as monitor:
+        monitor.wait_ready()
+        os.kill(monitor.pid, signal.SIGKILL)
+        ending = monitor.ending()
+        assert (ending.code, ending.left_behind) == (-signal.SIGKILL, ())
+        monitor.start().wait_ready()
+
+
+def test_watchdog_ends_what_hangs(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """A broker that answers nothing hangs Spark for ever: after the limit the process ends itself with its own code."""
+    broker = make_broker()
+    make_topic(broker.bootstrap, "t", 1)
+    commit(broker.bootstrap, "g", "t", {0: 1})
+    with Monitor(broker.bootstrap, tmp_path, {"job.watchdog_limit": "30s"}) as monitor:
+        monitor.wait_ready()
+        broker.pause()
+        try:
+            ending = monitor.ending(90)
+        finally:
+            broker.resume()
+        assert (ending.code, ending.left_behind) == (ExitCode.WATCHDOG, ())
+        assert len(monitor.events("no micro-batch ended within the limit; ending to be started again")) == 1
+
+
+def test_told_to_stop_before_there_is_a_broker(tmp_path: Path) -> None:
+    """SIGTERM while it waits for Kafka, and while its JVM boots, ends it with 0."""
+    with Monitor(f"{LOOPBACK}:9", tmp_path) as monitor:
+        monitor.wait_answering()
+        ending = monitor.stop()
+        assert (ending.code, ending.left_behind) == (ExitCode.OK, ())
+        assert ending.seconds < 30
