@@ -69,8 +69,9 @@ class _Pipe:
         return told[-1] if told else ""
 
     def _read(self) -> None:
-        for line in self._source:
-            text = line.rstrip()
-            if text:
-                self._lines.append(text)
-                _log.debug("jvm", line=text)
+        with self._source:
+            for line in self._source:
+                text = line.rstrip()
+                if text:
+                    self._lines.append(text)
+                    _log.debug("jvm", line=text)

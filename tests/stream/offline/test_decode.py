@@ -1,0 +1,173 @@
+"""Rows as text: the shapes of Kafka's console formatters of all ages, and typed errors in their place."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.offline.capture import CaptureFile
+from stream.offline.decode import TOPICS, Format, decode
+from stream.offline.given import Encoding, read_bytes, read_pairs
+from stream.offline.rows import OFFSETS_TOPIC, Row
+from tests.stream.offline.captures import RECORDED, row
+from tests.support.raw import commit_key, commit_value, group_key, group_value
+
+COMMIT = commit_key("g", "t", 1)
+V1, V3 = commit_value(100, 1234, version=1, metadata="m"), commit_value(100, 1234, metadata="m", leader_epoch=10)
+BARE = commit_value(7, 1234)
+GROUP = group_value(3, ["a"])
+
+
+@pytest.mark.parametrize(
+    ("shape", "key", "value", "text"),
+    [
+        pytest.param(
+            "json",
+            COMMIT,
+            V3,
+            '{"key":{"type":1,"data":{"group":"g","topic":"t","partition":1}},'
+            '"value":{"version":3,"data":{"offset":100,"leaderEpoch":10,"metadata":"m","commitTimestamp":1234}}}',
+            id="4.0 and later",
+        ),
+        pytest.param(
+            "json-3.9",
+            COMMIT,
+            None,
+            '{"key":{"version":1,"data":{"group":"g","topic":"t","partition":1}},"value":null}',
+            id="3.9 calls the type version",
+        ),
+        pytest.param("text-0.8", COMMIT, V3, "[g,t,1]::OffsetAndMetadata[100,m,1234]", id="0.8.2"),
+        pytest.param("text-0.8", COMMIT, BARE, "[g,t,1]::OffsetAndMetadata[7,NO_METADATA,1234]", id="no metadata"),
+        pytest.param("text-0.8", COMMIT, None, "[g,t,1]::NULL", id="0.8.2 tombstone"),
+        pytest.param("text-0.8", group_key("g"), GROUP, None, id="0.8.2 has no groups"),
+        pytest.param(
+            "text-0.9", COMMIT, V1, "[g,t,1]::[OffsetMetadata[100,m],CommitTime 1234,ExpirationTime -1]", id="0.9"
+        ),
+        pytest.param(
+            "text-0.9",
+            group_key("g"),
+            GROUP,
+            "g::[g,Some(consumer),Stable,Map(a -> [a,client,/127.0.0.1,45000])]",
+            id="0.9 group",
+        ),
+        pytest.param(
+            "text-2.1",
+            COMMIT,
+            V3,
+            "[g,t,1]::OffsetAndMetadata(offset=100, leaderEpoch=Optional[10], metadata=m, commitTimestamp=1234,"
+            " expireTimestamp=None)",
+            id="2.1",
+        ),
+        pytest.param(
+            "text-2.1",
+            COMMIT,
+            BARE,
+            "[g,t,1]::OffsetAndMetadata(offset=7, leaderEpoch=Optional.empty, metadata=, commitTimestamp=1234,"
+            " expireTimestamp=None)",
+            id="2.1 without epoch and metadata",
+        ),
+        pytest.param(
+            "text-2.1",
+            group_key("g"),
+            GROUP,
+            "g::GroupMetadata(groupId=g, generation=3, protocolType=Some(consumer), currentState=Stable, members=Map(a"
+            " -> MemberMetadata(memberId=a, groupInstanceId=None, clientId=client, clientHost=/127.0.0.1,"
+            " sessionTimeoutMs=45000, rebalanceTimeoutMs=300000, supportedProtocols=List(range))))",
+            id="2.1 group",
+        ),
+        pytest.param("text-2.1", group_key("g"), None, "g::NULL", id="2.1 group tombstone"),
+    ],
+)
+def test_shapes(shape: str, key: bytes, value: bytes | None, text: str | None) -> None:
+    """Each format prints as the tool of its age did, byte for byte; what that did not print gives nothing."""
+    line = decode(row(0, key, value), Format(shape))
+    assert line.text == text
+    assert line.error is None
+
+
+def test_an_error_says_where_and_why() -> None:
+    """What cannot be decoded becomes one JSON object with the row's place, the typed reason and the bytes."""
+    line = decode(Row(OFFSETS_TOPIC, 2, 7, None, COMMIT, V3[:12]))
+    assert line.text is None
+    said = json.loads(line.error or "")
+    assert said["error"] == {
+        "type": 1, "version": 3, "field": "value.leader_epoch", "position": 10, "reason": "short",
+    }  # fmt: skip
+    assert (said["partition"], said["offset"], said["key"]) == (2, 7, COMMIT.hex())
+
+
+@given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60), st.sampled_from(TOPICS))
+def test_any_bytes_give_a_line(key: bytes | None, value: bytes | None, topic: str) -> None:
+    """Whatever the bytes, of whatever topic, there is a text, or an error that is JSON, never both."""
+    for shape in Format:
+        line = decode(Row(topic, 0, 0, None, key, value), shape)
+        assert line.text is None or line.error is None
+        assert line.error is None or json.loads(line.error)["error"]["reason"]
+
+
+def test_real_traffic_of_every_kind_is_decoded() -> None:
+    """What a 4.3 broker writes for groups of all kinds and their transactions is known, to the last record."""
+    seen: Counter[tuple[str, int]] = Counter()
+    for each in CaptureFile(RECORDED).rows():
+        line = decode(each)
+        assert line.error is None
+        said = json.loads(line.text or "")
+        seen[each.topic, said["key"]["type"]] += 1
+    # All types that 4.3 still writes: 4 and the retired 9 and 18 are not among them.
+    assert {number for topic, number in seen if topic == OFFSETS_TOPIC} == {*range(1, 24)} - {4, 9, 18}
+    assert seen["__transaction_state", 0]
+    assert seen["__share_group_state", 0]
+
+
+class TestBytesGiven:
+    """Bytes that a person pastes."""
+
+    @pytest.mark.parametrize(
+        ("text", "wanted"),
+        [
+            pytest.param("0001", b"\0\1", id="hex"),
+            pytest.param("0x00FF", b"\0\xff", id="hex with a prefix"),
+            pytest.param("00:ff", b"\0\xff", id="hex with colons"),
+            pytest.param("AAEAZw==", b"\0\1\0g", id="base64"),
+            pytest.param("AAEAZw", b"\0\1\0g", id="base64 without padding"),
+            pytest.param("_-8=", b"\xff\xef", id="base64 for URLs"),
+            pytest.param("-", None, id="null"),
+            pytest.param("null", None, id="null as a word"),
+        ],
+    )
+    def test_spellings(self, text: str, wanted: bytes | None) -> None:
+        """Hex and base64 are told apart by themselves, and the usual ornaments do not disturb."""
+        assert read_bytes(text) == wanted
+
+    @given(st.binary(min_size=1))
+    def test_both_encodings_give_the_bytes(self, raw: bytes) -> None:
+        """Named, an encoding reads what it wrote, also where the text would pass for the other."""
+        assert read_bytes(raw.hex(), Encoding.HEX) == raw
+        assert read_bytes(base64.b64encode(raw).decode(), Encoding.BASE64) == raw
+
+    @pytest.mark.parametrize(
+        ("text", "encoding", "says"),
+        [
+            pytest.param("xyz", Encoding.HEX, "not hexadecimal", id="no hex"),
+            pytest.param("a*b", Encoding.BASE64, "not base64", id="no base64"),
+            pytest.param("a*b", Encoding.AUTO, "neither hexadecimal nor base64", id="nothing at all"),
+        ],
+    )
+    def test_other_text_is_refused(self, text: str, encoding: Encoding, says: str) -> None:
+        """A text that is no bytes is quoted with what it should be."""
+        with pytest.raises(ValueError, match=says):
+            read_bytes(text, encoding)
+
+    def test_pairs_are_read_a_line_at_a_time(self) -> None:
+        """A bad line costs itself, an empty one nothing; the number of the line is the row's offset."""
+        lines = ["0001 0002\n", "\n", "*** 00\n", "0001\n", "1 2 3\n"]
+        first, bad, alone, long = read_pairs(lines, "t", Encoding.AUTO)
+        assert first == Row("t", 0, 0, None, b"\0\1", b"\0\2")
+        assert bad == "line 3: '***' is neither hexadecimal nor base64"
+        assert alone == Row("t", 0, 3, None, b"\0\1", None)
+        assert long == "line 5: 3 words where a key and a value are due"
