@@ -41,6 +41,7 @@ class PartitionDirectory:
     `fate` is delete, future or stray where the name says that the directory is not (or no more) the partition's own.
     `high_watermark` (a lower bound: the broker writes it every few seconds) and `log_start` come from the files of the
     log directory around it; they and `topic_id` are None where those files do not tell.
+    A consumer sees nothing below `log_start`, and nothing at or above the high watermark is safe from being cut off.
     """
 
     path: Path

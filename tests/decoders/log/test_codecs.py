@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.log import zstd_many
-from decoders.log.codecs import Codec, decompress, xxh32_short
+from decoders.log.blockwalk import xxh32_short
+from decoders.log.codecs import Codec, decompress
 from decoders.log.errors import Damaged, Fault
 from decoders.log.zstd_many import expand_together
 from tests.decoders.log import logwriter as write
@@ -38,6 +39,13 @@ def test_concatenated_streams_are_one(codec: Codec) -> None:
     """Two streams behind each other expand to both contents, as Java's readers have it (lz4 excepted: one frame)."""
     if codec is not Codec.LZ4:
         assert decompress(codec, write.compress(codec, b"one ") + write.compress(codec, b"two")) == b"one two"
+
+
+def test_gzip_of_endless_members_is_refused() -> None:
+    """Thousands of empty members are no batch but an attack on the reader's time."""
+    assert decompress(Codec.GZIP, write.compress(write.GZIP, b"") * 900) == b""
+    with pytest.raises(Damaged):
+        decompress(Codec.GZIP, write.compress(write.GZIP, b"") * 5_000)
 
 
 def test_skippable_zstd_frames_are_skipped() -> None:

@@ -194,6 +194,35 @@ def test_odd_numbers_are_read_alike(body: bytes, few: int, monkeypatch: pytest.M
     assert (answer[2].to_pylist(), answer[3].to_pylist()) == ([wanted.key], [wanted.value])
 
 
+ENCODED = b"\x0c\0\0\0\x01\x01\0"
+"""A record of nulls at offset zero, with its length before it."""
+
+
+@pytest.mark.parametrize(
+    ("encoded", "count"),
+    [
+        pytest.param(b"\x0d" + ENCODED[1:], 1, id="a negative length"),
+        pytest.param(ENCODED * 2, 1, id="bytes behind the last record"),
+        pytest.param(ENCODED, 2, id="a record too few"),
+        pytest.param(ENCODED, 0, id="a record too many"),
+        pytest.param(ENCODED, -1, id="a negative count"),
+        pytest.param(ENCODED, 0x7FFFFFFF, id="a count that allocates nothing"),
+        pytest.param(b"\x0e" + ENCODED[1:] + b"\0", 1, id="a byte behind the fields"),
+        pytest.param(b"\x0c\0\0\0\x01\x08\0", 1, id="a value that runs past its record"),
+        pytest.param(b"\x0c\0\0\0\x01\x01\x02", 1, id="headers"),
+        pytest.param(b"", 1, id="nothing"),
+    ],
+)
+@pytest.mark.parametrize("few", [1, 400])
+def test_contradictions_are_declined(encoded: bytes, count: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever does not fit exactly is left to the slow reader, in step and hopping, also between good batches."""
+    monkeypatch.setattr(vectors, "_FEW", few)
+    good, odd = write.encoded_batch(ENCODED, 1), write.encoded_batch(encoded, count)
+    assert read_fast(part_of([good, good])) is not None
+    for batches in ([odd], [good, odd], [odd, good], [good, odd, good]):
+        assert read_fast(part_of(batches)) is None
+
+
 def test_records_below_the_batch_they_lie_in_are_left_out_by_both(tmp_path: Path) -> None:
     """Only damage makes a negative offset; both readers pass over it, as a consumer does."""
     path = partition(tmp_path, {0: [write.batch(0, [write.Rec(-1, 0, b"k", b"v"), write.Rec(0, 0, b"k", b"v")])]})

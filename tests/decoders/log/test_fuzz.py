@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIMIT = 4 << 20
-INPUTS = int(os.environ.get("FUZZ_INPUTS", "400000"))
+INPUTS = int(os.environ.get("FUZZ_INPUTS", "1000000"))
 
 
 def seeds() -> Iterator[bytes]:
