@@ -55,6 +55,7 @@ def test_pulses_move_the_bar_and_never_readiness() -> None:
     progress.pulse({0: 10})
     assert progress.catch_up(0.0).ratio == 1.0
     assert not progress.caught_up
+    assert progress.behind == [0]
 
 
 @given(starts=OFFSETS, ends=OFFSETS, seen=st.lists(st.dictionaries(st.integers(0, 7), st.integers(-5, 2000))))
