@@ -22,7 +22,8 @@ from tests.integration.traffic import (
 
 if TYPE_CHECKING:
     from sandbox.broker import Broker
-    from tests.support.monitor import Metrics, Monitor
+    from tests.support.monitor import Monitor
+    from tests.support.scrape import Metrics
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
 

@@ -11,12 +11,12 @@ from bench.topic import broker_with
 from bench.traffic import Traffic
 from stream.checkpoint import positions
 from stream.exits import ExitCode
-from tests.support.monitor import Metrics, Monitor
+from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.monitor import Place
+    from tests.support.scrape import Metrics, Place
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(500)]
 

@@ -24,7 +24,8 @@ from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
     from sandbox.broker import Broker
-    from tests.support.monitor import Metrics, Monitor
+    from tests.support.monitor import Monitor
+    from tests.support.scrape import Metrics
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
 

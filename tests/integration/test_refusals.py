@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import shutil
 import socket
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from confluent_kafka.admin import (
@@ -22,14 +20,14 @@ from sandbox.broker import Broker
 from sandbox.patience import LIMIT
 from sandbox.ports import LOOPBACK, free_port_pair
 from stream.exits import ExitCode
-from tests.integration.traffic import commit, make_topic, offsets_ends
+from tests.integration.refused import assert_refused
+from tests.integration.traffic import commit, make_topic
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
 
@@ -41,16 +39,6 @@ _USERS: Final = (
     "org.apache.kafka.common.security.plain.PlainLoginModule required"
     ' user_alice="alice-secret" user_bob="bob-secret" user_carol="carol-secret";'
 )
-
-
-def assert_refused(monitor: Monitor, code: ExitCode, *words: str) -> None:
-    """See the process end with the code and one line of error that holds these words."""
-    ending = monitor.ending(90)
-    assert (ending.code, ending.left_behind) == (code, ()), monitor.said
-    said = monitor.said
-    assert "Traceback" not in said
-    (line,) = (line for line in said.splitlines() if line.startswith("error: "))
-    assert [word for word in words if word not in line] == [], line
 
 
 # --- what is refused before a broker is asked ---
@@ -164,111 +152,3 @@ def test_missing_right_on_the_readers_group_is_told_as_a_missing_right(secured: 
     """A broker that checks the group of Spark's reader says no: the right is named, with the code of a missing one."""
     with Monitor(secured, tmp_path, login("carol", "carol-secret")) as monitor:
         assert_refused(monitor, ExitCode.NOT_AUTHORISED, READERS_GROUPS)
-
-
-# --- checkpoints that are not for this run ---
-
-
-@pytest.fixture(scope="module")
-def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broker, Path]]:
-    """Give a broker that was set back to a former state, and the checkpoint of a run that had read more of it."""
-    folder = tmp_path_factory.mktemp("used")
-    with Broker(folder / "broker") as broker:
-        make_topic(broker.bootstrap, "t", 2)
-        commit(broker.bootstrap, "old", "t", {0: 1})
-        broker.stop()
-        shutil.copytree(broker.data, folder / "backup")
-        broker.start()
-        commit(broker.bootstrap, "old", "t", {0: 5, 1: 6})
-        with Monitor(broker.bootstrap, folder) as monitor:
-            monitor.wait_ready()
-            assert monitor.metrics().committed == {("old", "t", 0): 5, ("old", "t", 1): 6}
-            assert monitor.stop().code == ExitCode.OK
-        broker.stop()
-        shutil.rmtree(broker.data)
-        shutil.copytree(folder / "backup", broker.data)
-        broker.start()
-        yield broker, monitor.checkpoint
-
-
-def of_another_cluster(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Say that the checkpoint is of another cluster."""
-    return {**manifest, "cluster_id": "another-cluster-id"}
-
-
-def of_a_later_format(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Say that a later version wrote it."""
-    return {**manifest, "format": 99}
-
-
-@pytest.mark.parametrize(
-    ("change", "code", "words"),
-    [
-        (of_another_cluster, ExitCode.CHECKPOINT_CLUSTER, ("another-cluster-id", "--checkpoint-dir")),
-        (of_a_later_format, ExitCode.CHECKPOINT_FORMAT, ("says format 99", "move the directory away")),
-    ],
-)
-def test_checkpoint_of_somebody_else_is_left_alone(
-    used: tuple[Broker, Path],
-    tmp_path: Path,
-    change: Callable[[dict[str, Any]], dict[str, Any]],
-    code: ExitCode,
-    words: tuple[str, ...],
-) -> None:
-    """Refused with what to do, and not a byte of it is touched."""
-    broker, checkpoint = used
-    monitor = Monitor(broker.bootstrap, tmp_path)
-    shutil.copytree(checkpoint, monitor.checkpoint)
-    manifest = monitor.checkpoint / "v1" / "lagwarden.json"
-    manifest.write_text(json.dumps(change(json.loads(manifest.read_text()))))
-    before = contents(monitor.checkpoint)
-    with monitor:
-        assert_refused(monitor, code, *words)
-    assert contents(monitor.checkpoint) == before
-
-
-def test_checkpoint_in_use_is_refused(cluster: Broker, monitor: Monitor, tmp_path: Path) -> None:
-    """A second monitor does not start over the folder of a running one, which goes on undisturbed."""
-    second = Monitor(cluster.bootstrap, tmp_path)
-    with contextlib.closing(second.start("--checkpoint-dir", str(monitor.checkpoint))):
-        assert_refused(second, ExitCode.CHECKPOINT_UNUSABLE, "in use by another lagwarden", "--checkpoint-dir")
-    commit(cluster.bootstrap, "undisturbed", "t", {0: 6})
-    assert monitor.wait_read(offsets_ends(cluster.bootstrap)).committed["undisturbed", "t", 0] == 6
-
-
-def test_topic_set_back_is_read_again(used: tuple[Broker, Path], tmp_path: Path) -> None:
-    """A checkpoint ahead of the topic is set aside, said so, and what is shown is the topic of today."""
-    broker, checkpoint = used
-    assert_read_again(broker, checkpoint, tmp_path, "before the", {("old", "t", 0): 1})
-
-
-def test_topic_made_anew_is_read_again(used: tuple[Broker, Path], make_broker: MakeBroker, tmp_path: Path) -> None:
-    """A cluster built anew under its old id: the checkpoint is set aside, and no group of the old one is shown."""
-    _, checkpoint = used
-    rebuilt = make_broker()
-    make_topic(rebuilt.bootstrap, "t", 2)
-    commit(rebuilt.bootstrap, "new", "t", {0: 1, 1: 2}, times=20)
-    assert_read_again(rebuilt, checkpoint, tmp_path, "made anew", {("new", "t", 0): 1, ("new", "t", 1): 2})
-
-
-def assert_read_again(
-    broker: Broker, checkpoint: Path, folder: Path, reason: str, committed: dict[tuple[str, str, int], int]
-) -> None:
-    """See a monitor start over a checkpoint that does not fit, and keep it."""
-    monitor = Monitor(broker.bootstrap, folder)
-    shutil.copytree(checkpoint, monitor.checkpoint)
-    with monitor:
-        shown = monitor.wait_ready().metrics()
-        assert shown.committed == committed
-        assert shown.value("lagwarden_resyncs_total") == 1
-        (line,) = (line for line in monitor.lines if "the old checkpoint is kept" in line.get("event", ""))
-        assert reason in line["why"]
-    aside = monitor.checkpoint / "v1" / "set-aside-1"
-    assert {name for name in contents(checkpoint) if name.startswith("v1/spark/commits/")} == {
-        f"v1/{name}" for name in contents(aside) if name.startswith("spark/commits/")
-    }
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """Read all files of a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

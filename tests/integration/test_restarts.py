@@ -11,12 +11,13 @@ import pytest
 from sandbox import tools
 from sandbox.patience import wait_until
 from tests.integration.traffic import commit, consumer, make_topic, offsets_ends, places, tool_says
-from tests.support.monitor import Metrics, Monitor
+from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import MakeBroker
+    from tests.support.scrape import Metrics
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(600)]
 

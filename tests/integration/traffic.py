@@ -22,7 +22,7 @@ from sandbox.topics import create_topics
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from tests.support.monitor import Place
+    from tests.support.scrape import Place
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 FORGETFUL: Final = {"log.retention.check.interval.ms": "300", "log.initial.task.delay.ms": "100"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from stream import vitals as phases
@@ -83,8 +85,9 @@ def test_kafka_is_reachable_only_after_it_has_answered() -> None:
 def test_counts_of_batches_add_up() -> None:
     """Records and errors of all batches since the start are summed by type, version and reason."""
     own = vitals(phases.RUNNING, age=0)
-    own.count(Tally({1: 5, None: 1, 99: 2}, {Fault(1, 99, "unknown_version"): 1, Fault(None, None, "short"): 1}))  # type: ignore[arg-type]
-    own.count(Tally({1: 2, 2: 1}, {Fault(None, None, "short"): 2}))  # type: ignore[arg-type]
+    short, newer = Fault(None, None, "short"), Fault(1, 99, "unknown_version")
+    own.count(Tally(Counter({1: 5, None: 1, 99: 2}), Counter({newer: 1, short: 1})))
+    own.count(Tally(Counter({1: 2, 2: 1}), Counter({short: 2})))
     own.count(Tally())
     status = own.status()
     records = {row["record_type"]: (row["tracking"], row["records"]) for row in status.records_read.to_pylist()}
