@@ -1,0 +1,247 @@
+"""The offline verbs against a real broker and Kafka's own tools: same records, same texts, same groups."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from sandbox.broker import Broker
+from sandbox.jars import broker_jars
+from sandbox.java import SMALL_JVM, class_path, find_java
+from sandbox.patience import wait_until
+from sandbox.tools import QUIET
+from stream import cli
+from stream.cluster.client import Cluster
+from stream.exits import ExitCode
+from stream.offline.capture import CaptureFile
+from stream.offline.folder import LogFolder
+from stream.offline.live import LiveTopics
+from stream.offline.replay import Replay
+from tests.decoders.log.recording import files_of, official_dump
+from tests.integration.traffic import (
+    OFFSETS_TOPIC,
+    begin_transaction,
+    commit,
+    commit_in,
+    consumer,
+    delete_groups,
+    join_and_commit,
+    make_topic,
+    set_topic,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from stream.offline.replay import Outcome
+    from stream.offline.rows import Row, Source
+
+pytestmark = pytest.mark.kafka
+
+PROPERTIES: Final = {
+    # The cleaner looks at once, and may take what is young.
+    "log.cleaner.backoff.ms": "200",
+    "log.index.interval.bytes": "200",
+}
+FORMATTERS: Final = "org.apache.kafka.tools.consumer.{}MessageFormatter"
+
+
+@pytest.fixture(scope="module")
+def lived() -> Iterator[Broker]:
+    """Give a broker on which groups have lived."""
+    with Broker(offsets_partitions=2) as broker:
+        _live_on(broker.bootstrap)
+        yield broker
+
+
+def _live_on(bootstrap: str) -> None:
+    """Make commits, members, a rewind, transactions that end either way, and a deleted group."""
+    make_topic(bootstrap, "t", 3)
+    for group in ("one", "two", "three"):
+        commit(bootstrap, group, "t", {0: 5, 1: 6}, times=20)
+    commit(bootstrap, "one", "t", {0: 2})
+    with consumer(bootstrap, "classic") as client:
+        join_and_commit(client, "t", {0: 1, 1: 1, 2: 1})
+    with consumer(bootstrap, "modern", group_protocol="consumer") as client:
+        join_and_commit(client, "t", {0: 1, 1: 1, 2: 1})
+    producer = begin_transaction(bootstrap, "tx")
+    commit_in(producer, bootstrap, "transactional", "t", {0: 7})
+    producer.commit_transaction(30)
+    producer.begin_transaction()
+    commit_in(producer, bootstrap, "transactional", "t", {0: 99})
+    producer.abort_transaction(30)
+    commit(bootstrap, "deleted", "t", {0: 1})
+    delete_groups(bootstrap, ["deleted"])
+
+
+def _rows(source: Source) -> list[Row]:
+    rows = sorted(source.rows(), key=lambda row: (row.topic, row.partition, row.offset))
+    assert not source.problems
+    return rows
+
+
+def _live(broker: Broker) -> list[Row]:
+    with Cluster([broker.bootstrap]) as cluster:
+        return _rows(LiveTopics(cluster, [OFFSETS_TOPIC]))
+
+
+def _outcome(rows: list[Row]) -> Outcome:
+    pipeline = Replay()
+    pipeline.read(rows)
+    return pipeline.outcome()
+
+
+def _standing(outcome: Outcome) -> list[tuple[object, ...]]:
+    return [
+        (group.group, group.membership, [(o.topic, o.partition, o.offset, o.commit_time) for o in group.offsets])
+        for group in outcome.groups
+    ]
+
+
+def test_a_live_topic_and_its_log_on_disk_hold_the_same(lived: Broker, tmp_path: Path) -> None:
+    """Captured over the network or from the files, rows agree; what an aborted transaction wrote is in neither."""
+    live, disk = tmp_path / "live.avro", tmp_path / "disk.avro"
+    assert cli.main(["capture", str(live), "-b", lived.bootstrap]) == ExitCode.OK
+    assert cli.main(["capture", str(disk), "--log-dir", str(lived.data)]) == ExitCode.OK
+    rows = _rows(CaptureFile(live))
+    assert rows == _rows(CaptureFile(disk))
+    assert CaptureFile(live).origin == CaptureFile(disk).origin
+    groups = {group.group: group for group in _outcome(rows).groups}
+    assert [each.offset for each in groups["transactional"].offsets] == [7]
+    assert "deleted" not in groups
+
+
+def test_an_open_transaction_does_not_count_and_is_captured_later(lived: Broker, tmp_path: Path) -> None:
+    """A live capture ends at the last stable offset; run again after the commit, it takes up what it had to leave."""
+    path = tmp_path / "c.avro"
+    producer = begin_transaction(lived.bootstrap, "tx-2")
+    commit_in(producer, lived.bootstrap, "late", "t", {1: 3})
+    assert cli.main(["capture", str(path), "-b", lived.bootstrap]) == ExitCode.OK
+    before = _rows(CaptureFile(path))
+    assert "late" not in {group.group for group in _outcome(before).groups}
+    producer.commit_transaction(30)
+    # The answer comes before the markers are written.
+    wait_until(lambda: len(_live(lived)) > len(before), "the marker of the transaction")
+    assert cli.main(["capture", str(path), "-b", lived.bootstrap]) == ExitCode.OK
+    after = _rows(CaptureFile(path))
+    assert after == _live(lived)
+    assert "late" in {group.group for group in _outcome(after).groups}
+
+
+def test_decode_writes_what_the_console_formatters_write(lived: Broker, capfd: pytest.CaptureFixture[str]) -> None:
+    """Offsets and groups of the live topic, object by object, as Kafka's own console consumer prints them."""
+    assert cli.main(["decode", "-b", lived.bootstrap]) == ExitCode.OK
+    ours = [line for line in capfd.readouterr().out.splitlines() if json.loads(line)["key"]["type"] <= 2]
+    official = _objects(_console(lived, "Offsets")) + _objects(_console(lived, "GroupMetadata"))
+    # The console consumer's own group came after we had looked.
+    assert sorted(ours) == sorted(line for line in official if '"group":"console"' not in line)
+    assert len(ours) > 100
+
+
+def test_the_cleaner_changes_no_answer(tmp_path: Path) -> None:
+    """Replay of the full log, captured before, and of what a real broker's cleaner left of it give the same groups."""
+    path = tmp_path / "full.avro"
+    with Broker(offsets_partitions=2, properties=PROPERTIES) as broker:
+        _live_on(broker.bootstrap)
+        capture = ["capture", str(path), "-b", broker.bootstrap]
+        assert cli.main(capture) == ExitCode.OK
+        # The segment written to is never cleaned: it is rolled by a commit that finds it too old.
+        config = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.001", "min.compaction.lag.ms": "0"}
+        set_topic(broker.bootstrap, OFFSETS_TOPIC, config)
+        time.sleep(0.3)
+        for group in ("one", "two", "three", "four", "five"):
+            commit(broker.bootstrap, group, "t", {0: 9})
+        assert cli.main(capture) == ExitCode.OK
+        full = _rows(CaptureFile(path))
+        wait_until(lambda: len(_live(broker)) < len(full) - 50, "the cleaner", limit=60)
+        live = _live(broker)
+        cleaned = _rows(LogFolder(broker.data))
+    assert len(cleaned) < len(full) - 50
+    assert _standing(_outcome(live)) == _standing(_outcome(cleaned)) == _standing(_outcome(full))
+
+
+@pytest.mark.parametrize(
+    ("options", "folder"),
+    [
+        pytest.param(["--offsets-decoder"], OFFSETS_TOPIC, id="offsets"),
+        pytest.param(["--transaction-log-decoder"], "__transaction_state", id="transactions"),
+        pytest.param(["--cluster-metadata-decoder"], "__cluster_metadata", id="metadata"),
+        pytest.param(["--print-data-log"], "t-", id="plain records"),
+        pytest.param(["--deep-iteration"], OFFSETS_TOPIC, id="without what the records say"),
+        pytest.param([], OFFSETS_TOPIC, id="batches only"),
+        pytest.param(["--index-sanity-check"], "", id="indexes"),
+    ],
+)
+def test_dump_log_writes_what_the_official_tool_writes(
+    stopped: Path,
+    options: list[str],
+    folder: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """On the files that a broker left, every line of standard output is the official tool's."""
+    files = [file for file in files_of(stopped) if str(file).startswith(folder)]
+    assert files
+    official, _, _ = official_dump(stopped, files, *options)
+    monkeypatch.chdir(stopped)
+    assert cli.main(["dump-log", *options, *map(str, files)]) == ExitCode.OK
+    assert capfd.readouterr().out.split("\n")[:-1] == official
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the log directory of a broker that has stopped in good order."""
+    folder = tmp_path_factory.mktemp("stopped")
+    with Broker(folder, offsets_partitions=1, properties=PROPERTIES) as broker:
+        make_topic(broker.bootstrap, "t", 1)
+        commit(broker.bootstrap, "g", "t", {0: 5}, times=30)
+        with consumer(broker.bootstrap, "classic") as client:
+            join_and_commit(client, "t", {0: 1})
+        producer = begin_transaction(broker.bootstrap, "tx")
+        commit_in(producer, broker.bootstrap, "transactional", "t", {0: 7})
+        producer.produce("t", b"in a transaction")
+        producer.commit_transaction(30)
+        broker.stop()
+    return folder / "data"
+
+
+def test_an_address_without_a_broker_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is written where nothing can be read, and the exit code is the one of `check-config --connect`."""
+    path = tmp_path / "c.avro"
+    assert cli.main(["capture", str(path), "-b", "127.0.0.1:1"]) == ExitCode.KAFKA_UNREACHABLE
+    assert not path.exists()
+    assert "nothing listens there" in capsys.readouterr().err
+
+
+def test_a_topic_that_is_not_there_is_named(lived: Broker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt topic is no empty capture."""
+    code = cli.main(["capture", str(tmp_path / "c.avro"), "-b", lived.bootstrap, "--topic", "__nope"])
+    assert code == ExitCode.KAFKA_UNREACHABLE
+    assert "__nope cannot be read (unknown_topic)" in capsys.readouterr().err
+
+
+def _console(broker: Broker, kind: str) -> str:
+    """Run the console consumer over the topic with one of its formatters."""
+    command = [
+        *(str(find_java()), *SMALL_JVM, QUIET, "-cp", class_path(broker_jars())),
+        *("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", broker.bootstrap),
+        *("--topic", OFFSETS_TOPIC, "--from-beginning", "--timeout-ms", "5000", "--isolation-level", "read_committed"),
+        *("--formatter", FORMATTERS.format(kind), "--command-property", "group.id=console"),
+        *("--command-property", "enable.auto.commit=false"),
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120).stdout
+
+
+def _objects(text: str) -> list[str]:
+    """Split what the formatters write without any separator into its objects."""
+    decoder, found, at = json.JSONDecoder(), [], 0
+    while at < len(text.rstrip()):
+        _, end = decoder.raw_decode(text, at)
+        found.append(text[at:end])
+        at = end
+    return found
