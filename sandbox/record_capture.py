@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +20,7 @@ from confluent_kafka import Producer, TopicPartition
 
 from sandbox import tools
 from sandbox.broker import Broker
+from sandbox.compiler import compile_java
 from sandbox.jars import broker_jars, jar_set
 from sandbox.java import SMALL_JVM, class_path, find_java
 from sandbox.members import Member, client_config
@@ -133,11 +133,9 @@ def _streams(bootstrap: str) -> None:
     jars = [*broker_jars(), *(jar for jar in jar_set("messages-4.3.1") if jar.name.startswith("kafka-streams"))]
     jars += _rocksdb()
     with tempfile.TemporaryDirectory() as scratch:
-        java = find_java()
         path = class_path([*jars, Path(scratch)])
-        compile_ = [str(java.resolve().with_name("javac")), "-d", scratch, "-cp", path, str(STREAMS_PROGRAM)]
-        subprocess.run(compile_, check=True)
-        command = [str(java), *SMALL_JVM, tools.QUIET, "-cp", path, "StreamsMember", bootstrap, scratch]
+        compile_java(STREAMS_PROGRAM, jars, Path(scratch))
+        command = [str(find_java()), *SMALL_JVM, tools.QUIET, "-cp", path, "StreamsMember", bootstrap, scratch]
         program = GuardedProcess(command, Path(scratch) / "log")
         try:
             code = program.wait(90)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from decoders.tables import RECORD_TYPES, consumer, embedded, metadata, share, share_state, transaction
+from sandbox.compiler import compile_java
 from sandbox.jars import JarError, jar_set
 from sandbox.java import JavaMissingError, find_java
 
@@ -115,10 +115,6 @@ def read_schema(text: str) -> Schema:
 
 def compiled(line: str, folder: Path, source: str) -> list[str]:
     """Compile a Java program of this folder against a line's jars; gives the command that runs it."""
-    java = Path(find_java())
+    compile_java(HERE / source, jars(line), folder)
     class_path = ":".join(map(str, jars(line)))
-    compiler = java.with_name("javac")
-    if not compiler.exists():
-        pytest.skip("there is a Java runtime but no compiler")
-    subprocess.run([compiler, "-proc:none", "-cp", class_path, "-d", folder, HERE / source], check=True, timeout=120)
-    return [str(java), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", f"{class_path}:{folder}", Path(source).stem]
+    return [str(find_java()), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", f"{class_path}:{folder}", Path(source).stem]
