@@ -106,7 +106,7 @@ class CaptureFile:
         """Read one block whole; None at the end, and where no whole block follows."""
         start = self.end
         try:
-            rows = [_row(fields) for fields in next(container)]
+            rows = [Row._make(fields.values()) for fields in next(container)]
         except StopIteration:
             return None
         except Exception:  # noqa: BLE001 -- damaged bytes can fail in any layer of the container's reader
@@ -154,7 +154,7 @@ class CaptureWriter:
 
     def write(self, row: Row) -> None:
         """Append one row."""
-        self._writer.write(dataclasses.asdict(row))
+        self._writer.write(row._asdict())
         self.last[row.place] = row.offset
 
     def flush(self) -> None:
@@ -217,10 +217,6 @@ def _blocks(path: Path, file: IO[bytes]) -> Any:
     schema = container.writer_schema
     if not isinstance(schema, dict) or schema.get("name") != _NAME:
         raise UnreadableRefusal(f"{path} is Avro, but no capture", "`lagwarden capture` makes such files")
+    if [field["name"] for field in schema["fields"]] != list(Row._fields):
+        raise UnreadableRefusal(f"{path} is a capture of another format", "read it with the lagwarden that made it")
     return container
-
-
-def _row(fields: Any) -> Row:
-    return Row(
-        fields["topic"], fields["partition"], fields["offset"], fields["timestamp"], fields["key"], fields["value"]
-    )
