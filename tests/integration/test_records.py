@@ -150,6 +150,9 @@ def test_open_transaction_shows_as_stable_gap_and_ends_with_it(cluster: Broker, 
     producer = begin_transaction(cluster.bootstrap, "holds-back")
     commit_in(producer, cluster.bootstrap, "held", "t", {1: 2})
     commit(cluster.bootstrap, "held", "t", {0: 3})
+    # Of another partition and later: once it is shown, all that may be read of the held one has been.
+    assert partition_for("passer-by", 4) != partition
+    commit(cluster.bootstrap, "passer-by", "t", {0: 7})
     shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
     assert shown.offsets_partitions("stable_gap")[partition] == 2
     assert shown.offsets_partitions("distance")[partition] == 0

@@ -45,23 +45,25 @@ _USERS: Final = (
 
 
 def test_wrong_option_is_named_with_the_one_that_was_meant(tmp_path: Path) -> None:
-    """All faults at once, each with its nearest name, and no JVM is started for it."""
+    """All faults at once, each with its nearest name, before anything is started."""
     with Monitor(NOWHERE, tmp_path, {"job.tick_intervall": "5s", "http.port": "zero"}) as monitor:
         assert monitor.ending(60).code == ExitCode.USAGE
         assert "error: the configuration has 2 faults" in monitor.said
         assert "did you mean job.tick_interval?" in monitor.said
         assert "http.port = 'zero'" in monitor.said
+        assert monitor.events("serving") == []
         assert not monitor.checkpoint.exists()
 
 
 def test_port_in_use_is_told_at_once(tmp_path: Path) -> None:
-    """Before a JVM is started: the port, and how to choose another."""
+    """The port, how to choose another, and no checkpoint is touched."""
     with socket.socket() as other:
         other.bind((LOOPBACK, 0))
         other.listen()
         port = other.getsockname()[1]
         with contextlib.closing(Monitor(NOWHERE, tmp_path).start("--http-port", str(port))) as monitor:
             assert_refused(monitor, ExitCode.PORT_IN_USE, str(port), "--http-port")
+            assert not monitor.checkpoint.exists()
 
 
 # --- login and rights ---
