@@ -139,7 +139,7 @@ def capture(
         bar = opened.enter_context(progress_bar())
         wanted = topics or [_OFFSETS]
         if log_dir is not None:
-            found = _offline(log_dir, wanted)
+            found = _offline(log_dir, wanted, stop_at_open=True)
         else:
             found = _live(opened, (config, bootstrap_servers, settings), wanted, bar)
         writer = opened.enter_context(CaptureWriter(file, found.origin))
@@ -154,6 +154,8 @@ def capture(
             typer.echo(f"{file}: stopped after {written} rows; the same command goes on from there", err=True)
             raise
     typer.echo(f"{file}: {written} rows captured")
+    for note in found.notes:
+        typer.echo(note, err=True)
     return tell_problems(found.problems)
 
 
@@ -196,12 +198,12 @@ def _print_story(found: Source, group: str, *, as_json: bool) -> int:
     return ExitCode.UNREADABLE if any(moment.kind == "unreadable" for moment in moments) else ExitCode.OK
 
 
-def _offline(path: Path, topics: Sequence[str]) -> Source:
+def _offline(path: Path, topics: Sequence[str], *, stop_at_open: bool = False) -> Source:
     """Open a capture file or a log directory. Raises Refusal."""
     if path.is_dir():
         from stream.offline.folder import LogFolder
 
-        return LogFolder(path, topics)
+        return LogFolder(path, topics, stop_at_open=stop_at_open)
     from stream.offline.capture import CaptureFile
 
     return CaptureFile(path)

@@ -61,6 +61,7 @@ class CaptureFile:
         """Read the header. Raises UnreadableRefusal for what is no capture."""
         self.path = path
         self.problems: list[str] = []
+        self.notes: list[str] = []
         self.end = 0
         """The byte behind the last good block, once the rows have been given."""
         with _open(path) as file:

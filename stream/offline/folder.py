@@ -1,6 +1,7 @@
 """A log directory as a source of rows: one partition's folder, or a broker's `log.dirs` with all of them.
 
-Which records count is `decoders.log.partition`'s business: those of aborted and of open transactions are left out.
+Which records count is `decoders.log.partition`'s business: those of aborted and of open transactions are left out. What
+is to be gone on with later must stop at an open transaction instead: its records may count when it ends.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.log.errors import LogError
 from decoders.log.partition import PartitionLog
+from decoders.log.transactions import Outcome
 from stream.offline.rows import OFFSETS_TOPIC, Origin, Row, UnreadableRefusal
 
 if TYPE_CHECKING:
@@ -22,12 +24,17 @@ _ADVICE: Final = "name a partition's folder, such as __consumer_offsets-0, or th
 
 
 class LogFolder:
-    """The partitions of some topics in a directory; of a partition's own folder, that partition whatever its topic."""
+    """The partitions of some topics in a directory; of a partition's own folder, that partition whatever its topic.
 
-    def __init__(self, path: Path, topics: Collection[str] = (OFFSETS_TOPIC,)) -> None:
+    With `stop_at_open` each partition ends at its first open transaction, as it does for a read_committed consumer.
+    """
+
+    def __init__(self, path: Path, topics: Collection[str] = (OFFSETS_TOPIC,), *, stop_at_open: bool = False) -> None:
         """Look what is there. Raises UnreadableRefusal if that is no log."""
         self.path = path
         self.problems: list[str] = []
+        self.notes: list[str] = []
+        self._stop_at_open = stop_at_open
         self._folders = self._find(topics)
         self._origin = Origin(_cluster_id(path), self._topic_ids())
 
@@ -38,7 +45,7 @@ class LogFolder:
 
     def rows(self, after: Mapping[Place, int] | None = None) -> Iterator[Row]:
         """Give the committed rows, partition by partition."""
-        self.problems = []
+        self.problems, self.notes = [], []
         for folder in self._folders:
             log = _open(folder)
             if isinstance(log, LogError):
@@ -49,8 +56,16 @@ class LogFolder:
 
     def _partition(self, log: PartitionLog, after: Mapping[Place, int]) -> Iterator[Row]:
         topic, partition = log.directory.topic, log.directory.partition
-        for placed in log.records(after.get((topic, partition), -1) + 1):
+        for placed in log.records(after.get((topic, partition), -1) + 1, only_committed=False):
             record = placed.record
+            if placed.outcome is Outcome.PENDING and self._stop_at_open:
+                self.notes.append(
+                    f"{log.directory.path}: the transaction of producer {placed.producer_id} at offset {record.offset}"
+                    " is open: what lies behind is left for later"
+                )
+                break
+            if not placed.outcome.counts:
+                continue
             timestamp = None if record.timestamp == -1 else record.timestamp
             yield Row(topic, partition, record.offset, timestamp, record.key, record.value)
         self.problems += [str(error) for error in log.errors]

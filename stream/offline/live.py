@@ -30,6 +30,7 @@ class LiveTopics:
     ) -> None:
         """Ask for the topics' ids. Raises ClusterError."""
         self.problems: list[str] = []
+        self.notes: list[str] = []
         self._cluster = cluster
         self._topics = tuple(topics)
         self._on_progress = on_progress

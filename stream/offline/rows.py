@@ -53,6 +53,8 @@ class Source(Protocol):
 
     problems: list[str]
     """What could not be read, a line each; complete when the rows have been given."""
+    notes: list[str]
+    """What a person should know although nothing is wrong, likewise."""
 
     @property
     def origin(self) -> Origin:

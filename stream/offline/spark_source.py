@@ -72,6 +72,8 @@ class _Reader(DataSourceStreamReader):
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
+        # Spark asks one reader again and again, every trigger: the file is not to be read whole each time.
+        self._extents = _Extents(self._path)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- Spark's name
         """Begin before the first row of every partition."""
@@ -79,11 +81,11 @@ class _Reader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: ARG002, N802 -- Spark's name
         """Give the end of every partition: one more than its last offset."""
-        return {str(number): end for number, (end, _, _) in sorted(_extents(self._path).items())}
+        return {str(number): end for number, (end, _, _) in sorted(self._extents.now().items())}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Split a micro-batch: a partition of the topic is never split, so that its records stay in order."""
-        extents = _extents(self._path)
+        extents = self._extents.now()
         return [
             _Stretch(int(number), int(start.get(number, 0)), int(until), *extents[int(number)][1:])
             for number, until in end.items()
@@ -105,15 +107,24 @@ class _Reader(DataSourceStreamReader):
             yield _columns(held)
 
 
-def _extents(path: Path) -> dict[int, tuple[int, int, int]]:
-    """Give per partition its end offset, and where the first and the last block begin that hold rows of it."""
-    found: dict[int, tuple[int, int, int]] = {}
-    for block in CaptureFile(path).blocks():
-        for row in block.rows:
-            if row.topic == OFFSETS_TOPIC:
-                end, first, _ = found.get(row.partition, (0, block.start, 0))
-                found[row.partition] = max(end, row.offset + 1), first, block.start
-    return found
+class _Extents:
+    """Where the rows of each partition lie in the file; looks only at what the file has gained since the last time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: int | None = None
+        self._found: dict[int, tuple[int, int, int]] = {}
+
+    def now(self) -> dict[int, tuple[int, int, int]]:
+        """Give per partition its end offset, and where the first and the last block begin that hold rows of it."""
+        capture = CaptureFile(self._path)
+        for block in capture.blocks(self._seen):
+            for row in block.rows:
+                if row.topic == OFFSETS_TOPIC:
+                    end, first, _ = self._found.get(row.partition, (0, block.start, 0))
+                    self._found[row.partition] = max(end, row.offset + 1), first, block.start
+        self._seen = capture.end
+        return self._found
 
 
 def _is_in(row: Row, wanted: _Stretch) -> bool:

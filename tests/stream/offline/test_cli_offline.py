@@ -131,12 +131,13 @@ class TestCapture:
         """What counts is captured with its place, and the file says whose it is."""
         path = tmp_path / "c.avro"
         assert cli.main(["capture", str(path), "--log-dir", str(log_folder)]) == ExitCode.OK
-        assert capsys.readouterr().out == f"{path}: 3 rows captured\n"
+        out, err = capsys.readouterr()
+        assert out == f"{path}: 2 rows captured\n"
+        assert "the transaction of producer 8 at offset 4 is open: what lies behind is left for later" in err
         capture = CaptureFile(path)
         assert [(each.partition, each.offset, each.timestamp) for each in capture.rows()] == [
             (3, 0, 0),
             (3, 3, 3000),
-            (3, 5, 5000),
         ]
         assert capture.origin.cluster_id == "the-cluster"
 
@@ -151,7 +152,18 @@ class TestCapture:
         path.write_bytes(whole[:-3])
         assert cli.main(command) == ExitCode.OK
         assert "bytes were cut off" in capsys.readouterr().err
-        assert [each.offset for each in CaptureFile(path).rows()] == [0, 3, 5]
+        assert [each.offset for each in CaptureFile(path).rows()] == [0, 3]
+
+    @pytest.mark.parametrize("committed", [True, False])
+    def test_a_transaction_that_ends_is_taken_up(self, log_folder: Path, tmp_path: Path, *, committed: bool) -> None:
+        """What a capture had to leave at an open transaction, it gets when run again, in the order of the log."""
+        path = tmp_path / "c.avro"
+        command = ["capture", str(path), "--log-dir", str(log_folder)]
+        assert cli.main(command) == ExitCode.OK
+        with (log_folder / "__consumer_offsets-3" / "00000000000000000000.log").open("ab") as segment:
+            segment.write(write.marker(6, 8, committed=committed))
+        assert cli.main(command) == ExitCode.OK
+        assert [each.offset for each in CaptureFile(path).rows()] == ([0, 3, 4, 5] if committed else [0, 3, 5])
 
     def test_a_stretch_of_time(self, log_folder: Path, tmp_path: Path) -> None:
         """From a moment on, up to before another."""
@@ -177,12 +189,13 @@ class TestCapture:
         raw[-4] ^= 0xFF
         segment.write_bytes(raw)
         (segment.parent / "00000000000000000006.log").write_bytes(
-            write.batch(6, [write.Rec(0, 0, commit_key("g", "t", 0), commit_value(9, 6000))])
+            write.marker(6, 8, committed=True)
+            + write.batch(7, [write.Rec(0, 0, commit_key("g", "t", 0), commit_value(9, 7000))])
         )
         path = tmp_path / "c.avro"
         assert cli.main(["capture", str(path), "--log-dir", str(log_folder)]) == ExitCode.UNREADABLE
         assert "bad_crc" in capsys.readouterr().err
-        assert [each.offset for each in CaptureFile(path).rows()] == [0, 3, 6]
+        assert [each.offset for each in CaptureFile(path).rows()] == [0, 3, 4, 7]
 
 
 class TestReplay:
