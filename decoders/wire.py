@@ -5,7 +5,7 @@ accept exactly what a broker would accept:
 
 - A length below zero means null, whatever the number; where null is not allowed it is an error.
 - A length or count that exceeds the bytes left is an error *before* anything is allocated.
-- Invalid UTF-8 is replaced by U+FFFD, never refused.
+- Invalid UTF-8 is replaced by U+FFFD as Java does it, never refused.
 - A varint has at most five bytes and is a signed 32-bit number: what overflows wraps.
 - A string is at most 32767 bytes long, also where its length is a varint.
 - Unknown tags are skipped by their size; a tag count below zero counts as none. A tag that the message has in other
@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from decoders.errors import Malformed, Reason
+from decoders.javatext import java_text
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
 
@@ -126,7 +127,7 @@ def text(read_length: Reader, *, nullable: bool) -> Reader:
         if not_null(length, at) > LONGEST_STRING:
             raise Malformed(Reason.STRING_TOO_LONG, at)
         raw, after = take(buffer, start, length)
-        return raw.decode("utf-8", "replace"), after
+        return java_text(raw), after
 
     return read
 

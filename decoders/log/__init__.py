@@ -11,5 +11,5 @@ modules. A map of the files:
 - `transactions` which transactional batches count; `partition` a whole directory, read in order
 - `columns` a partition as Arrow columns, through `vectors` and `zstd_many`: the only modules that know Arrow or numpy
 - `checkpoint` KRaft snapshots
-- `dumptext`, `dumpindex`, `dumpdecoders`: the official dump tool's text; `javatext`: text as Java decodes it
+- `dumptext`, `dumpindex`, `dumpdecoders`: the official dump tool's text
 """

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import google_crc32c
 
+from decoders.javatext import java_text
 from decoders.log.codecs import DEFAULT_LIMIT, Codec, codec_of, decompress
 from decoders.log.errors import Damaged, Fault
-from decoders.log.javatext import java_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

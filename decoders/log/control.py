@@ -16,8 +16,8 @@ import enum
 import struct
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.javatext import java_text
 from decoders.log.errors import Damaged, Fault
-from decoders.log.javatext import java_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

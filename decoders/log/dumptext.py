@@ -14,12 +14,12 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from decoders.javatext import java_text
 from decoders.log.batch import LogRecord, RecordBatch
 from decoders.log.checkpoint import BOOTSTRAP, snapshot_id
 from decoders.log.control import ControlType, control_type, end_marker, kraft_message
 from decoders.log.dumpindex import dump_aborted, dump_offset_index, dump_producers, dump_time_index
 from decoders.log.errors import Damaged
-from decoders.log.javatext import java_text
 from decoders.log.segment import Segment
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.log.javatext import java_text
+from decoders.javatext import java_text
 
 
 @given(st.text())

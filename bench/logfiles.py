@@ -1,0 +1,74 @@
+"""How fast log files are read: a partition of offset commits, by batch size and codec, as Arrow columns.
+
+`python -m bench.logfiles [RECORDS]` prints MB/s of the file and of what it expands to, and records/s, in CPU seconds of
+one core (wall time on an idle machine). Files lie in the page cache: it is the reader that is measured, not the disk.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from decoders.log.columns import partition_columns
+from decoders.log.partition import PartitionLog
+from tests.decoders.log import logwriter as write
+
+ROUNDS: Final = 3
+CODECS: Final = {"none": write.NONE, "zstd": write.ZSTD}
+
+
+def commit(offset: int) -> write.Rec:
+    """Give a record as brokers write for a commit: 2,000 groups, twelve partitions."""
+    group, topic = b"group-%05d" % (offset % 2_000), b"orders.events.v1"
+    key = struct.pack(">hh", 1, len(group)) + group + struct.pack(">h", len(topic)) + topic
+    value = struct.pack(">hqihq", 3, offset * 7, 5, 0, 1_700_000_000_000 + offset)
+    return write.Rec(0, 0, key + struct.pack(">i", offset % 12), value)
+
+
+def write_log(path: Path, codec: int, per_batch: int, records: int) -> int:
+    """Write a segment, and give the bytes that its batches expand to."""
+    expanded = 0
+    with (path / f"{0:020}.log").open("wb") as log:
+        for base in range(0, records, per_batch):
+            commits = [commit(base + n) for n in range(per_batch)]
+            batch = [write.Rec(n, n // 10, each.key, each.value) for n, each in enumerate(commits)]
+            log.write(write.batch(base, batch, codec, base_timestamp=1_700_000_000_000 + base))
+            expanded += 61 + sum(len(write.record(each)) for each in batch)
+    return expanded
+
+
+def read(path: Path) -> tuple[float, int]:
+    """Read a partition as columns: CPU seconds, and rows."""
+    began = time.process_time()
+    log = PartitionLog.open(path)
+    assert isinstance(log, PartitionLog)
+    with log:
+        rows = sum(len(piece) for piece in partition_columns(log))
+    assert not log.errors
+    return time.process_time() - began, rows
+
+
+def main() -> None:
+    """Print the table."""
+    records = int(sys.argv[1]) if len(sys.argv) > 1 else 300_000
+    print(f"{'codec':6}{'records/batch':>14}{'file MB':>9}{'MB/s':>7}{'expanded MB/s':>15}{'records/s':>12}")
+    for codec, number in CODECS.items():
+        for per_batch in (1, 10, 500):
+            with tempfile.TemporaryDirectory() as scratch:
+                path = Path(scratch) / "__consumer_offsets-0"
+                path.mkdir()
+                expanded = write_log(path, number, per_batch, records)
+                seconds, rows = min(read(path) for _ in range(ROUNDS))
+                size = sum(file.stat().st_size for file in path.iterdir()) / 1e6
+            print(
+                f"{codec:6}{per_batch:14}{size:9.1f}{size / seconds:7.0f}"
+                f"{expanded / 1e6 / seconds:15.0f}{rows / seconds:12,.0f}"
+            )
+
+
+if __name__ == "__main__":
+    main()
