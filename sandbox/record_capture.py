@@ -1,8 +1,8 @@
 """A small capture of real traffic of every kind of group: what the tests decode and replay without a broker.
 
 Kafka's own clients write it: librdkafka's for classic, static, KIP-848, simple and transactional groups; for share and
-streams groups, which it does not have, the console tool and a small Kafka Streams program (compiled here: this script,
-and only this, needs a JDK). `python -m sandbox.record_capture` makes `tests/captures/all-kinds.avro` anew.
+streams groups, which it does not have, the console tool and a small Kafka Streams program.
+`python -m sandbox.record_capture` makes `tests/captures/all-kinds.avro` anew.
 """
 
 from __future__ import annotations

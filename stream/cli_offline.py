@@ -150,6 +150,8 @@ def capture(
             for row in stretch.only(found.rows(dict(writer.last))):
                 writer.write(row)
                 written += 1
+                if log_dir is not None and written % 10_000 == 0:
+                    bar(written, None)  # how much there is on a disk is not known beforehand
         except (KeyboardInterrupt, Refusal):
             typer.echo(f"{file}: stopped after {written} rows; the same command goes on from there", err=True)
             raise

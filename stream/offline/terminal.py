@@ -1,5 +1,6 @@
 """What the offline verbs print with: lines, problems, tables and a progress bar."""
 
+# ruff: noqa: PLC0415 -- rich is loaded when it draws: `--help` of every verb passes through here
 from __future__ import annotations
 
 import contextlib
@@ -8,21 +9,24 @@ import sys
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from stream.exits import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from rich.console import Console
+
 
 @contextlib.contextmanager
-def progress_bar() -> Iterator[Callable[[int, int], None]]:
+def progress_bar() -> Iterator[Callable[[int, int | None], None]]:
     """Show a bar on a terminal, and nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda _, __: None
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("capturing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("capturing", total=None)
@@ -49,4 +53,6 @@ def print_lines(lines: Iterable[str]) -> None:
 
 def wide_console() -> Console:
     """Give the console for tables on stdout; where that is no terminal, they are not cut to the width of one."""
+    from rich.console import Console
+
     return Console() if sys.stdout.isatty() else Console(width=240)

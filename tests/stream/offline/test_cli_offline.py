@@ -85,9 +85,11 @@ class TestDecode:
         assert len(lines) == sum(each.topic == "__transaction_state" for each in CaptureFile(RECORDED).rows())
         assert all('"transactionalId":"transactional-group"' in line for line in lines)
 
-    def test_a_log_directory(self, log_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """Commits of aborted and of open transactions are no commits."""
-        assert cli.main(["decode", "-i", str(log_folder)]) == ExitCode.OK
+    @pytest.mark.parametrize("inside", [".", "__consumer_offsets-3"])
+    def test_a_log_directory(self, log_folder: Path, inside: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """A broker's, or one partition's: commits of aborted and of open transactions are no commits."""
+        (log_folder / "__consumer_offsets-4.0123456789abcdef0123456789abcdef-delete").mkdir()
+        assert cli.main(["decode", "-i", str(log_folder / inside)]) == ExitCode.OK
         lines = capsys.readouterr().out.splitlines()
         assert [json.loads(line)["value"]["data"]["offset"] for line in lines] == [5, 6, 8]
 
