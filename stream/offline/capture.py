@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from stream.offline.rows import Place
 
-SCHEMA: Final = {
+SCHEMA: Final[dict[str, Any]] = {
     "type": "record",
     "name": "Row",
     "namespace": "lagwarden.capture",
@@ -41,6 +41,8 @@ SCHEMA: Final = {
 BLOCK_BYTES: Final = 256 << 10
 """What a tear may cost at most, before compression."""
 _CODEC: Final = "deflate"  # every Avro reader has it
+_FIELDS: Final = [(field["name"], field["type"]) for field in SCHEMA["fields"]]
+_LARGEST_PARTITION: Final = 0x7FFFFFFF
 _NAME: Final = "lagwarden.capture.Row"
 _PREFIX: Final = "lagwarden."
 
@@ -69,10 +71,7 @@ class CaptureFile:
             self.end = file.tell()
         self.version = str(metadata.get(f"{_PREFIX}version", ""))
         self.created = str(metadata.get(f"{_PREFIX}created", ""))
-        self._origin = Origin(
-            json.loads(metadata.get(f"{_PREFIX}cluster_id", "null")),
-            json.loads(metadata.get(f"{_PREFIX}topic_ids", "{}")),
-        )
+        self._origin = _origin(path, metadata)
 
     @property
     def origin(self) -> Origin:
@@ -108,6 +107,8 @@ class CaptureFile:
         start = self.end
         try:
             rows = [Row._make(fields.values()) for fields in next(container)]
+            if not all(0 <= row.partition <= _LARGEST_PARTITION and row.offset >= 0 for row in rows):
+                return None
         except StopIteration:
             return None
         except Exception:  # noqa: BLE001 -- damaged bytes can fail in any layer of the container's reader
@@ -202,6 +203,15 @@ def _metadata(origin: Origin) -> dict[str, str]:
     }
 
 
+def _origin(path: Path, metadata: Mapping[str, str]) -> Origin:
+    try:
+        cluster_id = json.loads(metadata.get(f"{_PREFIX}cluster_id", "null"))
+        topic_ids = dict(json.loads(metadata.get(f"{_PREFIX}topic_ids", "{}")))
+    except (ValueError, TypeError) as error:
+        raise UnreadableRefusal(f"{path}: its header is damaged", "use another copy of the file") from error
+    return Origin(cluster_id, topic_ids)
+
+
 def _open(path: Path) -> IO[bytes]:
     try:
         return path.open("rb")
@@ -218,6 +228,6 @@ def _blocks(path: Path, file: IO[bytes]) -> Any:
     schema = container.writer_schema
     if not isinstance(schema, dict) or schema.get("name") != _NAME:
         raise UnreadableRefusal(f"{path} is Avro, but no capture", "`lagwarden capture` makes such files")
-    if [field["name"] for field in schema["fields"]] != list(Row._fields):
+    if [(field["name"], field["type"]) for field in schema["fields"]] != _FIELDS:
         raise UnreadableRefusal(f"{path} is a capture of another format", "read it with the lagwarden that made it")
     return container

@@ -37,6 +37,7 @@ _SCHEMA: Final = pa.schema(
     ]
 )
 _ROWS_AT_ONCE: Final = 4096
+_LARGEST_MS: Final = 9_000_000_000_000_000
 
 
 @dataclasses.dataclass
@@ -133,7 +134,8 @@ def _is_in(row: Row, wanted: _Stretch) -> bool:
 
 def _columns(rows: list[Row]) -> pa.RecordBatch:
     """Put rows into columns; a record without a timestamp gets the one of 1970, as Spark's Kafka source gives it."""
-    times = [(row.timestamp or 0) * 1000 for row in rows]
+    # A producer may write any number as its time; what microseconds cannot hold is the end of all time.
+    times = [max(-_LARGEST_MS, min(row.timestamp or 0, _LARGEST_MS)) * 1000 for row in rows]
     return pa.record_batch(
         [
             pa.array([row.partition for row in rows], pa.int32()),

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream.exits import ExitCode
-from stream.offline.capture import CaptureFile, CaptureWriter
+from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter
+from stream.offline.replay import Replay
 from stream.offline.rows import OFFSETS_TOPIC, Origin, Row, UnreadableRefusal
 from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
 
@@ -91,6 +92,37 @@ def test_a_flipped_bit_never_gives_a_wrong_end(tmp_path: Path) -> None:
         assert capture.problems
 
 
+SMALL = RECORDED.read_bytes()
+
+
+@given(st.lists(st.tuples(st.integers(0, len(SMALL) - 1), st.integers(1, 255)), min_size=1, max_size=4))
+@settings(max_examples=200)
+def test_no_damage_is_fatal(tmp_path_factory: pytest.TempPathFactory, flips: list[tuple[int, int]]) -> None:
+    """Whatever bytes are wrong, the file is refused, or gives rows that the pipeline takes."""
+    damaged = bytearray(SMALL)
+    for at, mask in flips:
+        damaged[at] ^= mask
+    path = tmp_path_factory.mktemp("c") / "c.avro"
+    path.write_bytes(damaged)
+    try:
+        capture = CaptureFile(path)
+    except UnreadableRefusal:
+        return
+    pipeline = Replay()
+    pipeline.read(capture.rows())
+    pipeline.outcome()
+
+
+def test_rows_that_cannot_be_are_damage(tmp_path: Path) -> None:
+    """Whole numbers that no partition and no offset has end the reading, before anything takes them for true."""
+    for wrong in (Row("t", -1, 0, None, None, None), Row("t", 0, -5, None, None, None)):
+        path = capture_of(tmp_path / f"{wrong.offset}.avro", [commit(0, 1)])
+        capture_of(path, [wrong])
+        capture = CaptureFile(path)
+        assert list(capture.rows()) == [commit(0, 1)]
+        assert len(capture.problems) == 1
+
+
 def test_going_on_makes_the_same_file(tmp_path: Path) -> None:
     """Written in one go or in three, torn in between, a capture holds the same rows."""
     rows = _many(1000)
@@ -156,6 +188,16 @@ def test_what_is_no_capture_is_refused(tmp_path: Path, content: bytes | None) ->
         CaptureFile(path)
     assert refused.value.code == ExitCode.UNREADABLE
     assert "\n" not in str(refused.value)
+
+
+def test_a_capture_with_other_fields_is_refused(tmp_path: Path) -> None:
+    """The name alone does not make a capture that can be read."""
+    path = tmp_path / "c.avro"
+    schema = {**SCHEMA, "fields": [{"name": "topic", "type": "int"}, *SCHEMA["fields"][1:]]}
+    with path.open("wb") as file:
+        fastavro.writer(file, schema, [])
+    with pytest.raises(UnreadableRefusal, match="another format"):
+        CaptureFile(path)
 
 
 def test_other_avro_is_refused(tmp_path: Path) -> None:
