@@ -25,10 +25,9 @@ RIGHTS: Final = (
     Right("read the group coordinators' topic", ("--topic", "__consumer_offsets"), ("Read", "Describe")),
     Right("ask for the ends of the partitions that groups read", ("--topic", "*"), ("Describe",)),
     Right(
-        "brokers that check the group of a reader which never joins one (most do not)",
+        "the reader of Spark's source names a group, though it never joins it",
         ("--group", "spark-kafka-source-", "--resource-pattern-type", "prefixed"),
         ("Read",),
-        optional=True,
     ),
     Right("retention and compaction of topics", ("--topic", "*"), ("DescribeConfigs",), optional=True),
     Right("the broker's retention of offsets", ("--cluster",), ("DescribeConfigs", "Describe"), optional=True),

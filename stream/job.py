@@ -29,6 +29,7 @@ from stream.pipeline import JobOptions, start
 from stream.progress import Progress
 from stream.pulses import Pulses
 from stream.query import Watchdog, failure, kill_jvm, last_report, stop
+from stream.refusals import refusal_in
 from stream.seed import stored_shards
 from stream.vitals import CATCHING_UP, FAILED, RUNNING, STARTING, STOPPING
 
@@ -178,6 +179,9 @@ class Job:
                 cause = failure(query)
                 if cause is not None:
                     vitals.phase = FAILED
+                    refusal = refusal_in(cause)
+                    if refusal is not None:
+                        raise refusal
                     _log.error("the query failed", cause=cause)
                     return ExitCode.QUERY_FAILED
         finally:

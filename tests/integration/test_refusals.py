@@ -149,7 +149,6 @@ def test_good_login_is_used_by_both_clients(secured: str, tmp_path: Path) -> Non
         assert "alice-secret" not in monitor.said
 
 
-@pytest.mark.xfail(strict=True, reason="told as a failed query, which a supervisor restarts for ever")
 def test_missing_right_on_the_readers_group_is_told_as_a_missing_right(secured: str, tmp_path: Path) -> None:
     """A broker that checks the group of Spark's reader says no: the right is named, with the code of a missing one."""
     with Monitor(secured, tmp_path, login("carol", "carol-secret")) as monitor:
