@@ -7,7 +7,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from stream.cluster.records import read_records, stretches
-from stream.offline.rows import Origin, Row
+from stream.offline.rows import Origin, Row, UnreadableRefusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from stream.offline.rows import Place
 
 _NO_ID: Final = uuid.UUID(int=0)
+_UNKNOWN_TOPIC: Final = 3
 
 
 class LiveTopics:
@@ -28,13 +29,18 @@ class LiveTopics:
     def __init__(
         self, cluster: Cluster, topics: Collection[str], on_progress: Callable[[int, int], None] | None = None
     ) -> None:
-        """Ask for the topics' ids. Raises ClusterError."""
+        """Ask for the topics' ids. Raises ClusterError, and UnreadableRefusal for a topic that is not there."""
         self.problems: list[str] = []
         self.notes: list[str] = []
         self._cluster = cluster
         self._topics = tuple(topics)
         self._on_progress = on_progress
         described = cluster.metadata(topics).topics
+        for topic in described:
+            if topic.error_code == _UNKNOWN_TOPIC:
+                raise UnreadableRefusal(
+                    f"the cluster has no topic {topic.name}", "check its name: it is made at first use"
+                )
         self._origin = Origin(cluster.cluster_id, {topic.name: _id_text(topic) for topic in described})
 
     @property
