@@ -28,7 +28,7 @@ def before_0_9(record: Record) -> str | None:
 
 
 def before_2_1(record: Record) -> str | None:
-    """Write a record as 0.9 to 2.0 did; groups in the form of 0.9 to 0.10.2."""
+    """Write a record as 0.9 to 2.0 did; groups in the form of 0.10.1 and 0.10.2."""
     return _written(record, _offset_0_9, _group_0_9)
 
 
