@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from decoders.columnar import decode_commit_values, decode_keys
 from decoders.errors import DecodeError
+from decoders.javatext import java_text
 from decoders.records import Record
 from decoders.scalar import decode
 from tests.decoders.golden import COMMIT_KEY, COMMITS, GROUPS, LEGACY_KEY, TOPIC_ID, Case
@@ -44,7 +45,7 @@ def check_values(rows: list[bytes | None], column: pa.BinaryArray) -> int:
             got.commit_timestamp[at],
             details.leader_epoch[at],
             details.expire_timestamp[at],
-            metadata.decode("utf-8", "replace"),
+            java_text(metadata),
             details.topic_id[at].as_py() or bytes(16),
         ) == (
             record.version,

@@ -15,6 +15,7 @@ from decoders import blobs
 from decoders.columnar import decode_commit_values, decode_keys
 from decoders.errors import DecodeError
 from decoders.interpret import events
+from decoders.javatext import java_text
 from decoders.records import Record
 from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
 from decoders.tables import METADATA_TYPES, RECORD_TYPES, share_state, transaction
@@ -53,7 +54,7 @@ def check_values(rows: list[bytes | None]) -> int:
         assert record.value == {
             "offset": got.offset[at],
             "leader_epoch": details.leader_epoch[at],
-            "metadata": metadata[at].decode("utf-8", "replace"),
+            "metadata": java_text(metadata[at]),
             "commit_timestamp": got.commit_timestamp[at],
             "expire_timestamp": details.expire_timestamp[at],
             "topic_id": topic_id[at] or bytes(16),
