@@ -55,6 +55,8 @@ def test_catch_up_is_shown_stopped_and_gone_on_with(tmp_path: Path) -> None:
         assert monitor.get("/readyz").status == 503
         assert "not read to their ends yet" in monitor.reasons()
 
+        monitor.wait_for(lambda: any(line["percent"] for line in monitor.events("catching up")), "a line of it", 30)
+
         ending = monitor.stop()
         assert (ending.code, ending.left_behind) == (ExitCode.OK, ())
         assert ending.seconds < 30

@@ -11,25 +11,30 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sandbox import tools
+from sandbox.broker import Broker
 from stream.groups.placement import partition_for
 from tests.integration.traffic import (
     begin_transaction,
     commit,
     commit_in,
+    make_topic,
     offsets_ends,
     tool_says,
     write_raw,
 )
+from tests.support.monitor import Monitor
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
-    from sandbox.broker import Broker
-    from tests.support.monitor import Monitor
+    from collections.abc import Iterator
+
     from tests.support.scrape import Metrics
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
 
 COMMIT: Final = commit_value(7, 1_700_000_000_000)
+GARBAGE_PARTITION: Final = 1
+"""Where the garbage goes. A coordinator loads such a partition no more, so no group of these tests may live there."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,6 +67,22 @@ GARBAGE: Final = {
 }
 
 
+@pytest.fixture(scope="module")
+def spoilt() -> Iterator[Broker]:
+    """Give a broker of its own, for after the garbage no coordinator of that partition serves a group again."""
+    with Broker() as broker:
+        make_topic(broker.bootstrap, "t", 3, records=100)
+        commit(broker.bootstrap, "among-garbage", "t", {0: 1})
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def witness(spoilt: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitor]:
+    """Give a ready monitor of that broker."""
+    with Monitor(spoilt.bootstrap, tmp_path_factory.mktemp("witness")) as running:
+        yield running.wait_ready()
+
+
 def _errors(shown: Metrics) -> dict[tuple[str, str, str], int]:
     rows = shown.rows("lagwarden_decode_errors_total")
     return {(own["record_type"], own["version"], own["reason"]): int(count) for own, count in rows}
@@ -73,11 +94,12 @@ def _known(shown: Metrics) -> tuple[object, ...]:
     return shown.committed, shown.lags, infos, shown.by_place("lagwarden_partition_commit_timestamp_seconds")
 
 
-def test_each_kind_of_garbage_is_counted_with_its_reason_and_changes_nothing(cluster: Broker, monitor: Monitor) -> None:
+def test_each_kind_of_garbage_is_counted_with_its_reason_and_changes_nothing(spoilt: Broker, witness: Monitor) -> None:
     """A record that cannot be read adds one to its own reason; every number of every group stays."""
-    before = monitor.wait_read(offsets_ends(cluster.bootstrap))
-    assert write_raw(cluster.bootstrap, 0, [(garbage.key, garbage.value) for garbage in GARBAGE.values()]) == []
-    after = monitor.wait_read(offsets_ends(cluster.bootstrap))
+    before = witness.wait_read(offsets_ends(spoilt.bootstrap))
+    spoiling = [(garbage.key, garbage.value) for garbage in GARBAGE.values()]
+    assert write_raw(spoilt.bootstrap, GARBAGE_PARTITION, spoiling) == []
+    after = witness.wait_read(offsets_ends(spoilt.bootstrap))
     counted = Counter(_errors(after))
     counted.subtract(_errors(before))
     wanted = Counter((garbage.record_type, garbage.version, garbage.reason) for garbage in GARBAGE.values())
@@ -86,18 +108,19 @@ def test_each_kind_of_garbage_is_counted_with_its_reason_and_changes_nothing(clu
     assert _known(after) == _known(before)
 
 
-def test_random_bytes_among_commits_cost_no_commit(cluster: Broker, monitor: Monitor) -> None:
+def test_random_bytes_among_commits_cost_no_commit(spoilt: Broker, witness: Monitor) -> None:
     """Five hundred records of random bytes between the commits of a group are all counted, and so are the commits."""
     dice = random.Random(4)  # noqa: S311 - no secret
     partition = partition_for("among-garbage", 4)
-    before = monitor.wait_read(offsets_ends(cluster.bootstrap))
-    commit(cluster.bootstrap, "among-garbage", "t", {0: 5, 1: 6})
+    assert partition != GARBAGE_PARTITION
+    before = witness.wait_read(offsets_ends(spoilt.bootstrap))
+    commit(spoilt.bootstrap, "among-garbage", "t", {0: 5, 1: 6})
     noise = [(dice.randbytes(dice.randint(2, 60)), dice.randbytes(dice.randint(0, 200))) for _ in range(500)]
-    assert write_raw(cluster.bootstrap, partition, noise) == []
-    commit(cluster.bootstrap, "among-garbage", "t", {1: 7})
-    after = monitor.wait_read(offsets_ends(cluster.bootstrap))
+    assert write_raw(spoilt.bootstrap, partition, noise) == []
+    commit(spoilt.bootstrap, "among-garbage", "t", {1: 7})
+    after = witness.wait_read(offsets_ends(spoilt.bootstrap))
     assert sum(_errors(after).values()) - sum(_errors(before).values()) == len(noise)
-    committed, lags = tool_says(cluster.bootstrap)
+    committed, lags = tool_says(spoilt.bootstrap)
     assert committed["among-garbage", "t", 1] == 7
     assert (after.committed, after.lags) == (committed, lags)
 

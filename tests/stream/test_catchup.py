@@ -45,3 +45,17 @@ def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None
             view.show(CatchUp(0.5, None, None))
     view.done()
     assert [(line["event"], line["percent"]) for line in lines] == [("catching up", 50.0)] * 2
+
+
+def test_a_log_gets_its_first_line_with_the_first_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catch-up of three seconds is told of too, once; that it is done is said by another line."""
+    now = [100.0]
+    monkeypatch.setattr(catchup.time, "monotonic", lambda: now[0])
+    view = CatchUpView(io.StringIO())
+    with structlog.testing.capture_logs() as lines:
+        middle = [CatchUp(0.4, 2000.0, 3.0)] * 20
+        for tenth, state in enumerate([CatchUp(0.0, None, None), *middle, CatchUp(1.0, 9.0, 0.0)]):
+            now[0] = 100.0 + tenth / 10
+            view.show(state)
+    view.done()
+    assert [(line["percent"], line["pace"]) for line in lines] == [(40.0, "2,000 offsets/s, about 3 s left")]
