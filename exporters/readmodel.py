@@ -39,6 +39,8 @@ PARTITIONS: Final = pa.schema(
         # high watermark - max(committed, log start); null when not known, and then the reason says why.
         ("lag", pa.int64()),
         ("lag_unknown_reason", NAME),
+        # When the broker will forget this offset, by its own rules; null when it never will, or that is not known.
+        ("offset_expiry_time", MOMENT),
     ]
 )
 """One row per (group, topic, partition) that has a committed offset."""
@@ -60,9 +62,32 @@ GROUPS: Final = pa.schema(
         ("lag_max", pa.int64()),
         ("partitions_lag_unknown", pa.int32()),
         ("last_commit_time", MOMENT),
+        # Whether the state was asked from the cluster, because the log does not tell it.
+        ("state_asked", pa.bool_()),
+        # Since when it is in this state, as far as the log tells; and when its first record was written.
+        ("state_since", MOMENT),
+        ("created_time", MOMENT),
+        # Of the newer kinds (consumer, share, streams); null for the others.
+        ("group_epoch", pa.int32()),
+        ("assignment_epoch", pa.int32()),
+        # Members with nothing assigned, and static members that are away and keep what they own.
+        ("members_idle", pa.int32()),
+        ("members_away", pa.int32()),
+        # Partitions of subscribed topics that nobody owns; topics with offsets that nobody subscribes to.
+        ("partitions_unowned", pa.int32()),
+        ("topics_unsubscribed", pa.int32()),
+        # When the broker forgets the first of the group's offsets, and the group itself; null: never, or not known.
+        ("first_offset_expiry_time", MOMENT),
+        ("group_expiry_time", MOMENT),
+        # A Dead group stays for a grace time: when it died and why (expired, deleted, topic deleted, unknown).
+        ("died_time", MOMENT),
+        ("death_cause", NAME),
     ]
 )
-"""One row per group."""
+"""One row per group; one that has died is in state Dead, without partitions, until its grace time is over."""
+
+TRANSITIONS: Final = pa.schema([("group", NAME), ("transition", NAME), ("count", pa.int64())])
+"""Per group, how often it was created, rebalanced, emptied, reborn, converted, forgotten (some offsets), dead."""
 
 UNKNOWN_LAGS: Final = pa.schema([("group", NAME), ("reason", NAME), ("partitions", pa.int32())])
 """Per group and reason: how many of its partitions have no known lag. Only rows above zero."""
@@ -85,6 +110,14 @@ OFFSETS_PARTITIONS: Final = pa.schema(
 RECORDS_READ: Final = pa.schema([("record_type", NAME), ("tracking", NAME), ("records", pa.int64())])
 """Records read since the process started, by type; tracking is `tracked`, `known` (not tracked yet) or `unknown`."""
 
+DEATHS: Final = pa.schema([("cause", NAME), ("groups", pa.int64())])
+"""Groups that died since the process was ready, by cause. What the initial catch-up replays is not counted."""
+
+EXPIRY_CHECKS: Final = pa.schema([("outcome", NAME), ("offsets", pa.int64())])
+"""Predicted expiries held against what came, since the process was ready: `kept` (the tombstone came in time), `early`
+(somebody deleted it before), `late`, `missing` (no tombstone long after its time: the broker does not expire, or the
+log cleaner or the reader stands still)."""
+
 DECODE_ERRORS: Final = pa.schema([("record_type", NAME), ("version", NAME), ("reason", NAME), ("records", pa.int64())])
 """Records that could not be decoded since the process started, by type, value version and reason."""
 
@@ -97,6 +130,67 @@ class Snapshot:
     partitions: pa.Table
     groups: pa.Table
     unknown_lags: pa.Table
+    transitions: pa.Table = dataclasses.field(default_factory=TRANSITIONS.empty_table)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MemberDetail:
+    """One member of a group. None: the log does not tell. `assignment` gives partitions by topic (name, else id)."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    rack: str | None
+    epoch: int | None
+    state: str | None
+    # A static member that has left for a while and keeps what it owns.
+    away: bool
+    assignor: str | None
+    subscription: tuple[str, ...]
+    regex: str | None
+    assignment: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TransitionDetail:
+    """Something that happened to a group: created, rebalanced, emptied, reborn, converted, forgotten, dead.
+
+    `time` is Unix seconds, of the record that made it true. `live` is false for what the initial catch-up replayed.
+    """
+
+    time: float
+    transition: str
+    # A sentence for a person, and for an end its cause.
+    text: str
+    cause: str | None
+    live: bool
+    came: int
+    went: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupDetail:
+    """What is only told of one group at a time, because it would be too much for all: members and history."""
+
+    group: str
+    members: tuple[MemberDetail, ...]
+    # Oldest first; the newest that are kept.
+    transitions: tuple[TransitionDetail, ...]
+    # Partitions of subscribed topics that nobody owns, by topic; None when the subscriptions are not known.
+    unowned: tuple[tuple[str, tuple[int, ...]], ...] | None
+    # Topics that the group has offsets for and nobody subscribes to; None when the subscriptions are not known.
+    unsubscribed: tuple[str, ...] | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Histogram:
+    """Observations since the process started: how many fell at or below each bound, cumulative; `count` has all."""
+
+    bounds: tuple[float, ...]
+    cumulative: tuple[int, ...]
+    count: int
+    total: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -126,6 +220,14 @@ class MonitorStatus:
     records_read: pa.Table
     decode_errors: pa.Table
     offsets_partitions: pa.Table
+    # How long the brokers keep offsets, how often they look, where that is known from (broker, configuration, unknown).
+    offsets_retention_seconds: float | None = None
+    offsets_retention_check_seconds: float | None = None
+    offsets_retention_source: str = "unknown"
+    deaths: pa.Table = dataclasses.field(default_factory=DEATHS.empty_table)
+    expiry_checks: pa.Table = dataclasses.field(default_factory=EXPIRY_CHECKS.empty_table)
+    # Seconds between the predicted and the true end of offsets that expired; positive: the tombstone came later.
+    expiry_error_seconds: Histogram | None = None
 
 
 def empty(schema: pa.Schema) -> pa.Table:

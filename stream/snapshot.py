@@ -47,6 +47,7 @@ def build(fleet: FleetColumns, ends: pa.Table, taken_at: float) -> Snapshot:
             columns.table.column("log_start_offset").take(taken),
             pa.array(found.lag, mask=~found.known),
             reasons,
+            pa.nulls(len(order), MOMENT),
         ],
         schema=PARTITIONS,
     )
@@ -139,6 +140,7 @@ def _groups(
             pa.array(most, mask=known == 0),
             pa.array(count - known, pa.int32()),
             _moments(last, mask=last == _NO_KNOWN),
+            *(pa.nulls(len(groups), field.type) for field in list(GROUPS)[12:]),
         ],
         schema=GROUPS,
     )

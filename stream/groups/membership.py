@@ -42,6 +42,17 @@ class Membership:
     protocol_type: str | None = None
     protocol: str | None = None
     generation: int | None = None
+    # When the broker last saw the state change, in ms, where the record tells (`currentStateTimestamp`).
+    state_time: int | None = None
+    # Who is in it, so that two moments can be compared: member ids, and `static:<instance id>` of static members.
+    member_names: frozenset[str] = frozenset()
+    # Topics that any member subscribes to; None: not known.
+    subscribed: frozenset[str] | None = None
+    group_epoch: int | None = None
+    assignment_epoch: int | None = None
+    # Members with nothing assigned, and static members that are away.
+    idle: int | None = None
+    away: int | None = None
 
 
 class Memberships:
