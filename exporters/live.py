@@ -17,12 +17,12 @@ from prometheus_client.openmetrics.exposition import generate_latest as openmetr
 from exporters.catalogue import LIVE_METRICS
 from exporters.exposition import Format, head
 from exporters.lines import escape, label_texts, sample_lines
-from exporters.metric import Metric, Reading, Source
+from exporters.metric import Kind, Metric, Reading, Source
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from exporters.readmodel import MonitorStatus
+    from exporters.readmodel import Histogram, MonitorStatus
 
 _OPENMETRICS_END: Final = b"# EOF\n"
 
@@ -30,14 +30,16 @@ _OPENMETRICS_END: Final = b"# EOF\n"
 def render_live(status: MonitorStatus, now: float, form: Format, names: Collection[str] = ()) -> bytes:
     """Render the monitor's own metrics at `now` (Unix seconds), and what ends the text; `names` chooses metrics."""
     metrics = (metric for metric in LIVE_METRICS if metric.is_among(names))
-    parts = [head(metric, form) + lines for metric in metrics if (lines := _lines(metric, status, now))]
+    parts = [head(metric, form) + lines for metric in metrics if (lines := _lines(metric, status, now, form))]
     parts.append(_process(form, names))
     if form is Format.OPENMETRICS:
         parts.append(_OPENMETRICS_END)
     return b"".join(parts)
 
 
-def _lines(metric: Metric, status: MonitorStatus, now: float) -> bytes:
+def _lines(metric: Metric, status: MonitorStatus, now: float, form: Format) -> bytes:
+    if metric.kind is Kind.HISTOGRAM:
+        return _histogram_lines(metric, getattr(status, metric.column), form).encode()
     if metric.source is Source.STATUS:
         return _status_line(metric, status, now).encode()
     table = getattr(status, metric.source.value)
@@ -53,6 +55,22 @@ def _status_line(metric: Metric, status: MonitorStatus, now: float) -> str:
         return ""
     labels = ",".join(f'{label}="{escape(str(getattr(status, label)))}"' for label in metric.labels)
     return f"{metric.name}{{{labels}}} {number!r}\n" if labels else f"{metric.name} {number!r}\n"
+
+
+def _histogram_lines(metric: Metric, histogram: Histogram | None, form: Format) -> str:
+    """Give a histogram's samples; bounds are written as floats, as both formats want the label `le`.
+
+    OpenMetrics forbids the sum, and with it the count, where a bound is below zero: such a sum may fall, and a falling
+    counter reads as a restart.
+    """
+    if histogram is None:
+        return ""
+    bounds = (*(repr(float(bound)) for bound in histogram.bounds), "+Inf")
+    reached = zip(bounds, (*histogram.cumulative, histogram.count), strict=True)
+    lines = [f'{metric.name}_bucket{{le="{bound}"}} {count}\n' for bound, count in reached]
+    if form is Format.TEXT or all(bound >= 0 for bound in histogram.bounds):
+        lines += [f"{metric.name}_sum {histogram.total!r}\n", f"{metric.name}_count {histogram.count}\n"]
+    return "".join(lines)
 
 
 def _number(value: float | str, reading: Reading, now: float) -> float:

@@ -16,12 +16,13 @@ class Kind(enum.Enum):
     GAUGE = "gauge"
     COUNTER = "counter"
     INFO = "info"
+    HISTOGRAM = "histogram"
 
 
 class Source(enum.Enum):
     """Which part of the read model a metric's rows come from; the value is the name of the field.
 
-    The first three are fields of `Snapshot`: they are rendered once, when a snapshot is published. The others belong to
+    The first four are fields of `Snapshot`: they are rendered once, when a snapshot is published. The others belong to
     `MonitorStatus` and are rendered anew for each scrape: they must be readable before there is a snapshot. `STATUS` is
     the status itself, one row whose columns are its fields.
     """
@@ -29,15 +30,18 @@ class Source(enum.Enum):
     PARTITIONS = "partitions"
     GROUPS = "groups"
     UNKNOWN_LAGS = "unknown_lags"
+    TRANSITIONS = "transitions"
     STATUS = "status"
     RECORDS_READ = "records_read"
     DECODE_ERRORS = "decode_errors"
     OFFSETS_PARTITIONS = "offsets_partitions"
+    DEATHS = "deaths"
+    EXPIRY_CHECKS = "expiry_checks"
 
     @property
     def in_snapshot(self) -> bool:
         """Whether the rows come with the snapshot, as opposed to the live status of the monitor."""
-        return self in {Source.PARTITIONS, Source.GROUPS, Source.UNKNOWN_LAGS}
+        return self in {Source.PARTITIONS, Source.GROUPS, Source.UNKNOWN_LAGS, Source.TRANSITIONS}
 
 
 class Reading(enum.Enum):
@@ -47,6 +51,7 @@ class Reading(enum.Enum):
     MOMENT = "the moment as Unix seconds"
     AGE = "seconds from the moment to now, never below 0"
     ONE = "always 1: the labels are the message"
+    BUCKETS = "a histogram: a cumulative count per bound, the count and the sum of all"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,5 +85,5 @@ class Metric:
                 return self.name.removesuffix("_total")
             case Kind.INFO:
                 return self.name.removesuffix("_info")
-            case Kind.GAUGE:
+            case Kind.GAUGE | Kind.HISTOGRAM:
                 return self.name

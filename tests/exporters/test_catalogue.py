@@ -31,6 +31,8 @@ NOT_EXPORTED = {
     (Source.STATUS, "records_read"): "a table of its own",
     (Source.STATUS, "decode_errors"): "a table of its own",
     (Source.STATUS, "offsets_partitions"): "a table of its own",
+    (Source.STATUS, "deaths"): "a table of its own",
+    (Source.STATUS, "expiry_checks"): "a table of its own",
 }
 
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
@@ -61,6 +63,8 @@ def fits(metric: Metric) -> bool:
             return column is float
         case Reading.NUMBER:
             return column in {int, float, bool, pa.int32(), pa.int64()}
+        case Reading.BUCKETS:
+            return column is readmodel.Histogram
 
 
 @every_metric
@@ -72,9 +76,9 @@ def test_source_column_exists_with_a_fitting_type(metric: Metric) -> None:
 
 @every_metric
 def test_labels_are_names_or_numbers_of_the_same_row(metric: Metric) -> None:
-    """Each label is a column of the metric's own source that holds names or partition numbers."""
+    """Each label is a column of the metric's own source that holds names, numbers of partitions, or yes and no."""
     for label in metric.labels:
-        assert columns(metric.source)[label] in {str, readmodel.NAME, pa.int32()}
+        assert columns(metric.source)[label] in {str, readmodel.NAME, pa.int32(), pa.bool_()}
 
 
 def test_source_names_a_field_of_the_snapshot_or_the_status() -> None:
@@ -108,6 +112,12 @@ def test_name_follows_the_conventions(metric: Metric) -> None:
 def test_information_is_always_one(metric: Metric) -> None:
     """A metric is an info metric exactly when its value is the constant 1."""
     assert (metric.kind is Kind.INFO) == (metric.reading is Reading.ONE)
+
+
+@every_metric
+def test_a_histogram_is_read_in_buckets(metric: Metric) -> None:
+    """A metric is a histogram exactly when it is read in buckets."""
+    assert (metric.kind is Kind.HISTOGRAM) == (metric.reading is Reading.BUCKETS)
 
 
 @every_metric

@@ -7,6 +7,7 @@ import pathlib
 import zlib
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from exporters.catalogue import SNAPSHOT_METRICS
 from exporters.exposition import EMPTY, Format, Published, gzipped, head, render
 from exporters.live import render_live
 from exporters.metric import Kind, Reading
+from exporters.readmodel import GROUPS, MOMENT
 from tests.exporters.worlds import HOSTILE_NAMES, NOON, small_world, snapshot, status
 
 if TYPE_CHECKING:
@@ -48,15 +50,16 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
             "commit_time": maybe_moment,
             "progress_time": maybe_moment,
             "lag": maybe_number,
+            "offset_expiry_time": maybe_moment,
         }
     )
     group = st.fixed_dictionaries(
         {
-            **dict.fromkeys(("kind", "state", "protocol_type", "protocol"), st.one_of(st.none(), names)),
-            **dict.fromkeys(("generation", "members", "partitions", "partitions_lag_unknown"), maybe_count),
-            "lag_sum": maybe_number,
-            "lag_max": maybe_number,
-            "last_commit_time": maybe_moment,
+            **dict.fromkeys(("kind", "state", "protocol_type", "protocol", "death_cause"), st.one_of(st.none(), names)),
+            **dict.fromkeys((name for name in GROUPS.names if GROUPS.field(name).type == pa.int32()), maybe_count),
+            **dict.fromkeys((name for name in GROUPS.names if GROUPS.field(name).type == MOMENT), maybe_moment),
+            **dict.fromkeys(("lag_sum", "lag_max"), maybe_number),
+            "state_asked": st.one_of(st.none(), st.booleans()),
         }
     )
     return snapshot(
@@ -68,6 +71,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         ],
         groups=[{"group": name, **draw(group)} for name in groups],
         unknown_lags=[{"group": name, "reason": draw(names), "partitions": 1} for name in groups[:2]],
+        transitions=[{"group": name, "transition": draw(names), "count": 1} for name in groups[1:]],
     )
 
 
@@ -100,9 +104,15 @@ def expected(world: Snapshot) -> Samples:
                 value = 1
             elif metric.reading is Reading.MOMENT:
                 value = (value - value.__class__(1970, 1, 1)).total_seconds()
-            labels = {label: "" if row[label] is None else str(row[label]) for label in metric.labels}
+            labels = {label: _label(row[label]) for label in metric.labels}
             samples[metric.name, frozenset(labels.items())] = value
     return samples
+
+
+def _label(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
 
 
 @both_formats

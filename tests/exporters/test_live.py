@@ -11,6 +11,8 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from exporters.catalogue import LIVE_METRICS, SNAPSHOT_METRICS
 from exporters.exposition import Format
 from exporters.live import render_live
+from exporters.metric import Kind
+from exporters.readmodel import Histogram
 from tests.exporters.worlds import CATCHING_UP, CONNECTING, NOON, status
 
 NOW = NOON / 1000
@@ -50,6 +52,19 @@ def test_running_monitor_shows_every_number() -> None:
         "lagwarden_snapshot_age_seconds": 0,
         "lagwarden_series": 21,
         "lagwarden_catch_up_ratio": 1,
+        "lagwarden_offsets_retention_info/broker": 1,
+        "lagwarden_offsets_retention_seconds": 604_800,
+        "lagwarden_offsets_retention_check_interval_seconds": 600,
+        "lagwarden_group_deaths_total/expired": 4,
+        "lagwarden_group_deaths_total/topic deleted": 1,
+        "lagwarden_expiry_checks_total/early": 2,
+        "lagwarden_expiry_checks_total/kept": 40,
+        "lagwarden_expiry_error_seconds_bucket/0.0": 1,
+        "lagwarden_expiry_error_seconds_bucket/60.0": 11,
+        "lagwarden_expiry_error_seconds_bucket/600.0": 39,
+        "lagwarden_expiry_error_seconds_bucket/+Inf": 40,
+        "lagwarden_expiry_error_seconds_sum": 4_321.5,
+        "lagwarden_expiry_error_seconds_count": 40,
         "lagwarden_batches_total": 360,
         "lagwarden_last_batch_duration_seconds": 0.25,
         "lagwarden_last_batch_timestamp_seconds": NOW - 2.5,
@@ -90,6 +105,7 @@ def test_unknown_is_absent() -> None:
         "lagwarden_series",
         "lagwarden_batches_total",
         "lagwarden_resyncs_total",
+        "lagwarden_offsets_retention_info/unknown",
     }
 
 
@@ -124,7 +140,30 @@ def test_names_choose_metrics() -> None:
 def test_every_live_metric_can_appear() -> None:
     """Some status shows each metric of the live part: none is spelled for nothing."""
     seen = {name.partition("/")[0] for changes in ({}, CATCHING_UP) for name in samples(changes)}
-    assert {metric.name for metric in LIVE_METRICS} <= seen
+    spelled = {f"{metric.name}_bucket" if metric.kind is Kind.HISTOGRAM else metric.name for metric in LIVE_METRICS}
+    assert spelled <= seen
+
+
+@pytest.mark.parametrize("form", Format, ids=lambda form: form.name.lower())
+@pytest.mark.parametrize(
+    ("histogram", "openmetrics_sums"),
+    [
+        pytest.param(
+            Histogram((0.5, 60), (0, 0), 0, 0.0), True, id="nothing observed yet: all zero, so that it can rise"
+        ),
+        pytest.param(Histogram((), (), 3, 1.0), True, id="no bounds but infinity"),
+        pytest.param(Histogram((-60.0, 0.0, 60.0), (1, 2, 2), 3, -50.5), False, id="bounds below zero: no sum there"),
+    ],
+)
+def test_histograms_are_what_the_formats_demand(histogram: Histogram, openmetrics_sums: bool, form: Format) -> None:  # noqa: FBT001  # a table
+    """Buckets end with infinity, which has all; bounds below zero leave no sum and no count in OpenMetrics."""
+    read = samples({"expiry_error_seconds": histogram}, form=form)
+    mine = {name.removeprefix("lagwarden_expiry_error_seconds"): read[name] for name in read if "expiry_error" in name}
+    buckets = zip((*map(float, histogram.bounds), "+Inf"), (*histogram.cumulative, histogram.count), strict=True)
+    wanted = {f"_bucket/{bound}": count for bound, count in buckets}
+    if form is Format.TEXT or openmetrics_sums:
+        wanted |= {"_sum": histogram.total, "_count": histogram.count}
+    assert mine == wanted
 
 
 def test_phase_is_escaped() -> None:

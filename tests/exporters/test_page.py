@@ -65,6 +65,7 @@ def test_groups_stand_by_lag_with_unknown_last() -> None:
     assert rows == [
         ["billing", huge, huge, "1", "5.0 s ago", "Stable", "3", "2", "classic"],
         ['say "hi"\\\\nthere', "0", "0", "", "5.0 s ago", "Empty", "0", "1", "consumer"],
+        ["gone", "unknown", "unknown", "", "unknown", "Dead", "unknown", "0", "classic"],
         ["plain", "unknown", "unknown", "", "unknown", "unknown", "unknown", "0", "simple"],
     ]
 

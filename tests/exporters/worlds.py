@@ -7,12 +7,16 @@ from typing import Any
 import pyarrow as pa
 
 from exporters.readmodel import (
+    DEATHS,
     DECODE_ERRORS,
+    EXPIRY_CHECKS,
     GROUPS,
     OFFSETS_PARTITIONS,
     PARTITIONS,
     RECORDS_READ,
+    TRANSITIONS,
     UNKNOWN_LAGS,
+    Histogram,
     MonitorStatus,
     Snapshot,
 )
@@ -45,6 +49,7 @@ def snapshot(
     partitions: list[dict[str, Any]] | None = None,
     groups: list[dict[str, Any]] | None = None,
     unknown_lags: list[dict[str, Any]] | None = None,
+    transitions: list[dict[str, Any]] | None = None,
 ) -> Snapshot:
     """Make a snapshot taken at noon."""
     return Snapshot(
@@ -52,6 +57,7 @@ def snapshot(
         table(PARTITIONS, partitions or []),
         table(GROUPS, groups or []),
         table(UNKNOWN_LAGS, unknown_lags or []),
+        table(TRANSITIONS, transitions or []),
     )
 
 
@@ -99,6 +105,12 @@ def status(**changes: Any) -> MonitorStatus:
                 {"offsets_partition": 1, "position": 7},
             ],
         ),
+        "offsets_retention_seconds": 604_800.0,
+        "offsets_retention_check_seconds": 600.0,
+        "offsets_retention_source": "broker",
+        "deaths": table(DEATHS, [{"cause": "expired", "groups": 4}, {"cause": "topic deleted", "groups": 1}]),
+        "expiry_checks": table(EXPIRY_CHECKS, [{"outcome": "early", "offsets": 2}, {"outcome": "kept", "offsets": 40}]),
+        "expiry_error_seconds": Histogram((0.0, 60.0, 600.0), (1, 11, 39), 40, 4_321.5),
     }
     return MonitorStatus(**fields | changes)
 
@@ -130,12 +142,18 @@ CONNECTING: dict[str, Any] = {
     "records_read": table(RECORDS_READ, []),
     "decode_errors": table(DECODE_ERRORS, []),
     "offsets_partitions": table(OFFSETS_PARTITIONS, []),
+    "offsets_retention_seconds": None,
+    "offsets_retention_check_seconds": None,
+    "offsets_retention_source": "unknown",
+    "deaths": table(DEATHS, []),
+    "expiry_checks": table(EXPIRY_CHECKS, []),
+    "expiry_error_seconds": None,
 }
 """Changes that turn it into one that has never reached Kafka."""
 
 
 def small_world() -> Snapshot:
-    """Give three groups: one with all numbers, one with hardly any, one whose name wants escaping."""
+    """Give four groups: one alive, one dead, one of which hardly anything is known, one whose name wants escaping."""
     return snapshot(
         partitions=[
             {
@@ -147,6 +165,7 @@ def small_world() -> Snapshot:
                 "progress_time": NOON - 61_500,
                 "high_watermark": 2**62 + 41,
                 "lag": 2**62,
+                "offset_expiry_time": NOON + 604_800_000,
             },
             {
                 "group": "billing",
@@ -181,6 +200,24 @@ def small_world() -> Snapshot:
                 "lag_max": 2**62,
                 "partitions_lag_unknown": 1,
                 "last_commit_time": NOON,
+                "state_asked": True,
+                "state_since": NOON - 90_000,
+                "created_time": NOON - 86_400_000,
+                "members_idle": 1,
+                "members_away": 0,
+                "partitions_unowned": 2,
+                "topics_unsubscribed": 0,
+            },
+            {
+                "group": "gone",
+                "kind": "classic",
+                "state": "Dead",
+                "state_asked": False,
+                "state_since": NOON - 30_000,
+                "partitions": 0,
+                "partitions_lag_unknown": 0,
+                "died_time": NOON - 30_000,
+                "death_cause": "topic deleted",
             },
             {"group": "plain", "kind": "simple", "partitions": 0, "partitions_lag_unknown": 0},
             {
@@ -193,7 +230,17 @@ def small_world() -> Snapshot:
                 "lag_max": 0,
                 "partitions_lag_unknown": 0,
                 "last_commit_time": NOON - 1,
+                "state_asked": False,
+                "group_epoch": 9,
+                "assignment_epoch": 8,
+                "first_offset_expiry_time": NOON + 3_600_000,
+                "group_expiry_time": NOON + 3_600_500,
             },
         ],
         unknown_lags=[{"group": "billing", "reason": "no leader", "partitions": 1}],
+        transitions=[
+            {"group": "billing", "transition": "created", "count": 1},
+            {"group": "billing", "transition": "rebalanced", "count": 12},
+            {"group": "gone", "transition": "dead", "count": 1},
+        ],
     )

@@ -1,0 +1,271 @@
+"""Every metric about the monitor itself, one row each: what is rendered for each scrape.
+
+They must be readable before there is a snapshot and while Kafka is away. `exporters.catalogue` joins
+the rows; nothing is rendered here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from exporters.metric import Kind, Metric, Reading, Source
+
+_OFFSETS: Final = ("offsets_partition",)
+
+READINESS_METRICS: Final = (
+    Metric(
+        "lagwarden_build_info",
+        Kind.INFO,
+        "The version of lagwarden that answers.",
+        Source.STATUS,
+        "version",
+        ("version",),
+        reading=Reading.ONE,
+    ),
+    Metric(
+        "lagwarden_cluster_info",
+        Kind.INFO,
+        "The Kafka cluster that is watched.",
+        Source.STATUS,
+        "cluster_id",
+        ("cluster_id",),
+        reading=Reading.ONE,
+        absent="until Kafka has answered for the first time",
+    ),
+    Metric(
+        "lagwarden_phase_info",
+        Kind.INFO,
+        "What the monitor is doing: connecting, waiting for topic, starting, catching up, running, stopping or failed.",
+        Source.STATUS,
+        "phase",
+        ("phase",),
+        reading=Reading.ONE,
+    ),
+    Metric(
+        "lagwarden_ready",
+        Kind.GAUGE,
+        "1 while the groups' numbers are complete and fresh, else 0; /readyz tells why.",
+        Source.STATUS,
+        "ready",
+    ),
+    Metric(
+        "lagwarden_kafka_reachable",
+        Kind.GAUGE,
+        "1 while Kafka answers the monitor, else 0.",
+        Source.STATUS,
+        "kafka_reachable",
+    ),
+    Metric(
+        "lagwarden_snapshot_timestamp_seconds",
+        Kind.GAUGE,
+        "When the ends of the partitions had been read for the snapshot that is served.",
+        Source.STATUS,
+        "snapshot_taken_at",
+        unit="seconds",
+        reading=Reading.MOMENT,
+        absent="before the first snapshot",
+    ),
+    Metric(
+        "lagwarden_snapshot_age_seconds",
+        Kind.GAUGE,
+        "Age of the snapshot that is served, at the moment of the scrape.",
+        Source.STATUS,
+        "snapshot_taken_at",
+        unit="seconds",
+        reading=Reading.AGE,
+        absent="before the first snapshot",
+    ),
+    Metric(
+        "lagwarden_series",
+        Kind.GAUGE,
+        "Series about groups in the snapshot that is served.",
+        Source.STATUS,
+        "series",
+    ),
+    Metric(
+        "lagwarden_catch_up_ratio",
+        Kind.GAUGE,
+        "Share of the records to read at start that has been read, from 0 to 1.",
+        Source.STATUS,
+        "catch_up_ratio",
+        unit="ratio",
+        absent="not known what there is to read",
+    ),
+    Metric(
+        "lagwarden_catch_up_records_per_second",
+        Kind.GAUGE,
+        "How fast the records to read at start are being read.",
+        Source.STATUS,
+        "catch_up_records_per_second",
+        absent="no batch has been read yet, or the catch-up is over",
+    ),
+    Metric(
+        "lagwarden_catch_up_remaining_seconds",
+        Kind.GAUGE,
+        "How long the catch-up will still take at its present speed.",
+        Source.STATUS,
+        "catch_up_seconds_left",
+        unit="seconds",
+        absent="no batch has been read yet, or the catch-up is over",
+    ),
+)
+"""Whether the numbers can be relied on."""
+
+STREAM_METRICS: Final = (
+    Metric(
+        "lagwarden_batches_total",
+        Kind.COUNTER,
+        "Micro-batches finished since the process started.",
+        Source.STATUS,
+        "batches",
+    ),
+    Metric(
+        "lagwarden_last_batch_duration_seconds",
+        Kind.GAUGE,
+        "How long the last finished micro-batch took.",
+        Source.STATUS,
+        "last_batch_seconds",
+        unit="seconds",
+        absent="before the first batch has finished",
+    ),
+    Metric(
+        "lagwarden_last_batch_timestamp_seconds",
+        Kind.GAUGE,
+        "When the last micro-batch finished.",
+        Source.STATUS,
+        "last_batch_at",
+        unit="seconds",
+        reading=Reading.MOMENT,
+        absent="before the first batch has finished",
+    ),
+    Metric(
+        "lagwarden_resyncs_total",
+        Kind.COUNTER,
+        "How often the reader had to start over because offsets it wanted were gone.",
+        Source.STATUS,
+        "resyncs",
+    ),
+    Metric(
+        "lagwarden_records_read_total",
+        Kind.COUNTER,
+        "Records of __consumer_offsets read since the process started, by type; tracking says what becomes of them.",
+        Source.RECORDS_READ,
+        "records",
+        ("record_type", "tracking"),
+        absent="no record of the type has been read",
+    ),
+    Metric(
+        "lagwarden_decode_errors_total",
+        Kind.COUNTER,
+        "Records that could not be decoded since the process started, by type, version of the value and reason.",
+        Source.DECODE_ERRORS,
+        "records",
+        ("record_type", "version", "reason"),
+        absent="no such error has been met",
+    ),
+    Metric(
+        "lagwarden_offsets_partition_position",
+        Kind.GAUGE,
+        "The next offset of the __consumer_offsets partition that the monitor will read.",
+        Source.OFFSETS_PARTITIONS,
+        "position",
+        _OFFSETS,
+        absent="not known yet",
+    ),
+    Metric(
+        "lagwarden_offsets_partition_high_watermark",
+        Kind.GAUGE,
+        "High watermark of the __consumer_offsets partition.",
+        Source.OFFSETS_PARTITIONS,
+        "high_watermark",
+        _OFFSETS,
+        absent="the cluster did not answer for the partition",
+    ),
+    Metric(
+        "lagwarden_offsets_partition_last_stable_offset",
+        Kind.GAUGE,
+        "Last stable offset of the __consumer_offsets partition: the end of what can be read of it.",
+        Source.OFFSETS_PARTITIONS,
+        "last_stable_offset",
+        _OFFSETS,
+        absent="the cluster did not answer for the partition",
+    ),
+    Metric(
+        "lagwarden_offsets_partition_distance",
+        Kind.GAUGE,
+        "Offsets between the monitor's position and the last stable offset: what it could have read but has not.",
+        Source.OFFSETS_PARTITIONS,
+        "distance",
+        _OFFSETS,
+        absent="the position or the last stable offset is not known",
+    ),
+    Metric(
+        "lagwarden_offsets_partition_stable_gap",
+        Kind.GAUGE,
+        "Offsets between the last stable offset and the high watermark: what an open transaction holds back.",
+        Source.OFFSETS_PARTITIONS,
+        "stable_gap",
+        _OFFSETS,
+        absent="the cluster did not answer for the partition",
+    ),
+)
+"""The stream behind them."""
+
+ENDS_METRICS: Final = (
+    Metric(
+        "lagwarden_offsets_retention_info",
+        Kind.INFO,
+        "Where it is known from how long the brokers keep offsets: broker, configuration or unknown.",
+        Source.STATUS,
+        "offsets_retention_source",
+        ("offsets_retention_source",),
+        reading=Reading.ONE,
+    ),
+    Metric(
+        "lagwarden_offsets_retention_seconds",
+        Kind.GAUGE,
+        "How long the brokers keep the offsets of a group that has ended (offsets.retention.minutes).",
+        Source.STATUS,
+        "offsets_retention_seconds",
+        unit="seconds",
+        absent="not known; lagwarden_offsets_retention_info says so",
+    ),
+    Metric(
+        "lagwarden_offsets_retention_check_interval_seconds",
+        Kind.GAUGE,
+        "How often the brokers look for expired offsets (offsets.retention.check.interval.ms).",
+        Source.STATUS,
+        "offsets_retention_check_seconds",
+        unit="seconds",
+        absent="not known",
+    ),
+    Metric(
+        "lagwarden_group_deaths_total",
+        Kind.COUNTER,
+        "Groups that died since the process was ready, by cause: expired, deleted, topic deleted or unknown.",
+        Source.DEATHS,
+        "groups",
+        ("cause",),
+        absent="no group has died of it",
+    ),
+    Metric(
+        "lagwarden_expiry_checks_total",
+        Kind.COUNTER,
+        "Predicted expiries held against what came since the process was ready: kept, early, late or missing.",
+        Source.EXPIRY_CHECKS,
+        "offsets",
+        ("outcome",),
+        absent="none has come out so",
+    ),
+    Metric(
+        "lagwarden_expiry_error_seconds",
+        Kind.HISTOGRAM,
+        "Time from the predicted to the true end of offsets that expired; above 0 the tombstone came later.",
+        Source.STATUS,
+        "expiry_error_seconds",
+        unit="seconds",
+        reading=Reading.BUCKETS,
+        absent="not known yet",
+    ),
+)
+"""How groups and offsets end in this cluster, and how well that was foretold."""
