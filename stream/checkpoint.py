@@ -15,6 +15,7 @@ import os
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from stream.cluster.offsets_topic import NAME
+from stream.continuity import Past, Present, gap
 from stream.exits import ExitCode, Refusal
 from stream.groups.placement import Placement
 from stream.progress import source_positions
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 """Number of the layout of checkpoints; raised when state written before cannot be read on."""
 _MANIFEST: Final = "lagwarden.json"
+_CURRENT: Final = "current"
+"""An empty file whose time says when the reader last had read all there was."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,6 +56,11 @@ class Manifest:
     cluster_id: str
     topic_id: str | None
     layout: Layout
+    live_from: dict[int, int]
+    """Ends (last stable offsets) of the offsets partitions when it was made: what is before them is replayed history.
+
+    Empty in checkpoints of before this was noted: then all that is read on is live.
+    """
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,16 +85,30 @@ class Checkpoint:
         """Whether nothing has been finished in it yet."""
         return not self.positions
 
+    def note_current(self) -> None:
+        """Note that all there was has been read up to now; a later start tells from it how long nobody read."""
+        (self.folder / _CURRENT).touch()
+
     def close(self) -> None:
         """Give the lock back."""
         self._lock.close()
 
 
-def open_checkpoint(root: Path, topic: OffsetsTopic, wanted: Layout, starts: dict[int, tuple[int, int]]) -> Checkpoint:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ends:
+    """The offsets topic at start: (log start, high watermark, last stable offset) per partition, and when (Unix s)."""
+
+    logs: dict[int, tuple[int, int, int]]
+    now: float
+    tombstone_seconds: float | None = None
+
+
+def open_checkpoint(root: Path, topic: OffsetsTopic, wanted: Layout, ends: Ends) -> Checkpoint:
     """Open or make the checkpoint for this topic.
 
-    `starts` gives, per partition, the log start and the high watermark of now: positions outside of them are of a topic
-    that was made anew or cut back. Raises Refusal if the directory cannot be used, or belongs to something else.
+    Positions outside of the logs of now are of a topic that was made anew or cut back, and a reader that was away for
+    longer than tombstones stay has missed some: then the old state is set aside. Raises Refusal if the directory cannot
+    be used, or belongs to something else.
     """
     folder = root / f"v{FORMAT}"
     lock = _lock(folder)
@@ -95,12 +117,15 @@ def open_checkpoint(root: Path, topic: OffsetsTopic, wanted: Layout, starts: dic
         reason = None
         if found is not None:
             _check_cluster(folder, found, topic)
-            reason = _unfit(found, topic, positions(folder / "spark"), starts)
+            past = Past(found.topic_id, positions(folder / "spark"), _current_at(folder))
+            bounds = {partition: (first, high) for partition, (first, high, _) in ends.logs.items()}
+            reason = gap(past, Present(_text(topic.topic_id), bounds, ends.now, ends.tombstone_seconds))
         if reason is not None:
             _set_aside(folder)
             found = None
         if found is None:
-            found = Manifest(FORMAT, topic.cluster_id, _text(topic.topic_id), wanted)
+            live_from = {partition: stable for partition, (_, _, stable) in ends.logs.items()}
+            found = Manifest(FORMAT, topic.cluster_id, _text(topic.topic_id), wanted, live_from)
             _write(folder, found)
         return Checkpoint(folder, found, positions(folder / "spark"), reason, lock)
     except BaseException:
@@ -118,6 +143,12 @@ def positions(spark: Path) -> dict[int, int]:
         return {}
     lines = (spark / "offsets" / str(max(commits))).read_text().splitlines()
     return source_positions(lines[2], NAME) if len(lines) > 2 else {}
+
+
+def _current_at(folder: Path) -> float | None:
+    """Tell when the reader last had read all there was; where nothing says so, when its last batch ended."""
+    noted = [folder / _CURRENT] if (folder / _CURRENT).exists() else (folder / "spark" / "commits").glob("[0-9]*")
+    return max((path.stat().st_mtime for path in noted), default=None)
 
 
 def _lock(folder: Path) -> IO[str]:
@@ -146,12 +177,13 @@ def _read(folder: Path) -> Manifest | None:
     path = folder / _MANIFEST
     try:
         read: dict[str, Any] = json.loads(path.read_text())
-        found = Manifest(read["format"], read["cluster_id"], read["topic_id"], Layout(**read["layout"]))
+        live_from = {int(partition): offset for partition, offset in read.get("live_from", {}).items()}
+        found = Manifest(read["format"], read["cluster_id"], read["topic_id"], Layout(**read["layout"]), live_from)
     except FileNotFoundError:
         if (folder / "spark").exists():
             raise _alien(path, "is missing") from None
         return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise _alien(path, f"cannot be read ({error})") from error
     if found.format != FORMAT:
         raise _alien(path, f"says format {found.format}, this version reads format {FORMAT}")
@@ -175,28 +207,13 @@ def _check_cluster(folder: Path, found: Manifest, topic: OffsetsTopic) -> None:
         )
 
 
-def _unfit(
-    found: Manifest, topic: OffsetsTopic, read: dict[int, int], starts: dict[int, tuple[int, int]]
-) -> str | None:
-    """Say why the topic of today is not the one that was read, or None."""
-    if found.topic_id is not None and topic.topic_id is not None and found.topic_id != _text(topic.topic_id):
-        return f"the topic {NAME} was made anew"
-    for partition, position in sorted(read.items()):
-        start, end = starts.get(partition, (None, None))
-        if end is not None and position > end:
-            return f"partition {partition} of {NAME} ends at {end}, before the {position} that was read already"
-        if start is not None and position < start:
-            return f"partition {partition} of {NAME} begins at {start}, records from {position} on were missed"
-    return None
-
-
 def _set_aside(folder: Path) -> None:
     """Move what does not fit out of the way, without losing it."""
     number = 1
     while (aside := folder / f"set-aside-{number}").exists():
         number += 1
     aside.mkdir()
-    for name in ("spark", _MANIFEST):
+    for name in ("spark", _MANIFEST, _CURRENT):
         if (folder / name).exists():
             (folder / name).rename(aside / name)
 

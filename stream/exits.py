@@ -43,6 +43,7 @@ class ExitCode(enum.IntEnum):
 
     QUERY_FAILED = 30, "The streaming query failed; the supervisor should start the process again."
     WATCHDOG = 31, "No batch ended within the watchdog's limit; the process ended itself to be started again."
+    READ_ANEW = 32, "The offsets topic is not what was read any more; started again, the topic is read from its start."
 
     UNREADABLE = 40, "A file, or some of its records, could not be read; all that could be has been given."
 

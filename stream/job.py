@@ -13,11 +13,13 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import structlog
 
 from stream import security
 from stream.catchup import CatchUpView
-from stream.checkpoint import Checkpoint, Layout, open_checkpoint
+from stream.checkpoint import Checkpoint, Ends, Layout, open_checkpoint
 from stream.cluster.errors import ClusterError
 from stream.cluster.offsets_topic import NAME, OffsetsTopic
 from stream.cluster.watermarks import read_ends
@@ -31,12 +33,12 @@ from stream.pulses import Pulses
 from stream.query import Watchdog, failure, kill_jvm, last_report, stop
 from stream.refusals import refusal_in
 from stream.seed import stored_shards
+from stream.topic_watch import TopicWatch
 from stream.vitals import CATCHING_UP, FAILED, RUNNING, STARTING, STOPPING
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    import pyarrow as pa
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -52,8 +54,8 @@ _LOOK_SECONDS: Final = (0.1, 0.5)
 _BATCH_GRACE_SECONDS: Final = 15.0
 """For the running batch at a stop; with the JVM's grace less than the 30 s that supervisors give a process to end."""
 
-Bounds = tuple[int, int, int]
-"""Log start offset, high watermark, last stable offset."""
+Logs = dict[int, tuple[int, int, int]]
+"""Per offsets partition: log start offset, high watermark, last stable offset."""
 
 
 def tasks_of(config: Config) -> int:
@@ -74,6 +76,7 @@ class Job:
         self._cluster = cluster
         self._ended = threading.Event()
         self._applied = threading.Event()
+        self._tombstone_seconds: float | None = None
 
     def run(self, topic: OffsetsTopic, session: Future[SparkSession]) -> int:
         """Go on from the checkpoint until the end; give the exit code."""
@@ -91,10 +94,11 @@ class Job:
                 _log.info("state restored", batches="kept", checkpoint=str(checkpoint.folder))
             vitals.phase = CATCHING_UP
             with contextlib.closing(Pulses("127.0.0.1", progress.pulse)) as pulses:
+                watch = TopicWatch(checkpoint, progress, self._tombstone_seconds)
                 query = start(spark, self._options(topic, checkpoint, pulses), self._on_batch)
-                return self._follow(spark, query, progress)
+                return self._follow(spark, query, progress, watch)
 
-    def _bounds_at_start(self, topic: OffsetsTopic) -> dict[int, Bounds] | None:
+    def _bounds_at_start(self, topic: OffsetsTopic) -> Logs | None:
         """Read where each offsets partition begins and ends now, all of them; None if told to stop before.
 
         A partition that nobody leads just now must be waited for: without its end, being caught up would mean nothing.
@@ -113,7 +117,7 @@ class Job:
             self._stopping.wait(RETRY_SECONDS)
         return None
 
-    def _checkpoint(self, topic: OffsetsTopic, logs: dict[int, Bounds]) -> Checkpoint:
+    def _checkpoint(self, topic: OffsetsTopic, logs: Logs) -> Checkpoint:
         job = self._config.job
         wanted = Layout(
             sub_shards=Placement.of(len(topic.partitions), job.shards).sub_shards,
@@ -122,8 +126,8 @@ class Job:
             slot_ms=job.commit_window_slot_seconds * 1000,
             keep_slots=job.commit_window_slots,
         )
-        bounds = {partition: (first, end) for partition, (first, end, _) in logs.items()}
-        checkpoint = open_checkpoint(self._config.checkpoint.dir, topic, wanted, bounds)
+        ends = Ends(logs, time.time(), self._tombstone_seconds)
+        checkpoint = open_checkpoint(self._config.checkpoint.dir, topic, wanted, ends)
         if checkpoint.set_aside:
             self._vitals.resyncs += 1
             _log.warning("reading the topic again from its start; the old checkpoint is kept", why=checkpoint.set_aside)
@@ -154,12 +158,12 @@ class Job:
         self._vitals.count(tally)
         self._applied.set()
 
-    def _follow(self, spark: SparkSession, query: StreamingQuery, progress: Progress) -> int:
-        """Watch the query until it fails or the process is told to stop."""
+    def _follow(self, spark: SparkSession, query: StreamingQuery, progress: Progress, watch: TopicWatch) -> int:
+        """Watch the query until it fails, the topic is not what was read any more, or the process is told to stop."""
         vitals, seen = self._vitals, None
         watchdog = Watchdog(spark, self._config.job.watchdog_limit)
         view = CatchUpView(sys.stderr)
-        ticker = threading.Thread(target=self._tick_until_end, name="tick", daemon=True)
+        ticker = threading.Thread(target=self._tick_until_end, args=(watch,), name="tick", daemon=True)
         try:
             while not self._stopping.wait(_LOOK_SECONDS[vitals.phase == RUNNING]):
                 report = last_report(query)
@@ -184,6 +188,8 @@ class Job:
                         raise refusal
                     _log.error("the query failed", cause=cause)
                     return ExitCode.QUERY_FAILED
+                if watch.broken is not None:
+                    return self._end_of_continuity(spark, query, watch.broken)
         finally:
             watchdog.close()
             self._ended.set()
@@ -194,7 +200,16 @@ class Job:
             kill_jvm(spark)
         return ExitCode.OK
 
-    def _tick_until_end(self) -> None:
+    def _end_of_continuity(self, spark: SparkSession, query: StreamingQuery, why: str) -> int:
+        """Stop serving what is not true any more; the next start sets the state aside and reads the topic anew."""
+        self._vitals.phase = FAILED
+        self._publisher.clear()
+        _log.error("the state does not fit the topic any more; start again to read the topic from its start", why=why)
+        if not stop(query, _BATCH_GRACE_SECONDS):
+            kill_jvm(spark)
+        return ExitCode.READ_ANEW
+
+    def _tick_until_end(self, watch: TopicWatch) -> None:
         """Publish, at once and then every tick.
 
         A tick that is due waits for the next batch, if there is one soon: commits are then as fresh as the ends, and a
@@ -206,14 +221,18 @@ class Job:
             if not first:
                 self._applied.clear()
                 self._applied.wait(min(job.trigger_interval, job.tick_interval))
-            if self._publisher.tick(self._cluster) and first:
+            ends = self._publisher.tick(self._cluster)
+            if ends is not None:
+                watch.look(self._cluster, _bounds(ends))
+            if ends is not None and first:
                 first = False
                 _log.info("ready", seconds_from_start=round(time.time() - self._vitals.started_at, 1))
             due = max(due + job.tick_interval, time.monotonic())
 
 
-def _bounds(ends: pa.Table) -> dict[int, Bounds]:
+def _bounds(ends: pa.Table) -> Logs:
     """Give (log start, high watermark, last stable offset) of each offsets partition that answered."""
+    ends = ends.filter(pc.equal(ends.column("topic").cast(pa.string()), NAME))
     columns = (ends.column(n).to_pylist() for n in ("partition", "log_start_offset", "high_watermark"))
     stable = ends.column("last_stable_offset").to_pylist()
     rows = zip(*columns, stable, strict=True)

@@ -50,20 +50,27 @@ class Publisher:
             for shard, change in changes:
                 self._fleet.apply(shard, change)
 
-    def tick(self, cluster: Cluster) -> bool:
-        """Publish a new snapshot; False if the cluster does not answer, and then the old one stays."""
+    def clear(self) -> None:
+        """Show nothing any more: what was shown turned out not to be true."""
+        self._published = None
+
+    def tick(self, cluster: Cluster) -> pa.Table | None:
+        """Publish a new snapshot and give the ends it was made with; None if the cluster does not answer.
+
+        Then the old snapshot stays.
+        """
         with self._lock:
             fleet = self._fleet.columns()
         try:
             ends = read_ends(cluster, {NAME, *fleet.topic.dictionary.to_pylist()})
         except ClusterError as error:
             self._note(str(error))
-            return False
+            return None
         self._note(None)
         taken_at = time.time()
         self._vitals.offsets_partitions = offsets_partitions(ends, self._vitals)
         self._publish(fleet, ends, taken_at)
-        return True
+        return ends
 
     def _publish(self, fleet: FleetColumns, ends: pa.Table, taken_at: float) -> None:
         published = Published.of(snapshot.build(fleet, ends, taken_at))

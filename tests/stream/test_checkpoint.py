@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import os
+import time
 import uuid
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from stream.checkpoint import FORMAT, Checkpoint, Layout, open_checkpoint, positions
+from stream.checkpoint import FORMAT, Checkpoint, Ends, Layout, open_checkpoint, positions
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.exits import ExitCode, Refusal
 
@@ -24,12 +26,21 @@ LAYOUT: Final = Layout(sub_shards=32, offsets_partitions=2, shuffle_partitions=2
 BOUNDS: Final = {0: (0, 100), 1: (0, 100)}
 
 
+def ends(bounds: dict[int, tuple[int, int]], now: float | None = None) -> Ends:
+    """Say where the topic begins and ends, with nothing unstable; tombstones stay for an hour."""
+    return Ends({number: (first, high, high) for number, (first, high) in bounds.items()}, now or time.time(), 3600.0)
+
+
 @contextlib.contextmanager
 def opened(
-    root: Path, topic: OffsetsTopic = TOPIC, layout: Layout = LAYOUT, bounds: dict[int, tuple[int, int]] = BOUNDS
+    root: Path,
+    topic: OffsetsTopic = TOPIC,
+    layout: Layout = LAYOUT,
+    bounds: dict[int, tuple[int, int]] = BOUNDS,
+    now: float | None = None,
 ) -> Iterator[Checkpoint]:
     """Open a checkpoint for a while."""
-    with contextlib.closing(open_checkpoint(root, topic, layout, bounds)) as checkpoint:
+    with contextlib.closing(open_checkpoint(root, topic, layout, ends(bounds, now))) as checkpoint:
         yield checkpoint
 
 
@@ -61,6 +72,7 @@ def test_first_run_makes_a_fresh_checkpoint(tmp_path: Path) -> None:
         "cluster_id": "cluster-a",
         "topic_id": str(TOPIC_ID),
         "layout": dataclasses.asdict(LAYOUT),
+        "live_from": {"0": 100, "1": 100},
     }
 
 
@@ -144,7 +156,7 @@ def test_checkpoint_of_another_cluster_is_refused_untouched(tmp_path: Path) -> N
         finish_batch(tmp_path, 0, {0: 1})
     before = manifest(tmp_path).read_text()
     with pytest.raises(Refusal, match=r"belongs to cluster cluster-a, this is cluster cluster-b") as refused:
-        open_checkpoint(tmp_path, dataclasses.replace(TOPIC, cluster_id="cluster-b"), LAYOUT, BOUNDS)
+        open_checkpoint(tmp_path, dataclasses.replace(TOPIC, cluster_id="cluster-b"), LAYOUT, ends(BOUNDS))
     assert refused.value.code == ExitCode.CHECKPOINT_CLUSTER
     assert manifest(tmp_path).read_text() == before
     assert positions(tmp_path / f"v{FORMAT}" / "spark") == {0: 1}
@@ -175,7 +187,7 @@ def test_manifest_that_cannot_be_understood_is_refused(tmp_path: Path, text: str
     else:
         path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99}))
     with pytest.raises(Refusal, match=problem) as refused:
-        open_checkpoint(tmp_path, TOPIC, LAYOUT, BOUNDS)
+        open_checkpoint(tmp_path, TOPIC, LAYOUT, ends(BOUNDS))
     assert refused.value.code == ExitCode.CHECKPOINT_FORMAT
     assert "move the directory away" in refused.value.advice
     assert positions(tmp_path / f"v{FORMAT}" / "spark") == {0: 1}
@@ -185,7 +197,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
     """The second is refused while the first holds the lock, and let in when it has closed."""
     with opened(tmp_path):
         with pytest.raises(Refusal, match="in use by another lagwarden") as refused:
-            open_checkpoint(tmp_path, TOPIC, LAYOUT, BOUNDS)
+            open_checkpoint(tmp_path, TOPIC, LAYOUT, ends(BOUNDS))
         assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
     with opened(tmp_path):
         pass
@@ -196,7 +208,7 @@ def test_refusal_gives_the_lock_back(tmp_path: Path) -> None:
     with opened(tmp_path):
         pass
     with pytest.raises(Refusal):
-        open_checkpoint(tmp_path, dataclasses.replace(TOPIC, cluster_id="cluster-b"), LAYOUT, BOUNDS)
+        open_checkpoint(tmp_path, dataclasses.replace(TOPIC, cluster_id="cluster-b"), LAYOUT, ends(BOUNDS))
     with opened(tmp_path):
         pass
 
@@ -205,7 +217,7 @@ def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     """A file in the way is named, with the flag that chooses another folder."""
     (tmp_path / "file").write_text("")
     with pytest.raises(Refusal, match="cannot be used: Not a directory") as refused:
-        open_checkpoint(tmp_path / "file" / "checkpoint", TOPIC, LAYOUT, BOUNDS)
+        open_checkpoint(tmp_path / "file" / "checkpoint", TOPIC, LAYOUT, ends(BOUNDS))
     assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
     assert "--checkpoint-dir" in refused.value.advice
 
@@ -217,3 +229,40 @@ def test_positions_of_a_folder_without_batches(tmp_path: Path) -> None:
     assert positions(tmp_path / f"v{FORMAT}" / "spark") == {}
     (tmp_path / f"v{FORMAT}" / "spark" / "commits" / "7.tmp").write_text("")
     assert positions(tmp_path / f"v{FORMAT}" / "spark") == {}
+
+
+def test_live_begins_where_the_topic_ended_when_the_checkpoint_was_made(tmp_path: Path) -> None:
+    """It stays so over restarts, however far the topic goes; older checkpoints do not have it."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 100, 1: 100})
+    with opened(tmp_path, bounds={0: (0, 500), 1: (0, 500)}) as checkpoint:
+        assert checkpoint.manifest.live_from == {0: 100, 1: 100}
+    written = json.loads(manifest(tmp_path).read_text())
+    del written["live_from"]
+    manifest(tmp_path).write_text(json.dumps(written))
+    with opened(tmp_path) as checkpoint:
+        assert (checkpoint.manifest.live_from, checkpoint.set_aside) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    ("away", "kept"), [(0.0, True), (3500.0, True), (3700.0, False)], ids=["at once", "just in time", "too late"]
+)
+@pytest.mark.parametrize("noted", [True, False], ids=["by its note", "by its last batch"])
+def test_stop_longer_than_tombstones_stay(tmp_path: Path, away: float, kept: bool, noted: bool) -> None:  # noqa: FBT001 - a table
+    """Who was away so long may have missed that a group was deleted: the state is set aside, and it says why."""
+    with opened(tmp_path) as checkpoint:
+        finish_batch(tmp_path, 0, {0: 100, 1: 100})
+        if noted:
+            checkpoint.note_current()
+    moment = 1_800_000_000.0
+    for path in (checkpoint.folder / "current", *(checkpoint.folder / "spark" / "commits").iterdir()):
+        if path.exists():
+            # A batch of long ago means nothing where the note is younger: a quiet topic has no batches.
+            os.utime(path, (moment, moment) if path.name == "current" or not noted else (1.0, 1.0))
+    with opened(tmp_path, now=moment + away) as checkpoint:
+        assert (checkpoint.set_aside is None) == kept
+        assert checkpoint.fresh != kept
+        if not kept:
+            assert checkpoint.set_aside is not None
+            assert "keeps tombstones for 60 min" in checkpoint.set_aside
+            assert not (checkpoint.folder / "current").exists()

@@ -23,6 +23,7 @@ def test_numbers_stay_what_they_were() -> None:
         "SPARK_UNAVAILABLE": 24,
         "QUERY_FAILED": 30,
         "WATCHDOG": 31,
+        "READ_ANEW": 32,
         "UNREADABLE": 40,
     }
 

@@ -103,6 +103,8 @@ def test_warnings_are_log_lines() -> None:
     logs.configure(stream=out)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
+        # Off and on: whoever turned it on before may have had the hook put back by pytest since.
+        logging.captureWarnings(False)
         logging.captureWarnings(True)
         warnings.warn("old", stacklevel=1)
     assert lines(out)[0]["logger"] == "py.warnings"

@@ -70,7 +70,7 @@ def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, vitals: Vitals)
     publisher = Publisher(vitals)
     assert publisher.current() is None
     publisher.apply([(0, world_of(4).state)])
-    assert publisher.tick(CLUSTER)
+    assert publisher.tick(CLUSTER) is not None
     published = publisher.current()
     assert published is not None
     assert published.snapshot.partitions.column("lag").to_pylist() == [6]
@@ -86,12 +86,12 @@ def test_the_last_snapshot_stays_while_kafka_is_away(ends: Ends, vitals: Vitals)
     publisher.tick(CLUSTER)
     before = publisher.current()
     ends.error = Unreachable("broker-1:9092 does not answer", "is it up?")
-    assert not publisher.tick(CLUSTER)
+    assert publisher.tick(CLUSTER) is None
     assert publisher.current() is before
     assert not vitals.status().kafka_reachable
     assert vitals.status().ready, "the snapshot is still fresh"
     ends.error = None
-    assert publisher.tick(CLUSTER)
+    assert publisher.tick(CLUSTER) is not None
     assert publisher.current() is not before
     assert vitals.status().kafka_reachable
 

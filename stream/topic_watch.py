@@ -1,0 +1,60 @@
+"""While the job runs: is the topic still the one that is read, and is all of it read? Asked at every tick.
+
+Notes in the checkpoint when the reader had read all there was (a later start must know how long nobody read), and finds
+out when the topic was made anew or lost records before they were read. Decides nothing else: `stream.continuity` has
+the rules, the job acts.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from stream.cluster.errors import ClusterError
+from stream.cluster.offsets_topic import describe
+from stream.continuity import Past, Present, gap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stream.checkpoint import Checkpoint
+    from stream.cluster.client import Cluster
+    from stream.progress import Progress
+
+
+class TopicWatch:
+    """One per query; `look` is called by the thread of the ticks, `broken` read by any."""
+
+    def __init__(self, checkpoint: Checkpoint, progress: Progress, tombstone_seconds: float | None) -> None:
+        self.broken: str | None = None
+        """Why the state does not fit the topic any more, as a sentence; None while it does."""
+        self._checkpoint = checkpoint
+        self._progress = progress
+        self._tombstone_seconds = tombstone_seconds
+        self._current_at: float | None = None
+        self._ends_before: dict[int, int] = {}
+        self._suspected = False
+
+    def look(self, cluster: Cluster, logs: Mapping[int, tuple[int, int, int]]) -> None:
+        """Compare with (log start, high watermark, last stable offset) per partition, read just now."""
+        positions = self._progress.positions
+        self._note_current(positions, logs)
+        try:
+            topic = describe(cluster)
+        except ClusterError:
+            return  # what is wrong with the cluster is said by the tick; the topic is asked again with the next
+        topic_id = None if topic is None or topic.topic_id is None else str(topic.topic_id)
+        bounds = {partition: (first, high) for partition, (first, high, _) in logs.items()}
+        past = Past(self._checkpoint.manifest.topic_id, positions, self._current_at)
+        found = gap(past, Present(topic_id, bounds, time.time(), self._tombstone_seconds))
+        # Twice in a row: a new leader may for a moment know less than the old one did.
+        self.broken = found if self._suspected else None
+        self._suspected = found is not None
+
+    def _note_current(self, positions: Mapping[int, int], logs: Mapping[int, tuple[int, int, int]]) -> None:
+        """See whether all is read that was there at the look before: of a busy topic, never all of now is."""
+        ends = self._ends_before
+        if ends and all(positions.get(partition, -1) >= end for partition, end in ends.items()):
+            self._current_at = time.time()
+            self._checkpoint.note_current()
+        self._ends_before = {partition: stable for partition, (_, _, stable) in logs.items()}

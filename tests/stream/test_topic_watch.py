@@ -1,0 +1,98 @@
+"""The watch over the topic while the job runs: when all is read, and when the state is not of this topic any more."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from stream import topic_watch
+from stream.cluster.errors import Unreachable
+from stream.cluster.offsets_topic import OffsetsTopic
+from stream.progress import Progress
+from stream.topic_watch import TopicWatch
+
+if TYPE_CHECKING:
+    from stream.checkpoint import Checkpoint
+    from stream.cluster.client import Cluster
+
+CLUSTER = cast("Cluster", object())
+TOPIC = OffsetsTopic("c", uuid.UUID(int=7), (0, 1), (1, 1))
+
+
+class World:
+    """A topic, a checkpoint that counts its notes, and the watch between them."""
+
+    def __init__(self) -> None:
+        self.topic: OffsetsTopic | Unreachable | None = TOPIC
+        self.notes = 0
+        self.progress = Progress({0: 5, 1: 7}, {0: 5, 1: 7})
+        self.watch = TopicWatch(cast("Checkpoint", self), self.progress, 3600.0)
+
+    @property
+    def manifest(self) -> Any:
+        """The watch looks at the id alone."""
+        return type("Manifest", (), {"topic_id": str(TOPIC.topic_id)})
+
+    def note_current(self) -> None:
+        """Count."""
+        self.notes += 1
+
+    def describe(self, _: Cluster) -> OffsetsTopic | None:
+        """Answer like the cluster."""
+        if isinstance(self.topic, Unreachable):
+            raise self.topic
+        return self.topic
+
+    def look(self, *logs: tuple[int, int, int]) -> str | None:
+        """Look once; logs as (log start, high watermark, last stable offset)."""
+        self.watch.look(CLUSTER, dict(enumerate(logs)))
+        return self.watch.broken
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    """Give a world whose reader has read all there is."""
+    world = World()
+    monkeypatch.setattr(topic_watch, "describe", world.describe)
+    return world
+
+
+def test_all_is_read_when_what_was_there_at_the_look_before_is(world: World) -> None:
+    """A busy topic is always a little ahead; one that stands behind by a whole look is not read up to now."""
+    world.look((0, 5, 5), (0, 7, 7))
+    assert world.notes == 0, "there was no look before"
+    world.look((0, 9, 9), (0, 7, 7))
+    assert world.notes == 1
+    world.look((0, 20, 20), (0, 7, 7))
+    assert world.notes == 1, "9 is not read yet"
+    world.progress.finish({0: 21})
+    world.look((0, 21, 21), (0, 7, 7))
+    assert world.notes == 2
+
+
+@pytest.mark.parametrize(
+    ("topic", "logs", "why"),
+    [
+        (dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=8)), ((0, 5, 5), (0, 7, 7)), "made anew"),
+        (TOPIC, ((0, 4, 4), (0, 7, 7)), "partition 0 of __consumer_offsets ends at 4, before the 5"),
+        (TOPIC, ((0, 5, 5), (8, 9, 9)), "partition 1 of __consumer_offsets begins at 8, records from 7 on were missed"),
+    ],
+    ids=["made anew", "cut back", "records gone before they were read"],
+)
+def test_break_is_believed_the_second_time(
+    world: World, topic: OffsetsTopic, logs: tuple[tuple[int, int, int], ...], why: str
+) -> None:
+    """Once may be a new leader that knows less for a moment."""
+    world.topic = topic
+    assert world.look(*logs) is None
+    assert why in str(world.look(*logs))
+
+
+@pytest.mark.parametrize("away", [None, Unreachable("no broker answers", "")], ids=["no topic", "no answer"])
+def test_what_cannot_be_asked_breaks_nothing(world: World, away: Unreachable | None) -> None:
+    """A cluster that does not answer, or a topic that is gone for a moment, is asked again with the next tick."""
+    world.topic = away
+    assert [world.look((0, 5, 5), (0, 7, 7)) for _ in range(3)] == [None] * 3
