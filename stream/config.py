@@ -173,6 +173,40 @@ class Job(Section):
         return found
 
 
+class Groups(Section):
+    """What is remembered of groups, and what is asked about them beside the log."""
+
+    dead_grace: Seconds = _option(
+        3600.0,
+        "How long a group that died stays visible with its cause, and its history remembered.",
+        unit="seconds",
+        ge=0,
+        le=604_800,
+    )
+    history: int = _option(32, "How many of a group's newest transitions are remembered.", ge=1, le=1000)
+    offsets_retention: Seconds | None = _option(
+        None,
+        "How long the brokers keep the offsets of an unused group, where they do not tell it themselves.",
+        unit="seconds",
+        shown="asked from the brokers",
+        gt=0,
+    )
+    offsets_retention_check: Seconds | None = _option(
+        None,
+        "How often the brokers look for expired offsets, where they do not tell it themselves.",
+        unit="seconds",
+        shown="asked from the brokers",
+        gt=0,
+    )
+    asked_per_tick: int = _option(
+        50,
+        "Classic groups with members whose state is asked from the cluster at each tick, oldest answer first; the log"
+        " does not tell when they rebalance. 0 asks for none.",
+        ge=0,
+        le=10_000,
+    )
+
+
 class Log(Section):
     """What lagwarden says about itself, on stderr."""
 
@@ -191,6 +225,7 @@ class Config(BaseModel):
     http: Http = Field(default_factory=Http)
     checkpoint: Checkpoint = Field(default_factory=Checkpoint)
     job: Job = Field(default_factory=Job)
+    groups: Groups = Field(default_factory=Groups)
     log: Log = Field(default_factory=Log)
 
     def masked(self) -> dict[str, Any]:
@@ -203,6 +238,7 @@ SECTIONS: Final[dict[str, type[Section]]] = {
     "http": Http,
     "checkpoint": Checkpoint,
     "job": Job,
+    "groups": Groups,
     "log": Log,
 }
 """The sections in the order of the documentation."""
