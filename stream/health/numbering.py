@@ -1,0 +1,72 @@
+"""Numbers for names and places that stay the same from tick to tick, so that what is remembered finds its row again.
+
+A tick numbers its groups and topics as it likes (sorted, usually), and adds and drops some all the time. Here each name
+keeps its number for the life of the process, and each (topic, partition) a row; rows of places that are long gone are
+given up by `Places.drop_all_but`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream.health.columns import Ints
+
+
+class Names:
+    """Numbers of names, in the order in which they were first met."""
+
+    def __init__(self) -> None:
+        self._number: dict[str, int] = {}
+
+    def numbers(self, names: Sequence[str]) -> Ints:
+        """Give each name its number."""
+        known = self._number
+        return np.array([known.setdefault(name, len(known)) for name in names], np.int64)
+
+
+class Places:
+    """Rows of places (topic number << 32 | partition)."""
+
+    def __init__(self) -> None:
+        self._places = np.empty(0, np.int64)  # sorted
+        self._row = np.empty(0, np.int64)
+        self._asked = np.empty(0, np.int64)
+        self._given = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def rows(self, places: Ints) -> Ints:
+        """Give each of these places (none twice) its row; a new place gets the next one."""
+        if len(places) == len(self._asked) and (places == self._asked).all():
+            return self._given
+        at = self._found(places)
+        new = np.sort(places[at < 0])
+        if len(new):
+            every = np.concatenate([self._places, new])
+            rows = np.concatenate([self._row, np.arange(len(self._places), len(every))])
+            order = np.argsort(every, kind="stable")
+            self._places, self._row = every[order], rows[order]
+            at = self._found(places)
+        self._asked, self._given = places.copy(), self._row[at]
+        return self._given
+
+    def drop_all_but(self, places: Ints) -> Ints:
+        """Forget all other places, number the rows anew and give the old row of each new one."""
+        at = np.sort(self._found(places))
+        at = at[at >= 0]
+        old = self._row[at]
+        self._places, self._row = self._places[at], np.arange(len(at))
+        self._asked = np.empty(0, np.int64)
+        return old
+
+    def _found(self, places: Ints) -> Ints:
+        if not len(self._places):
+            return np.full(len(places), -1, np.int64)
+        at = np.minimum(np.searchsorted(self._places, places), len(self._places) - 1)
+        return np.where(self._places[at] == places, at, -1)
