@@ -117,8 +117,8 @@ class Cluster:
             else:
                 return
 
-    def metadata(self, topics: Collection[str] = (), *, operations: bool = False) -> Any:
-        """Ask any broker for the cluster's brokers and for these topics; learns the brokers from the answer.
+    def metadata(self, topics: Collection[str] | None = (), *, operations: bool = False) -> Any:
+        """Ask any broker for the cluster's brokers and for these topics, None for all; learns the brokers from it.
 
         Tries the known brokers, then the bootstrap addresses, until one answers. Raises ClusterError when none does:
         the most telling cause of all that were met.
@@ -133,6 +133,13 @@ class Cluster:
         if isinstance(answer, ClusterError):
             raise answer
         return answer
+
+    def call_any(self, request: Any) -> Any:
+        """Send a request that any broker can answer to one after the other until one does.
+
+        Raises ClusterError when none does: the most telling cause of all that were met.
+        """
+        return self._run(lambda: self._exchange.any(request), self._seconds)
 
     def call_all(self, calls: Sequence[tuple[int, Any]]) -> list[Any]:
         """Send many (node, request) pairs at once and give the answers in the same order.

@@ -17,7 +17,7 @@ from stream.cluster import causes
 from stream.cluster.errors import ClusterError, CutOff, TimedOut, Unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from stream.cluster.connections import Connections
 
@@ -44,7 +44,17 @@ class Exchange:
         self._connections.close()
 
     async def metadata(self, request: Any) -> Any:
-        """Ask one node after the other until one answers; raises the most telling ClusterError of all that were met."""
+        """Ask one node after the other until one knows brokers; raises the most telling ClusterError of all met."""
+        node, answer = await self._first(self._brokers_by, request)
+        self._learn(node, answer)
+        return answer
+
+    async def any(self, request: Any) -> Any:
+        """Ask one node after the other until one answers; raises the most telling ClusterError of all met."""
+        return (await self._first(self._ask, request))[1]
+
+    async def _first(self, ask: Callable[[object, Any, float], Awaitable[Any]], request: Any) -> tuple[object, Any]:
+        """Give the first node that answers, and its answer, within the limit of one request."""
         deadline = time.monotonic() + self._seconds
         met: list[ClusterError] = []
         for node in self._candidates():
@@ -52,17 +62,20 @@ class Exchange:
             if left <= 0:
                 break
             # A silent broker must leave time for the others.
-            answer = await self._introduced(node, request, min(left, max(1.0, self._seconds / 3)))
-            if isinstance(answer, ClusterError):
-                met.append(answer)
-            elif not answer.brokers:
-                met.append(Unreachable(f"{self._where(node)} knows no brokers yet", "it has just started; wait"))
-            else:
-                self._learn(node, answer)
-                return answer
+            answer = await ask(node, request, min(left, max(1.0, self._seconds / 3)))
+            if not isinstance(answer, ClusterError):
+                return node, answer
+            met.append(answer)
         raise min(
             met, key=lambda error: error.passes, default=TimedOut("no broker answers in time", "it is tried again")
         )
+
+    async def _brokers_by(self, node: object, request: Any, seconds: float) -> Any:
+        """Ask a node for metadata; one that has just started may not know a broker yet, which is no answer."""
+        answer = await self._introduced(node, request, seconds)
+        if isinstance(answer, ClusterError) or answer.brokers:
+            return answer
+        return Unreachable(f"{self._where(node)} knows no brokers yet", "it has just started; wait")
 
     def _candidates(self) -> list[object]:
         """List the nodes worth asking: the one that answered last, the others, then the bootstrap addresses."""

@@ -21,13 +21,14 @@ EARLIEST: Final = -2
 READ: Final = 3
 
 
-def metadata(topics: Collection[str], *, operations: bool = False) -> Any:
+def metadata(topics: Collection[str] | None, *, operations: bool = False) -> Any:
     """Ask for brokers, and for partitions and leaders of these topics; none of them is created by it.
 
-    With `operations` each topic also tells what the user may do with it (KIP-430, brokers from 2.3).
+    None asks for every topic that the user may describe: a broker leaves the others out without a word. With
+    `operations` each topic also tells what the user may do with it (KIP-430, brokers from 2.3).
     """
     return MetadataRequest(
-        topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in topics],
+        topics=None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics],
         allow_auto_topic_creation=False,
         include_cluster_authorized_operations=False,
         include_topic_authorized_operations=operations,

@@ -1,0 +1,90 @@
+"""Which broker coordinates a group or a transactional id: looked up in batches, remembered until it turns out wrong.
+
+The coordinator of a group leads its partition of `__consumer_offsets`. The cluster is asked for it all the same: where
+there are listeners for other clients, or partitions were added, it knows better.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, Final
+
+from stream.cluster import admin_requests, reasons
+from stream.cluster.errors import ClusterError, Unsupported
+from stream.cluster.reasons import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from stream.cluster.client import Cluster
+
+_KEYS_AT_ONCE: Final = 1_000
+# Brokers before 3.0 are asked key by key, so not for many at a time.
+_SINGLE_KEYS: Final = 200
+
+
+class Coordinators:
+    """The coordinators of one cluster's groups (or, by `kind`, transactions). Remembers at most `most` of them."""
+
+    def __init__(self, cluster: Cluster, kind: int = admin_requests.GROUP, *, most: int = 200_000) -> None:
+        self._cluster = cluster
+        self._kind = kind
+        self._most = most
+        self._node_of: dict[str, int] = {}
+
+    def find(self, keys: Collection[str]) -> dict[str, int | Reason]:
+        """Give the node that coordinates each key, or the reason why that is not known. Raises nothing."""
+        found: dict[str, int | Reason] = {key: self._node_of[key] for key in keys if key in self._node_of}
+        for some in _pieces([key for key in keys if key not in found], _KEYS_AT_ONCE):
+            found |= self._ask(some)
+        self._remember(found)
+        return found
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Look these up anew the next time: their coordinator has said that it is not, or is away."""
+        for key in keys:
+            self._node_of.pop(key, None)
+
+    def _remember(self, found: dict[str, int | Reason]) -> None:
+        self._node_of |= {key: node for key, node in found.items() if not isinstance(node, Reason)}
+        for key in list(itertools.islice(self._node_of, max(len(self._node_of) - self._most, 0))):
+            del self._node_of[key]  # the oldest first
+
+    def _ask(self, keys: list[str]) -> dict[str, int | Reason]:
+        try:
+            answer = self._cluster.call_any(admin_requests.find_coordinators(keys, self._kind))
+        except Unsupported:
+            return self._ask_one_by_one(keys)
+        except ClusterError as error:
+            return dict.fromkeys(keys, reasons.of_failure(error))
+        told: dict[str, int | Reason] = dict.fromkeys(keys, Reason.OTHER)
+        return told | {each.key: _node(each) for each in answer.coordinators}
+
+    def _ask_one_by_one(self, keys: list[str]) -> dict[str, int | Reason]:
+        told: dict[str, int | Reason] = dict.fromkeys(keys, Reason.NOT_ASKED)
+        for key in keys[:_SINGLE_KEYS]:
+            try:
+                told[key] = _node(self._cluster.call_any(admin_requests.find_coordinator(key, self._kind)))
+            except ClusterError as error:
+                told[key] = reasons.of_failure(error)
+                break  # the others would not fare better, and each would wait as long
+        return told
+
+
+def by_node(found: dict[str, int | Reason], most: int) -> Iterator[tuple[int, list[str]]]:
+    """Part the keys whose coordinator is known by it, in lists of at most `most`."""
+    of_node: dict[int, list[str]] = {}
+    for key, node in found.items():
+        if not isinstance(node, Reason):
+            of_node.setdefault(node, []).append(key)
+    for node, keys in of_node.items():
+        for some in _pieces(keys, most):
+            yield node, some
+
+
+def _node(answer: Any) -> int | Reason:
+    return reasons.of_code(answer.error_code) or answer.node_id
+
+
+def _pieces(keys: list[str], most: int) -> Iterator[list[str]]:
+    return (keys[start : start + most] for start in range(0, len(keys), most))

@@ -1,0 +1,168 @@
+"""How the cluster is laid out at one moment: brokers, controller, topics with their ids, partitions.
+
+Owns one bounded poll: a metadata request (or one per few thousand topics, where topics are named) and one for the
+controller. Errors are values: a topic that cannot be described has a row that says why. Pure data out; what follows
+from it is told by `cluster_facts` and `topic_ids`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from stream.cluster import admin_requests, reasons
+from stream.cluster.errors import ClusterError, Unsupported
+from stream.cluster.reasons import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from stream.cluster.client import Broker, Cluster
+
+NAME: Final = pa.dictionary(pa.int32(), pa.string())
+_NODES: Final = pa.list_(pa.int32())
+
+TOPICS: Final = pa.schema(
+    [
+        ("topic", pa.string()),
+        # Changes when the topic is deleted and created anew; null before Kafka 2.8, which has no ids.
+        ("topic_id", pa.binary(16)),
+        ("internal", pa.bool_()),
+        # How many partitions; null with an error.
+        ("partitions", pa.int32()),
+        # A Reason where the topic could not be described, else null.
+        ("error", pa.string()),
+    ]
+)
+"""One row per topic, sorted by name."""
+
+REPLICAS: Final = pa.schema(
+    [
+        ("topic", NAME),
+        ("partition", pa.int32()),
+        # Null: no broker leads it at the moment.
+        ("leader", pa.int32()),
+        ("leader_epoch", pa.int32()),
+        # Node ids; the first of them is the preferred leader.
+        ("replicas", _NODES),
+        ("in_sync", _NODES),
+        # Replicas whose broker or disk is away.
+        ("offline", _NODES),
+    ]
+)
+"""One row per partition, sorted by topic and partition."""
+
+_TOPICS_AT_ONCE: Final = 5_000
+_NO_ID: Final = uuid.UUID(int=0)
+_NO_PARTITIONS: Final = pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], pa.string()))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Topology:
+    """The layout of a cluster. `topics` has the schema TOPICS, `partitions` the schema REPLICAS.
+
+    `controller` is the node of the active controller: with KRaft the leader of the metadata quorum, which may be no
+    broker at all. None where that is not known, and then `controller_error` says why.
+    """
+
+    cluster_id: str | None
+    brokers: tuple[Broker, ...]
+    controller: int | None
+    controller_error: Reason | None
+    topics: pa.Table
+    partitions: pa.Table
+
+    def ids(self) -> dict[str, bytes]:
+        """Give the id of each topic that has one, by name."""
+        rows = zip(self.topics["topic"].to_pylist(), self.topics["topic_id"].to_pylist(), strict=True)
+        return {name: topic_id for name, topic_id in rows if topic_id is not None}
+
+    def absent(self) -> list[str]:
+        """Give the topics that were asked for by name and do not exist."""
+        rows = zip(self.topics["topic"].to_pylist(), self.topics["error"].to_pylist(), strict=True)
+        return [name for name, error in rows if error == Reason.NOT_FOUND]
+
+
+def read_topology(cluster: Cluster, topics: Collection[str] | None = None) -> Topology:
+    """Read the layout of these topics, or of all that the user may describe (others are then left out).
+
+    Creates no topic. Raises ClusterError when no broker answers at all.
+    """
+    answers = [cluster.metadata(some) for some in _pieces(topics)]
+    described = sorted((topic for answer in answers for topic in answer.topics), key=lambda topic: topic.name)
+    controller = _controller(cluster, answers[-1].controller_id)
+    return Topology(
+        cluster_id=cluster.cluster_id,
+        brokers=cluster.brokers,
+        controller=None if isinstance(controller, Reason) else controller,
+        controller_error=controller if isinstance(controller, Reason) else None,
+        topics=_topics(described),
+        partitions=_partitions(described),
+    )
+
+
+def _pieces(topics: Collection[str] | None) -> Iterator[list[str] | None]:
+    if topics is None:
+        yield None
+        return
+    names = sorted(set(topics))
+    for start in range(0, max(len(names), 1), _TOPICS_AT_ONCE):
+        yield names[start : start + _TOPICS_AT_ONCE]
+
+
+def _controller(cluster: Cluster, named: int) -> int | Reason:
+    """Find the active controller.
+
+    Metadata names it truly with ZooKeeper only: with KRaft a broker names any broker, to which admin requests may go
+    (kafka.server.metadata.KRaftMetadataCache#getControllerId in 3.x: a random one that is alive).
+    """
+    try:
+        answer = cluster.call_any(admin_requests.describe_quorum())
+    except Unsupported:
+        return named if named >= 0 else Reason.NO_LEADER
+    except ClusterError as error:
+        return reasons.of_failure(error)
+    if answer.error_code:
+        return reasons.of_code(answer.error_code) or Reason.OTHER
+    told = [partition for topic in answer.topics for partition in topic.partitions]
+    if not told:
+        return Reason.OTHER
+    refused = reasons.of_code(told[0].error_code)
+    if refused is not None:
+        return refused
+    leader: int = told[0].leader_id
+    return leader if leader >= 0 else Reason.NO_LEADER
+
+
+def _topics(described: Iterable[Any]) -> pa.Table:
+    rows = []
+    for topic in described:
+        error = reasons.of_code(topic.error_code) if not topic.partitions else None
+        topic_id = None if topic.topic_id in (None, _NO_ID) else topic.topic_id.bytes
+        count = len(topic.partitions) if error is None else None
+        rows.append((topic.name, topic_id, topic.is_internal, count, error))
+    return _table(rows, TOPICS)
+
+
+def _partitions(described: Iterable[Any]) -> pa.Table:
+    rows = []
+    for topic in described:
+        name = topic.name
+        for p in sorted(topic.partitions, key=lambda partition: partition.partition_index):
+            leader, epoch = (value if value >= 0 else None for value in (p.leader_id, p.leader_epoch))
+            rows.append((name, p.partition_index, leader, epoch, p.replica_nodes, p.isr_nodes, p.offline_replicas))
+    return _table(rows, REPLICAS)
+
+
+def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = []
+    for values, field in zip(columns, schema, strict=True):
+        if field.type == NAME:
+            arrays.append(pa.array(values, pa.string()).dictionary_encode() if values else _NO_PARTITIONS)
+        else:
+            arrays.append(pa.array(values, field.type))
+    return pa.table(arrays, schema=schema)

@@ -1,0 +1,73 @@
+"""A cluster without brokers: answers are written down by the kind of request, and what was asked is kept."""
+
+from __future__ import annotations
+
+import copy
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from stream.cluster.client import Broker
+from stream.cluster.errors import ClusterError, TimedOut, Unreachable, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+Answers = dict[str, "Callable[[int | None, Any], Any]"]
+
+AWAY = Unreachable("b:9092 is not reachable", "wait")
+SILENT = TimedOut("b:9092 does not answer in time", "wait")
+TOO_OLD = Unsupported("the broker does not know a request", "upgrade")
+
+
+def says(**fields: Any) -> SimpleNamespace:
+    """Make an answer, or a part of one."""
+    return SimpleNamespace(**fields)
+
+
+class ScriptedCluster:
+    """Stands for a Cluster. `answers` gives, by the name of a request's class, a function of (node, request).
+
+    A ClusterError that such a function gives is raised or stands in the answer's place, as the real one does. Node None
+    means any broker. Every request is encoded as for the newest broker that the library knows, so that one which cannot
+    be sent fails the test.
+    """
+
+    cluster_id = "scripted"
+
+    def __init__(self, answers: Answers, nodes: Collection[int] = (1, 2)) -> None:
+        self.brokers = tuple(Broker(node, f"b{node}", 9092, None) for node in nodes)
+        self.asked: list[tuple[int | None, Any]] = []
+        self._answers = answers
+
+    def metadata(self, topics: Collection[str] | None = ()) -> Any:
+        """Ask any broker for metadata; the request is the collection of topics."""
+        return self._raising(None, "Metadata", topics)
+
+    def call(self, request: Any, node: int) -> Any:
+        """Ask one broker."""
+        return self._raising(node, type(request).__name__, request)
+
+    def call_any(self, request: Any) -> Any:
+        """Ask any broker."""
+        return self._raising(None, type(request).__name__, request)
+
+    def call_all(self, calls: list[tuple[int, Any]]) -> list[Any]:
+        """Ask many brokers; a failure is a value."""
+        return [self._answer(node, type(request).__name__, request) for node, request in calls]
+
+    def count(self, kind: str) -> int:
+        """Tell how many requests of a class were sent."""
+        return sum(type(request).__name__ == kind for _, request in self.asked)
+
+    def _raising(self, node: int | None, kind: str, request: Any) -> Any:
+        answer = self._answer(node, kind, request)
+        if isinstance(answer, ClusterError):
+            raise answer
+        return answer
+
+    def _answer(self, node: int | None, kind: str, request: Any) -> Any:
+        self.asked.append((node, request))
+        if hasattr(request, "encode"):
+            most = request._max_version
+            copy.copy(request).encode(version=request.max_version if most is None else most)
+        return self._answers[kind](node, request)
