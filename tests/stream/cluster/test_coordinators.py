@@ -1,0 +1,90 @@
+"""Coordinators: asked for in batches, remembered, forgotten when told so, and unknown with a reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stream.cluster.admin_requests import TRANSACTION
+from stream.cluster.coordinators import Coordinators, by_node
+from stream.cluster.reasons import Reason
+from tests.stream.cluster.scripted import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
+
+if TYPE_CHECKING:
+    import pytest
+
+FIND = "FindCoordinatorRequest"
+
+
+def node_of(key: str) -> int:
+    """Give the node that coordinates a key: the number at its end."""
+    return int(key[-1])
+
+
+def batched(_: int | None, request: Any) -> Any:
+    """Answer for many keys, in no useful order."""
+    told = [
+        says(key=key, error_code=30 if key.startswith("denied") else 0, node_id=node_of(key))
+        for key in reversed(request.coordinator_keys)
+        if not key.startswith("left out")
+    ]
+    return says(coordinators=told)
+
+
+def test_remembered_until_forgotten() -> None:
+    """Each key is asked for once; a reason is not remembered."""
+    cluster = ScriptedCluster({FIND: batched})
+    coordinators = Coordinators(cluster)  # type: ignore[arg-type]
+    wanted = {"a1": 1, "b2": 2, "denied1": Reason.NOT_AUTHORIZED, "left out1": Reason.OTHER}
+    assert coordinators.find(list(wanted)) == wanted
+    assert coordinators.find(["a1", "b2"]) == {"a1": 1, "b2": 2}
+    assert cluster.count(FIND) == 1
+    coordinators.forget(["a1", "never asked"])
+    assert coordinators.find(["a1", "b2", "denied1"]) == {"a1": 1, "b2": 2, "denied1": Reason.NOT_AUTHORIZED}
+    assert [request.coordinator_keys for _, request in cluster.asked[1:]] == [["a1", "denied1"]]
+
+
+def test_bounded_batches_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No request is larger than its limit, and what is remembered stays below another."""
+    monkeypatch.setattr("stream.cluster.coordinators._KEYS_AT_ONCE", 4)
+    cluster = ScriptedCluster({FIND: batched})
+    coordinators = Coordinators(cluster, TRANSACTION, most=6)  # type: ignore[arg-type]
+    keys = [f"k{n:02}" for n in range(10)]
+    assert coordinators.find(keys) == {key: node_of(key) for key in keys}
+    assert [len(request.coordinator_keys) for _, request in cluster.asked] == [4, 4, 2]
+    assert {request.key_type for _, request in cluster.asked} == {TRANSACTION}
+    coordinators.find(keys[-6:])
+    assert cluster.count(FIND) == 3
+    coordinators.find(keys)
+    assert cluster.asked[-1][1].coordinator_keys == keys[:4]
+
+
+def test_old_brokers_are_asked_key_by_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before 3.0 there is no batch: as many as bearable are asked for, the others say that they were not."""
+    monkeypatch.setattr("stream.cluster.coordinators._SINGLE_KEYS", 3)
+
+    def single(_: int | None, request: Any) -> Any:
+        return TOO_OLD if request.coordinator_keys else says(error_code=0, node_id=node_of(request.key))
+
+    coordinators = Coordinators(ScriptedCluster({FIND: single}))  # type: ignore[arg-type]
+    assert coordinators.find(["a1", "b2", "c3", "d4"]) == {"a1": 1, "b2": 2, "c3": 3, "d4": Reason.NOT_ASKED}
+    assert coordinators.find(["d4"]) == {"d4": 4}
+
+
+def test_an_old_broker_that_goes_away_is_not_asked_for_every_key() -> None:
+    """The first failure ends it, because each of the others would wait as long."""
+    answers = iter([TOO_OLD, says(error_code=0, node_id=1), SILENT])
+    coordinators = Coordinators(ScriptedCluster({FIND: lambda *_: next(answers)}))  # type: ignore[arg-type]
+    assert coordinators.find(["a", "b", "c"]) == {"a": 1, "b": Reason.TIMED_OUT, "c": Reason.NOT_ASKED}
+
+
+def test_a_cluster_that_is_away() -> None:
+    """Every key says so; nothing raises."""
+    coordinators = Coordinators(ScriptedCluster({FIND: lambda *_: AWAY}))  # type: ignore[arg-type]
+    assert coordinators.find(["a", "b"]) == {"a": Reason.UNREACHABLE, "b": Reason.UNREACHABLE}
+    assert coordinators.find([]) == {}
+
+
+def test_parted_by_node() -> None:
+    """Keys go to their node in lists of a bounded length; those without one stay out."""
+    found: dict[str, int | Reason] = {"a": 1, "b": 0, "c": 1, "d": Reason.OTHER, "e": 1}
+    assert list(by_node(found, 2)) == [(1, ["a", "c"]), (1, ["e"]), (0, ["b"])]

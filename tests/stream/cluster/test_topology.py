@@ -1,0 +1,123 @@
+"""The layout of the cluster: what the metadata say, with every gap as a value."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream.cluster.errors import Unreachable
+from stream.cluster.reasons import Reason
+from stream.cluster.topology import REPLICAS, TOPICS, read_topology
+from tests.stream.cluster.scripted import AWAY, TOO_OLD, ScriptedCluster, says
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from stream.cluster.topology import Topology
+
+ID = uuid.UUID(int=7)
+
+
+def partition(index: int, leader: int = 1, **fields: Any) -> Any:
+    """Describe a partition on brokers 1 and 2, in sync."""
+    usual = {"leader_epoch": 4, "replica_nodes": [1, 2], "isr_nodes": [2, 1], "offline_replicas": []}
+    return says(partition_index=index, leader_id=leader, **(usual | fields))
+
+
+def topic(name: str, *partitions: Any, **fields: Any) -> Any:
+    """Describe a topic."""
+    usual = {"error_code": 0, "topic_id": ID, "is_internal": False}
+    return says(name=name, partitions=list(partitions), **(usual | fields))
+
+
+def quorum(leader: int, error: int = 0, top: int = 0) -> Any:
+    """Tell the leader of the metadata quorum."""
+    told = [says(partitions=[says(error_code=error, leader_id=leader)])]
+    return says(error_code=top, topics=[] if top else told)
+
+
+def layout(*described: Any, topics: Collection[str] | None = None, controller: Any = None) -> tuple[Topology, Any]:
+    """Read the layout that these metadata tell, and give the scripted cluster too."""
+    by_name = {each.name: each for each in described}
+
+    def metadata(_: int | None, asked: Collection[str] | None) -> Any:
+        # A broker answers in no order that would help.
+        told = [by_name[name] for name in (by_name if asked is None else asked)]
+        return says(topics=told[::-1], controller_id=2)
+
+    answer = quorum(1) if controller is None else controller
+    cluster = ScriptedCluster({"Metadata": metadata, "DescribeQuorumRequest": lambda *_: answer})
+    found = read_topology(cluster, topics)  # type: ignore[arg-type]
+    assert (found.topics.schema, found.partitions.schema) == (TOPICS, REPLICAS)
+    found.topics.validate(full=True)
+    found.partitions.validate(full=True)
+    return found, cluster
+
+
+def test_all_that_is_there() -> None:
+    """Topics by name with id and count, partitions in order, a missing leader and a missing id as null."""
+    gone_leader = partition(1, -1, leader_epoch=-1, isr_nodes=[2], offline_replicas=[1])
+    found, _ = layout(
+        topic("t", gone_leader, partition(0)),
+        topic("a", partition(0, 2), topic_id=uuid.UUID(int=0), is_internal=True),
+        topic("denied", error_code=29, topic_id=None),
+    )
+    assert [tuple(row.values()) for row in found.topics.to_pylist()] == [
+        ("a", None, True, 1, None),
+        ("denied", None, False, None, "not_authorized"),
+        ("t", ID.bytes, False, 2, None),
+    ]
+    assert [tuple(row.values()) for row in found.partitions.to_pylist()] == [
+        ("a", 0, 2, 4, [1, 2], [2, 1], []),
+        ("t", 0, 1, 4, [1, 2], [2, 1], []),
+        ("t", 1, None, None, [1, 2], [2], [1]),
+    ]
+    assert (found.ids(), found.absent(), found.cluster_id) == ({"t": ID.bytes}, [], "scripted")
+    assert [broker.node for broker in found.brokers] == [1, 2]
+
+
+def test_some_topics_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is named is asked for in bounded requests, each name once, and what does not exist is told."""
+    monkeypatch.setattr("stream.cluster.topology._TOPICS_AT_ONCE", 2)
+    described = [topic(f"t{n}", partition(0)) for n in range(4)]
+    found, cluster = layout(
+        *described, topic("none", error_code=3, topic_id=None), topics=["t3", "none", "t0", "t1", "t2", "t0"]
+    )
+    assert [asked for _, asked in cluster.asked[:-1]] == [["none", "t0"], ["t1", "t2"], ["t3"]]
+    assert found.partitions["topic"].to_pylist() == ["t0", "t1", "t2", "t3"]
+    assert found.absent() == ["none"]
+
+
+@pytest.mark.parametrize("topics", [None, []], ids=["all", "none asked for"])
+def test_no_topics(topics: list[str] | None) -> None:
+    """Tables without rows keep their schemas, and brokers are told all the same."""
+    found, _ = layout(topics=topics)
+    assert (found.topics.num_rows, found.partitions.num_rows, len(found.brokers)) == (0, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "controller", "error"),
+    [
+        pytest.param(quorum(7), 7, None, id="KRaft: the quorum's leader, not the broker that the metadata name"),
+        pytest.param(TOO_OLD, 2, None, id="ZooKeeper: the metadata name it"),
+        pytest.param(quorum(0, top=31), None, Reason.NOT_AUTHORIZED, id="no right to describe the cluster"),
+        pytest.param(quorum(0, error=6), None, Reason.LEADER_CHANGED, id="asked in the middle of an election"),
+        pytest.param(quorum(-1), None, Reason.NO_LEADER, id="no leader"),
+        pytest.param(says(error_code=0, topics=[]), None, Reason.OTHER, id="an empty answer"),
+        pytest.param(AWAY, None, Reason.UNREACHABLE, id="away since the metadata"),
+    ],
+)
+def test_who_controls(answer: Any, controller: int | None, error: Reason | None) -> None:
+    """The active controller, or why it is not known."""
+    found, _ = layout(topic("t", partition(0)), controller=answer)
+    assert (found.controller, found.controller_error) == (controller, error)
+    assert found.partitions.num_rows == 1
+
+
+def test_no_broker_at_all_raises() -> None:
+    """Then there is nothing to lay out."""
+    away: Callable[..., Any] = lambda *_: AWAY  # noqa: E731 -- one word for one line
+    with pytest.raises(Unreachable):
+        read_topology(ScriptedCluster({"Metadata": away}))  # type: ignore[arg-type]
