@@ -6,6 +6,7 @@ snapshot where the answer is the same for all; no HTTP here.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import functools
 import json
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from exporters.exposition import Published
-    from exporters.readmodel import MonitorStatus, Snapshot
+    from exporters.readmodel import GroupDetail, MemberDetail, MonitorStatus, Snapshot, TransitionDetail
 
 
 @functools.lru_cache(maxsize=1)
@@ -26,8 +27,12 @@ def groups_json(published: Published) -> bytes:
     return encode({"snapshot_time": moment(snapshot.taken_at), "groups": rows(snapshot.groups)})
 
 
-def group_json(snapshot: Snapshot, group: str) -> bytes | None:
-    """Give one group with its partitions, and why lags are unknown; None when there is no such group."""
+def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None) -> bytes | None:
+    """Give one group with its partitions, why lags are unknown, and its detail; None when there is no such group.
+
+    The detail is of now, the rest of the snapshot's time. As `partitions` and `members` are numbers, what they count
+    stands in `by_partition` and `by_member`.
+    """
     found = rows(_of_group(snapshot.groups, group))
     if not found:
         return None
@@ -38,8 +43,29 @@ def group_json(snapshot: Snapshot, group: str) -> bytes | None:
             **found[0],
             "unknown_lags": {row["reason"]: row["partitions"] for row in unknown},
             "by_partition": rows(_of_group(snapshot.partitions, group).drop_columns(["group"])),
+            **_detail(detail),
         }
     )
+
+
+def _detail(detail: GroupDetail | None) -> dict[str, Any]:
+    """Give what is told of one group at a time; all of it null where nothing is known of the group now."""
+    if detail is None:
+        return dict.fromkeys(("by_member", "transitions", "unowned", "unsubscribed"))
+    return {
+        "by_member": [_member(member) for member in detail.members],
+        "transitions": [_transition(transition) for transition in detail.transitions],
+        "unowned": None if detail.unowned is None else dict(detail.unowned),
+        "unsubscribed": detail.unsubscribed,
+    }
+
+
+def _member(member: MemberDetail) -> dict[str, Any]:
+    return {**dataclasses.asdict(member), "assignment": dict(member.assignment)}
+
+
+def _transition(transition: TransitionDetail) -> dict[str, Any]:
+    return {**dataclasses.asdict(transition), "time": moment(transition.time)}
 
 
 def readiness_json(status: MonitorStatus) -> bytes:

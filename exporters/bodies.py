@@ -23,8 +23,11 @@ _UNBOUNDED: Final = frozenset({"/livez", "/readyz"})
 class SlicedResponse(Response):
     """An answer whose body is a sequence of shared bytes, never joined. A reader who takes too long is cut off."""
 
-    def __init__(self, parts: Sequence[bytes], *, headers: Mapping[str, str], media_type: str, seconds: float) -> None:
-        super().__init__(headers={**headers, "content-length": str(sum(map(len, parts)))}, media_type=media_type)
+    def __init__(
+        self, parts: Sequence[bytes], *, headers: Mapping[str, str], media_type: str, seconds: float, code: int = 200
+    ) -> None:
+        sized = {**headers, "content-length": str(sum(map(len, parts)))}
+        super().__init__(status_code=code, headers=sized, media_type=media_type)
         self._parts = parts
         self._seconds = seconds
 

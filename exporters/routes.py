@@ -20,7 +20,7 @@ from exporters.bodies import BoundedRequests, SlicedResponse
 from exporters.exposition import EMPTY, gzipped
 from exporters.live import render_live
 from exporters.negotiation import accepts_gzip, preferred_format
-from exporters.page import render_page, stylesheet
+from exporters.page import render_group_page, render_page, stylesheet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from exporters.exposition import Published
-    from exporters.readmodel import MonitorStatus
+    from exporters.readmodel import GroupDetail, MonitorStatus
 
 REQUESTS_AT_ONCE: Final = 32
 # A scrape of a million series over a slow link; Prometheus itself gives up after its scrape timeout, 10 s by default.
@@ -58,10 +58,15 @@ def build_app(
     current: Callable[[], Published | None],
     status: Callable[[], MonitorStatus],
     *,
+    details: Callable[[str], GroupDetail | None] = lambda _: None,
     clock: Callable[[], float] = time.time,
 ) -> Starlette:
-    """Build the application over the two things it reads: what is published now, and how the monitor is now."""
-    answers = _Answers(current, status, clock)
+    """Build the application over what it reads: what is published, how the monitor is, and one group in detail.
+
+    A name in a path may be any but `.` and `..`: those a client resolves before it asks. Hence each address of a group
+    has a twin that takes the name from the query: `/api/v1/group?name=..` and `/group?name=..`.
+    """
+    answers = _Answers(current, status, details, clock)
     routes = [
         Route("/", answers.page),
         Route("/style.css", answers.style),
@@ -69,7 +74,10 @@ def build_app(
         Route("/readyz", answers.readyz),
         Route("/metrics", answers.metrics),
         Route("/api/v1/groups", answers.groups),
-        Route("/api/v1/groups/{group:any_name}", answers.group),
+        Route("/api/v1/groups/{name:any_name}", answers.group),
+        Route("/api/v1/group", answers.group),
+        Route("/groups/{name:any_name}", answers.group_page),
+        Route("/group", answers.group_page),
     ]
     return Starlette(routes=routes, middleware=[Middleware(BoundedRequests, limit=REQUESTS_AT_ONCE)])
 
@@ -78,10 +86,15 @@ class _Answers:
     """The endpoints. Those that are `async` only copy; the others may take a while and run on worker threads."""
 
     def __init__(
-        self, current: Callable[[], Published | None], status: Callable[[], MonitorStatus], clock: Callable[[], float]
+        self,
+        current: Callable[[], Published | None],
+        status: Callable[[], MonitorStatus],
+        details: Callable[[str], GroupDetail | None],
+        clock: Callable[[], float],
     ) -> None:
         self._current = current
         self._status = status
+        self._details = details
         self._clock = clock
 
     async def livez(self, _request: Request) -> Response:
@@ -114,8 +127,10 @@ class _Answers:
         published = self._current()
         if not published:
             return self._no_snapshot()
-        group = request.path_params["group"]
-        answer = group_json(published.snapshot, group)
+        group = _name(request)
+        if group is None:
+            return Response(encode({"error": "name the group: /api/v1/group?name=NAME"}), 400, _FRESH, _JSON)
+        answer = group_json(published.snapshot, group, self._details(group))
         if answer is None:
             return Response(encode({"error": "no such group", "group": group}), 404, _FRESH, _JSON)
         return self._json(request, answer)
@@ -123,6 +138,12 @@ class _Answers:
     def page(self, request: Request) -> Response:
         html = render_page(self._current(), self._status(), self._clock())
         return self._sliced(request, html, _PAGE_HEADERS, "text/html; charset=utf-8")
+
+    def group_page(self, request: Request) -> Response:
+        name, published = _name(request), self._current()
+        detail = self._details(name) if published and name is not None else None
+        page = render_group_page(published, name or "", detail, self._clock(), root=_root(request))
+        return self._sliced(request, page.html, _PAGE_HEADERS, "text/html; charset=utf-8", page.code)
 
     async def style(self, _request: Request) -> Response:
         return Response(stylesheet(), headers={"cache-control": "max-age=60"}, media_type="text/css; charset=utf-8")
@@ -135,8 +156,21 @@ class _Answers:
     def _json(self, request: Request, answer: bytes) -> Response:
         return self._sliced(request, answer, _FRESH, _JSON)
 
-    def _sliced(self, request: Request, body: bytes, headers: dict[str, str], media_type: str) -> Response:
+    def _sliced(
+        self, request: Request, body: bytes, headers: dict[str, str], media_type: str, code: int = 200
+    ) -> Response:
         parts, headers = [body], {**headers, "vary": "Accept-Encoding"}
         if accepts_gzip(request.headers.get("accept-encoding", "")):
             parts, headers = gzipped(body), {**headers, "content-encoding": "gzip"}
-        return SlicedResponse(parts, headers=headers, media_type=media_type, seconds=READER_SECONDS)
+        return SlicedResponse(parts, headers=headers, media_type=media_type, seconds=READER_SECONDS, code=code)
+
+
+def _name(request: Request) -> str | None:
+    """Give the group's name, from the path or from the query; None where neither has one."""
+    named: str | None = request.path_params.get("name", request.query_params.get("name"))
+    return named
+
+
+def _root(request: Request) -> str:
+    """Give the way from the address as its reader knows it to the status page, so that any prefix is kept."""
+    return "../" * (request.scope["raw_path"].count(b"/") - 1) or "./"

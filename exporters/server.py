@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from exporters.exposition import Published
-    from exporters.readmodel import MonitorStatus
+    from exporters.readmodel import GroupDetail, MonitorStatus
 
 # Longer than the usual scrape intervals, so that a scraper keeps its connection.
 _KEEP_ALIVE_SECONDS: Final = 75
@@ -48,8 +48,9 @@ class AddressUnavailableError(OSError):
 class Server:
     """Serves `/metrics`, `/livez`, `/readyz`, `/api/v1` and the status page until stopped.
 
-    `current` gives what is published, or None before the first snapshot; `status` gives the monitor's own health. Both
-    are called on the server's threads for each request, and must be quick and safe to call from there.
+    `current` gives what is published, or None before the first snapshot; `status` gives the monitor's own health;
+    `details` gives one group's members and history, or None where nothing is known of it. All are called on the
+    server's threads for each request, and must be quick and safe to call from there.
     """
 
     def __init__(
@@ -58,11 +59,12 @@ class Server:
         port: int,
         current: Callable[[], Published | None],
         status: Callable[[], MonitorStatus],
+        details: Callable[[str], GroupDetail | None] = lambda _: None,
     ) -> None:
         self._host = host
         self._port = port
         config = uvicorn.Config(
-            build_app(current, status),
+            build_app(current, status, details=details),
             lifespan="off",
             # The job owns logging; a line per scrape tells nobody anything.
             log_config=None,

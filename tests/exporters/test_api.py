@@ -10,7 +10,7 @@ import pytest
 from exporters.api import encode, group_json, groups_json, moment, readiness_json
 from exporters.exposition import Published
 from exporters.readmodel import GROUPS
-from tests.exporters.worlds import CATCHING_UP, HOSTILE_NAMES, small_world, snapshot, status
+from tests.exporters.worlds import CATCHING_UP, HOSTILE_NAMES, detail, small_world, snapshot, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +54,49 @@ def test_one_group_has_its_partitions_and_reasons() -> None:
     ]
     assert answer["by_partition"][0]["commit_time"] == "2023-11-14T22:13:18.500Z"
     assert "group" not in answer["by_partition"][0]
+
+
+@pytest.mark.usefixtures("zone")
+def test_one_group_has_its_members_and_history() -> None:
+    """The detail stands beside the numbers: members under `by_member`, as `members` counts them."""
+    answer = json.loads(group_json(small_world(), "billing", detail()) or b"")
+    assert answer["members"] == 3
+    assert [each["member_id"] for each in answer["by_member"]] == ["app-1", "app-2", "app-3"]
+    assert answer["by_member"][0] == {
+        "member_id": "app-1",
+        "instance_id": None,
+        "client_id": "app",
+        "client_host": "/10.0.0.1",
+        "rack": "eu-1",
+        "epoch": 9,
+        "state": "Stable",
+        "away": False,
+        "assignor": None,
+        "subscription": ["orders"],
+        "regex": None,
+        "assignment": {"orders": [0, 1, 2, 7]},
+    }
+    assert answer["transitions"][2] == {
+        "time": "2023-11-14T22:12:49.500Z",
+        "transition": "forgotten",
+        "text": "1 offset",
+        "cause": "topic deleted",
+        "live": True,
+        "came": 0,
+        "went": 0,
+    }
+    assert answer["unowned"] == {"orders": [4, 5, 6]}
+    assert answer["unsubscribed"] == ["old"]
+
+
+def test_what_is_not_known_of_a_group_is_null() -> None:
+    """Without a detail its fields are there and null; subscriptions that are not known are not an empty list."""
+    answer = json.loads(group_json(small_world(), "billing") or b"")
+    assert [answer[name] for name in ("by_member", "transitions", "unowned", "unsubscribed")] == [None] * 4
+    answer = json.loads(group_json(small_world(), "billing", detail(unowned=None, unsubscribed=None)) or b"")
+    assert answer["unowned"] is None
+    assert answer["unsubscribed"] is None
+    assert len(answer["transitions"]) == 3
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)

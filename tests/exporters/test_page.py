@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html.parser
 import re
 import urllib.parse
 from typing import Any
@@ -10,79 +9,62 @@ from typing import Any
 import pytest
 
 from exporters.exposition import Published
-from exporters.page import ROWS, duration, render_page, stylesheet
+from exporters.page import ROWS, render_page, stylesheet
+from exporters.page.words import duration
+from tests.exporters.pages import Reader
 from tests.exporters.worlds import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_world, snapshot, status
 
 NOW = NOON / 1000 + 5
-VOID = {"meta", "link", "input", "br"}
-
-
-class Reader(html.parser.HTMLParser):
-    """Reads a page as a browser does: every element closed in order, the table's rows, the links."""
-
-    def __init__(self, page: bytes) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: set[str] = set()
-        self.links: list[str] = []
-        self.rows: list[list[str]] = []
-        self.text = ""
-        self.feed(page.decode())
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element, its links, and where in the table it is."""
-        self.tags.add(tag)
-        self.links += [value or "" for name, value in attrs if name in {"href", "src"}]
-        if tag == "tr":
-            self.rows.append([])
-        if tag in {"td", "th"}:
-            self.rows[-1].append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        """Close the element that was opened last, and no other."""
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        """Note text, also by the cell it stands in."""
-        self.text += data
-        if {"td", "th"} & set(self.open):
-            self.rows[-1][-1] += data
 
 
 def read(published: Published | None = None, **changes: Any) -> Reader:
-    """Render a page and read it."""
+    """Render the status page and read it."""
     return Reader(render_page(published, status(**changes), NOW))
 
 
 def test_groups_stand_by_lag_with_unknown_last() -> None:
     """The greatest lag comes first, a group without a known lag last, and unknown is said and not guessed."""
-    rows = read(Published.of(small_world())).rows[1:]
+    living = read(Published.of(small_world())).tables["Groups"]
     huge = f"{2**62:_}".replace("_", "\u202f")
-    assert rows == [
-        ["billing", huge, huge, "1", "5.0 s ago", "Stable", "3", "2", "classic"],
-        ['say "hi"\\\\nthere', "0", "0", "", "5.0 s ago", "Empty", "0", "1", "consumer"],
-        ["gone", "unknown", "unknown", "", "unknown", "Dead", "unknown", "0", "classic"],
-        ["plain", "unknown", "unknown", "", "unknown", "unknown", "unknown", "0", "simple"],
+    state = "Stable\xa0asked for 1 min 35 s"
+    assert living[1:] == [
+        ["billing", state, huge, huge, "1", "5.0 s ago", "\u2013", "3", "2", "classic"],
+        ['say "hi"\\\\nthere', "Empty", "0", "0", "", "5.0 s ago", "in 59 min 55 s", "0", "1", "consumer"],
+        ["plain", "unknown", "unknown", "unknown", "", "unknown", "\u2013", "unknown", "0", "simple"],
     ]
+
+
+def test_the_dead_stand_apart_with_their_cause() -> None:
+    """A dead group is not among the living; its cause and the time of its death are told, the latest first."""
+    dead = [
+        {"group": f"d{at}", "state": "Dead", "died_time": NOON - at * 60_000, "death_cause": "expired"} for at in (2, 1)
+    ]
+    page = read(Published.of(snapshot(groups=[{"group": "alive"}, *dead])))
+    assert [row[0] for row in page.tables["Groups"][1:]] == ["alive"]
+    assert page.tables["Died lately"][1:] == [
+        ["d1", "expired", "1 min 5 s ago", "unknown"],
+        ["d2", "expired", "2 min 5 s ago", "unknown"],
+    ]
+    assert "Died lately" not in read(Published.of(snapshot(groups=[{"group": "alive"}]))).tables
+
+
+def test_the_fleet_at_a_glance() -> None:
+    """Groups are counted by state, the most frequent first."""
+    states = ["Stable", "Empty", "Stable", None, "Stable", "Empty"]
+    page = read(Published.of(snapshot(groups=[{"group": f"{at}", "state": state} for at, state in enumerate(states)])))
+    assert "3 Stable2 Empty1 unknown" in page.text
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
 def test_names_are_text_and_nothing_else(name: str) -> None:
     """A name opens no element and no attribute, shows what does not print, and its link leads to that very name."""
-    page = read(Published.of(snapshot(groups=[{"group": name, "kind": name, "state": name}])))
+    page = read(Published.of(snapshot(groups=[{"group": name, "kind": name, "state": name, "death_cause": name}])))
     assert "script" not in page.tags
     shown = page.rows[1][0]
     assert shown.isprintable()
     assert shown
-    (link,) = (link for link in page.links if link.startswith("api/v1/groups/"))
-    escaped = link.removeprefix("api/v1/groups/")
-    assert urllib.parse.unquote(escaped) == name
-    # A browser would take apart a path with slashes, dots and all, before it asks.
-    assert not set(escaped) & set("/?#")
+    (link,) = (link for link in page.links if link.startswith("group?name="))
+    assert urllib.parse.parse_qs(link.partition("?")[2], keep_blank_values=True) == {"name": [name]}
 
 
 def test_many_groups_are_cut_and_it_is_said() -> None:

@@ -12,7 +12,7 @@ import pytest
 from exporters.catalogue import SNAPSHOT_METRICS
 from exporters.exposition import Format, Published
 from exporters.routes import build_app
-from tests.exporters.worlds import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_world, snapshot, status
+from tests.exporters.worlds import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, detail, small_world, snapshot, status
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -43,7 +43,13 @@ class Client:
 
 def client(published: Published | None = None, **changes: Any) -> Client:
     """Give a client of an application with this snapshot and this status, five seconds past noon."""
-    return Client(build_app(lambda: published, lambda: status(**changes), clock=lambda: NOON / 1000 + 5))
+    app = build_app(
+        lambda: published,
+        lambda: status(**changes),
+        details=lambda name: detail(name) if name == "billing" else None,
+        clock=lambda: NOON / 1000 + 5,
+    )
+    return Client(app)
 
 
 @pytest.mark.parametrize("changes", [{}, CATCHING_UP, CONNECTING], ids=["running", "catching up", "connecting"])
@@ -108,7 +114,7 @@ def test_a_group_that_left_is_gone_at_the_next_scrape() -> None:
     assert "billing" not in text
 
 
-@pytest.mark.parametrize("path", ["/api/v1/groups", "/api/v1/groups/billing"])
+@pytest.mark.parametrize("path", ["/api/v1/groups", "/api/v1/groups/billing", "/api/v1/group?name=billing"])
 def test_groups_before_the_first_snapshot(path: str) -> None:
     """No snapshot is 503 with the reasons, not an empty list and not 404."""
     answer = client(**CATCHING_UP).get(path)
@@ -125,12 +131,37 @@ def test_groups() -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
-def test_any_group_can_be_asked_for(name: str) -> None:
+@pytest.mark.parametrize("address", ["/api/v1/groups/", "/api/v1/group?name="], ids=["path", "query"])
+def test_any_group_can_be_asked_for(address: str, name: str) -> None:
     """Percent-encoded, every name reaches its group: slashes, line feeds, dots and the empty name too."""
     app = client(Published.of(snapshot(groups=[{"group": other} for other in HOSTILE_NAMES])))
-    answer = app.get("/api/v1/groups/" + urllib.parse.quote(name, safe=""))
+    answer = app.get(address + urllib.parse.quote(name, safe=""))
     assert answer.status_code == 200
     assert answer.json()["group"] == name
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_names_that_paths_swallow_come_by_query(name: str) -> None:
+    """A client resolves dots in a path before it asks, even encoded ones; in a query they are a name like any."""
+    app = client(Published.of(snapshot(groups=[{"group": "."}, {"group": ".."}])))
+    assert app.get("/api/v1/group", params={"name": name}).json()["group"] == name
+    page = app.get("/group", params={"name": name})
+    assert page.status_code == 200
+    assert f"<bdi>{name}</bdi>" in page.text
+
+
+def test_one_group_comes_with_its_detail() -> None:
+    """Members and history are asked for by the group's name, and only of one that is known."""
+    app = client(Published.of(small_world()))
+    assert len(app.get("/api/v1/groups/billing").json()["by_member"]) == 3
+    assert app.get("/api/v1/group?name=plain").json()["by_member"] is None
+
+
+def test_a_group_without_a_name_is_asked_for_wrongly() -> None:
+    """Where the query has no name the answer says how to give one; that is not the group with the empty name."""
+    answer = client(Published.of(snapshot(groups=[{"group": ""}]))).get("/api/v1/group")
+    assert answer.status_code == 400
+    assert "?name=" in answer.json()["error"]
 
 
 def test_unknown_group() -> None:
@@ -148,7 +179,7 @@ def test_unknown_addresses(path: str) -> None:
     assert b"root:" not in answer.content
 
 
-@pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/groups", "/readyz"])
+@pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/groups", "/api/v1/group", "/group", "/groups/a", "/readyz"])
 def test_nothing_can_be_written(path: str) -> None:
     """Everything is for reading only."""
     assert client().ask("POST", path).status_code == 405
@@ -162,3 +193,32 @@ def test_page_and_its_style() -> None:
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert "billing" in page.text
     assert app.get("/style.css").headers["content-type"] == "text/css; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("address", "root"),
+    [
+        pytest.param("/group?name=billing", "./", id="query"),
+        pytest.param("/groups/billing", "../", id="path"),
+        pytest.param("/groups/a/b", "../../", id="path with a slash that somebody typed"),
+        pytest.param("/groups/a%2Fb", "../", id="path with a slash that is encoded"),
+    ],
+)
+def test_the_page_of_a_group_finds_home(address: str, root: str) -> None:
+    """Its links are relative to the address as the reader's browser has it, so that any prefix in front is kept."""
+    page = client(Published.of(snapshot(groups=[{"group": "billing"}, {"group": "a/b"}]))).get(address)
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert f'href="{root}style.css"' in page.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "published", "code"),
+    [({}, True, 404), (CATCHING_UP, False, 503)],
+    ids=["no such group", "no snapshot yet"],
+)
+def test_the_page_of_a_group_that_is_not_there(changes: dict[str, Any], published: bool, code: int) -> None:  # noqa: FBT001  # a table
+    """A page says so, with the code that goes with it."""
+    app = client(Published.of(small_world()) if published else None, **changes)
+    assert app.get("/group?name=nobody").status_code == code

@@ -16,9 +16,12 @@ from exporters.readmodel import (
     RECORDS_READ,
     TRANSITIONS,
     UNKNOWN_LAGS,
+    GroupDetail,
     Histogram,
+    MemberDetail,
     MonitorStatus,
     Snapshot,
+    TransitionDetail,
 )
 
 NOON = 1_700_000_000_000
@@ -244,3 +247,41 @@ def small_world() -> Snapshot:
             {"group": "gone", "transition": "dead", "count": 1},
         ],
     )
+
+
+def member(member_id: str, **changes: Any) -> MemberDetail:
+    """Make a member with one topic's first partition, with changes."""
+    fields: dict[str, Any] = {
+        "member_id": member_id,
+        "instance_id": None,
+        "client_id": "app",
+        "client_host": "/10.0.0.1",
+        "rack": None,
+        "epoch": None,
+        "state": None,
+        "away": False,
+        "assignor": None,
+        "subscription": ("orders",),
+        "regex": None,
+        "assignment": (("orders", (0,)),),
+    }
+    return MemberDetail(**fields | changes)
+
+
+def detail(group: str = "billing", **changes: Any) -> GroupDetail:
+    """Make what is known of billing's members and history, with changes."""
+    fields: dict[str, Any] = {
+        "members": (
+            member("app-1", assignment=(("orders", (0, 1, 2, 7)),), epoch=9, state="Stable", rack="eu-1"),
+            member("app-2", instance_id="pod-2", away=True, assignment=(("orders", (3,)),), assignor="uniform"),
+            member("app-3", assignment=(), regex="order.*", subscription=()),
+        ),
+        "transitions": (
+            TransitionDetail(NOON / 1000 - 86_400, "created", "first seen", None, live=False, came=0, went=0),
+            TransitionDetail(NOON / 1000 - 90, "rebalanced", "3 members came", None, live=True, came=3, went=0),
+            TransitionDetail(NOON / 1000 - 30.5, "forgotten", "1 offset", "topic deleted", live=True, came=0, went=0),
+        ),
+        "unowned": (("orders", (4, 5, 6)),),
+        "unsubscribed": ("old",),
+    }
+    return GroupDetail(group, **fields | changes)

@@ -1,0 +1,46 @@
+"""A reader of pages, as strict as no browser is."""
+
+from __future__ import annotations
+
+import html.parser
+
+VOID = {"meta", "link", "input", "br"}
+
+
+class Reader(html.parser.HTMLParser):
+    """Reads a page as a browser does: every element closed in order, the table's rows, the links."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.links: list[str] = []
+        self.rows: list[list[str]] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self.text = ""
+        self.feed(page.decode())
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element, its links, and where in the table it is."""
+        self.tags.add(tag)
+        self.links += [value or "" for name, value in attrs if name in {"href", "src"}]
+        if tag == "section":
+            self.rows = self.tables[dict(attrs).get("aria-label") or ""] = []
+        if tag == "tr":
+            self.rows.append([])
+        if tag in {"td", "th"}:
+            self.rows[-1].append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the element that was opened last, and no other."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Note text, also by the cell it stands in."""
+        self.text += data
+        if {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += data
