@@ -1,0 +1,83 @@
+"""The part of the chart's schema that is lagwarden's own configuration, drawn from `stream.config`.
+
+What may stand under the value `config` is what may stand in lagwarden's file, less what the chart decides itself.
+Written for JSON Schema draft 7, the one that every Helm understands.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from stream.config import SECRETS, SECTIONS, Config
+
+Schema = dict[str, Any]
+
+OWN_SECTIONS: Final = frozenset({"http", "checkpoint"})
+"""Sections that the chart decides: the container's port and the mounted volume."""
+OWN_KEYS: Final = SECRETS | {
+    "kafka.ssl_ca_file",
+    "kafka.ssl_certificate_file",
+    "kafka.ssl_key_file",
+    "job.connector_jars",
+    "job.class_archive",
+}
+"""Keys that the chart or the image decides: mounted Secrets, and what is baked into the image."""
+
+# What pydantic writes for limits that stand beside an option that may be absent.
+_LIMITS: Final = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
+_KEPT: Final = frozenset(
+    {"type", "enum", "const", "items", "anyOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+    | {"minLength", "maxLength", "pattern", "minItems", "additionalProperties"}
+)
+_DURATION: Final = {"type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*(ms|s|m|min|h|d)?\s*$"}
+_ADDRESSES: Final = {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}
+
+
+def config_schema() -> Schema:
+    """Give the schema of the value `config`."""
+    written = Config.model_json_schema()["$defs"]
+    sections = {
+        name: _section(name, written[section.__name__])
+        for name, section in SECTIONS.items()
+        if name not in OWN_SECTIONS
+    }
+    return {"type": "object", "additionalProperties": False, "required": ["kafka"], "properties": sections}
+
+
+def _section(name: str, written: Schema) -> Schema:
+    options = {
+        option: _option(f"{name}.{option}", schema)
+        for option, schema in written["properties"].items()
+        if f"{name}.{option}" not in OWN_KEYS
+    }
+    return {
+        "type": "object",
+        "description": written["description"],
+        "additionalProperties": False,
+        "properties": options,
+    }
+
+
+def _option(key: str, written: Schema) -> Schema:
+    if key == "kafka.bootstrap_servers":
+        return {"description": written["description"], **_ADDRESSES}
+    schema = _draft7(written)
+    if written.get("unit") == "seconds" and "integer" not in _types(schema):
+        schema = {"anyOf": [*schema.get("anyOf", [schema]), _DURATION]}
+    return {"description": written["description"], **schema}
+
+
+def _types(schema: Schema) -> set[str]:
+    return {str(part.get("type")) for part in schema.get("anyOf", [schema])}
+
+
+def _draft7(written: Schema) -> Schema:
+    """Keep what judges a value, in the words of draft 7."""
+    schema = {_LIMITS.get(word, word): value for word, value in written.items()}
+    kept = {word: value for word, value in schema.items() if word in _KEPT}
+    if "anyOf" in kept:
+        kept["anyOf"] = [_draft7(part) for part in kept["anyOf"]]
+    for word in ("items", "additionalProperties"):
+        if isinstance(kept.get(word), dict):
+            kept[word] = _draft7(kept[word])
+    return kept

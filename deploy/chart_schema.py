@@ -1,0 +1,159 @@
+"""Writes the chart's `values.schema.json`: `python -m deploy.chart_schema`; a test compares.
+
+Closed: a value that no template reads is refused with its path. Only what Kubernetes or Prometheus define themselves
+(affinity, relabelings and the like) is left to them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from deploy.chart_config_schema import Schema, config_schema
+
+CHART: Final = Path(__file__).resolve().parent / "helm" / "lagwarden"
+PATH: Final = CHART / "values.schema.json"
+
+_TEXT: Final[Schema] = {"type": "string"}
+_FLAG: Final[Schema] = {"type": "boolean"}
+_TEXTS: Final[Schema] = {"type": "object", "additionalProperties": {"type": "string"}}
+_OBJECT: Final[Schema] = {"type": "object"}
+_OBJECTS: Final[Schema] = {"type": "array", "items": {"type": "object"}}
+_NAMES: Final[Schema] = {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True}
+_QUANTITY: Final[Schema] = {"type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?$"}
+# As Prometheus writes durations; empty where a default of its own stands in.
+_INTERVAL: Final[Schema] = {"type": "string", "pattern": "^(([0-9]+(ms|[smhd]))+)?$"}
+_PORT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 65535}
+
+
+def schema() -> Schema:
+    """Give the whole schema of the chart's values."""
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Values of the lagwarden chart",
+        **_closed(
+            # Helm itself puts `global` into every chart's values.
+            {"global": _OBJECT, "mode": {"enum": ["local"]}, "config": config_schema(), **_names(), **_kafka()}
+            | {**_pod(), **_storage(), **_objects(), **_monitoring()}
+        ),
+    }
+
+
+def text() -> str:
+    """Give the file's text."""
+    return json.dumps(schema(), indent=2) + "\n"
+
+
+def _closed(properties: dict[str, Schema], *required: str) -> Schema:
+    extra: dict[str, Any] = {"required": list(required)} if required else {}
+    return {"type": "object", "additionalProperties": False, **extra, "properties": properties}
+
+
+def _whole(minimum: int, maximum: int | None = None) -> Schema:
+    return {"type": "integer", "minimum": minimum} | ({} if maximum is None else {"maximum": maximum})
+
+
+def _names() -> dict[str, Schema]:
+    return {"nameOverride": _TEXT, "fullnameOverride": _TEXT, "commonLabels": _TEXTS}
+
+
+def _kafka() -> dict[str, Schema]:
+    key: Schema = {"type": "string", "minLength": 1}
+    reference = _closed({"name": key, "key": key, "optional": {"const": False}}, "name", "key")
+    return {
+        "bootstrapServersFrom": _closed({"secretKeyRef": reference, "configMapKeyRef": reference}),
+        "credentials": _closed(
+            {
+                "sasl": _closed({"existingSecret": _TEXT, "usernameKey": _TEXT, "passwordKey": key}),
+                "ca": _closed({"existingSecret": _TEXT, "existingConfigMap": _TEXT, "key": key}),
+                "client": _closed(
+                    {"existingSecret": _TEXT, "certificateKey": key, "privateKeyKey": key, "passwordKey": _TEXT}
+                ),
+            }
+        ),
+    }
+
+
+def _pod() -> dict[str, Schema]:
+    return {
+        "image": _closed(
+            {
+                "repository": {"type": "string", "minLength": 1},
+                "tag": _TEXT,
+                "digest": {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"},
+                "pullPolicy": {"enum": ["Always", "IfNotPresent", "Never"]},
+            }
+        ),
+        "imagePullSecrets": _OBJECTS,
+        "resources": _closed({"requests": _OBJECT, "limits": _OBJECT, "claims": _OBJECTS}),
+        "podSecurityContext": _OBJECT,
+        "securityContext": _OBJECT,
+        "probes": _closed(
+            {"startupSeconds": _whole(30), "livenessSeconds": _whole(20), "readinessPeriodSeconds": _whole(1)}
+        ),
+        # Less than lagwarden's own limit would cut a good stop short, and the next start would read more again.
+        "terminationGracePeriodSeconds": _whole(35),
+        "podAnnotations": _TEXTS,
+        "podLabels": _TEXTS,
+        "nodeSelector": _TEXTS,
+        "tolerations": _OBJECTS,
+        "affinity": _OBJECT,
+        "priorityClassName": _TEXT,
+        "hostAliases": _OBJECTS,
+        "extraEnv": _OBJECTS,
+        "extraVolumes": _OBJECTS,
+        "extraVolumeMounts": _OBJECTS,
+    }
+
+
+def _storage() -> dict[str, Schema]:
+    return {
+        "persistence": _closed(
+            {
+                "enabled": _FLAG,
+                "size": _QUANTITY,
+                "storageClass": _TEXT,
+                "existingClaim": _TEXT,
+                "annotations": _TEXTS,
+                "whenDeleted": {"enum": ["Retain", "Delete"]},
+            }
+        ),
+        "tmp": _closed({"sizeLimit": _QUANTITY}),
+    }
+
+
+def _objects() -> dict[str, Schema]:
+    return {
+        "service": _closed(
+            {"type": {"enum": ["ClusterIP", "NodePort", "LoadBalancer"]}, "port": _PORT, "annotations": _TEXTS}
+        ),
+        "serviceAccount": _closed({"create": _FLAG, "name": _TEXT, "annotations": _TEXTS}),
+        "networkPolicy": _closed(
+            {"enabled": _FLAG, "from": _OBJECTS, "egress": _closed({"enabled": _FLAG, "rules": _OBJECTS})}
+        ),
+        "extraObjects": {"type": "array", "items": {"type": ["object", "string"]}},
+    }
+
+
+def _monitoring() -> dict[str, Schema]:
+    common = {"enabled": _FLAG, "namespace": _TEXT, "labels": _TEXTS, "annotations": _TEXTS}
+    return {
+        "serviceMonitor": _closed(
+            {
+                **common,
+                "interval": {**_INTERVAL, "minLength": 2},
+                "scrapeTimeout": _INTERVAL,
+                "honorLabels": _FLAG,
+                "sampleLimit": _whole(0),
+                "relabelings": _OBJECTS,
+                "metricRelabelings": _OBJECTS,
+            }
+        ),
+        "rules": _closed({**common, "disabled": _NAMES, "alertLabels": _TEXTS}),
+        "dashboards": _closed({**common, "label": {"type": "string", "minLength": 1}, "labelValue": _TEXT}),
+    }
+
+
+if __name__ == "__main__":
+    PATH.write_text(text())

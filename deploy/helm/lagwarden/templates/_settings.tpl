@@ -1,0 +1,169 @@
+{{/* How values become lagwarden's settings: the file it reads, and the variables that say where the chart put things. */}}
+
+{{/* Values that are each right but do not go together; said before anything is rendered. */}}
+{{- define "lagwarden.contradictions" -}}
+{{- $kafka := .Values.config.kafka -}}
+{{- $protocol := default "PLAINTEXT" $kafka.security_protocol -}}
+{{- if and (not $kafka.bootstrap_servers) (not .Values.bootstrapServersFrom) -}}
+{{- fail "config.kafka.bootstrap_servers: name the brokers to begin with, such as [broker-1:9092], or set bootstrapServersFrom" -}}
+{{- end -}}
+{{- if and $kafka.bootstrap_servers .Values.bootstrapServersFrom -}}
+{{- fail "bootstrapServersFrom: has no effect beside config.kafka.bootstrap_servers; leave one of them out" -}}
+{{- end -}}
+{{- if gt (len .Values.bootstrapServersFrom) 1 -}}
+{{- fail "bootstrapServersFrom: takes secretKeyRef or configMapKeyRef, not both" -}}
+{{- end -}}
+{{- if hasPrefix "SASL" $protocol -}}
+{{- if not .Values.credentials.sasl.existingSecret -}}
+{{- fail (printf "credentials.sasl.existingSecret: is needed with config.kafka.security_protocol %s" $protocol) -}}
+{{- end -}}
+{{- if not (or $kafka.sasl_username .Values.credentials.sasl.usernameKey) -}}
+{{- fail "config.kafka.sasl_username: name the user, or set credentials.sasl.usernameKey" -}}
+{{- end -}}
+{{- if and $kafka.sasl_username .Values.credentials.sasl.usernameKey -}}
+{{- fail "credentials.sasl.usernameKey: has no effect beside config.kafka.sasl_username; leave one of them out" -}}
+{{- end -}}
+{{- else if .Values.credentials.sasl.existingSecret -}}
+{{- fail (printf "credentials.sasl.existingSecret: has no effect with config.kafka.security_protocol %s" $protocol) -}}
+{{- end -}}
+{{- $ca := .Values.credentials.ca -}}
+{{- if and $ca.existingSecret $ca.existingConfigMap -}}
+{{- fail "credentials.ca: takes existingSecret or existingConfigMap, not both" -}}
+{{- end -}}
+{{- if not (hasSuffix "SSL" $protocol) -}}
+{{- range $name, $given := dict "ca.existingSecret" $ca.existingSecret "ca.existingConfigMap" $ca.existingConfigMap "client.existingSecret" .Values.credentials.client.existingSecret -}}
+{{- if $given -}}
+{{- fail (printf "credentials.%s: has no effect with config.kafka.security_protocol %s" $name $protocol) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* The configuration file: config as it stands, less what stands elsewhere. */}}
+{{- define "lagwarden.config" -}}
+{{- $config := deepCopy .Values.config -}}
+{{- if .Values.bootstrapServersFrom -}}
+{{- $_ := unset $config.kafka "bootstrap_servers" -}}
+{{- end -}}
+{{ toYaml $config }}
+{{- end }}
+
+{{- define "lagwarden.environment" -}}
+{{- $credentials := .Values.credentials -}}
+- name: LAGWARDEN_CONFIG
+  value: /etc/lagwarden/lagwarden.yaml
+- name: LAGWARDEN_CHECKPOINT_DIR
+  value: /var/lib/lagwarden/checkpoint
+{{- with .Values.bootstrapServersFrom }}
+- name: LAGWARDEN_KAFKA_BOOTSTRAP_SERVERS
+  valueFrom:
+    {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- if $credentials.sasl.existingSecret }}
+{{- with $credentials.sasl.usernameKey }}
+- name: LAGWARDEN_KAFKA_SASL_USERNAME
+  valueFrom:
+    secretKeyRef:
+      name: {{ $credentials.sasl.existingSecret }}
+      key: {{ . }}
+{{- end }}
+- name: LAGWARDEN_KAFKA_SASL_PASSWORD_FILE
+  value: /run/secrets/lagwarden/sasl/password
+{{- end }}
+{{- if or $credentials.ca.existingSecret $credentials.ca.existingConfigMap }}
+- name: LAGWARDEN_KAFKA_SSL_CA_FILE
+  value: /run/secrets/lagwarden/ca/ca.crt
+{{- end }}
+{{- if $credentials.client.existingSecret }}
+- name: LAGWARDEN_KAFKA_SSL_CERTIFICATE_FILE
+  value: /run/secrets/lagwarden/client/tls.crt
+- name: LAGWARDEN_KAFKA_SSL_KEY_FILE
+  value: /run/secrets/lagwarden/client/tls.key
+{{- if $credentials.client.passwordKey }}
+- name: LAGWARDEN_KAFKA_SSL_KEY_PASSWORD_FILE
+  value: /run/secrets/lagwarden/client/password
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "lagwarden.mounts" -}}
+{{- $credentials := .Values.credentials -}}
+- name: checkpoint
+  mountPath: /var/lib/lagwarden
+- name: tmp
+  mountPath: /tmp
+- name: config
+  mountPath: /etc/lagwarden
+  readOnly: true
+{{- if $credentials.sasl.existingSecret }}
+- name: sasl
+  mountPath: /run/secrets/lagwarden/sasl
+  readOnly: true
+{{- end }}
+{{- if or $credentials.ca.existingSecret $credentials.ca.existingConfigMap }}
+- name: ca
+  mountPath: /run/secrets/lagwarden/ca
+  readOnly: true
+{{- end }}
+{{- if $credentials.client.existingSecret }}
+- name: client
+  mountPath: /run/secrets/lagwarden/client
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{/* Every volume but the checkpoint's. Of a Secret only the keys that are needed are mounted. */}}
+{{- define "lagwarden.volumes" -}}
+{{- $credentials := .Values.credentials -}}
+- name: tmp
+  emptyDir:
+    sizeLimit: {{ .Values.tmp.sizeLimit }}
+- name: config
+  configMap:
+    name: {{ include "lagwarden.fullname" . }}
+{{- with $credentials.sasl }}
+{{- if .existingSecret }}
+- name: sasl
+  secret:
+    secretName: {{ .existingSecret }}
+    defaultMode: 0440
+    items:
+      - key: {{ .passwordKey }}
+        path: password
+{{- end }}
+{{- end }}
+{{- with $credentials.ca }}
+{{- if .existingSecret }}
+- name: ca
+  secret:
+    secretName: {{ .existingSecret }}
+    items:
+      - key: {{ .key }}
+        path: ca.crt
+{{- else if .existingConfigMap }}
+- name: ca
+  configMap:
+    name: {{ .existingConfigMap }}
+    items:
+      - key: {{ .key }}
+        path: ca.crt
+{{- end }}
+{{- end }}
+{{- with $credentials.client }}
+{{- if .existingSecret }}
+- name: client
+  secret:
+    secretName: {{ .existingSecret }}
+    defaultMode: 0440
+    items:
+      - key: {{ .certificateKey }}
+        path: tls.crt
+      - key: {{ .privateKeyKey }}
+        path: tls.key
+      {{- with .passwordKey }}
+      - key: {{ . }}
+        path: password
+      {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
