@@ -1,0 +1,251 @@
+"""When the broker will forget offsets and groups: its own rules, over whole columns.
+
+Owns the rules by kind of group and broker version, and nothing about what really happened: `forecast` holds predictions
+against tombstones, `causes` reads them backwards. A prediction is a function of what stands in the log (commit times,
+the time a group became empty, subscriptions) and of the brokers' retention; no clock is asked. What the log does not
+show is not in it: a commit whose transaction is open, and the phases of a classic group's rebalance.
+
+Sources: KIP-211; `GroupMetadata#removeExpiredOffsets` (Scala coordinator), `OffsetExpirationConditionImpl`,
+`ClassicGroup#offsetExpirationCondition`, `OffsetMetadataManager#cleanupExpiredOffsets` (Java coordinator).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import TYPE_CHECKING, Final, Literal, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stream.groups.membership import CLASSIC, SIMPLE, Membership
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream.groups.fleet import FleetColumns
+
+NEVER: Final = -1
+"""In the place of a time: the broker keeps it as long as things stay as they are."""
+UNKNOWN: Final = -2
+"""In the place of a time: it cannot be known, mostly because the retention is not."""
+
+DEFAULT_CHECK_INTERVAL_MS: Final = 600_000
+"""How often a broker looks for what has expired if nobody has said otherwise (offsets.retention.check.interval.ms)."""
+
+EMPTY: Final = "Empty"
+_STABLE: Final = "Stable"
+_CONSUMER_PROTOCOL: Final = "consumer"
+_OFFSETS_ONLY: Final = Membership(SIMPLE, EMPTY, 0)
+
+Times = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+class Rules(enum.StrEnum):
+    """Which offsets a broker lets expire, by its version. The groups of KIP-848 and later follow the same in all."""
+
+    PER_OFFSET = "before 2.1"
+    """Every offset for itself, whatever its group does; the expiry was mostly stored with the commit."""
+    EMPTY_ONLY = "2.1 to 2.3"
+    """KIP-211: only offsets of groups that are empty, since they are, and of simple groups."""
+    UNSUBSCRIBED = "2.4 to 3.1"
+    """KAFKA-8730 (with KIP-496): also those of topics that a consumer group with members does not subscribe to."""
+    UNSUBSCRIBED_IF_STABLE = "from 3.2"
+    """KAFKA-13636: the same, but not while the group rebalances."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Retention:
+    """What the brokers are set to, and where that is known from. None: not known. Times in ms.
+
+    `remarks` are sentences for a person: brokers that differ, a right that is missing.
+    """
+
+    retention_ms: int | None
+    check_interval_ms: int | None
+    source: Literal["broker", "configuration", "unknown"]
+    rules: Rules = Rules.UNSUBSCRIBED_IF_STABLE
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def interval_ms(self) -> int:
+        """How often a broker looks; Kafka's default where that is not known."""
+        return DEFAULT_CHECK_INTERVAL_MS if self.check_interval_ms is None else self.check_interval_ms
+
+
+class Clock(enum.IntEnum):
+    """From when the retention of an offset runs."""
+
+    COMMIT = 0
+    """From its last commit."""
+    STATE = 1
+    """From when its group became empty."""
+    STOPPED = 2
+    """It does not run."""
+    UNKNOWN = 3
+
+
+class GroupFacts(Protocol):
+    """What the clock depends on: a group as it is, or as it was when it ended."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of group."""
+
+    @property
+    def state(self) -> str | None:
+        """State as Kafka's tools print it."""
+
+    @property
+    def state_time(self) -> int | None:
+        """When the broker saw it begin, in ms."""
+
+    @property
+    def protocol_type(self) -> str | None:
+        """Protocol type of a classic group."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Expiry:
+    """Predicted times in ms, `NEVER` or `UNKNOWN`. What has expired goes when the broker looks the next time.
+
+    `offset` has one element per row of the fleet's runs; `soonest` (the first of its offsets) and `group` (the group
+    itself, once all its offsets are) one per name in `names`. The dictionary of the fleet's groups comes first in it,
+    in its order; then groups without offsets.
+    """
+
+    offset: Times
+    names: tuple[str, ...]
+    soonest: Times
+    group: Times
+
+    def of_groups(self, names: Sequence[str]) -> tuple[Times, Times]:
+        """Give `soonest` and `group` for these groups in this order; `NEVER` for one that is not known."""
+        place = {name: number for number, name in enumerate(self.names)}
+        rows = np.array([place.get(name, len(place)) for name in names], np.int64)
+        return np.append(self.soonest, NEVER)[rows], np.append(self.group, NEVER)[rows]
+
+
+def clock_of(group: GroupFacts, rules: Rules) -> Clock:
+    """Say from when the retention of a group's offsets runs, those of topics aside that `exempt_topics` gives."""
+    if rules is Rules.PER_OFFSET or group.kind in {SIMPLE, "consumer", "streams"}:
+        return Clock.COMMIT
+    if group.kind == "share":  # has no offsets here at all
+        return Clock.STOPPED
+    return _clock_of_classic(group, rules)
+
+
+def _clock_of_classic(group: GroupFacts, rules: Rules) -> Clock:
+    if group.protocol_type is None:  # the broker takes it for a simple one
+        return Clock.COMMIT
+    if group.state == EMPTY:
+        # Records of before 2.1 do not tell since when it is empty.
+        return Clock.COMMIT if group.state_time is None or group.state_time < 0 else Clock.STATE
+    if group.state is None:
+        return Clock.UNKNOWN
+    exempts_topics = group.protocol_type == _CONSUMER_PROTOCOL and rules is not Rules.EMPTY_ONLY
+    rebalances = group.state != _STABLE and rules is Rules.UNSUBSCRIBED_IF_STABLE
+    return Clock.COMMIT if exempts_topics and not rebalances else Clock.STOPPED
+
+
+def exempt_topics(group: Membership, rules: Rules) -> Collection[str] | None:
+    """Give the topics whose offsets the group keeps although its clock runs; None: all, the broker cannot tell which.
+
+    Where the broker can tell and we cannot, `clock_of` is not to be believed: see `predict`.
+    """
+    if rules is Rules.PER_OFFSET or group.kind == SIMPLE or group.state == EMPTY:
+        return ()
+    if group.kind == "streams" and group.subscribed is None:  # no topology, and then no topic is a source of it
+        return ()
+    if group.kind == CLASSIC and group.protocol_type is None:
+        return ()
+    return group.subscribed
+
+
+def predict(fleet: FleetColumns, retention: Retention) -> Expiry:
+    """Predict for every offset and every group when the broker will consider it expired.
+
+    An offset that carries its own expiry (value version 1) follows that, in groups whose clock runs. A group goes with
+    the last of its offsets if it is empty; empty and without offsets, it has been due since it is so.
+    """
+    groups = _Groups(fleet, retention.rules)
+    codes = fleet.group.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    clock = groups.clock[codes]
+    began = np.where(clock == Clock.STATE, groups.since[codes], fleet.runs.spans.last_time)
+    # Before 2.1 an offset lived through the millisecond of its expiry.
+    grace = int(retention.rules is Rules.PER_OFFSET)
+    stored = fleet.runs.expire_time
+    offset = np.full(len(codes), UNKNOWN, np.int64)
+    if retention.retention_ms is not None:
+        offset = np.maximum(began + (retention.retention_ms + grace), 0)
+    offset = np.where(stored >= 0, stored + grace, offset)
+    offset[clock == Clock.UNKNOWN] = UNKNOWN
+    offset[(clock == Clock.STOPPED) | groups.exempt(codes, fleet.topic)] = NEVER
+    return Expiry(offset, groups.names, *_of_groups(offset, codes, groups))
+
+
+class _Groups:
+    """What the prediction needs of each group, by the group's number: its code in the dictionary, or one beyond."""
+
+    def __init__(self, fleet: FleetColumns, rules: Rules) -> None:
+        own = fleet.group.dictionary.to_pylist()
+        known = set(own)
+        self.names = (*own, *(name for name in fleet.memberships if name not in known))
+        count = len(self.names)
+        self.clock = np.full(count, Clock.COMMIT, np.int8)
+        self.since = np.full(count, UNKNOWN, np.int64)
+        # Whether nothing but offsets keeps the group.
+        self.may_go = np.ones(count, np.bool_)
+        self._topics: dict[str, int] = {name: code for code, name in enumerate(fleet.topic.dictionary.to_pylist())}
+        self._exempt: tuple[list[int], list[int]] = [], []
+        for number, name in enumerate(self.names):
+            group = fleet.memberships.get(name)
+            if group is not None:
+                self._note(number, group, rules)
+
+    def _note(self, number: int, group: Membership, rules: Rules) -> None:
+        clock = clock_of(group, rules)
+        if group.state_time is not None and group.state_time >= 0:
+            self.since[number] = group.state_time
+        self.may_go[number] = group.state == EMPTY and group.kind != "share"
+        if clock is Clock.COMMIT:
+            topics = exempt_topics(group, rules)
+            if topics is None:
+                clock = Clock.STOPPED if group.kind == CLASSIC else Clock.UNKNOWN
+            else:
+                codes = [self._topics[topic] for topic in topics if topic in self._topics]
+                self._exempt[0].extend([number] * len(codes))
+                self._exempt[1].extend(codes)
+        self.clock[number] = clock
+
+    def exempt(self, codes: Times, topic: pa.DictionaryArray) -> NDArray[np.bool_]:
+        """Say which rows are of a topic that their group subscribes to."""
+        if not self._exempt[0]:
+            return np.zeros(len(codes), np.bool_)
+        width = len(self._topics)
+        pairs = np.array(self._exempt[0], np.int64) * width + np.array(self._exempt[1], np.int64)
+        rows = codes * width + topic.indices.to_numpy(zero_copy_only=False)
+        exempt: NDArray[np.bool_] = pc.is_in(pa.array(rows), value_set=pa.array(pairs)).to_numpy(zero_copy_only=False)
+        return exempt
+
+
+def _of_groups(offset: Times, codes: Times, groups: _Groups) -> tuple[Times, Times]:
+    """Give for each group when the first of its offsets expires, and when it goes itself."""
+    count = len(groups.names)
+    rows = np.bincount(codes, minlength=count)
+    unknown = np.bincount(codes[offset == UNKNOWN], minlength=count) > 0
+    kept = np.bincount(codes[offset == NEVER], minlength=count)
+    timed = offset >= 0
+    soonest = np.full(count, np.iinfo(np.int64).max)
+    np.minimum.at(soonest, codes[timed], offset[timed])
+    last = np.full(count, NEVER, np.int64)
+    np.maximum.at(last, codes[timed], offset[timed])
+    soonest[rows == kept] = NEVER
+    soonest[unknown] = UNKNOWN
+    group = np.where(rows > 0, last, groups.since)
+    group[unknown] = UNKNOWN
+    group[(kept > 0) | ~groups.may_go] = NEVER
+    return soonest, group

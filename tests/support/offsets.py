@@ -1,0 +1,55 @@
+"""The driver's columns from plain rows of committed offsets, without a log."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from stream.groups import runs as run_columns
+from stream.groups.fleet import Fleet, FleetColumns
+from stream.groups.shard import no_runs
+from tests.support.raw import commit_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from stream.groups.membership import Membership
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Offset:
+    """One committed offset: whose, of what, when (ms), and the expiry stored in it (-1: none)."""
+
+    group: str
+    topic: str
+    partition: int
+    commit: int
+    stored: int = -1
+
+    @property
+    def key(self) -> bytes:
+        """The key of its record."""
+        return commit_key(self.group, self.topic, self.partition)
+
+
+def columns(offsets: Sequence[Offset], memberships: Mapping[str, Membership]) -> FleetColumns:
+    """Give the columns that hold these offsets, row by row, and these groups."""
+    numbers = np.arange(len(offsets), dtype=np.int64)
+    times = np.array([each.commit for each in offsets], np.int64)
+    runs = dataclasses.replace(
+        no_runs(),
+        keys=pa.array([each.key for each in offsets], pa.binary()),
+        spans=run_columns.units(numbers, numbers, times, np.zeros(len(offsets), np.bool_)),
+        expire_time=np.array([each.stored for each in offsets], np.int64),
+    )
+    return dataclasses.replace(
+        Fleet().columns(),
+        runs=runs,
+        group=pa.array([each.group for each in offsets], pa.string()).dictionary_encode(),
+        topic=pa.array([each.topic for each in offsets], pa.string()).dictionary_encode(),
+        partition=np.array([each.partition for each in offsets], np.int32),
+        memberships=memberships,
+    )
