@@ -1,0 +1,207 @@
+"""Histories of classic groups and of those without membership."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sandbox.scenarios.actions import (
+    COOPERATIVE,
+    DeleteGroup,
+    DeleteOffsets,
+    EndTransaction,
+    Join,
+    Leave,
+    SendInTransaction,
+    Store,
+    Vanish,
+)
+from sandbox.scenarios.scenario import (
+    GONE,
+    Scenario,
+    Step,
+    created,
+    dead,
+    emptied,
+    forgotten,
+    rebalanced,
+    reborn,
+)
+
+SHORT_SESSION_MS: Final = 6_000
+"""How soon a member is missed where one vanishes; long enough for a busy machine's heartbeats."""
+LONG_SESSION_MS: Final = 600_000
+"""Where nobody is to be missed, however slow the machine."""
+
+CLASSIC: Final = Scenario(
+    "classic",
+    "consumer",
+    {"in": 4},
+    (
+        Step("a client joins", (Join("a", java=False),), "Stable", 1, (created(), rebalanced(came=1))),
+        Step("another one joins", (Join("b", java=False),), "Stable", 2, (rebalanced(came=1),)),
+        Step("it leaves", (Leave("b"),), "Stable", 1, (rebalanced(went=1),)),
+        Step("the last one leaves", (Leave("a"),), "Empty", 0, (emptied(1),)),
+        Step("a new one joins", (Join("c", java=False),), "Stable", 1, (rebalanced(came=1),)),
+        Step("and leaves", (Leave("c"),), "Empty", 0, (emptied(1),)),
+    ),
+    ends=(dead("expired"),),
+)
+
+COOPERATIVE_STICKY: Final = Scenario(
+    "cooperative",
+    "consumer",
+    {"in": 4},
+    (
+        Step("a client joins", (Join("a", assignor=COOPERATIVE),), "Stable", 1, (created(), rebalanced(came=1))),
+        Step(
+            "another one joins: partitions are given up first, and given out by a second rebalance",
+            (Join("b", assignor=COOPERATIVE),),
+            "Stable",
+            2,
+            (rebalanced(came=1), rebalanced()),
+        ),
+        Step("the first one leaves", (Leave("a"),), "Stable", 1, (rebalanced(went=1),)),
+    ),
+)
+
+STATIC_INSIDE: Final = Scenario(
+    "static-inside",
+    "consumer",
+    {"in": 4},
+    (
+        Step(
+            "a static member joins",
+            (Join("a", instance="one", session_ms=LONG_SESSION_MS),),
+            "Stable",
+            1,
+            (created(), rebalanced(came=1)),
+        ),
+        Step(
+            "another one joins",
+            (Join("b", instance="two", session_ms=LONG_SESSION_MS),),
+            "Stable",
+            2,
+            (rebalanced(came=1),),
+        ),
+        Step("one shuts down: nothing is written", (Vanish("b"),), "Stable", 2, (), owned=4),
+        Step(
+            "it is back within its session: another member id, no rebalance",
+            (Join("b", instance="two", session_ms=LONG_SESSION_MS),),
+            "Stable",
+            2,
+        ),
+    ),
+)
+
+STATIC_OUTSIDE: Final = Scenario(
+    "static-outside",
+    "consumer",
+    {"in": 4},
+    (
+        Step(
+            "a static member joins",
+            (Join("a", instance="one", session_ms=SHORT_SESSION_MS),),
+            "Stable",
+            1,
+            (created(), rebalanced(came=1)),
+        ),
+        Step(
+            "another one joins",
+            (Join("b", instance="two", session_ms=SHORT_SESSION_MS),),
+            "Stable",
+            2,
+            (rebalanced(came=1),),
+        ),
+        Step("one shuts down, and its session times out", (Vanish("b"),), "Stable", 1, (rebalanced(went=1),)),
+        Step(
+            "it is back",
+            (Join("b", instance="two", session_ms=SHORT_SESSION_MS),),
+            "Stable",
+            2,
+            (rebalanced(came=1),),
+        ),
+    ),
+)
+
+STATIC_RDKAFKA: Final = Scenario(
+    "static-librdkafka",
+    "consumer",
+    {"in": 2},
+    (
+        Step(
+            "a static member joins", (Join("a", instance="one", java=False),), "Stable", 1,
+            (created(), rebalanced(came=1)),
+        ),
+        Step("it restarts under its instance id", (Vanish("a"), Join("a", instance="one", java=False)), "Stable", 1),
+        Step("and again", (Vanish("a"), Join("a", instance="one", java=False)), "Stable", 1),
+    ),
+)  # fmt: skip
+
+VANISHED: Final = Scenario(
+    "vanished",
+    "consumer",
+    {"in": 2},
+    (
+        Step("a client joins", (Join("a", session_ms=SHORT_SESSION_MS),), "Stable", 1, (created(), rebalanced(came=1))),
+        Step("it is killed, and its session times out", (Vanish("a"),), "Empty", 0, (emptied(1),)),
+    ),
+    ends=(dead("expired"),),
+)
+
+SIMPLE: Final = Scenario(
+    "simple",
+    "consumer",
+    {"in": 3},
+    (
+        Step("somebody commits", (Store((("in", 0, 5), ("in", 1, 6), ("in", 2, 7))),), "Empty", 0, (created(),)),
+        Step("and commits less", (Store((("in", 0, 2), ("in", 1, 6), ("in", 2, 7))),), "Empty"),
+        Step("the offset of one partition is deleted", (DeleteOffsets("in", 1),), "Empty", 0, (forgotten("deleted"),)),
+        Step("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
+        Step("somebody commits again", (Store((("in", 0, 9),)),), "Empty", 0, (reborn(),)),
+    ),
+    ends=(dead("expired"),),
+)
+
+SIMPLE_JOINED: Final = Scenario(
+    "simple-joined",
+    "consumer",
+    {"in": 2},
+    (
+        Step("somebody commits", (Store((("in", 0, 5),)),), "Empty", 0, (created(),)),
+        Step("a first member joins: no conversion", (Join("a"),), "Stable", 1, (rebalanced(came=1),)),
+        Step("it leaves", (Leave("a"),), "Empty", 0, (emptied(1),)),
+        Step("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
+        Step("a client joins", (Join("b"),), "Stable", 1, (reborn(), rebalanced(came=1))),
+    ),
+)
+
+TRANSACTIONAL: Final = Scenario(
+    "transactional",
+    "consumer",
+    {"in": 2},
+    (
+        Step("offsets are sent in a transaction, which is open", (SendInTransaction((("in", 0, 5),)),), "Empty"),
+        Step("it is committed", (EndTransaction(committing=True),), "Empty", 0, (created(),)),
+        Step("another one is open", (SendInTransaction((("in", 0, 9), ("in", 1, 9))),), "Empty"),
+        Step("it is aborted", (EndTransaction(committing=False),), "Empty"),
+        Step(
+            "a third is committed",
+            (SendInTransaction((("in", 1, 3),)), EndTransaction(committing=True)),
+            "Empty",
+        ),
+    ),
+    ends=(dead("expired"),),
+    alone=True,
+)
+
+SCENARIOS: Final = (
+    CLASSIC,
+    COOPERATIVE_STICKY,
+    STATIC_INSIDE,
+    STATIC_OUTSIDE,
+    STATIC_RDKAFKA,
+    VANISHED,
+    SIMPLE,
+    SIMPLE_JOINED,
+    TRANSACTIONAL,
+)

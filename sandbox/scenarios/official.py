@@ -1,0 +1,220 @@
+"""What Kafka's own tools say of all groups at this moment: the second opinion that every finding is held against.
+
+`kafka-consumer-groups`, `kafka-share-groups` and `kafka-streams-groups`, each with `--list --state` and `--describe`
+with `--offsets`, `--members --verbose` and `--state --verbose`, run at the desk.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import TYPE_CHECKING, Final
+
+from sandbox import tools
+from sandbox.scenarios.actions import GROUP_TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sandbox.scenarios.desk import Desk
+
+Place = tuple[str, int]
+"""A topic and a partition."""
+Row = dict[str, str | None]
+ATTEMPTS: Final = 20
+_CONSUMER: Final = GROUP_TOOLS["consumer"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MemberFacts:
+    """One member. None: the tool of its kind does not tell."""
+
+    member_id: str
+    client_id: str
+    host: str | None
+    instance_id: str | None = None
+    # Partitions owned now, sorted.
+    assignment: tuple[Place, ...] | None = None
+    # Partitions that it owns and those that it is to own are the same; of classic members always.
+    settled: bool = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupFacts:
+    """One group as the tools show it; `kind` is classic, consumer, share or streams (simple ones are classic)."""
+
+    kind: str
+    state: str
+    members: tuple[MemberFacts, ...]
+    # Of partitions that have a committed offset; None: the tool keeps them to itself.
+    offsets: tuple[tuple[Place, int], ...] | None
+    strategy: str | None = None
+    group_epoch: int | None = None
+    assignment_epoch: int | None = None
+
+    @property
+    def owned(self) -> int:
+        """How many partitions the members own in all."""
+        return sum(len(member.assignment or ()) for member in self.members)
+
+
+def look(desk: Desk) -> dict[str, GroupFacts]:
+    """Give all groups by name. Asks again when one goes away between two questions."""
+    for _ in range(ATTEMPTS):
+        try:
+            return _consumer_groups(desk) | _share_groups(desk) | _streams_groups(desk)
+        except (tools.ToolError, KeyError) as error:
+            said = error
+            time.sleep(0.2)
+    raise tools.ToolError(f"the tools do not come to an end with all groups: {said!r}")
+
+
+def _consumer_groups(desk: Desk) -> dict[str, GroupFacts]:
+    kinds = {_text(row, "GROUP"): _text(row, "TYPE") for row in _ask(desk, _CONSUMER, "--list", "--state", "--type")}
+    if not kinds:
+        return {}
+    offsets, members, states = _describe(desk, _CONSUMER, "--offsets")
+    return {
+        group: GroupFacts(
+            kind=kinds[group].lower(),
+            state=_text(state, "STATE"),
+            members=_sorted(_consumer_member(row) for row in members if row["GROUP"] == group),
+            offsets=_offsets(row for row in offsets if row["GROUP"] == group),
+            strategy=state["ASSIGNMENT-STRATEGY"],
+            group_epoch=_number(state["GROUP-EPOCH"]),
+            assignment_epoch=_number(state["TARGET-ASSIGNMENT-EPOCH"]),
+        )
+        for state in states
+        if (group := _text(state, "GROUP"))
+    }
+
+
+def _share_groups(desk: Desk) -> dict[str, GroupFacts]:
+    tool = GROUP_TOOLS["share"]
+    if not _ask(desk, tool, "--list", "--state"):
+        return {}
+    _, members, states = _describe(desk, tool, "--offsets")
+    return {
+        group: GroupFacts(
+            kind="share",
+            state=_text(state, "STATE"),
+            members=_sorted(
+                MemberFacts(
+                    _text(row, "CONSUMER-ID"),
+                    _text(row, "CLIENT-ID"),
+                    row["HOST"],
+                    None,
+                    _partitions(row["ASSIGNMENT"]),
+                )
+                for row in members
+                if row["GROUP"] == group
+            ),
+            offsets=(),
+            group_epoch=_number(state["GROUP-EPOCH"]),
+            assignment_epoch=_number(state["ASSIGNMENT-EPOCH"]),
+        )
+        for state in states
+        if (group := _text(state, "GROUP"))
+    }
+
+
+def _streams_groups(desk: Desk) -> dict[str, GroupFacts]:
+    tool = GROUP_TOOLS["streams"]
+    listed = {_text(row, "GROUP"): _text(row, "STATE") for row in _ask(desk, tool, "--list", "--state")}
+    if not listed:
+        return {}
+    offsets, members, states = _describe(desk, tool, "--offsets", "--verbose")
+    described = {_text(row, "GROUP"): row for row in states}
+    with_members = {_text(row, "GROUP") for row in members}
+    return {
+        group: GroupFacts(
+            kind="streams",
+            state=state,
+            members=_sorted(_streams_member(row) for row in members if row["GROUP"] == group),
+            # It prints no offsets of a group without members.
+            offsets=_offsets(row for row in offsets if row["GROUP"] == group) if group in with_members else None,
+            group_epoch=_number(described.get(group, {}).get("GROUP-EPOCH")),
+            assignment_epoch=_number(described.get(group, {}).get("TARGET-ASSIGNMENT-EPOCH")),
+        )
+        for group, state in listed.items()
+    }
+
+
+def _describe(desk: Desk, tool: str, *offsets: str) -> tuple[list[Row], list[Row], list[Row]]:
+    views = (offsets, ("--members", "--verbose"), ("--state", "--verbose"))
+    of_offsets, of_members, of_states = (_ask(desk, tool, "--describe", "--all-groups", *view) for view in views)
+    return of_offsets, of_members, of_states
+
+
+def _ask(desk: Desk, tool: str, *arguments: str) -> list[Row]:
+    return tools.table_rows(desk.tool(tool, *arguments))
+
+
+def _consumer_member(row: Row) -> MemberFacts:
+    current, target = _partitions(row["CURRENT-ASSIGNMENT"]), _partitions(row["TARGET-ASSIGNMENT"])
+    return MemberFacts(
+        member_id=_text(row, "CONSUMER-ID"),
+        client_id=_text(row, "CLIENT-ID"),
+        host=row["HOST"],
+        instance_id=row.get("GROUP-INSTANCE-ID"),
+        assignment=current,
+        # Classic members, also those in a group of the newer protocol, have no epochs in this table.
+        settled=row["TARGET-EPOCH"] is None or (current, row["CURRENT-EPOCH"]) == (target, row["TARGET-EPOCH"]),
+    )
+
+
+def _streams_member(row: Row) -> MemberFacts:
+    tasks = {part.partition(":")[0].strip(): part.partition(":")[2].strip() for part in _tasks(row["ASSIGNMENTS"])}
+    return MemberFacts(
+        member_id=_text(row, "MEMBER"),
+        client_id=_text(row, "CLIENT-ID"),
+        host=None,
+        settled=tasks.get("ACTIVE", "none yet") == tasks.get("TARGET-ACTIVE")
+        and row["MEMBER-EPOCH"] == row["TARGET-ASSIGNMENT-EPOCH"],
+    )
+
+
+def _tasks(text: str | None) -> list[str]:
+    """Cut `ACTIVE: 0:[0,1]; 1:[0]; TARGET-ACTIVE: 0:[0,1];` at its words."""
+    parts: list[str] = []
+    for piece in (text or "").strip("; ").split("; "):
+        if parts and piece[:1].isdigit():
+            parts[-1] += f" {piece}"
+        else:
+            parts.append(piece)
+    return parts
+
+
+def _offsets(rows: Iterable[Row]) -> tuple[tuple[Place, int], ...]:
+    return tuple(
+        sorted(
+            ((_text(row, "TOPIC"), int(_text(row, "PARTITION"))), int(row["CURRENT-OFFSET"] or 0))
+            for row in rows
+            if row["CURRENT-OFFSET"] is not None
+        )
+    )
+
+
+def _partitions(text: str | None) -> tuple[Place, ...]:
+    """Read `orders:0,1;payments:2`."""
+    return tuple(
+        sorted(
+            (topic, int(partition))
+            for part in (text or "").split(";")
+            if part
+            for topic, _, numbers in [part.rpartition(":")]
+            for partition in numbers.split(",")
+        )
+    )
+
+
+def _sorted(members: Iterable[MemberFacts]) -> tuple[MemberFacts, ...]:
+    return tuple(sorted(members, key=lambda member: member.member_id))
+
+
+def _text(row: Row, column: str) -> str:
+    return row[column] or ""
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)

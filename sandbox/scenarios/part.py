@@ -1,0 +1,120 @@
+"""One scenario's part in a play: which step it is at, and whether its group looks as it must by the official tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sandbox.scenarios.scene import Scene
+from sandbox.scenarios.stage import Stage
+from stream.groups.placement import partition_for
+
+if TYPE_CHECKING:
+    from sandbox.scenarios.desk import Desk
+    from sandbox.scenarios.official import GroupFacts
+    from sandbox.scenarios.scenario import Scenario, Step
+
+OFFSETS_PARTITIONS: Final = 5
+ALONE: Final = 0
+"""The partition of the offsets topic for scenarios that must be alone in theirs."""
+
+
+def group_name(scenario: Scenario) -> str:
+    """Call the group like its scenario, with a number behind it where that puts it into the wrong partition."""
+    name, number = scenario.name, 1
+    while (partition_for(name, OFFSETS_PARTITIONS) == ALONE) != scenario.alone:
+        number += 1
+        name = f"{scenario.name}-{number}"
+    return name
+
+
+class Part:
+    """A scenario on its stage. `official` is the newest that the tools said of the group."""
+
+    def __init__(self, desk: Desk, scenario: Scenario) -> None:
+        self.scenario: Final = scenario
+        self.stage: Final = Stage(desk, group_name(scenario))
+        self.official: GroupFacts | None = None
+        self.failure: str | None = None
+
+    # --- steps ---
+
+    def _step(self, number: int) -> Step:
+        """Give the step of this round; when the history is told, its last."""
+        return self.scenario.steps[min(number, len(self.scenario.steps) - 1)]
+
+    def _over(self, number: int) -> bool:
+        return number >= len(self.scenario.steps)
+
+    def act(self, number: int) -> None:
+        """Do what the step says."""
+        for action in () if self._over(number) else self._step(number).actions:
+            action.perform(self.stage)
+
+    def commit(self, number: int) -> None:
+        """Let the clients commit where they stand; in every round, so that what they use stays young."""
+        if self._over(number):
+            self.keep_going()
+        elif self._step(number).commits:
+            self.stage.commit_all()
+
+    def keep_going(self) -> None:
+        """Do what goes on while time passes."""
+        if self.scenario.steps[-1].commits:
+            self.stage.commit_all()
+        for action in self.scenario.meanwhile:
+            action.perform(self.stage)
+
+    # --- how it looks ---
+
+    def unsettled(self, number: int) -> str | None:
+        """Say why the group does not look as it must; None when it does."""
+        step, official = self._step(number), self.official
+        if self._over(number) and self.scenario.ends:
+            return None  # time may have taken it already
+        if official is None or step.state is None:
+            return None if official is None and step.state is None else f"the tool says {official}"
+        owned = self._owned(step)
+        looks = (official.state, len(official.members))
+        if looks != (step.state, step.members):
+            return f"it is {looks}, not {(step.state, step.members)}"
+        if official.kind != "streams" and official.owned != owned:
+            return f"its members own {official.owned} partitions, not {owned}"
+        if step.state == "Stable" and not all(member.settled for member in official.members):
+            return f"members move: {official.members}"
+        return None
+
+    def _owned(self, step: Step) -> int:
+        if step.owned is not None or not step.members:
+            return step.owned or 0
+        return self.stage.wanted_partitions
+
+    def unended(self) -> str | None:
+        """Say what time has yet to do; None when all is done."""
+        official, ends = self.official, self.scenario.ends
+        if not ends:
+            return None
+        if ends[-1].what == "dead":
+            return None if official is None else f"it is still {official.state}"
+        places = {place for place, _ in (official and official.offsets) or ()}
+        left = [short for short in self.scenario.forgets if (self.stage.topic(short[0]), short[1]) in places]
+        return f"offsets are still there: {left}" if left else None
+
+    # --- what came of it ---
+
+    def scene(self, number: int) -> Scene:
+        """Give the scene of this round, without what the tools and the witnesses say."""
+        possible = self.scenario.ends if self._over(number) else ()
+        expected = self.scenario.found_after(number)
+        return Scene(
+            self.scenario.name, self.stage.group, f"{number + 1}. {self._story(number)}",
+            expected, possible, None, failure=self.failure,
+        )  # fmt: skip
+
+    def last_scene(self) -> Scene:
+        """Give the scene after time has passed."""
+        expected = (*self.scenario.found_after(len(self.scenario.steps)), *self.scenario.ends)
+        story = "in the end: time has passed"
+        return Scene(self.scenario.name, self.stage.group, story, expected, (), None, failure=self.failure)
+
+    def _story(self, number: int) -> str:
+        return "nothing more is done" if self._over(number) else self._step(number).story

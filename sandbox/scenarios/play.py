@@ -1,0 +1,148 @@
+"""Plays many scenarios at once on one broker, in rounds: every group takes its next step, then all are looked at.
+
+In rounds the official tools are asked for all groups together, and whoever watches is asked once per round. Time is
+only waited for once, at the end: `offsets.retention.minutes` passes for all groups at the same time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+from sandbox.patience import wait_until
+from sandbox.scenarios.official import look
+from sandbox.scenarios.part import Part
+from sandbox.scenarios.scene import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
+
+    from sandbox.scenarios.desk import Desk
+    from sandbox.scenarios.scenario import Scenario
+    from sandbox.scenarios.scene import Scene, Witness
+
+PROPERTIES: Final = {
+    # The shortest there is, and a sweep that comes soon after.
+    "offsets.retention.minutes": "1",
+    "offsets.retention.check.interval.ms": "2000",
+    # Members that vanish are to be missed while the play lasts.
+    "group.min.session.timeout.ms": "1000",
+    "group.consumer.min.session.timeout.ms": "1000",
+    # One heartbeat interval of a newer group is time in which nothing happens.
+    "group.consumer.min.heartbeat.interval.ms": "300",
+    "group.consumer.heartbeat.interval.ms": "300",
+    "group.share.min.heartbeat.interval.ms": "300",
+    "group.share.heartbeat.interval.ms": "300",
+    "group.streams.min.heartbeat.interval.ms": "300",
+    "group.streams.heartbeat.interval.ms": "300",
+    "group.streams.initial.rebalance.delay.ms": "0",
+}
+"""Kafka's properties of a broker on which scenarios are played."""
+SETTLE_LIMIT: Final = 40.0
+AGREE_LIMIT: Final = 30.0
+END_LIMIT: Final = 150.0
+AT_ONCE: Final = 8
+
+
+class Play:
+    """All scenarios on one broker, started with `PROPERTIES` and `OFFSETS_PARTITIONS`.
+
+    `before_round` is called with the number of each round (from 0) while its actions begin.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        scenarios: Sequence[Scenario],
+        witnesses: Sequence[Witness] = (),
+        before_round: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self.desk: Final = desk
+        self.witnesses: Final = tuple(witnesses)
+        self.scenes: Final[list[Scene]] = []
+        self._before_round = before_round
+        self._parts = [Part(desk, scenario) for scenario in scenarios]
+
+    def run(self, say: Callable[[str], None] = lambda _: None) -> list[Scene]:
+        """Play all rounds, then let time pass; gives a scene per group and round, and one per group at the end."""
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            try:
+                self._all(pool, lambda part: part.stage.create_topics(part.scenario.topics))
+                for number in range(max(len(part.scenario.steps) for part in self._parts)):
+                    began = time.monotonic()
+                    self._round(pool, number)
+                    say(f"round {number}: {time.monotonic() - began:.1f} s")
+                began = time.monotonic()
+                self._let_time_pass(pool)
+                say(f"the end: {time.monotonic() - began:.1f} s")
+            finally:
+                self._all(pool, lambda part: part.stage.close())
+        return self.scenes
+
+    # --- rounds ---
+
+    def _round(self, pool: ThreadPoolExecutor, number: int) -> None:
+        self._before_round(number)
+        self._all(pool, lambda part: part.act(number))
+        self._settle(lambda part: part.unsettled(number))
+        self._all(pool, lambda part: part.commit(number))
+        self.scenes.extend(self._look([part.scene(number) for part in self._parts]))
+
+    def _settle(self, why_not: Callable[[Part], str | None], limit: float = SETTLE_LIMIT) -> None:
+        """Wait until every group looks as it must, in two looks in a row; who does not is out of the play."""
+
+        def settled() -> bool:
+            return not self._waiting(why_not) and not self._waiting(why_not)
+
+        try:
+            wait_until(settled, "the groups to settle", limit=limit, pause=0.3)
+        except TimeoutError:
+            for part, why in self._waiting(why_not).items():
+                part.failure = f"did not settle in {limit:.0f} s: {why}"
+
+    def _waiting(self, why_not: Callable[[Part], str | None]) -> dict[Part, str]:
+        said = look(self.desk)
+        for part in self._parts:
+            part.official = said.get(part.stage.group)
+        return {part: why for part in self._parts if not part.failure and (why := why_not(part))}
+
+    def _look(self, scenes: list[Scene]) -> list[Scene]:
+        """Hold witnesses against the tools until they agree or time is over, while the tools say the same."""
+        deadline = time.monotonic() + AGREE_LIMIT
+        while True:
+            before = look(self.desk)
+            found = {witness.name: witness.look() for witness in self.witnesses}
+            steady = look(self.desk) == before
+            for scene in scenes:
+                scene.official = before.get(scene.group)
+                scene.found = {name: groups.get(scene.group, Finding(None, ())) for name, groups in found.items()}
+            good = steady and all(scene.failure or all(map(scene.fits, scene.found.values())) for scene in scenes)
+            if good or time.monotonic() > deadline:
+                return scenes
+            time.sleep(0.5)
+
+    # --- the end ---
+
+    def _let_time_pass(self, pool: ThreadPoolExecutor) -> None:
+        """Go on with what keeps offsets young until every end has come, as far as the tools can tell."""
+        deadline = time.monotonic() + END_LIMIT
+        ages = itertools.count()
+        while time.monotonic() < deadline:
+            if next(ages) % 5 == 0:
+                self._all(pool, lambda part: part.keep_going())
+            time.sleep(1)
+            if not self._waiting(lambda part: part.unended()):
+                break
+        for part, why in self._waiting(lambda part: part.unended()).items():
+            part.failure = f"did not end in {END_LIMIT:.0f} s: {why}"
+        self.scenes.extend(self._look([part.last_scene() for part in self._parts]))
+
+    def _all(self, pool: ThreadPoolExecutor, do: Callable[[Part], None]) -> None:
+        """Let all parts do something at the same time; one that fails is out of the play."""
+        doing: dict[Part, Future[None]] = {part: pool.submit(do, part) for part in self._parts if not part.failure}
+        for part, done in doing.items():
+            if error := done.exception():
+                part.failure = f"{type(error).__name__}: {error}"

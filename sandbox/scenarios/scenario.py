@@ -1,0 +1,113 @@
+"""A scenario: the history of one group as data, and what must be found of it after each step.
+
+Owns the vocabulary only. What an action does is in `actions`, who plays it in `play`, the histories themselves in
+`classic`, `newer`, `ends` and `expiring`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sandbox.scenarios.actions import Action
+
+Word = Literal["created", "rebalanced", "emptied", "reborn", "converted", "forgotten", "dead"]
+GONE: None = None
+"""The state of a group that the official tool does not know."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Expected:
+    """One transition that must have been found: what happened, how many members came and went, why it ended."""
+
+    what: Word
+    came: int = 0
+    went: int = 0
+    # Of forgotten and dead only: expired, deleted, topic deleted, unknown.
+    cause: str | None = None
+
+    def __str__(self) -> str:
+        numbers = f"(+{self.came} -{self.went})" if self.came or self.went else ""
+        return f"{self.what}{numbers}" + (f" [{self.cause}]" if self.cause else "")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Step:
+    """What is done, and how the group looks once it has settled, by the official tool.
+
+    After the actions every client of the group commits where it stands, unless `commits` is false.
+    """
+
+    story: str
+    actions: tuple[Action, ...]
+    # As the tools print it; None: the tool does not know the group.
+    state: str | None
+    members: int = 0
+    # The transitions that this step adds.
+    finds: tuple[Expected, ...] = ()
+    commits: bool = True
+    # Partitions that members own in all; None: all of the topics that living clients subscribe to.
+    owned: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scenario:
+    """The history of one group, which is called like the scenario.
+
+    `topics` (short name -> partitions) are the scenario's own and are there before it begins.
+    """
+
+    name: str
+    tool: Literal["consumer", "share", "streams"]
+    topics: Mapping[str, int]
+    steps: tuple[Step, ...]
+    # What time alone adds after the last step (offsets.retention.minutes): it ends with a death, or with offsets gone.
+    ends: tuple[Expected, ...] = ()
+    # The offsets (short topic, partition) that are gone then, of a group that lives on.
+    forgets: tuple[tuple[str, int], ...] = ()
+    # Done again and again while time passes.
+    meanwhile: tuple[Action, ...] = ()
+    # Nobody else may live in its partition of the offsets topic: an open transaction holds all of it back.
+    alone: bool = False
+
+    def found_after(self, step: int) -> tuple[Expected, ...]:
+        """Give all transitions up to this step (from 0)."""
+        return tuple(found for each in self.steps[: step + 1] for found in each.finds)
+
+
+def created() -> Expected:
+    """Say that the group appeared."""
+    return Expected("created")
+
+
+def reborn() -> Expected:
+    """Say that the group appeared again after a death."""
+    return Expected("reborn")
+
+
+def rebalanced(came: int = 0, went: int = 0) -> Expected:
+    """Say that partitions were given out anew."""
+    return Expected("rebalanced", came, went)
+
+
+def emptied(went: int) -> Expected:
+    """Say that the last members went."""
+    return Expected("emptied", went=went)
+
+
+def converted() -> Expected:
+    """Say that the group went over to the other protocol."""
+    return Expected("converted")
+
+
+def forgotten(cause: str) -> Expected:
+    """Say that some of its offsets went."""
+    return Expected("forgotten", cause=cause)
+
+
+def dead(cause: str) -> Expected:
+    """Say that nothing is left of it."""
+    return Expected("dead", cause=cause)
