@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,8 +36,12 @@ def partitions_of(mask: int) -> tuple[int, ...]:
 
 
 def together(rows: Iterable[tuple[str | bytes, tuple[int, ...]]]) -> Owned:
-    """Sum up who owns what; a topic that stands in several rows is one."""
+    """Sum up who owns what, by topic; a topic that stands in several rows is one. All name topics the same way."""
     owned: dict[str | bytes, int] = {}
     for topic, partitions in rows:
         owned[topic] = owned.get(topic, 0) | bits(partitions)
-    return tuple((sys.intern(topic) if type(topic) is str else topic, mask) for topic, mask in owned.items())
+    return tuple((sys.intern(topic) if type(topic) is str else topic, owned[topic]) for topic in _ascending(owned))
+
+
+def _ascending(topics: Iterable[Any]) -> list[Any]:
+    return sorted(topics)

@@ -1,0 +1,546 @@
+"""What the living records of a group tell of it: every field, for every kind, in odd cases too."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+
+from decoders.tables import consumer, share
+from tests.stream.groups.written import (
+    NAMES,
+    ORDERS,
+    PAYMENTS,
+    Written,
+    assignment,
+    classic,
+    classic_member,
+    column,
+    connect_metadata,
+    connect_work,
+    gone,
+    group_epoch,
+    member,
+    memberships,
+    record,
+    resolved,
+    share_state,
+    sharer,
+    shares,
+    stands,
+    subscription,
+    target,
+    target_epoch,
+    told,
+    topology,
+    worker,
+    works,
+)
+
+T = subscription("t")
+HAS = assignment({"t": [0, 1]})
+STANDBY = assignment(
+    {},
+    user_data=struct.pack(">iiiiii", 1, 0, 1, 2, 5, 1) + struct.pack(">H", 1) + b"t" + struct.pack(">i", 5),
+)
+TOPIC_METADATA = {"topic_id": ORDERS, "topic_name": "orders", "num_partitions": 3, "partition_metadata": ()}
+SEEN_TOPICS = record(4, {"group_id": "g"}, {"topics": (TOPIC_METADATA,)})
+
+CLASSIC = [
+    (
+        "a generation of two: Stable, with who is in it and since when its state is",
+        [classic(classic_member("a", wants=T, has=HAS), classic_member("b", wants=T, has=assignment({"t": [2]})))],
+        {
+            "kind": "classic",
+            "state": "Stable",
+            "members": 2,
+            "protocol_type": "consumer",
+            "protocol": "range",
+            "generation": 1,
+            "state_time": 1234,
+            "member_names": {"a", "b"},
+            "subscribed": {"t"},
+            "idle": 0,
+            "owned": (("t", 0b111),),
+            "away": None,
+            "group_epoch": None,
+            "assignment_epoch": None,
+        },
+    ),
+    (
+        "everybody left: Empty, and nothing is subscribed to any more",
+        [classic(generation=2, time=5000)],
+        {
+            "kind": "classic",
+            "state": "Empty",
+            "members": 0,
+            "protocol": None,
+            "state_time": 5000,
+            "member_names": set(),
+            "subscribed": set(),
+            "idle": 0,
+        },
+    ),
+    (
+        "the log of 0.10 has no time of the state",
+        [classic(classic_member("a", wants=T, has=HAS), time=-1)],
+        {"state_time": None},
+    ),
+    (
+        "just created by the first JoinGroup: nobody has joined, so it is simple",
+        [classic(generation=0, kind="", time=-1)],
+        {"kind": "simple", "state": "Empty", "protocol_type": None, "subscribed": None, "idle": 0},
+    ),
+    (
+        "members subscribe to different topics: the group to all of them",
+        [classic(classic_member("a", wants=T), classic_member("b", wants=subscription("t", "u")))],
+        {"subscribed": {"t", "u"}},
+    ),
+    (
+        "a static member is named by its instance, so that it is the same when it comes back",
+        [classic(classic_member("a-1", instance="a", wants=T), classic_member("b", wants=T))],
+        {"member_names": {"static:a", "b"}},
+    ),
+    (
+        "more members than partitions: one has an assignment without partitions, one has no assignment at all",
+        [
+            classic(
+                classic_member("a", wants=T, has=HAS),
+                classic_member("b", wants=T, has=assignment({})),
+                classic_member("c", wants=T),
+                classic_member("d", wants=T, has=assignment({"t": []})),
+            )
+        ],
+        {"idle": 3, "owned": (("t", 0b11),)},
+    ),
+    (
+        "blobs of a future version begin like those of today",
+        [classic(classic_member("a", wants=subscription("t", version=9, tail=b"new"), has=HAS))],
+        {"subscribed": {"t"}, "idle": 0},
+    ),
+    (
+        "a subscription whose end cannot be read still tells its topics, as it tells them to the broker",
+        [classic(classic_member("a", wants=subscription("t", rack="r")[:-1], has=HAS))],
+        {"subscribed": {"t"}},
+    ),
+    (
+        "one subscription cannot be read: then the topics of the group are not known",
+        [classic(classic_member("a", wants=T), classic_member("b", wants=T[:5]))],
+        {"subscribed": None, "members": 2},
+    ),
+    (
+        "a member without a subscription: the broker cannot know the group's topics either",
+        [classic(classic_member("a", wants=b"", has=HAS))],
+        {"subscribed": None, "owned": (("t", 3),)},
+    ),
+    (
+        "one assignment cannot be read: who has nothing is not known",
+        [classic(classic_member("a", wants=T, has=HAS), classic_member("b", wants=T, has=HAS[:-3]))],
+        {"subscribed": {"t"}, "idle": None, "owned": None},
+    ),
+    (
+        "a negative version is an error of its writer",
+        [classic(classic_member("a", wants=T, has=b"\xff\xff\0\0\0\0"))],
+        {"idle": None, "owned": None},
+    ),
+    (
+        "a worker of Connect with nothing to do; connectors are no topics",
+        [
+            classic(
+                classic_member("a", wants=connect_metadata(), has=connect_work({"sink": [-1, 0]})),
+                classic_member("b", wants=connect_metadata(), has=connect_work({})),
+                kind="connect",
+                protocol="sessioned",
+            )
+        ],
+        {"kind": "classic", "protocol_type": "connect", "subscribed": None, "owned": None, "idle": 1},
+    ),
+    (
+        "a protocol that nobody knows: its bytes are not guessed at",
+        [classic(classic_member("a", wants=b"x", has=b"y"), kind="sr", protocol="v0")],
+        {"subscribed": None, "owned": None, "idle": None, "members": 1, "protocol_type": "sr"},
+    ),
+    (
+        "Kafka Streams: a member with standby tasks only has work",
+        [classic(classic_member("a", wants=T, has=HAS), classic_member("b", wants=T, has=STANDBY), protocol="stream")],
+        {"idle": 0, "owned": (("t", 3),)},
+    ),
+    (
+        "partitions that cannot exist are not owned",
+        [classic(classic_member("a", wants=T, has=assignment({"t": [0, -1, 2**31 - 1]})))],
+        {"owned": (("t", 1),), "idle": 0},
+    ),
+]
+
+JOINED = [member("a", "orders"), group_epoch(2), target_epoch(2)]
+CONSUMER = [
+    (
+        "Stable, with its epochs",
+        [*JOINED, stands("a", 2, {ORDERS: [0, 1]})],
+        {
+            "kind": "consumer",
+            "state": "Stable",
+            "members": 1,
+            "group_epoch": 2,
+            "assignment_epoch": 2,
+            "member_names": {"a"},
+            "subscribed": {"orders"},
+            "owned": ((ORDERS, 3),),
+            "idle": 0,
+            "away": 0,
+            "generation": None,
+            "state_time": None,
+        },
+    ),
+    (
+        "half of a join: a member, no epochs yet",
+        [member("a", "orders")],
+        {"state": "Reconciling", "group_epoch": None, "assignment_epoch": None, "idle": 1, "members": 1},
+    ),
+    (
+        "the first epoch of a group, no target yet: the initial epoch, 0 or 1, is below any that is written",
+        [member("a", "orders"), group_epoch(1)],
+        {"state": "Assigning", "group_epoch": 1, "assignment_epoch": None},
+    ),
+    (
+        "more members than partitions",
+        [*JOINED, member("b", "orders"), stands("a", 2, {ORDERS: [0]}), stands("b", 2, {})],
+        {"state": "Stable", "idle": 1, "members": 2},
+    ),
+    (
+        "a member that is still to give up all it has is not idle, and what it gives up is not yet free",
+        [*JOINED, stands("a", 2, {}, gives_up={ORDERS: [1]}, state=1)],
+        {"state": "Reconciling", "idle": 0, "owned": ((ORDERS, 2),)},
+    ),
+    (
+        "a static member is away: still a member, still an owner, not where its group wants it",
+        [member("a", "orders", instance="i"), *JOINED[1:], stands("a", -2, {ORDERS: [0]})],
+        {"state": "Reconciling", "away": 1, "idle": 0, "member_names": {"static:i"}, "owned": ((ORDERS, 1),)},
+    ),
+    (
+        "a static member was replaced: another id, the same name",
+        [
+            member("a", "orders", instance="i"),
+            stands("a", -2, {ORDERS: [0]}),
+            gone(stands("a", -2, {})),
+            gone(target("a", {})),
+            gone(member("a")),
+            member("b", "orders", instance="i"),
+            target("b", {ORDERS: [0]}),
+            stands("b", 2, {ORDERS: [0]}),
+            *JOINED[1:],
+        ],
+        {"state": "Stable", "away": 0, "members": 1, "member_names": {"static:i"}},
+    ),
+    (
+        "a type 8 without a type 5 makes no member, but the group lives",
+        [group_epoch(2), target_epoch(2), stands("a", 2, {ORDERS: [0]})],
+        {"kind": "consumer", "state": "Empty", "members": 0, "idle": 0, "owned": ()},
+    ),
+    (
+        "regular expressions subscribe to what they match",
+        [member("a", regex="pay.*"), member("b", "orders"), resolved("pay.*", "payments", "paychecks")],
+        {"subscribed": {"orders", "payments", "paychecks"}, "unresolved": 0},
+    ),
+    (
+        "a second regular expression that was not resolved yet",
+        [member("a", regex="pay.*"), member("b", regex="ord.*"), resolved("pay.*", "payments")],
+        {"subscribed": {"payments"}, "unresolved": 1},
+    ),
+    (
+        "a regular expression that matches nothing is resolved",
+        [member("a", regex="none.*"), resolved("none.*")],
+        {"subscribed": set(), "unresolved": 0},
+    ),
+    (
+        "nobody uses the regular expression any more",
+        [member("a", "orders"), resolved("pay.*", "payments")],
+        {"subscribed": {"orders"}},
+    ),
+    (
+        "upgraded online: a member that still speaks the classic protocol counts like any other",
+        [
+            member("a", "orders", classic_member_metadata={"session_timeout_ms": 45, "supported_protocols": ()}),
+            *JOINED[1:],
+            stands("a", 2, {ORDERS: [0]}),
+        ],
+        {"kind": "consumer", "state": "Stable", "subscribed": {"orders"}, "idle": 0},
+    ),
+    (
+        "3.7 wrote other layouts under the same version",
+        [
+            record(
+                5,
+                {"group_id": "g", "member_id": "a"},
+                {
+                    "instance_id": None,
+                    "rack_id": None,
+                    "subscribed_topic_names": ("orders",),
+                    "subscribed_topic_regex": None,
+                    "server_assignor": "uniform",
+                },
+                consumer.MEMBER_METADATA_VALUE_3_7,
+            ),
+            group_epoch(2),
+            target_epoch(2),
+            record(
+                8,
+                {"group_id": "g", "member_id": "a"},
+                {
+                    "member_epoch": 2,
+                    "target_member_epoch": 2,
+                    "assigned_partitions": ({"topic_id": ORDERS, "partitions": (0, 1)},),
+                },
+                consumer.CURRENT_MEMBER_ASSIGNMENT_VALUE_3_7,
+            ),
+        ],
+        {"state": "Stable", "subscribed": {"orders"}, "idle": 0, "owned": ((ORDERS, 3),)},
+    ),
+    (
+        "everybody left: Empty, though the assignment is an epoch behind",
+        [
+            *JOINED,
+            stands("a", 2, {ORDERS: [0]}),
+            gone(stands("a", 2, {})),
+            gone(member("a")),
+            group_epoch(3),
+        ],
+        {"state": "Empty", "group_epoch": 3, "assignment_epoch": 2, "subscribed": set(), "idle": 0, "owned": ()},
+    ),
+    (
+        "the target was forgotten while members are still there: as if there never was one",
+        [*JOINED, stands("a", 2, {ORDERS: [0]}), gone(target_epoch(2))],
+        {"state": "Assigning", "assignment_epoch": None},
+    ),
+    (
+        "tombstones in an odd order, and one still missing: what lives makes the group",
+        [
+            *JOINED,
+            stands("a", 2, {ORDERS: [0]}),
+            gone(group_epoch(2)),
+            gone(target_epoch(2)),
+            gone(member("a")),
+        ],
+        {"kind": "consumer", "state": "Empty", "members": 0},
+    ),
+]
+
+WORKING = [worker("a"), group_epoch(2, kind=17, validated_topology_epoch=1), target_epoch(2, kind=20)]
+READS = topology(1, s0=["orders"], s1=["app-repartition"])
+OTHERS = [
+    (
+        "streams: sources of all parts are subscribed to, those between the parts too",
+        [*WORKING, READS, works("a", 2, active={"0": [0, 1], "1": [1]})],
+        {
+            "kind": "streams",
+            "state": "Stable",
+            "subscribed": {"orders", "app-repartition"},
+            "owned": (("app-repartition", 2), ("orders", 3)),
+            "idle": 0,
+            "away": 0,
+            "group_epoch": 2,
+            "assignment_epoch": 2,
+        },
+    ),
+    (
+        "streams: standby and warm-up tasks own no partitions, but who has them has work",
+        [*WORKING, READS, works("a", 2, standby={"0": [0]}), worker("b"), works("b", 2, warmup={"0": [1]})],
+        {"owned": (), "idle": 0, "members": 2},
+    ),
+    (
+        "streams: a worker without tasks",
+        [*WORKING, READS, works("a", 2)],
+        {"idle": 1, "owned": ()},
+    ),
+    (
+        "streams without a topology: what it reads is not known",
+        [worker("a"), group_epoch(1, kind=17), works("a", 1, active={"0": [0]})],
+        {"state": "NotReady", "subscribed": None, "owned": None, "idle": 0},
+    ),
+    (
+        "streams that read by regular expression: no record resolves it",
+        [*WORKING, topology(1, regexes=["x.*"], s0=["orders"]), works("a", 2)],
+        {"subscribed": {"orders"}, "unresolved": 1},
+    ),
+    (
+        "streams, a static member away",
+        [worker("a", instance="i"), *WORKING[1:], READS, works("a", -2, active={"0": [0]})],
+        {"away": 1, "member_names": {"static:i"}, "state": "Reconciling"},
+    ),
+    (
+        "streams that everybody left: the topology stays, nothing is subscribed to",
+        [READS, group_epoch(3, kind=17, validated_topology_epoch=1)],
+        {"state": "Empty", "subscribed": set(), "idle": 0, "owned": ()},
+    ),
+    (
+        "a share group: members may share a partition, and what has nothing is idle",
+        [
+            sharer("a", "orders"),
+            sharer("b", "orders", "payments"),
+            sharer("c", "orders"),
+            group_epoch(4, kind=11),
+            target_epoch(4, kind=12),
+            shares("a", 4, {ORDERS: [0, 1]}),
+            shares("b", 3, {ORDERS: [1]}),
+            shares("c", 4, {}),
+        ],
+        {
+            "kind": "share",
+            "state": "Stable",
+            "members": 3,
+            "subscribed": {"orders", "payments"},
+            "idle": 1,
+            "away": 0,
+            "owned": ((ORDERS, 3),),
+            "group_epoch": 4,
+            "assignment_epoch": 4,
+        },
+    ),
+    (
+        "a share group of 4.0: its early access knew no hash",
+        [record(11, {"group_id": "g"}, {"epoch": 3}, share.METADATA_VALUE_4_0), sharer("a", "orders")],
+        {"kind": "share", "group_epoch": 3, "assignment_epoch": None, "idle": 1},
+    ),
+    (
+        "a share group that only keeps state of topics",
+        [share_state({ORDERS: "orders"})],
+        {"kind": "share", "state": "Empty", "subscribed": set()},
+    ),
+]
+
+CONVERTED = [
+    (
+        "classic to consumer, upgraded in one operation",
+        [classic(classic_member("a", wants=T)), gone(classic()), *JOINED, stands("a", 2, {ORDERS: [0]})],
+        {"kind": "consumer", "state": "Stable"},
+    ),
+    (
+        "for a moment both: it is of the newer kind",
+        [*JOINED, classic(classic_member("a", wants=T))],
+        {"kind": "consumer", "protocol_type": None},
+    ),
+    (
+        "consumer to classic, downgraded: the tombstones first",
+        [
+            *JOINED,
+            stands("a", 2, {ORDERS: [0]}),
+            gone(stands("a", 2, {})),
+            gone(target_epoch(2)),
+            gone(member("a")),
+            gone(SEEN_TOPICS),
+            gone(group_epoch(2)),
+            classic(classic_member("a", wants=T), generation=2),
+        ],
+        {"kind": "classic", "generation": 2, "members": 1},
+    ),
+    (
+        "the classic record came before the last of the tombstones",
+        [*JOINED, classic(classic_member("a", wants=T)), *map(gone, JOINED)],
+        {"kind": "classic", "members": 1},
+    ),
+    (
+        "the memory of topics that 4.0 left behind makes no consumer group of a classic one",
+        [SEEN_TOPICS, classic(classic_member("a", wants=T))],
+        {"kind": "classic"},
+    ),
+    (
+        "deleted and made anew as a share group; a late tombstone of the old kind changes nothing",
+        [*JOINED, *map(gone, JOINED), sharer("a", "orders"), gone(member("a")), gone(group_epoch(2))],
+        {"kind": "share", "members": 1},
+    ),
+]
+
+NOBODY: list[tuple[str, list[Written]]] = [
+    ("nothing was written", []),
+    ("a tombstone of what never was", [gone(classic()), gone(member("a")), gone(group_epoch(1))]),
+    ("classic, forgotten", [classic(classic_member("a", wants=T)), gone(classic())]),
+    ("consumer, every record forgotten", [*JOINED, *map(gone, JOINED)]),
+    ("only the memory of topics is left", [*JOINED, SEEN_TOPICS, *map(gone, JOINED)]),
+    ("a value that cannot be read", [(classic()[0], b"\0\3\0")]),
+    ("a key that cannot be read", [(b"\0\2\0", classic()[1])]),
+]
+
+EVERY = [*CLASSIC, *CONSUMER, *OTHERS, *CONVERTED]
+
+
+@pytest.mark.parametrize(("written", "expected"), [row[1:] for row in EVERY], ids=[row[0] for row in EVERY])
+def test_a_group_is_told_as_its_records_say(written: list[Written], expected: dict[str, Any]) -> None:
+    """Each story ends with these fields."""
+    found = told(written)
+    assert found is not None
+    assert {name: getattr(found, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize("written", [row[1] for row in NOBODY], ids=[row[0] for row in NOBODY])
+def test_a_group_without_living_records_is_not_told(written: list[Written]) -> None:
+    """What is gone, or was never sound, makes no group."""
+    assert told(written) is None
+
+
+@pytest.mark.parametrize("written", [row[1] for row in EVERY], ids=[row[0] for row in EVERY])
+def test_records_at_once_and_one_by_one_tell_the_same(written: list[Written]) -> None:
+    """Batch borders do not matter, and asking between does not either."""
+    read = memberships([])
+    for one in written:
+        read.apply(column([one]))
+        read.of.get("g")
+    assert read.of.get("g") == told(written)
+
+
+def test_apply_gives_the_groups_that_were_touched() -> None:
+    """Callers look again only at groups that records are about, and objects of the others stay the same."""
+    read = memberships([classic(), record(3, {"group_id": "h"}, {"epoch": 1})])
+    before = read.of["h"]
+    assert read.apply(column([classic(classic_member("a"))])) == {"g"}
+    assert read.of["h"] is before
+    assert read.of["g"].members == 1
+
+
+def test_groups_with_the_same_topics_share_one_set() -> None:
+    """A hundred thousand groups have few different subscriptions: they cost memory once."""
+    one, other = told([classic(classic_member("a", wants=T))]), told([classic(classic_member("b", wants=T))])
+    assert one is not None
+    assert other is not None
+    assert one.subscribed is other.subscribed
+
+
+def test_what_is_owned_is_not_printed() -> None:
+    """Bits of partitions are for counting: a person gets them by topic, from the members' detail."""
+    found = told([*JOINED, stands("a", 2, {ORDERS: [0, 1]})])
+    assert found is not None
+    assert found.owned
+    assert "owned" not in repr(found)
+
+
+IDS = [
+    ("share groups name their topics", [share_state({ORDERS: "orders"})], {ORDERS: "orders"}),
+    (
+        "those they delete as well",
+        [share_state({}, deleting={PAYMENTS: "payments"})],
+        {PAYMENTS: "payments"},
+    ),
+    ("consumer groups up to 4.0 name them", [*JOINED, SEEN_TOPICS], {ORDERS: "orders"}),
+    (
+        "3.7 wrote an epoch before them",
+        [
+            record(
+                4,
+                {"group_id": "g"},
+                {"epoch": 5, "topics": (TOPIC_METADATA,)},
+                consumer.PARTITION_METADATA_VALUE_3_7,
+            )
+        ],
+        {ORDERS: "orders"},
+    ),
+    ("assignments know ids only", [*JOINED, stands("a", 2, {ORDERS: [0]})], {}),
+]
+
+
+@pytest.mark.parametrize(("written", "names"), [row[1:] for row in IDS], ids=[row[0] for row in IDS])
+def test_the_names_of_topic_ids_that_records_tell(written: list[Written], names: dict[bytes, str]) -> None:
+    """Of one group and of all; a group that is not known tells none."""
+    read = memberships(written)
+    assert read.topic_ids("g") == read.topic_ids() == names
+    assert read.topic_ids("another") == {}
+    assert set(names.items()) <= set(NAMES.items())
