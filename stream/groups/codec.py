@@ -1,29 +1,39 @@
 """A shard as bytes: what the state store keeps, and what tasks, state and driver hand each other.
 
-Layout: `LWS`, a format number (1 byte) and the position (int64), then the sections: the runs, their slots, the records;
-each an int32 length (all little-endian) and an Arrow IPC stream, an empty table as length 0. Arrow describes its
-columns itself, so a later format can add one and still read these bytes.
+Layout: `LWS`, a format number (1 byte), the position and the newest timestamp (int64 each), then the sections: the
+runs, their slots, the records, the lives, the tombstones; each an int32 length (all little-endian) and an Arrow IPC
+stream, an empty table as length 0. Arrow describes its columns itself, so a later format can add one and still read
+these bytes.
+
+Format 1 had neither the timestamp nor lives and tombstones: the groups of such a state get lives without a past.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from stream.groups.chronicle import adopt
+from stream.groups.forgotten import Forgotten, no_forgotten
+from stream.groups.life_table import Lives, no_lives
 from stream.groups.runs import Spans
 from stream.groups.shard import Records, Runs, Shard, no_records, no_runs
 from stream.groups.window import Slots
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Number of the layout this module writes. Every layout ever released stays readable."""
 
-_HEADER: Final = struct.Struct("<3sBq")
+_MAGIC: Final = struct.Struct("<3sB")
+_HEADER: Final = {1: struct.Struct("<q"), 2: struct.Struct("<qq")}
+_SECTIONS: Final = {1: 3, 2: 5}
 _LENGTH: Final = struct.Struct("<i")
 _SPANS: Final = tuple(Spans.__dataclass_fields__)
 _SLOTS: Final = tuple(Slots.__dataclass_fields__)
+_FORGOTTEN: Final = tuple(Forgotten.__dataclass_fields__)
 
 
 class UnknownFormatError(ValueError):
@@ -32,8 +42,14 @@ class UnknownFormatError(ValueError):
 
 def pack(shard: Shard, *, compressed: bool = False) -> bytes:
     """Write a shard; compressed for what is kept, plain for what is handed on at once."""
-    parts = [_HEADER.pack(b"LWS", FORMAT, shard.position)]
-    for batch in (_runs_batch(shard.runs), _slots_batch(shard.runs.slots), _records_batch(shard.records)):
+    parts = [_MAGIC.pack(b"LWS", FORMAT), _HEADER[FORMAT].pack(shard.position, shard.time)]
+    for batch in (
+        _runs_batch(shard.runs),
+        _slots_batch(shard.runs.slots),
+        _records_batch(shard.records),
+        _lives_batch(shard.lives),
+        _forgotten_batch(shard.forgotten),
+    ):
         section = _write(batch, compressed=compressed) if batch.num_rows else b""
         parts += [_LENGTH.pack(len(section)), section]
     return b"".join(parts)
@@ -41,17 +57,26 @@ def pack(shard: Shard, *, compressed: bool = False) -> bytes:
 
 def unpack(packed: bytes) -> Shard:
     """Read a packed shard; raises UnknownFormatError on anything else."""
-    magic, version, position = _HEADER.unpack_from(packed) if len(packed) >= _HEADER.size else (b"", 0, 0)
-    if magic != b"LWS" or version != FORMAT:
-        raise UnknownFormatError(f"not a packed shard of format {FORMAT}: {packed[:4]!r}")
-    sections, at = [], _HEADER.size
-    for _ in range(3):
+    magic, version = _MAGIC.unpack_from(packed) if len(packed) >= _MAGIC.size else (b"", 0)
+    if magic != b"LWS" or version not in _HEADER or len(packed) < _MAGIC.size + _HEADER[version].size:
+        raise UnknownFormatError(f"not a packed shard of format {FORMAT} or below: {packed[:4]!r}")
+    position, *rest = _HEADER[version].unpack_from(packed, _MAGIC.size)
+    tables = _sections(packed, _MAGIC.size + _HEADER[version].size, _SECTIONS[version])
+    if version == 1:
+        shard = Shard(_runs(*tables[:2]), _records(tables[2]), position)
+        return dataclasses.replace(shard, lives=adopt(shard))
+    runs, slots, records, lives, forgotten = tables
+    return Shard(_runs(runs, slots), _records(records), position, _lives(lives), _forgotten(forgotten), *rest)
+
+
+def _sections(packed: bytes, at: int, count: int) -> list[dict[str, Any] | None]:
+    sections = []
+    for _ in range(count):
         (length,) = _LENGTH.unpack_from(packed, at)
         at += _LENGTH.size
         sections.append(_read(memoryview(packed)[at : at + length]) if length else None)
         at += length
-    runs, slots, records = sections
-    return Shard(_runs(runs, slots), _records(records), position)
+    return sections
 
 
 def _write(batch: pa.RecordBatch, *, compressed: bool) -> bytes:
@@ -98,6 +123,16 @@ def _records_batch(records: Records) -> pa.RecordBatch:
     )
 
 
+def _lives_batch(lives: Lives) -> pa.RecordBatch:
+    return pa.record_batch({"group": lives.groups, "life": lives.values, "died": np.ascontiguousarray(lives.died)})
+
+
+def _forgotten_batch(forgotten: Forgotten) -> pa.RecordBatch:
+    keys, *numbers = (getattr(forgotten, name) for name in _FORGOTTEN)
+    columns = {name: np.ascontiguousarray(column) for name, column in zip(_FORGOTTEN[1:], numbers, strict=True)}
+    return pa.record_batch({"key": keys, **columns})
+
+
 def _runs(columns: dict[str, Any] | None, slots: dict[str, Any] | None) -> Runs:
     if columns is None:
         return no_runs()
@@ -116,6 +151,18 @@ def _records(columns: dict[str, Any] | None) -> Records:
     if columns is None:
         return no_records()
     return Records(columns["key"], columns["value"], _numbers(columns["position"]), _numbers(columns["time"]))
+
+
+def _lives(columns: dict[str, Any] | None) -> Lives:
+    if columns is None:
+        return no_lives()
+    return Lives(columns["group"], columns["life"], _numbers(columns["died"]))
+
+
+def _forgotten(columns: dict[str, Any] | None) -> Forgotten:
+    if columns is None:
+        return no_forgotten()
+    return Forgotten(columns["key"], *(_numbers(columns[name]) for name in _FORGOTTEN[1:]))
 
 
 def _numbers(column: pa.Array) -> Any:

@@ -1,6 +1,7 @@
 """The driver's copy of all shards, kept current by the changes of each micro-batch, and read as whole columns.
 
-A change replaces what it touches: the newest position wins, so a batch that is applied twice is harmless.
+A change replaces what it touches: the newest position wins, so a batch that is applied twice is harmless. What a change
+tells that is new (transitions, offsets forgotten) is handed on as `News`, once.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ import pyarrow as pa
 
 from decoders.columnar import decode_keys
 from stream.groups.membership import Membership, Memberships
+from stream.groups.remembered import life_of
 from stream.groups.shard import Runs, concat_runs, empty_shard, no_runs, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from stream.groups.forgotten import Forgotten
+    from stream.groups.life_table import Lives
+    from stream.groups.lives import Life, Transition
+    from stream.groups.membership import Member
     from stream.groups.shard import Shard
 
 NAMES: Final = pa.dictionary(pa.int32(), pa.string())
@@ -33,6 +39,37 @@ class FleetColumns:
     partition: np.ndarray[tuple[int], np.dtype[np.int32]]
     memberships: Mapping[str, Membership]
     """What is known of each group's membership; a group that only has offsets is not in it."""
+    lives: Mapping[str, Life] = dataclasses.field(default_factory=dict)
+    """The life of every group, also of those that died and have not been dropped yet."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ForgottenOffset:
+    """An offset whose tombstone arrived, and what stood there until then. Times in ms."""
+
+    group: str
+    topic: str
+    partition: int
+    # Of the tombstone's record.
+    time: int
+    # Of the last commit: its own timestamp, and the expiry stored in it; None: it carried none.
+    last_time: int
+    expire_time: int | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class News:
+    """What a change told that was not known before: transitions with their groups, and offsets forgotten.
+
+    An operation that the end of a batch cut in two may be told twice, the second time as it turned out to be. Batches
+    are only cut so while the monitor catches up, when transitions are not `live`.
+    """
+
+    transitions: tuple[tuple[str, Transition], ...] = ()
+    forgotten: tuple[ForgottenOffset, ...] = ()
+
+
+NO_NEWS: Final = News()
 
 
 class Fleet:
@@ -41,23 +78,41 @@ class Fleet:
     def __init__(self) -> None:
         self._shards: dict[int, _Held] = {}
 
-    def apply(self, shard: int, change: Shard) -> None:
-        """Take in what a batch changed in one shard; also the way to seed it with a whole state."""
-        self._shards.setdefault(shard, _Held()).apply(change)
+    def seed(self, shard: int, state: Shard) -> None:
+        """Begin with a shard's whole state: nothing in it is news."""
+        self._shards.setdefault(shard, _Held()).apply(state)
+
+    def apply(self, shard: int, change: Shard) -> News:
+        """Take in what a batch changed in one shard, and give what is new in it; nothing when it comes again."""
+        return self._shards.setdefault(shard, _Held()).apply(change)
+
+    def drop_dead(self, died_before: int) -> None:
+        """Drop the groups that died before this time (ms): their grace is over, and the fleet has no clock."""
+        for held in self._shards.values():
+            held.drop_dead(died_before)
+
+    def detail(self, group: str, topic_names: Mapping[bytes, str] | None = None) -> tuple[Member, ...]:
+        """Give the members of a group (see `Memberships.detail`); none for a group that is not known."""
+        for held in self._shards.values():
+            if group in held.memberships.of:
+                return held.memberships.detail(group, topic_names)
+        return ()
 
     def columns(self) -> FleetColumns:
         """Give all rows of all shards as they are now. Later changes do not touch what was given."""
         held = [shard for _, shard in sorted(self._shards.items()) if len(shard.runs)]
         memberships = {name: known for shard in self._shards.values() for name, known in shard.memberships.of.items()}
+        lives = {name: life for shard in self._shards.values() for name, life in shard.lives.items()}
         if not held:
             none = pa.array([], NAMES)
-            return FleetColumns(no_runs(), none, none, np.empty(0, np.int32), memberships)
+            return FleetColumns(no_runs(), none, none, np.empty(0, np.int32), memberships, lives)
         return FleetColumns(
             runs=concat_runs([shard.runs for shard in held]),
             group=_unified([shard.names()[0] for shard in held]),
             topic=_unified([shard.names()[1] for shard in held]),
             partition=np.concatenate([shard.names()[2] for shard in held]),
             memberships=memberships,
+            lives=lives,
         )
 
 
@@ -67,22 +122,48 @@ class _Held:
     def __init__(self) -> None:
         self.runs = no_runs()
         self.memberships = Memberships()
+        self.lives: dict[str, Life] = {}
+        self._dead: dict[str, int] = {}
         self._position = empty_shard().position
         self._names: tuple[pa.DictionaryArray, pa.DictionaryArray, np.ndarray[tuple[int], np.dtype[np.int32]]] | None
         self._names = None
 
-    def apply(self, change: Shard) -> None:
+    def apply(self, change: Shard) -> News:
         if change.position < self._position:
-            return
-        self._position = change.position
+            return NO_NEWS
+        again, self._position = change.position == self._position, change.position
         self.memberships.apply(change.records)
-        if not len(change.runs):
-            return
-        known = rows_of(self.runs.keys, change.runs.keys)
+        transitions = tuple(self._take_lives(change.lives)) if len(change.lives) else ()
+        if len(change.runs):
+            self._take_runs(change.runs)
+        if again or not (transitions or len(change.forgotten)):
+            return NO_NEWS
+        return News(transitions, tuple(_told(change.forgotten)))
+
+    def drop_dead(self, died_before: int) -> None:
+        for group in [group for group, died in self._dead.items() if died < died_before]:
+            del self._dead[group], self.lives[group]
+
+    def _take_lives(self, lives: Lives) -> Iterator[tuple[str, Transition]]:
+        """Put the newer lives in place of those held; give the transitions that they have more."""
+        for name, packed in zip(lives.groups.to_pylist(), lives.values.to_pylist(), strict=True):
+            group = name.decode()
+            before = self.lives.pop(group, None)
+            self._dead.pop(group, None)
+            if packed is None:
+                continue
+            life = self.lives[group] = life_of(packed)
+            if life.died is not None:
+                self._dead[group] = life.died
+            known = before.transitions if before is not None else ()
+            yield from ((group, each) for each in life.transitions if each not in known)
+
+    def _take_runs(self, runs: Runs) -> None:
+        known = rows_of(self.runs.keys, runs.keys)
         untouched = np.ones(len(self.runs), np.bool_)
         untouched[known[known >= 0]] = False
-        alive = change.runs.spans.commits > 0
-        fresh = change.runs if alive.all() else change.runs.take(alive)
+        alive = runs.spans.commits > 0
+        fresh = runs if alive.all() else runs.take(alive)
         self.runs = concat_runs([self.runs.take(untouched), fresh])
         self._names = None
 
@@ -92,6 +173,20 @@ class _Held:
             read = decode_keys(self.runs.keys)
             self._names = read.group.dictionary_encode(), read.topic.dictionary_encode(), read.partition
         return self._names
+
+
+def _told(forgotten: Forgotten) -> Iterator[ForgottenOffset]:
+    known = forgotten.take(forgotten.known)
+    names = decode_keys(known.keys)
+    columns = (
+        names.group.to_pylist(),
+        names.topic.to_pylist(),
+        names.partition.tolist(),
+        known.time.tolist(),
+        known.last_time.tolist(),
+        [None if time < 0 else time for time in known.expire_time.tolist()],
+    )
+    return (ForgottenOffset(*row) for row in zip(*columns, strict=True))
 
 
 def _unified(chunks: list[pa.DictionaryArray]) -> pa.DictionaryArray:

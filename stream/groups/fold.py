@@ -14,12 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from decoders import scalar
-from decoders.columnar import CommitDetails, decode_commit_values, decode_keys
+from decoders.columnar import CommitColumns, CommitDetails, decode_commit_values, decode_keys
 from decoders.errors import DecodeError
+from stream.groups import forgotten as tombstones
 from stream.groups import runs as run_columns
 from stream.groups import window
+from stream.groups.forgotten import Forgotten, no_forgotten
 from stream.groups.keys import Distinct, Kind
-from stream.groups.runs import TOPIC_ID
+from stream.groups.runs import NEVER, TOPIC_ID
 from stream.groups.shard import Records, Runs, Shard, concat_records, join_runs, no_records, no_runs
 from stream.groups.tally import Fault, Sample, Tally, hexadecimal
 from stream.groups.window import Slots
@@ -67,11 +69,20 @@ class _Pile:
     records: list[Records] = dataclasses.field(default_factory=list)
     groups: list[str] = dataclasses.field(default_factory=list)
     """The group of each membership record, in step with `records`."""
+    forgotten: list[Forgotten] = dataclasses.field(default_factory=list)
     position: int = -1
+    time: int = NEVER
 
     def compact(self, keep_slots: int) -> None:
         if sum(map(len, self.runs)) > JOIN_AT:
-            self.runs = [join_runs(self.runs, keep_slots)]
+            self.join(keep_slots)
+
+    def join(self, keep_slots: int) -> tuple[Runs, Forgotten]:
+        """Bring everything to one table each; the tombstones first, for joined runs tell nothing of what they ended."""
+        forgotten = tombstones.resolve(tombstones.concat(self.forgotten), self.runs)
+        runs = join_runs(self.runs, keep_slots)
+        self.runs, self.forgotten = [runs], [forgotten]
+        return runs, forgotten
 
 
 class Fold:
@@ -119,11 +130,15 @@ class Fold:
     def _note_positions(self, batch: Batch) -> None:
         first, last = batch.offsets_partition[[0, -1]]
         if first == last and (batch.offsets_partition == first).all():
-            self._pile(int(first)).position = int(batch.position[-1])
+            self._note(int(first), int(batch.position[-1]), int(batch.time.max()))
             return
         for partition in np.unique(batch.offsets_partition):
             rows = np.flatnonzero(batch.offsets_partition == partition)
-            self._pile(int(partition)).position = int(batch.position[rows[-1]])
+            self._note(int(partition), int(batch.position[rows[-1]]), int(batch.time[rows].max()))
+
+    def _note(self, partition: int, position: int, time: int) -> None:
+        pile = self._pile(partition)
+        pile.position, pile.time = position, max(pile.time, time)
 
     def _pile(self, partition: int) -> _Pile:
         return self._piles.setdefault(partition, _Pile())
@@ -183,6 +198,9 @@ class Fold:
         if not len(order):
             return
         tombstone = read.tombstone[order]
+        if tombstone.any():
+            time = np.where(read.tombstone, batch.time, time)
+            self._add_tombstones(batch, distinct, identity, (order, starts, tombstone), (read, time, patches))
         spans, last, kept = run_columns.merge(
             run_columns.units(batch.position[order], offset[order], time[order], tombstone), starts
         )
@@ -195,6 +213,37 @@ class Fold:
             slots=self._slots(offset[order], time[order], starts, kept & ~tombstone if kept is not None else None),
         )
         self._stack(runs, batch.offsets_partition[firsts])
+
+    def _add_tombstones(
+        self,
+        batch: Batch,
+        distinct: Distinct,
+        identity: NDArray[np.int64],
+        sorting: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]],
+        commits: tuple[CommitColumns, NDArray[np.int64], dict[int, dict[str, Any]]],
+    ) -> None:
+        """Keep each tombstone with the commits before it that this batch holds."""
+        (order, starts, tombstone), (read, time, patches) = sorting, commits
+        ends = np.flatnonzero(tombstone)
+        begins = np.maximum(starts[np.searchsorted(starts, ends, "right") - 1], np.append(0, ends[:-1] + 1))
+        rows, first, last = order[ends], order[begins], order[np.maximum(ends - 1, begins)]
+        known = begins < ends
+
+        def where_known(values: NDArray[np.int64]) -> NDArray[np.int64]:
+            return np.where(known, values, NEVER)
+
+        forgotten = Forgotten(
+            keys=distinct.identities.take(pa.array(identity[rows])),
+            position=batch.position[rows],
+            time=batch.time[rows],
+            first_position=where_known(batch.position[first]),
+            first_time=where_known(time[first]),
+            last_time=where_known(time[last]),
+            expire_time=where_known(_details(read.details(last), last, patches)["expire_time"]),
+        )
+        partitions = batch.offsets_partition[rows]
+        for partition in np.unique(partitions):
+            self._pile(int(partition)).forgotten.append(forgotten.take(partitions == partition))
 
     def _ask_scalar(
         self, batch: Batch, rows: NDArray[np.intp], offset: NDArray[np.int64], time: NDArray[np.int64]
@@ -239,19 +288,25 @@ class Fold:
     # Out: one delta per shard.
 
     def _deltas(self, partition: int, pile: _Pile) -> Iterator[tuple[int, Shard]]:
-        runs = join_runs(pile.runs, self._keep_slots)
+        runs, forgotten = pile.join(self._keep_slots)
         records = concat_records(pile.records) if pile.records else no_records()
         if self._placement.sub_shards == 1:
-            yield self._placement.shard(partition, ""), Shard(runs, records, pile.position)
+            whole = Shard(runs, records, pile.position, forgotten=forgotten, time=pile.time)
+            yield self._placement.shard(partition, ""), whole
             return
         run_shards = self._shards(partition, decode_keys(runs.keys).group.to_pylist())
         record_shards = self._shards(partition, pile.groups)
-        for shard in np.union1d(run_shards, record_shards).tolist():
-            mine = run_shards == shard
+        forgotten_shards = self._shards(partition, decode_keys(forgotten.keys).group.to_pylist())
+        for shard in np.union1d(run_shards, record_shards).tolist():  # where an offset was forgotten is a run, too
+            mine, gone = run_shards == shard, forgotten_shards == shard
             yield (
                 shard,
                 Shard(
-                    runs.take(mine) if mine.any() else no_runs(), records.take(record_shards == shard), pile.position
+                    runs.take(mine) if mine.any() else no_runs(),
+                    records.take(record_shards == shard),
+                    pile.position,
+                    forgotten=forgotten.take(gone) if gone.any() else no_forgotten(),
+                    time=pile.time,
                 ),
             )
 

@@ -34,7 +34,8 @@ class Spans:
     reset: NDArray[np.bool_]
     """The run begins with a tombstone: nothing before it matters."""
     commits: NDArray[np.int64]
-    """How many commits; 0 means the run ends deleted, and then only `reset` and `last_position` mean anything."""
+    """How many commits; 0 means the run ends deleted. Then only `reset`, `last_position` and `last_time` mean anything,
+    the latter as the timestamp of the last tombstone's record."""
     first_offset: NDArray[np.int64]
     first_position: NDArray[np.int64]
     first_time: NDArray[np.int64]
@@ -67,7 +68,10 @@ def columns_of(value: Any) -> list[Any]:
 def units(
     position: NDArray[np.int64], offset: NDArray[np.int64], time: NDArray[np.int64], tombstone: NDArray[np.bool_]
 ) -> Spans:
-    """See each commit or tombstone as a run of its own. Shares the arrays it is given."""
+    """See each commit or tombstone as a run of its own. Shares the arrays it is given.
+
+    `time` is the commit's own timestamp, for a tombstone that of its record.
+    """
     nothing = np.broadcast_to(np.int64(0), len(position))
     never = np.broadcast_to(np.int64(NEVER), len(position))
     return Spans(

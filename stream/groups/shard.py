@@ -1,8 +1,8 @@
-"""The state of one shard as columns: the runs of its commits, and the newest record of every membership key.
+"""The state of one shard as columns: the runs of its commits, the newest record of every membership key, the lives.
 
 A `Shard` is used for three things that are the same thing: the state kept by the state store, what a task read in one
-batch (a *delta*), and what one batch changed. In a delta or a change a run without commits, and a record without a
-value, say that the key is gone; a state holds neither.
+batch (a *delta*), and what one batch changed. In a delta or a change a run without commits, and a record or a life
+without a value, say that it is gone; a state holds none of these. A delta has no lives, a state no tombstones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import pyarrow.compute as pc
 
 from stream.groups import runs as run_columns
 from stream.groups import window
-from stream.groups.runs import TOPIC_ID, Spans
+from stream.groups.forgotten import Forgotten, no_forgotten
+from stream.groups.life_table import Lives, no_lives
+from stream.groups.runs import NEVER, TOPIC_ID, Spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,6 +100,11 @@ class Shard:
     runs: Runs
     records: Records
     position: int
+    lives: Lives = dataclasses.field(default_factory=no_lives)
+    forgotten: Forgotten = dataclasses.field(default_factory=no_forgotten)
+    """The offset tombstones among what was read."""
+    time: int = NEVER
+    """The newest timestamp (ms) of a record read."""
 
 
 def join_runs(parts: Sequence[Runs], keep_slots: int) -> Runs:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from stream.groups.fleet import Fleet
 from stream.groups.fold import Batch, Fold
 from stream.groups.placement import Placement
-from stream.groups.reduce import reduce
+from stream.groups.reduce import Rules, reduce
 from stream.groups.shard import empty_shard
 from stream.groups.tally import Tally
 from stream.offline.rows import OFFSETS_TOPIC
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stream.groups.fleet import FleetColumns
+    from stream.groups.lives import Life
     from stream.groups.membership import Membership
     from stream.groups.shard import Shard
     from stream.offline.rows import Row
@@ -55,19 +56,24 @@ class Offset:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupSummary:
-    """A group at the end of the rows. `membership` is None for a group that only has offsets."""
+    """A group at the end of the rows. `membership` is None for a group that only has offsets.
+
+    `life` has every transition that the rows tell.
+    """
 
     group: str
     membership: Membership | None
     offsets: tuple[Offset, ...]
+    life: Life
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the rows amount to: all groups by name, and what was read and could not be."""
+    """What the rows amount to: all groups by name, those that have died, and what was read and could not be."""
 
     groups: tuple[GroupSummary, ...]
     tally: Tally
+    dead: tuple[GroupSummary, ...] = ()
 
 
 class Replay:
@@ -76,7 +82,8 @@ class Replay:
     def __init__(self, *, slot_ms: int = _SLOT_MS, keep_slots: int = _KEEP_SLOTS) -> None:
         self.fleet = Fleet()
         self.tally = Tally()
-        self._keep_slots = keep_slots
+        # Nothing is forgotten, and nothing is news to anyone: rows are history.
+        self._rules = Rules(keep_slots, keep_transitions=None, grace_ms=None)
         # One shard per offsets partition: finer ones only spread the work.
         self._fold = Fold(Placement(1, 1), slot_ms=slot_ms, keep_slots=keep_slots)
         self._states: dict[int, Shard] = {}
@@ -87,7 +94,7 @@ class Replay:
         while some := list(itertools.islice(mine, rows_at_once)):
             self._fold.add(batch_of(some))
             for shard, delta in self._fold.drain():
-                state, change = reduce(self._states.get(shard, empty_shard()), [delta], self._keep_slots)
+                state, change = reduce(self._states.get(shard, empty_shard()), [delta], self._rules)
                 self._states[shard] = state
                 self.fleet.apply(shard, change)
         self.tally = self._fold.tally
@@ -95,18 +102,23 @@ class Replay:
     def outcome(self) -> Outcome:
         """Give all groups as they are now."""
         columns = self.fleet.columns()
-        offsets: dict[str, list[Offset]] = {name: [] for name in columns.memberships}
+        offsets: dict[str, list[Offset]] = {name: [] for name in columns.lives}
         for group, offset in zip(columns.group.to_pylist(), _offsets(columns), strict=True):
-            offsets.setdefault(group, []).append(offset)
-        groups = (
+            offsets[group].append(offset)
+        groups = [
             GroupSummary(
                 name,
                 columns.memberships.get(name),
                 tuple(sorted(mine, key=lambda each: (each.topic, each.partition))),
+                columns.lives[name],
             )
             for name, mine in sorted(offsets.items())
+        ]
+        return Outcome(
+            tuple(group for group in groups if group.life.died is None),
+            self.tally,
+            tuple(group for group in groups if group.life.died is not None),
         )
-        return Outcome(tuple(groups), self.tally)
 
 
 def batch_of(rows: list[Row]) -> Batch:

@@ -47,6 +47,7 @@ def summary(history: list[Commit]) -> dict[str, Any]:
     for commit in history:
         if commit.offset is None:
             out = {"reset": True, "commits": 0, "rewinds": 0, "slots": {}, "last_position": commit.position}
+            out |= {"last_time": commit.time}
             out |= {"rewind_from": NEVER, "rewind_to": NEVER, "rewind_time": NEVER}
             continue
         if not out["commits"]:
@@ -98,7 +99,7 @@ def read_run(run: Runs, row: int = 0) -> dict[str, Any]:
         )
     }
     if not out["commits"]:
-        out = {name: out[name] for name in ("reset", "commits", "last_position", "slots")}
+        out = {name: out[name] for name in ("reset", "commits", "last_position", "last_time", "slots")}
     return out
 
 
@@ -106,7 +107,7 @@ def expected(history: list[Commit]) -> dict[str, Any]:
     """Give `summary` with just the fields that mean something."""
     wanted = summary(history)
     if not wanted["commits"]:
-        wanted = {name: wanted[name] for name in ("reset", "commits", "last_position", "slots")}
+        wanted = {name: wanted[name] for name in ("reset", "commits", "last_position", "last_time", "slots")}
     return wanted
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from stream.cluster.watermarks import ENDS
-from stream.groups.fleet import Fleet
+from stream.groups.fleet import NO_NEWS, Fleet
 from stream.groups.fold import Batch, Fold
 from stream.groups.placement import Placement
-from stream.groups.reduce import reduce
+from stream.groups.reduce import Rules, reduce
 from stream.groups.shard import Shard, empty_shard
 from tests.support.commits import KEEP, SLOT_MS
 
@@ -19,32 +20,49 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Raw = tuple[bytes | None, bytes | None]
+Timed = tuple[int, bytes | None, bytes | None]
+"""A record's timestamp (ms), key and value."""
 
 
 class World:
     """One offsets partition: its state as the state store would hold it, and the driver's fleet beside it."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Rules | None = None) -> None:
         self.fleet = Fleet()
         self.state = empty_shard()
+        self.news = NO_NEWS
+        self._rules = rules or Rules(KEEP)
         self._position = 0
 
-    def read(self, records: Sequence[Raw]) -> Shard:
-        """Let a batch of records happen; give what it changed."""
-        fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
+    def read(self, records: Sequence[Raw], time: int = 0) -> Shard:
+        """Let a batch of records happen, all at this time (ms); give what it changed."""
+        return self.take(delta_of([(time, *record) for record in records], self._position))
+
+    def take(self, delta: Shard) -> Shard:
+        """Reduce what was read; give what it changed. `news` is what the fleet had not known."""
+        self._position = max(self._position, delta.position + 1)
+        self.state, change = reduce(self.state, [delta], self._rules)
+        self.news = self.fleet.apply(0, change)
+        return change
+
+
+def delta_of(records: Sequence[Timed], position: int, cuts: Sequence[int] = ()) -> Shard:
+    """Fold records from a position on, in Arrow batches cut there, and give the delta of the task that read them."""
+    fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
+    borders = [0, *sorted(min(cut, len(records)) for cut in cuts), len(records)]
+    for begin, end in itertools.pairwise(borders):
+        some = records[begin:end]
         fold.add(
             Batch(
-                np.zeros(len(records), np.int32),
-                np.arange(self._position, self._position + len(records)),
-                np.zeros(len(records), np.int64),
-                pa.array([key for key, _ in records], pa.binary()),
-                pa.array([value for _, value in records], pa.binary()),
+                np.zeros(len(some), np.int32),
+                np.arange(position + begin, position + end),
+                np.array([time for time, _, _ in some], np.int64),
+                pa.array([key for _, key, _ in some], pa.binary()),
+                pa.array([value for _, _, value in some], pa.binary()),
             )
         )
-        self._position += len(records)
-        self.state, change = reduce(self.state, [delta for _, delta in fold.drain()], KEEP)
-        self.fleet.apply(0, change)
-        return change
+    ((_, delta),) = fold.drain()
+    return delta
 
 
 def ends_of(rows: Sequence[tuple[str, int, int | None, int | None, int | None, str | None]]) -> pa.Table:

@@ -61,7 +61,7 @@ def batch_of(log: list[Raw], first: int) -> Batch:
     return Batch(
         np.array([partition for partition, _, _ in log], np.int32),
         np.arange(first, first + len(log)),
-        np.zeros(len(log), np.int64),
+        np.arange(first, first + len(log)) * 7,
         pa.array([key for _, key, _ in log], pa.binary()),
         pa.array([value for _, _, value in log], pa.binary()),
     )
@@ -113,7 +113,7 @@ def walked(log: list[Raw]) -> tuple[dict[Any, Any], Tally]:
                 histories[place].append(Commit(position, event.offset, event.commit_timestamp))
             elif isinstance(event, OffsetForgotten):
                 place = (partition, event.group, event.topic, event.partition)
-                histories[place].append(Commit(position, None, 0))
+                histories[place].append(Commit(position, None, 7 * position))
     for kept in records.values():
         kept.sort(key=repr)
     return records | {place: expected(history) for place, history in histories.items()}, tally

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.codec import UnknownFormatError, pack, unpack
 from stream.groups.reduce import reduce
 from stream.groups.shard import Records, Shard, empty_shard, join_runs, no_records, no_runs
 from tests.support.commits import KEEP, Commit, expected, read_run, run_of
+from tests.support.raw import commit_key, group_key, group_value
 
-KEYS = [b"a", b"b", b"c"]
+NAMES = {commit_key(name, "t", 0): name for name in "abc"}
+KEYS = list(NAMES)
 Entry = tuple[bytes, Commit]
 
 
@@ -33,8 +33,8 @@ def delta_of(log: list[Entry]) -> Shard:
     """Fold a stretch of the log, its records standing for memberships as well."""
     runs = join_runs([run_of(key, [commit]) for key, commit in log], KEEP)
     records = Records(
-        keys=pa.array([b"m" + key for key, _ in log], pa.binary()),
-        values=pa.array([None if c.offset is None else b"v%d" % c.position for _, c in log], pa.binary()),
+        keys=pa.array([group_key(NAMES[key]) for key, _ in log], pa.binary()),
+        values=pa.array([None if c.offset is None else group_value(c.position, []) for _, c in log], pa.binary()),
         position=np.array([c.position for _, c in log], np.int64),
         time=np.array([c.time for _, c in log], np.int64),
     )
@@ -56,7 +56,7 @@ def wanted(log: list[Entry]) -> dict[str, Any]:
     alive = {key: history for key, history in per_key.items() if history and history[-1].offset is not None}
     return {
         "runs": {key: expected(history) | {"reset": False} for key, history in alive.items()},
-        "records": {b"m" + key: b"v%d" % history[-1].position for key, history in alive.items()},
+        "records": {group_key(NAMES[key]): group_value(history[-1].position, []) for key, history in alive.items()},
         "position": log[-1][1].position if log else -1,
     }
 
@@ -99,7 +99,7 @@ def test_what_was_read_before_changes_nothing(log: list[Entry], cuts: list[int],
 
 def test_a_stretch_that_was_partly_seen_keeps_the_offsets_true() -> None:
     """A run that straddles the state's position replaces what was known: offsets are right, the count starts over."""
-    log = [(b"a", Commit(n, 10 * n, n)) for n in range(6)]
+    log = [(KEYS[0], Commit(n, 10 * n, n)) for n in range(6)]
     state, _ = reduce(empty_shard(), [delta_of(log[:4])], KEEP)
     state, _ = reduce(state, [delta_of(log[2:])], KEEP)
     assert read_run(state.runs) == expected([commit for _, commit in log[2:]])
@@ -113,24 +113,9 @@ def test_the_change_says_what_is_gone(log: list[Entry]) -> None:
     dead = change.runs.keys.filter(pa.array(change.runs.spans.commits == 0)).to_pylist()
     assert set(change.runs.keys.to_pylist()) == {key for key, _ in log}
     assert set(dead) == gone
-    assert set(change.records.keys.filter(change.records.values.is_null()).to_pylist()) == {b"m" + key for key in gone}
-
-
-@given(log=logs(), compressed=st.booleans())
-def test_a_shard_survives_its_bytes(log: list[Entry], compressed: bool) -> None:  # noqa: FBT001 - drawn
-    """Packed and unpacked, a state is the same and goes on the same way."""
-    state = reduce(empty_shard(), [delta_of(log)], KEEP)[0] if log else empty_shard()
-    back = unpack(pack(state, compressed=compressed))
-    assert seen(back) == seen(state)
-    more = [(b"a", Commit(1000, 3, 30)), (b"z", Commit(1001, 4, 31))]
-    assert seen(reduce(back, [delta_of(more)], KEEP)[0]) == seen(reduce(state, [delta_of(more)], KEEP)[0])
-
-
-@pytest.mark.parametrize("alien", [b"", b"LWS", b"XWS\x01" + bytes(20), b"LWS\xff" + bytes(20)])
-def test_bytes_of_another_kind_are_refused(alien: bytes) -> None:
-    """What is no packed shard of a known format gives one clear error, not a wrong state."""
-    with pytest.raises(UnknownFormatError, match="not a packed shard"):
-        unpack(alien)
+    assert set(change.records.keys.filter(change.records.values.is_null()).to_pylist()) == {
+        group_key(NAMES[key]) for key in gone
+    }
 
 
 def test_an_empty_shard_has_nothing() -> None:

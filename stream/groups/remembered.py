@@ -1,0 +1,220 @@
+"""What a shard remembers of one group beside its records and offsets, and how that is kept as a few hundred bytes.
+
+A group's life moves by *operations*: what a broker wrote for a group at one moment, records of one timestamp. The
+newest operation is kept apart from what was before it, with what the group was then (`was`): when more of it arrives
+with the next batch, its transitions are drawn again from the whole, and no batch border can show.
+
+The owner of the bytes. The rules are in `stream.groups.lifecycle`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import operator
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+from stream.groups.lives import DEAD_STATE, TOPICS, Ending, Happening, Life, Transition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NO_TIME: Final = -1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Standing:
+    """What a group is at one moment. `kind` is None where there is no such group and none is remembered."""
+
+    kind: str | None
+    state: str | None = None
+    since: int | None = None
+    created: int | None = None
+    died: int | None = None
+    members: int = 0
+    # The number that a rebalance raises: generation or assignment epoch. A conversion carries it over.
+    number: int | None = None
+    state_time: int | None = None
+    protocol_type: str | None = None
+    # Whether it has membership records; without them its offsets make it a simple group.
+    recorded: bool = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether a record or an offset of it is left."""
+        return self.kind is not None and self.died is None
+
+
+NOWHERE: Final = Standing(None)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Losses:
+    """Offsets that went with one operation."""
+
+    offsets: int = 0
+    topics: tuple[str, ...] = ()
+    last_commit: int | None = None
+    first_commit: int | None = None
+    expire_time: int | None = None
+    time: int = NO_TIME
+
+    def plus(self, topic: str, commit_time: int, expire_time: int, time: int) -> Losses:
+        """Count one more; in whatever order they are counted, the sum is the same."""
+        topics = self.topics if topic in self.topics else tuple(sorted({*self.topics, topic})[:TOPICS])
+        return Losses(
+            self.offsets + 1,
+            topics,
+            commit_time if self.last_commit is None else max(self.last_commit, commit_time),
+            commit_time if self.first_commit is None else min(self.first_commit, commit_time),
+            max(expire_time, NO_TIME if self.expire_time is None else self.expire_time)
+            if expire_time >= 0
+            else self.expire_time,
+            time,
+        )
+
+
+NO_LOSSES: Final = Losses()
+
+
+@dataclasses.dataclass(slots=True)
+class Remembered:
+    """A group's life, cut before its newest operation."""
+
+    # Before the operation: what was, the newest transitions and how many of each there were, the last offsets to go,
+    # the names of members when they were last counted, and how many members have been there since.
+    was: Standing = NOWHERE
+    past: tuple[Transition, ...] = ()
+    counts: dict[str, int] = dataclasses.field(default_factory=dict)
+    gone: Losses = NO_LOSSES
+    counted: frozenset[str] = frozenset()
+    there: int = 0
+    # The operation: its timestamp, its last record, the offsets that went, whether it made a target assignment.
+    time: int = NO_TIME
+    position: int = NO_TIME
+    losses: Losses = NO_LOSSES
+    assigned: bool = False
+    # After it.
+    now: Standing = NOWHERE
+    news: tuple[Transition, ...] = ()
+    # How many transitions are to be kept; None: all.
+    keep: int | None = None
+
+    def life(self) -> Life:
+        """Give what readers see of it."""
+        counts = dict(self.counts)
+        for each in self.news:
+            counts[each.what] = counts.get(each.what, 0) + 1
+        every = self.past + self.news
+        now = self.now
+        return Life(
+            kind=now.kind or "",
+            state=DEAD_STATE if now.died is not None else now.state,
+            since=now.since,
+            created=now.created,
+            died=now.died,
+            counts={str(what): count for what, count in counts.items()},
+            transitions=every if self.keep is None else every[-self.keep :],
+        )
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def digest(name: str) -> str:
+    """Shorten a member's name: lives compare names, they never show them. 48 bits tell members apart well enough."""
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def pack(life: Remembered, names: frozenset[str]) -> bytes:
+    """Write what is remembered; `names` are the digests of the members that the group has now.
+
+    Members counted last are told by their difference to those of now: nearly always few.
+    """
+    return json.dumps(
+        [
+            _standing_row(life.was),
+            [_transition(each) for each in life.past],
+            life.counts,
+            _losses_row(life.gone),
+            [sorted(names - life.counted), sorted(life.counted - names), life.there],
+            [life.time, life.position, int(life.assigned), life.keep],
+            _losses_row(life.losses),
+            _standing_row(life.now),
+            [_transition(each) for each in life.news],
+        ],
+        separators=(",", ":"),
+        ensure_ascii=False,
+    ).encode("utf-8", "surrogatepass")
+
+
+def unpack(packed: bytes, names: frozenset[str] = frozenset()) -> Remembered:
+    """Read what `pack` wrote, with the same names."""
+    was, past, counts, gone, members, operation, losses, now, news = json.loads(packed.decode("utf-8", "surrogatepass"))
+    came, went, there = members
+    time, position, assigned, keep = operation
+    return Remembered(
+        was=Standing(*was),
+        past=tuple(map(_read_transition, past)),
+        counts=counts,
+        gone=_read_losses(gone),
+        counted=(names - frozenset(came)) | frozenset(went),
+        there=there,
+        time=time,
+        position=position,
+        losses=_read_losses(losses),
+        assigned=bool(assigned),
+        now=Standing(*now),
+        news=tuple(map(_read_transition, news)),
+        keep=keep,
+    )
+
+
+def life_of(packed: bytes) -> Life:
+    """Read what readers see of a packed life."""
+    return unpack(packed).life()
+
+
+def _rows_of(cls: type[Any]) -> Callable[[Any], list[Any]]:
+    """Build what gives the fields of such a value, without those at the end that are as they are by default."""
+    fields = dataclasses.fields(cls)
+    values, defaults = operator.attrgetter(*(field.name for field in fields)), [field.default for field in fields]
+
+    def row(value: Any) -> list[Any]:
+        given = list(values(value))
+        while given and given[-1] == defaults[len(given) - 1]:
+            given.pop()
+        return given
+
+    return row
+
+
+_standing_row: Final = _rows_of(Standing)
+_losses_row: Final = _rows_of(Losses)
+_transition_row: Final = _rows_of(Transition)
+_ending_row: Final = _rows_of(Ending)
+
+
+def _transition(transition: Transition) -> list[Any]:
+    row = _transition_row(transition)
+    if transition.ending is not None:
+        row[-1] = _ending_row(transition.ending)
+    return row
+
+
+def _read_transition(row: list[Any]) -> Transition:
+    if isinstance(row[-1], list):
+        row[-1] = _read_ending(row[-1])
+    return Transition(Happening(row[0]), *row[1:])
+
+
+def _read_ending(row: list[Any]) -> Ending:
+    row[5] = tuple(row[5])
+    return Ending(*row)
+
+
+def _read_losses(row: list[Any]) -> Losses:
+    if not row:
+        return NO_LOSSES
+    row[1] = tuple(row[1])
+    return Losses(*row)
