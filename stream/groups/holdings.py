@@ -32,7 +32,7 @@ def first(count: int) -> int:
 
 def partitions_of(mask: int) -> tuple[int, ...]:
     """Give the partitions whose bits are set, ascending."""
-    return tuple(at for at in range(mask.bit_length()) if mask >> at & 1)
+    return tuple(at for at, bit in enumerate(reversed(f"{mask:b}")) if bit == "1")
 
 
 def together(rows: Iterable[tuple[str | bytes, tuple[int, ...]]]) -> Owned:
