@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LATEST: Final = -1
 EARLIEST: Final = -2
+NEWEST: Final = -3
+"""Timestamps that stand for the end of a partition, its start, and its record with the greatest timestamp (KIP-734)."""
 
 # AclOperation.READ in Kafka's numbering, as it appears in the authorised operations of a topic (KIP-430).
 READ: Final = 3
@@ -45,7 +47,20 @@ def list_offsets(
     stable offset. A leader epoch that the broker does not hold is answered with an error instead of a stale offset
     (KIP-320).
     """
+    timed = {name: [(index, epoch, timestamp) for index, epoch in indexes] for name, indexes in partitions.items()}
+    return list_offsets_for_times(timed, committed=committed)
+
+
+def list_offsets_for_times(
+    partitions: Mapping[str, Sequence[tuple[int, int, int]]], *, committed: bool = False, timeout_ms: int = 0
+) -> Any:
+    """Ask one broker for an offset of each (partition, leader epoch, timestamp) of these topics that it leads.
+
+    As `list_offsets`, with a timestamp each; NEWEST too, which brokers before 3.0 do not know. A partition must not
+    occur twice in one request. `timeout_ms` is how long the broker may wait for a remote storage (KIP-1075).
+    """
     partition = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
+    newest = any(timestamp == NEWEST for rows in partitions.values() for _, _, timestamp in rows)
     return ListOffsetsRequest(
         replica_id=-1,
         isolation_level=1 if committed else 0,
@@ -54,12 +69,15 @@ def list_offsets(
                 name=name,
                 partitions=[
                     partition(partition_index=index, current_leader_epoch=epoch, timestamp=timestamp)
-                    for index, epoch in indexes
+                    for index, epoch, timestamp in rows
                 ],
             )
-            for name, indexes in partitions.items()
+            for name, rows in partitions.items()
         ],
-        min_version=2,  # version 1 has no isolation level: the end would pass for the last stable offset
+        timeout_ms=timeout_ms,
+        # Version 1 has no isolation level: the end would pass for the last stable offset. Before version 7 the newest
+        # record would pass for one that is later than all.
+        min_version=7 if newest else 2,
     )
 
 

@@ -1,0 +1,144 @@
+"""Where a partition stood at a point in time: the first offset whose record is not older, and that record's time.
+
+Asked rarely, to seed a history of ends: a broker opens index files for it, which costs it far more than the ends that
+`watermarks` reads at every tick. So the requests are small, and each broker has one at a time. Errors are values, a row
+each.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from stream.cluster import reasons, requests
+from stream.cluster.errors import ClusterError
+from stream.cluster.reasons import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from stream.cluster.client import Cluster
+
+NAME: Final = pa.dictionary(pa.int32(), pa.string())
+
+WANTED: Final = pa.schema(
+    [
+        ("topic", NAME),
+        ("partition", pa.int32()),
+        # ms, or one of the stand-ins of `requests`: LATEST, EARLIEST, NEWEST.
+        ("time", pa.int64()),
+    ]
+)
+
+OFFSETS_FOR_TIMES: Final = pa.schema(
+    [
+        *WANTED,
+        # The first offset below the high watermark whose record's time is at or after `time`; null without an error:
+        # there is none.
+        ("offset", pa.int64()),
+        # The time of that record in ms; null with LATEST and EARLIEST, which are no records.
+        ("record_time", pa.int64()),
+        # Of that record, or of the end; null where the broker (before 2.1) or the log does not know it.
+        ("leader_epoch", pa.int32()),
+        # A Reason where it could not be told, else null.
+        ("error", NAME),
+    ]
+)
+
+_PARTITIONS_AT_ONCE: Final = 2_000
+_TOPICS_AT_ONCE: Final = 5_000
+_REMOTE_STORAGE_MS: Final = 5_000
+
+_Row = tuple[str, int, int]
+_Told = tuple[int | None, int | None, int | None, Reason | None]
+_Leader = tuple[int, int] | Reason
+
+
+def read_offsets_for_times(cluster: Cluster, wanted: pa.Table) -> pa.Table:
+    """Read the offsets for a table with the schema WANTED; one row each, in the same order: OFFSETS_FOR_TIMES.
+
+    A partition may be asked for many times. Each broker is asked in turn, so this may take as many request time-outs as
+    there are turns. Raises ClusterError only when no broker answers at all.
+    """
+    columns = [wanted[name].to_pylist() for name in WANTED.names]
+    rows: list[_Row] = list(zip(*columns, strict=True))
+    leaders = _leaders(cluster, sorted({topic for topic, _, _ in rows}))
+    told: list[_Told] = [(None, None, None, Reason.OTHER)] * len(rows)
+    of_node: dict[int, list[int]] = {}
+    for at, (topic, partition, _) in enumerate(rows):
+        leader = leaders.get((topic, partition), leaders.get((topic, -1), Reason.NOT_FOUND))
+        if isinstance(leader, Reason):
+            told[at] = (None, None, None, leader)
+        else:
+            of_node.setdefault(leader[0], []).append(at)
+    queues = [[(node, piece) for piece in _pieces(rows, places)] for node, places in of_node.items()]
+    for turn in itertools.zip_longest(*queues):
+        asked = [each for each in turn if each is not None]
+        calls = [(node, _request(rows, piece, leaders)) for node, piece in asked]
+        for (_, piece), answer in zip(asked, cluster.call_all(calls), strict=True):
+            _take(told, {(rows[at][0], rows[at][1]): at for at in piece}, answer)
+    return _table(wanted, told)
+
+
+def _leaders(cluster: Cluster, topics: list[str]) -> dict[tuple[str, int], _Leader]:
+    """Give (node, epoch) of each partition's leader, or why there is none; partition -1 stands for a failed topic."""
+    found: dict[tuple[str, int], _Leader] = {}
+    for start in range(0, len(topics), _TOPICS_AT_ONCE):
+        for topic in cluster.metadata(topics[start : start + _TOPICS_AT_ONCE]).topics:
+            if not topic.partitions:
+                found[topic.name, -1] = reasons.of_code(topic.error_code) or Reason.NOT_FOUND
+            for p in topic.partitions:
+                led = p.leader_id >= 0
+                found[topic.name, p.partition_index] = (p.leader_id, p.leader_epoch) if led else Reason.NO_LEADER
+    return found
+
+
+def _pieces(rows: list[_Row], places: Iterable[int]) -> Iterator[list[int]]:
+    """Part one broker's rows into requests: no partition twice in one, NEWEST apart, because old brokers refuse it."""
+    piled: dict[tuple[bool, int], list[int]] = {}
+    times: dict[tuple[str, int, bool], int] = {}
+    for at in places:
+        topic, partition, time = rows[at]
+        newest = time == requests.NEWEST
+        nth = times.get((topic, partition, newest), 0)
+        times[topic, partition, newest] = nth + 1
+        piled.setdefault((newest, nth), []).append(at)
+    for pile in piled.values():
+        for start in range(0, len(pile), _PARTITIONS_AT_ONCE):
+            yield pile[start : start + _PARTITIONS_AT_ONCE]
+
+
+def _request(rows: list[_Row], piece: list[int], leaders: dict[tuple[str, int], _Leader]) -> Any:
+    partitions: dict[str, list[tuple[int, int, int]]] = {}
+    for topic, partition, time in (rows[at] for at in piece):
+        leader = leaders[topic, partition]
+        epoch = -1 if isinstance(leader, Reason) else leader[1]
+        partitions.setdefault(topic, []).append((partition, epoch, time))
+    return requests.list_offsets_for_times(partitions, timeout_ms=_REMOTE_STORAGE_MS)
+
+
+def _take(told: list[_Told], place: dict[tuple[str, int], int], answer: Any) -> None:
+    """Take the answer to one request, or the error that stands in its place."""
+    if isinstance(answer, ClusterError):
+        reason = reasons.of_failure(answer)
+        for at in place.values():
+            told[at] = (None, None, None, reason)
+        return
+    for topic in answer.topics:
+        for p in topic.partitions:
+            error = reasons.of_code(p.error_code)
+            values = (p.offset, p.timestamp, p.leader_epoch) if error is None else (-1, -1, -1)
+            offset, time, epoch = (value if value >= 0 else None for value in values)
+            told[place[topic.name, p.partition_index]] = (offset, time, epoch, error)
+
+
+def _table(wanted: pa.Table, told: list[_Told]) -> pa.Table:
+    answers = list(zip(*told, strict=True)) or [()] * 4
+    columns = [*(wanted[name] for name in WANTED.names), *answers]
+    arrays = [
+        pa.array(column, field.type) if isinstance(column, tuple) else column.cast(field.type)
+        for column, field in zip(columns, OFFSETS_FOR_TIMES, strict=True)
+    ]
+    return pa.table(arrays, schema=OFFSETS_FOR_TIMES)

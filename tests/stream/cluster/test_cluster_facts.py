@@ -1,0 +1,110 @@
+"""Facts of the layout: held against CMAK's formulas, written down again partition by partition."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.cluster.client import Broker
+from stream.cluster.cluster_facts import PARTITION_FACTS, TOPIC_FACTS, partition_facts, topic_facts
+from stream.cluster.topology import REPLICAS, TOPICS, Topology
+
+Partition = tuple[int | None, list[int], list[int]]
+"""Leader, replicas, in sync."""
+
+
+def layout(topics: dict[str, list[Partition]], brokers: int) -> Topology:
+    """Make the topology of a cluster with so many brokers."""
+    rows = [
+        {"topic": name, "partition": number, "leader": leader, "leader_epoch": 0, "replicas": replicas, "in_sync": isr}
+        for name, partitions in sorted(topics.items())
+        for number, (leader, replicas, isr) in enumerate(partitions)
+    ]
+    names = pa.array([row["topic"] for row in rows], pa.string()).dictionary_encode()
+    others = pa.Table.from_pylist([{**row, "offline": []} for row in rows], schema=REPLICAS.remove(0))
+    table = others.add_column(0, REPLICAS[0], names.cast(REPLICAS[0].type) if rows else pa.array([], REPLICAS[0].type))
+    nodes = tuple(Broker(node, "b", 1, None) for node in range(brokers))
+    return Topology("c", nodes, None, None, TOPICS.empty_table(), table)
+
+
+def by_hand(name: str, partitions: list[Partition], brokers: int) -> dict[str, Any]:
+    """Tell a topic's facts as CMAK does, with exact fractions."""
+    count, factor = len(partitions), len(partitions[0][1])
+    hosted = [node for _, _, isr in partitions for node in isr]
+    led = [leader for leader, _, _ in partitions]
+    hosts = len(set(hosted))
+    share, lead = (math.ceil(Fraction(count * times, hosts or 1)) for times in (factor, 1))
+    under = sum(len(isr) != len(replicas) for _, replicas, isr in partitions)
+    preferred = sum(leader == replicas[0] for leader, replicas, _ in partitions)
+    skewed = sum(hosted.count(node) > share for node in set(hosted))
+    leading = sum(led.count(node) > lead for node in set(hosted))
+    return {
+        "topic": name,
+        "partitions": count,
+        "replication_factor": factor,
+        "under_replicated": under,
+        "leaderless": led.count(None),
+        "preferred_replicas_percent": 100 * preferred // count,
+        "under_replicated_percent": 100 * under // count,
+        "brokers": hosts,
+        "brokers_skewed_percent": 100 * skewed // (hosts or 1),
+        "brokers_leader_skewed_percent": 100 * leading // (hosts or 1),
+        "brokers_spread_percent": 100 * hosts // brokers,
+    }
+
+
+@st.composite
+def partition(draw: st.DrawFn) -> Partition:
+    """Draw a partition: some of its replicas in sync, one of those or none leading."""
+    replicas = draw(st.permutations(range(5)))[: draw(st.integers(1, 4))]
+    in_sync = draw(st.lists(st.sampled_from(replicas), unique=True))
+    leader = draw(st.sampled_from([None, *in_sync]))
+    return leader, replicas, in_sync
+
+
+LAYOUTS = st.dictionaries(st.sampled_from(["a", "b", "c-d"]), st.lists(partition(), min_size=1, max_size=12))
+
+
+@given(LAYOUTS, st.integers(5, 9))
+def test_as_by_hand(topics: dict[str, list[Partition]], brokers: int) -> None:
+    """Columns say what the formulas say of one topic at a time."""
+    found = topic_facts(layout(topics, brokers))
+    assert found.schema == TOPIC_FACTS
+    assert found.to_pylist() == [by_hand(name, rows, brokers) for name, rows in sorted(topics.items())]
+
+
+@given(LAYOUTS)
+def test_of_each_partition(topics: dict[str, list[Partition]]) -> None:
+    """One row per partition, and no leader is no preferred leader."""
+    found = partition_facts(layout(topics, 5))
+    assert found.schema == PARTITION_FACTS
+    assert [tuple(row.values())[2:] for row in found.to_pylist()] == [
+        (len(replicas), len(isr), len(isr) < len(replicas), leader == replicas[0], leader is None)
+        for _, rows in sorted(topics.items())
+        for leader, replicas, isr in rows
+    ]
+
+
+def test_a_skewed_topic() -> None:
+    """Four partitions on two of four brokers, three of them led by one: numbers worked out on paper."""
+    rows: list[Partition] = [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [1, 0], [0, 1]), (1, [1, 0], [1])]
+    assert topic_facts(layout({"t": rows}, 4)).to_pylist() == [
+        {
+            "topic": "t",
+            "partitions": 4,
+            "replication_factor": 2,
+            "under_replicated": 1,
+            "leaderless": 0,
+            "preferred_replicas_percent": 75,
+            "under_replicated_percent": 25,
+            "brokers": 2,
+            "brokers_skewed_percent": 0,
+            "brokers_leader_skewed_percent": 50,
+            "brokers_spread_percent": 50,
+        }
+    ]

@@ -1,0 +1,72 @@
+"""Sizes on disk: a row per replica, and a reason for every broker and disk that cannot tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stream.cluster.log_dirs import REPLICA_SIZES, read_replica_sizes, size_per_broker
+from tests.stream.cluster.scripted import AWAY, TOO_OLD, ScriptedCluster, says
+
+TOPIC = "__consumer_offsets"
+
+
+def disk(log_dir: str, sizes: dict[int, int], *, future: bool = False, error: int = 0) -> Any:
+    """One disk of an answer, with replicas of these sizes."""
+    partitions = [
+        says(partition_index=p, partition_size=size, offset_lag=0, is_future_key=future)
+        for p, size in reversed(sizes.items())
+    ]
+    return says(error_code=error, log_dir=log_dir, topics=[says(name=TOPIC, partitions=partitions)] if sizes else [])
+
+
+def read(answers: dict[int, Any]) -> tuple[list[tuple[Any, ...]], dict[int, int | None]]:
+    """Read the sizes as tuples without the lag, and summed up."""
+    cluster = ScriptedCluster({"DescribeLogDirsRequest": lambda node, _: answers[node or 0]}, nodes=list(answers))
+    table = read_replica_sizes(cluster, {TOPIC: [0, 1]})  # type: ignore[arg-type]
+    assert table.schema == REPLICA_SIZES
+    table.validate(full=True)
+    return [tuple(row.values()) for row in table.drop_columns(["offset_lag"]).to_pylist()], size_per_broker(table)
+
+
+def test_every_replica() -> None:
+    """Brokers with several disks, and a copy that is being moved to another one."""
+    one = says(error_code=0, results=[disk("/b", {1: 20}), disk("/a", {0: 10}), disk("/c", {0: 4}, future=True)])
+    rows, sums = read({2: says(error_code=0, results=[disk("/a", {1: 21, 0: 0})]), 1: one})
+    assert rows == [
+        (1, TOPIC, 0, "/a", 10, False, None),
+        (1, TOPIC, 0, "/c", 4, True, None),
+        (1, TOPIC, 1, "/b", 20, False, None),
+        (2, TOPIC, 0, "/a", 0, False, None),
+        (2, TOPIC, 1, "/a", 21, False, None),
+    ]
+    assert sums == {1: 34, 2: 21}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        pytest.param(AWAY, "unreachable", id="away"),
+        pytest.param(TOO_OLD, "unsupported", id="before 1.0"),
+        pytest.param(says(error_code=31, results=[]), "not_authorized", id="denied"),
+        pytest.param(says(error_code=0, results=[]), "not_authorized", id="denied by an older broker, without a word"),
+    ],
+)
+def test_a_broker_that_cannot_tell(answer: Any, reason: str) -> None:
+    """It is no broker of size 0, and the others are told."""
+    rows, sums = read({1: answer, 2: says(error_code=0, results=[disk("/a", {0: 5})])})
+    assert rows == [(1, None, None, None, None, None, reason), (2, TOPIC, 0, "/a", 5, False, None)]
+    assert sums == {1: None, 2: 5}
+
+
+def test_a_failed_disk_makes_the_sum_unknown() -> None:
+    """What the other disks hold is told, but it is not all."""
+    rows, sums = read({1: says(error_code=0, results=[disk("/a", {0: 5}), disk("/bad", {}, error=56)])})
+    assert rows == [(1, None, None, "/bad", None, None, "storage_failed"), (1, TOPIC, 0, "/a", 5, False, None)]
+    assert sums == {1: None}
+
+
+def test_a_broker_without_replicas() -> None:
+    """It has no row."""
+    assert read({1: says(error_code=0, results=[disk("/a", {})])}) == ([], {})

@@ -1,0 +1,160 @@
+"""Offsets at points in time: one answer per row asked for, in its order, whatever the brokers do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.cluster.offsets_for_times import OFFSETS_FOR_TIMES, WANTED, read_offsets_for_times
+from stream.cluster.requests import LATEST, NEWEST
+from tests.stream.cluster.scripted import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
+
+LIST = "ListOffsetsRequest"
+
+
+def node_of(topic: str, partition: int) -> int:
+    """Give the leader of a partition of the scripted cluster; partition 5 has none."""
+    return -1 if partition == 5 else (ord(topic[0]) + partition) % 3
+
+
+def metadata(_: int | None, names: list[str]) -> Any:
+    """Describe topics `a` to `c` with six partitions each, in no useful order; others are denied or do not exist."""
+    topics = []
+    for name in reversed(names):
+        partitions = [
+            says(partition_index=p, leader_id=node_of(name, p), leader_epoch=p + 5) for p in (5, 1, 0, 4, 3, 2)
+        ]
+        code = 0 if name in {"a", "b", "c"} else 29 if name == "denied" else 3
+        topics.append(says(name=name, error_code=code, partitions=[] if code else partitions))
+    return says(topics=topics)
+
+
+def tell(topic: str, partition: int, time: int) -> tuple[int, int, int, int]:
+    """Make up offset, record time, epoch and error code of an answer; what is too late has none."""
+    if time > 1_000:
+        return -1, -1, -1, 0
+    if (topic, partition) == ("c", 3):
+        return -1, -1, -1, 74
+    return time * 10 + partition, -1 if time == LATEST else time + 1, 3 if topic == "a" else -1, 0
+
+
+def leader(node: int | None, request: Any) -> Any:
+    """Answer as the leader of what is asked for, and see that it is asked rightly."""
+    topics = []
+    for topic in reversed(request.topics):
+        asked = [p.partition_index for p in topic.partitions]
+        assert len(asked) == len(set(asked)), "a broker refuses a partition that occurs twice"
+        told = []
+        for p in topic.partitions:
+            assert (node, p.current_leader_epoch) == (node_of(topic.name, p.partition_index), p.partition_index + 5)
+            offset, time, epoch, code = tell(topic.name, p.partition_index, p.timestamp)
+            told.append(
+                says(
+                    partition_index=p.partition_index,
+                    offset=offset,
+                    timestamp=time,
+                    leader_epoch=epoch,
+                    error_code=code,
+                )
+            )
+        topics.append(says(name=topic.name, partitions=told))
+    return says(topics=topics)
+
+
+def wanted(rows: list[tuple[str, int, int]]) -> pa.Table:
+    """Make a table of what is asked for."""
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+    return pa.table([pa.array(values, field.type) for values, field in zip(columns, WANTED, strict=True)], WANTED)
+
+
+def read(cluster: ScriptedCluster, rows: list[tuple[str, int, int]]) -> list[tuple[Any, ...]]:
+    """Read the answers as tuples."""
+    table = read_offsets_for_times(cluster, wanted(rows))  # type: ignore[arg-type]
+    assert table.schema == OFFSETS_FOR_TIMES
+    table.validate(full=True)
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+def expected(topic: str, partition: int, time: int, away: set[int]) -> tuple[Any, ...]:
+    """Say what is to be told of one row."""
+    nothing: tuple[Any, ...] = (topic, partition, time, None, None, None)
+    if topic in {"denied", "none"}:
+        return *nothing, "not_authorized" if topic == "denied" else "not_found"
+    if partition > 5:
+        return *nothing, "not_found"
+    if partition == 5:
+        return *nothing, "no_leader"
+    if node_of(topic, partition) in away:
+        return *nothing, "unreachable"
+    if time <= 1_000 and (topic, partition) == ("c", 3):
+        return *nothing, "leader_changed"
+    told = tell(topic, partition, time)[:3]
+    return topic, partition, time, *(value if value >= 0 else None for value in told), None
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b", "c", "denied", "none"]),
+        st.integers(0, 6),
+        st.one_of(st.integers(0, 1_010), st.just(2**50)),
+    ),
+    max_size=40,
+)
+
+
+@given(ROWS, st.sets(st.integers(0, 2)), st.integers(1, 4))
+def test_each_row_has_its_answer(rows: list[tuple[str, int, int]], away: set[int], at_once: int) -> None:
+    """In the order asked, a partition as often as asked, each failure in the rows that it concerns."""
+    answers = {
+        "Metadata": metadata,
+        LIST: lambda node, request: AWAY if node in away else leader(node, request),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stream.cluster.offsets_for_times._PARTITIONS_AT_ONCE", at_once)
+        assert read(ScriptedCluster(answers), rows) == [expected(*row, away) for row in rows]
+
+
+def test_one_request_at_a_time_for_each_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request's time limit starts when the broker gets to it, not when the one before it is still under way."""
+    monkeypatch.setattr("stream.cluster.offsets_for_times._PARTITIONS_AT_ONCE", 1)
+    turns = []
+
+    class Turns(ScriptedCluster):
+        def call_all(self, calls: list[tuple[int, Any]]) -> list[Any]:
+            turns.append(sorted(node for node, _ in calls))
+            return super().call_all(calls)
+
+    read(Turns({"Metadata": metadata, LIST: leader}), [("a", p, 7) for p in range(5)])
+    assert turns == [[0, 1, 2], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"), [(AWAY, "unreachable"), (SILENT, "timed_out"), (TOO_OLD, "unsupported")]
+)
+def test_the_newest_record_is_asked_apart(failure: Any, reason: str) -> None:
+    """A broker that does not know that question still answers the others."""
+    answers = {
+        "Metadata": metadata,
+        LIST: lambda node, request: failure if request._min_version == 7 else leader(node, request),
+    }
+    assert read(ScriptedCluster(answers), [("b", 0, NEWEST), ("b", 0, 20)]) == [
+        ("b", 0, NEWEST, None, None, None, reason),
+        ("b", 0, 20, 200, 21, None, None),
+    ]
+
+
+def test_what_a_broker_leaves_out_is_unknown() -> None:
+    """A row without an answer is no row without an error."""
+    cluster = ScriptedCluster({"Metadata": metadata, LIST: lambda *_: says(topics=[])})
+    assert read(cluster, [("a", 0, 1)]) == [("a", 0, 1, None, None, None, "other")]
+
+
+def test_nothing_asked() -> None:
+    """No rows, no request."""
+    cluster = ScriptedCluster({})
+    assert read(cluster, []) == []
+    assert cluster.asked == []
