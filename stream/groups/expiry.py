@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from stream.groups.membership import CLASSIC, SIMPLE, Membership
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -109,6 +109,22 @@ class GroupFacts(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Commits:
+    """The last commits of some offsets: of which group and topic, when (ms), and the expiry stored in it (-1: none)."""
+
+    group: pa.DictionaryArray
+    topic: pa.DictionaryArray
+    time: Times
+    stored: Times
+
+    @property
+    def codes(self) -> Times:
+        """The number of each row's group."""
+        codes: Times = self.group.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        return codes
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Expiry:
     """Predicted times in ms, `NEVER` or `UNKNOWN`. What has expired goes when the broker looks the next time.
 
@@ -171,38 +187,52 @@ def predict(fleet: FleetColumns, retention: Retention) -> Expiry:
     An offset that carries its own expiry (value version 1) follows that, in groups whose clock runs. A group goes with
     the last of its offsets if it is empty; empty and without offsets, it has been due since it is so.
     """
-    groups = _Groups(fleet, retention.rules)
-    codes = fleet.group.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    commits = Commits(fleet.group, fleet.topic, fleet.runs.spans.last_time, fleet.runs.expire_time)
+    groups = _Groups(commits, fleet.memberships, retention.rules)
+    offset = _of_offsets(commits, groups, retention)
+    return Expiry(offset, groups.names, *_of_groups(offset, commits.codes, groups))
+
+
+def predict_commits(commits: Commits, memberships: Mapping[str, Membership], retention: Retention) -> Times:
+    """Predict for some offsets only, as `predict` does for all; `UNKNOWN` where the time of the commit is negative."""
+    own = set(commits.group.dictionary.to_pylist())
+    groups = _Groups(commits, {name: memberships[name] for name in own if name in memberships}, retention.rules)
+    offset = _of_offsets(commits, groups, retention)
+    offset[(commits.time < 0) & (offset >= 0)] = UNKNOWN
+    return offset
+
+
+def _of_offsets(commits: Commits, groups: _Groups, retention: Retention) -> Times:
+    codes = commits.codes
     clock = groups.clock[codes]
-    began = np.where(clock == Clock.STATE, groups.since[codes], fleet.runs.spans.last_time)
     # Before 2.1 an offset lived through the millisecond of its expiry.
     grace = int(retention.rules is Rules.PER_OFFSET)
-    stored = fleet.runs.expire_time
     offset = np.full(len(codes), UNKNOWN, np.int64)
     if retention.retention_ms is not None:
+        began = np.where(clock == Clock.STATE, groups.since[codes], commits.time)
         offset = np.maximum(began + (retention.retention_ms + grace), 0)
-    offset = np.where(stored >= 0, stored + grace, offset)
+    offset = np.where(commits.stored >= 0, commits.stored + grace, offset)
     offset[clock == Clock.UNKNOWN] = UNKNOWN
-    offset[(clock == Clock.STOPPED) | groups.exempt(codes, fleet.topic)] = NEVER
-    return Expiry(offset, groups.names, *_of_groups(offset, codes, groups))
+    offset[(clock == Clock.STOPPED) | groups.exempt(codes, commits.topic)] = NEVER
+    return offset
 
 
 class _Groups:
     """What the prediction needs of each group, by the group's number: its code in the dictionary, or one beyond."""
 
-    def __init__(self, fleet: FleetColumns, rules: Rules) -> None:
-        own = fleet.group.dictionary.to_pylist()
+    def __init__(self, commits: Commits, memberships: Mapping[str, Membership], rules: Rules) -> None:
+        own = commits.group.dictionary.to_pylist()
         known = set(own)
-        self.names = (*own, *(name for name in fleet.memberships if name not in known))
+        self.names = (*own, *(name for name in memberships if name not in known))
         count = len(self.names)
         self.clock = np.full(count, Clock.COMMIT, np.int8)
         self.since = np.full(count, UNKNOWN, np.int64)
         # Whether nothing but offsets keeps the group.
         self.may_go = np.ones(count, np.bool_)
-        self._topics: dict[str, int] = {name: code for code, name in enumerate(fleet.topic.dictionary.to_pylist())}
+        self._topics: dict[str, int] = {name: code for code, name in enumerate(commits.topic.dictionary.to_pylist())}
         self._exempt: tuple[list[int], list[int]] = [], []
         for number, name in enumerate(self.names):
-            group = fleet.memberships.get(name)
+            group = memberships.get(name)
             if group is not None:
                 self._note(number, group, rules)
 
