@@ -135,7 +135,6 @@ class Memberships:
         kind = self._kind(group)
         if kind is not None:
             return self._kept_roster(kind, group).membership
-        self._rosters.pop(group, None)
         event = self._event(group)
         return None if event is None else classic.membership(event)
 

@@ -24,8 +24,6 @@ def topics_of_blob(raw: bytes) -> frozenset[str] | None:
     The broker does it so to know which offsets must not expire (ClassicGroup#computeSubscribedTopics): version 0's
     fields, whatever the version says, and one member that cannot be read leaves the whole group's topics unknown.
     """
-    if len(raw) < _VERSION_BYTES:
-        return None
     try:
         fields, _ = read_message(embedded.CONSUMER_SUBSCRIPTION, _COMMON, raw, _VERSION_BYTES)
     except Malformed:

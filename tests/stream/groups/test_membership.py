@@ -354,6 +354,17 @@ OTHERS = [
         {"idle": 1, "owned": ()},
     ),
     (
+        "streams: tasks that are still to be given up are work, and what the active ones of them read is owned",
+        [
+            *WORKING,
+            READS,
+            works("a", 2, state=2, active_tasks_pending_revocation={"0": [1]}),
+            worker("b"),
+            works("b", 2, state=2, standby_tasks_pending_revocation={"0": [0]}),
+        ],
+        {"state": "Reconciling", "owned": (("orders", 2),), "idle": 0},
+    ),
+    (
         "streams without a topology: what it reads is not known",
         [worker("a"), group_epoch(1, kind=17), works("a", 1, active={"0": [0]})],
         {"state": "NotReady", "subscribed": None, "owned": None, "idle": 0},
@@ -486,6 +497,18 @@ def test_records_at_once_and_one_by_one_tell_the_same(written: list[Written]) ->
         read.apply(column([one]))
         read.of.get("g")
     assert read.of.get("g") == told(written)
+
+
+@pytest.mark.parametrize("written", [row[1] for row in EVERY], ids=[row[0] for row in EVERY])
+def test_what_is_taken_away_leaves_nothing_behind(written: list[Written]) -> None:
+    """Record by record, also in orders in which no broker forgets: what lives tells the same as if it were all."""
+    read = memberships(written)
+    living = dict(written)
+    for key in list(living):
+        read.of.get("g")
+        read.apply(column([(key, None)]))
+        del living[key]
+        assert read.of.get("g") == told(living.items())
 
 
 def test_apply_gives_the_groups_that_were_touched() -> None:
