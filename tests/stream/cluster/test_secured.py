@@ -7,6 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
@@ -20,16 +21,27 @@ from confluent_kafka.admin import (
 )
 
 from sandbox.broker import Broker
+from sandbox.patience import eventually
 from sandbox.ports import LOOPBACK, free_port_pair
 from sandbox.tools import run_tool
 from sandbox.topics import create_topics
 from stream import cli
 from stream.cluster import offsets_topic
 from stream.cluster.client import Cluster
+from stream.cluster.coordinators import Coordinators
+from stream.cluster.described import Described, describe_groups
 from stream.cluster.errors import ClusterError, LoginRefused, NotAuthorised, TlsRefused, WrongProtocol
+from stream.cluster.fetched_offsets import fetch_offsets
+from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
+from stream.cluster.offsets_topic import NAME
+from stream.cluster.reasons import Reason
+from stream.cluster.settings import read_broker_configs, read_topic_config
+from stream.cluster.topology import read_topology
+from stream.cluster.transactions import read_open_transactions
 from stream.cluster.watermarks import read_ends
 from stream.config_sources import load
 from stream.exits import ExitCode
+from stream.groups.placement import partition_for
 from stream.security import client_options, spark_kafka_options
 
 if TYPE_CHECKING:
@@ -305,6 +317,45 @@ class TestRights:
             ("closed", -1, None, "not_authorized"),
             ("open", 0, 0, None),
         ]
+
+    def test_a_user_without_rights_learns_that_it_has_none(self, secured: Secured) -> None:
+        """No question raises, and none takes a denial for an answer; bob may describe the offsets topic only."""
+        with connected(secured.login("SASL", "bob", "bob-secret")) as cluster:
+            layout = read_topology(cluster)
+            named = read_topology(cluster, ["open", NAME])
+            coordinators = Coordinators(cluster)
+            described = describe_groups(cluster, coordinators, ["g"])
+            offsets = fetch_offsets(cluster, coordinators, ["g"])
+            settings = [*read_topic_config(cluster, NAME).values(), *read_topic_config(cluster, "open").values()]
+            settings += read_broker_configs(cluster, [1], ["offsets.retention.minutes"])[1].values()
+            transactions = read_open_transactions(cluster, NAME, [0])
+            sizes = read_replica_sizes(cluster, {NAME: [0]})
+        assert layout.topics["topic"].to_pylist() == [NAME]
+        assert (layout.controller, layout.controller_error) == (None, Reason.NOT_AUTHORIZED)
+        assert named.topics["error"].to_pylist() == [None, "not_authorized"]
+        assert named.absent() == []
+        assert described == {"g": Described("g", reason=Reason.NOT_AUTHORIZED)}
+        assert {setting.reason for setting in settings} == {Reason.NOT_AUTHORIZED}
+        for table in (offsets, transactions, sizes):
+            assert table["error"].to_pylist() == ["not_authorized"]
+        assert size_per_broker(sizes) == {1: None}
+
+    def test_a_transactional_id_that_may_not_be_described(self, secured: Secured) -> None:
+        """Alice may read the topic, so she learns who holds it back, but not by which name, nor whether it hangs."""
+        bootstrap = f"{LOOPBACK}:{secured.ports['PLAIN']}"
+        producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "secret-id"})
+        eventually(lambda: producer.init_transactions(30))
+        consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "held"})
+        producer.begin_transaction()
+        offsets, group = [TopicPartition("open", 0, 1)], consumer.consumer_group_metadata()
+        eventually(lambda: producer.send_offsets_to_transaction(offsets, group, 30))
+        with connected(secured.login("SASL", "alice", PASSWORD)) as cluster:
+            (row,) = read_open_transactions(cluster, NAME, range(4)).to_pylist()
+        producer.abort_transaction(30)
+        consumer.close()
+        assert row["partition"] == partition_for("held", 4)
+        assert row["producer_id"] >= 0
+        assert (row["transactional_id"], row["hanging"], row["error"]) == (None, None, "not_found")
 
 
 @pytest.mark.parametrize(
