@@ -36,6 +36,9 @@ UNKNOWN: Final = -2
 DEFAULT_CHECK_INTERVAL_MS: Final = 600_000
 """How often a broker looks for what has expired if nobody has said otherwise (offsets.retention.check.interval.ms)."""
 
+_SINCE_EMPTY: Final = -3
+"""In the place of a time: since the group is empty, which its records do not tell; its life may."""
+
 EMPTY: Final = "Empty"
 _STABLE: Final = "Stable"
 _CONSUMER_PROTOCOL: Final = "consumer"
@@ -190,7 +193,11 @@ def predict(fleet: FleetColumns, retention: Retention) -> Expiry:
     commits = Commits(fleet.group, fleet.topic, fleet.runs.spans.last_time, fleet.runs.expire_time)
     groups = _Groups(commits, fleet.memberships, retention.rules)
     offset = _of_offsets(commits, groups, retention)
-    return Expiry(offset, groups.names, *_of_groups(offset, commits.codes, groups))
+    soonest, group = _of_groups(offset, commits.codes, groups)
+    for number in np.flatnonzero(group == _SINCE_EMPTY).tolist():
+        life = fleet.lives.get(groups.names[number])
+        group[number] = UNKNOWN if life is None or life.since is None else life.since
+    return Expiry(offset, groups.names, soonest, group)
 
 
 def predict_commits(commits: Commits, memberships: Mapping[str, Membership], retention: Retention) -> Times:
@@ -226,7 +233,7 @@ class _Groups:
         self.names = (*own, *(name for name in memberships if name not in known))
         count = len(self.names)
         self.clock = np.full(count, Clock.COMMIT, np.int8)
-        self.since = np.full(count, UNKNOWN, np.int64)
+        self.since = np.full(count, _SINCE_EMPTY, np.int64)
         # Whether nothing but offsets keeps the group.
         self.may_go = np.ones(count, np.bool_)
         self._topics: dict[str, int] = {name: code for code, name in enumerate(commits.topic.dictionary.to_pylist())}

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.expiry import NEVER, UNKNOWN, Clock, Expiry, Retention, Rules, clock_of, predict
+from stream.groups.lives import Life
 from stream.groups.membership import Membership
 from tests.support.offsets import Offset, columns
 
@@ -195,6 +196,13 @@ def test_nothing_is_predicted_of_nothing() -> None:
     """A fleet without groups has an expiry without rows."""
     found = predict(columns([], {}), Retention(WEEK, None, "broker"))
     assert (len(found.offset), found.names, len(found.soonest), len(found.group)) == (0, (), 0, 0)
+
+
+def test_an_empty_newer_group_without_offsets_is_due_since_its_life_says_so() -> None:
+    """Its records carry no time, but that of the record by which it became empty is remembered."""
+    life = Life("consumer", "Empty", since=77, created=None, died=None, counts={}, transitions=())
+    fleet = dataclasses.replace(columns([], {"g": newer("consumer", "Empty", set())}), lives={"g": life})
+    assert predict(fleet, Retention(WEEK, None, "broker")).group.tolist() == [77]
 
 
 # Laws.
