@@ -127,6 +127,10 @@ class History:
         """Give the time of the oldest point, -1 where there is none."""
         return np.where(self._count[rows] > 0, self._time[rows, 0], -1)
 
+    def first_end(self, rows: Ints) -> Ints:
+        """Give the end at the oldest point, -1 where there is none."""
+        return np.where(self._count[rows] > 0, self._offset[rows, 0], UNKNOWN_OFFSET)
+
     def points(self, row: int) -> tuple[list[int], list[int]]:
         """Give the times and the ends of one row, oldest first."""
         count = int(self._count[row])

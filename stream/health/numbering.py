@@ -1,8 +1,7 @@
 """Numbers for names and places that stay the same from tick to tick, so that what is remembered finds its row again.
 
 A tick numbers its groups and topics as it likes (sorted, usually), and adds and drops some all the time. Here each name
-keeps its number for the life of the process, and each (topic, partition) a row; rows of places that are long gone are
-given up by `Places.drop_all_but`.
+keeps its number as long as it is there, and each (topic, partition) a row.
 """
 
 from __future__ import annotations
@@ -18,15 +17,36 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """Numbers of names, in the order in which they were first met."""
+    """Numbers of names. A number whose name is gone is given again, but not in the tick in which it became free."""
 
     def __init__(self) -> None:
         self._number: dict[str, int] = {}
+        self._free: list[int] = []
+        self._freed: list[int] = []
+        self._forgotten = 0
+        self._asked: tuple[str, ...] = ()
+        self._given = np.empty(0, np.int64)
 
     def numbers(self, names: Sequence[str]) -> Ints:
-        """Give each name its number."""
+        """Give each of these names (all there are now) its number. Names that are not among them are forgotten."""
+        asked = tuple(names)
+        if asked == self._asked:
+            return self._given
         known = self._number
-        return np.array([known.setdefault(name, len(known)) for name in names], np.int64)
+        gone = known.keys() - set(asked)
+        self._free += self._freed
+        self._freed = [known.pop(name) for name in sorted(gone)]
+        self._forgotten += len(gone)
+        for name in asked:
+            if name not in known:
+                known[name] = self._free.pop() if self._free else len(known) + len(self._freed)
+        self._asked, self._given = asked, np.array([known[name] for name in asked], np.int64)
+        return self._given
+
+    @property
+    def forgotten(self) -> int:
+        """How many names went so far. When it rises, what is remembered under their numbers must go before reuse."""
+        return self._forgotten
 
 
 class Places:

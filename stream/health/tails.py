@@ -16,6 +16,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
+    from stream.health.lag import Distances
 
 READABLE: Final = 1_000
 """A tail of more offsets than this is not fetched, to spare the brokers: so many markers and nothing else are rare."""
@@ -56,6 +57,17 @@ def unread(lag: Ints, known: Flags, places: Ints, *, next_offset: Ints, end: Int
     holds = known & (tails.place[at] == places) & (tails.end[at] == end) & (tails.data_from[at] <= next_offset)
     data = np.maximum(tails.data_end[at] - next_offset, 0)
     return Unread(np.where(holds, np.minimum(data, lag), lag), holds)
+
+
+def without_markers(ends: Distances, committed: Ints, places: Ints, tails: Tails | None) -> Distances:
+    """Take out of what is lost the offsets that are known to have held no data when they were still there."""
+    if tails is None or not len(tails.place):
+        return ends
+    at = np.minimum(np.searchsorted(tails.place, places), len(tails.place) - 1)
+    holds = (ends.lost > 0) & (tails.place[at] == places) & (tails.end[at] == ends.high_watermark)
+    holds &= tails.data_from[at] <= committed
+    data = np.clip(tails.data_end[at] - committed, 0, ends.lost)
+    return dataclasses.replace(ends, lost=np.where(holds, data, ends.lost))
 
 
 def worth_reading(found: Unread, known: Flags, end_is_still: Flags, most: int = READABLE) -> Flags:

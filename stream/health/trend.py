@@ -46,7 +46,7 @@ def trend(slots: Slots, rows: int, history: History, of_history: Ints, lag: Ints
     steady &= (np.sign(middle - first) == np.sign(change)) & (np.sign(last - middle) == np.sign(change))
     steady &= size > _SHARE_OF_WRITTEN * np.maximum(written_since, 0)
     code[enough] = LEVEL
-    code[enough & steady & (change > 0) & (lag >= middle)] = RISES
+    code[enough & steady & (change > 0) & (lag >= last)] = RISES
     code[enough & steady & (change < 0) & (lag <= middle)] = FALLS
     return code
 

@@ -1,0 +1,86 @@
+"""The numbers behind a verdict, by name: what a sentence was drawn from, for those who want to check it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from stream.health.rules import unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream.health.windows import Window
+
+Value = int | float | str | bool | None
+"""Moments are ms since 1970 (`..._time`, `..._since`), durations ms, rates offsets per second. None: not known."""
+
+
+def _whole(pick: Callable[[Window], Any]) -> Callable[[Window, int], Value]:
+    """Read a column of numbers in which a negative one is "not known"."""
+
+    def read(window: Window, row: int) -> Value:
+        column = pick(window)
+        return None if column is None or column[row] < 0 else int(column[row])
+
+    return read
+
+
+def _real(pick: Callable[[Window], Any]) -> Callable[[Window, int], Value]:
+    def read(window: Window, row: int) -> Value:
+        value = float(pick(window)[row])
+        return None if np.isnan(value) else round(value, 3)
+
+    return read
+
+
+def _of_group(pick: Callable[[Window], Any]) -> Callable[[Window, int], Value]:
+    return _whole(lambda window: pick(window)[window.seen.group])
+
+
+def _lag(window: Window, row: int) -> Value:
+    return int(window.lag[row]) if window.known[row] else None
+
+
+def _transaction(window: Window, row: int) -> Value:
+    held = window.seen.transactions.get((int(window.seen.topic[row]), int(window.seen.partition[row])))
+    if held is None:
+        return None
+    return f"producer {held.producer_id}" + (f", {held.transactional_id}" if held.transactional_id else "")
+
+
+COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
+    "committed_offset": _whole(lambda w: w.committed),
+    "commit_time": _whole(lambda w: w.commit_time),
+    "progress_time": _whole(lambda w: w.progress_time),
+    "high_watermark": _whole(lambda w: w.ends.high_watermark),
+    "last_stable_offset": _whole(lambda w: w.ends.last_stable),
+    "log_start_offset": _whole(lambda w: w.ends.log_start),
+    "lag": _lag,
+    "lost": _whole(lambda w: w.ends.lost),
+    "margin": _whole(lambda w: w.ends.margin),
+    "loss_in": _whole(lambda w: w.loss_in),
+    "time_lag": _whole(lambda w: w.time_lag.age),
+    "patience": _whole(lambda w: w.patience),
+    "produce_rate": _real(lambda w: w.rates.produce),
+    "consume_rate": _real(lambda w: w.rates.consume),
+    "catch_up": _whole(lambda w: w.rates.catch_up),
+    "rewind_from": _whole(lambda w: w.seen.spans.rewind_from),
+    "rewind_to": _whole(lambda w: w.seen.spans.rewind_to),
+    "rewind_time": _whole(lambda w: w.seen.spans.rewind_time),
+    "rewinds": _whole(lambda w: w.seen.spans.rewinds),
+    "members": _whole(lambda w: w.members),
+    "group_since": _of_group(lambda w: w.seen.groups.since),
+    "rebalances": _of_group(lambda w: w.seen.groups.rebalances),
+    "offset_expiry_time": _whole(lambda w: w.seen.expiry),
+    "stable_since": _whole(lambda w: w.stable_since),
+    "transaction": _transaction,
+    "reason": unknown.reason,
+}
+"""Every name that a rule may give as evidence."""
+
+
+def evidence(window: Window, row: int, names: tuple[str, ...]) -> dict[str, Value]:
+    """Read these numbers of one row."""
+    return {name: COLUMNS[name](window, row) for name in names}

@@ -1,0 +1,160 @@
+"""The tick of health: windows, rules, hysteresis, groups. Holds what must outlive a tick, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health import hysteresis, windows
+from stream.health.evidence import evidence
+from stream.health.limits import Limits
+from stream.health.memory import Memory
+from stream.health.rules import RULES
+from stream.health.rules.rule import waiting
+from stream.health.verdict import CODE, SEVERITY, VERDICTS, Severity, Verdict, roll_up
+
+if TYPE_CHECKING:
+    from stream.health.columns import Codes, Ints
+    from stream.health.evidence import Value
+    from stream.health.hysteresis import Shown
+    from stream.health.observed import Observed
+    from stream.health.windows import Window
+
+_RULE_OF = {rule.verdict: rule for rule in RULES}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Finding:
+    """A verdict in words."""
+
+    verdict: Verdict
+    severity: Severity
+    since: int | None
+    """Since when it holds (ms)."""
+    sentence: str
+    evidence: dict[str, Value]
+    next_step: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judged:
+    """What is to be said at one tick. Columns have one element per row, those of groups one per name of a group."""
+
+    window: Window
+    found: Codes
+    """What the rules found at this tick, `UNDECIDED` where they cannot tell yet."""
+    verdict: Codes
+    """What is shown: a code of `stream.health.verdict.VERDICTS`."""
+    since: Ints
+    group_verdict: Codes
+    group_row: Ints
+    """The row that shows the group's verdict best, -1 for a group without any."""
+    group_rows: Ints
+    """How many rows have it."""
+
+    def of_row(self, row: int) -> Finding:
+        """Say what is the matter with one partition of a group."""
+        verdict = VERDICTS[self.verdict[row]]
+        rule = _RULE_OF[verdict]
+        return Finding(
+            verdict=verdict,
+            severity=SEVERITY[verdict],
+            since=int(self.since[row]),
+            sentence=_sentence(self.window, row, verdict, int(self.found[row])),
+            evidence=evidence(self.window, row, rule.evidence),
+            next_step=rule.next_step,
+        )
+
+    def of_group(self, group: int) -> Finding:
+        """Say what is the matter with a group: its verdict, told by the partition that shows it best."""
+        row = int(self.group_row[group])
+        if row < 0:
+            return _nothing_committed()
+        finding = self.of_row(row)
+        seen, rows = self.window.seen, int(self.group_rows[group])
+        place = f"{seen.topics[int(seen.topic[row])]}-{int(seen.partition[row])}"
+        total = int((seen.group == group).sum())
+        counted = f"{rows} of {total} partitions; " if total > 1 else ""
+        since = int(self.since[(seen.group == group) & (self.verdict == self.verdict[row])].min())
+        return dataclasses.replace(finding, since=since, sentence=f"{counted}{place}: {finding.sentence}")
+
+
+class Judge:
+    """Judges one moment after the other. Moments come in order; one is not judged twice."""
+
+    def __init__(self, limits: Limits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
+        """Begin, with what an earlier process packed, if there is any."""
+        self.limits = limits or Limits()
+        self.memory = Memory(points)
+        self._packed = packed
+        self._keys = np.empty(0, np.int64)
+        self._shown = hysteresis.begin(0, 0)
+        self._seen: Observed | None = None
+
+    def judge(self, seen: Observed) -> Judged:
+        """Judge one moment. Not to be called before the initial catch-up is over: half of a group looks sick."""
+        window = windows.build(seen, self.memory, self.limits)
+        found = find(window)
+        self._shown = hysteresis.step(self._carried(seen), found, seen.now)
+        self._seen = seen
+        shown = self._shown
+        code, row, rows = roll_up(shown.verdict, window.lag, seen.group, len(seen.groups.names))
+        return Judged(window, found, shown.verdict, shown.since, code, row, rows)
+
+    def pack(self) -> bytes | None:
+        """Give what is shown as bytes for the next process; None before the first moment."""
+        return None if self._seen is None else hysteresis.pack(self._shown, self._seen)
+
+    def _carried(self, seen: Observed) -> Shown:
+        keys = self.memory.keys(seen)
+        if self._packed is not None:
+            before = hysteresis.unpack(self._packed, seen, seen.now)
+            self._packed = None
+        else:
+            before = hysteresis.carry(self._shown, self._keys, keys, seen.now)
+        self._keys = keys
+        return before
+
+
+def find(window: Window) -> Codes:
+    """Ask the rules in their order; the first that finds a row gives it its code. `UNDECIDED` where none can tell yet.
+
+    Only what is fine can be premature: what another rule has found is known, however young the history is.
+    """
+    code = np.full(len(window), hysteresis.UNDECIDED, np.int8)
+    open_ = np.ones(len(window), np.bool_)
+    for rule in RULES:
+        if not open_.any():
+            break
+        mine = open_ & rule.finds(window)
+        code[mine] = CODE[rule.verdict]
+        open_ &= ~mine
+    fine = (code == CODE[Verdict.OK]) | (code == CODE[Verdict.CAUGHT_UP])
+    code[fine & window.undecided] = hysteresis.UNDECIDED
+    return code
+
+
+def _sentence(window: Window, row: int, verdict: Verdict, found: int) -> str:
+    """Say what is shown in its own words if the rules find it now, else how it stands: its numbers would not fit."""
+    shown = verdict.replace("_", " ")
+    if found == hysteresis.UNDECIDED:
+        before = "" if verdict == Verdict.UNKNOWN else f" It was {shown} before."
+        what = f": {waiting(window, row)}" if window.unread[row] else ""
+        return f"Not observed for long enough to tell yet{what}.{before}"
+    now = VERDICTS[found]
+    if now == verdict:
+        return _RULE_OF[verdict].sentence(window, row)
+    return f"Still taken for {shown}, until this has lasted: {_RULE_OF[now].sentence(window, row)}"
+
+
+def _nothing_committed() -> Finding:
+    return Finding(
+        verdict=Verdict.UNKNOWN,
+        severity=SEVERITY[Verdict.UNKNOWN],
+        since=None,
+        sentence="The group has committed no offsets.",
+        evidence={},
+        next_step="If it keeps its offsets elsewhere (Spark, Flink), watch them there.",
+    )

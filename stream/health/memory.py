@@ -1,0 +1,103 @@
+"""What health remembers of the cluster from tick to tick: ends, log starts, and how long each has stood still.
+
+Lost with the process, and seeded anew by offsets-for-times; only verdicts survive (`stream.health.hysteresis`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health import lag as lags
+from stream.health.history import History
+from stream.health.numbering import Names, Places
+
+if TYPE_CHECKING:
+    from stream.health.columns import Ints
+    from stream.health.observed import Observed
+
+_LOG_START_POINTS = 12
+"""A log start moves by segments, a few times an hour: twelve points are six moves."""
+
+
+class Memory:
+    """Rows of the histories belong to (topic, partition), whichever groups read it."""
+
+    def __init__(self, points: int = 48) -> None:
+        self.high = History(points)
+        self.log_start = History(_LOG_START_POINTS)
+        self._groups, self._topics = Names(), Names()
+        self._places = Places()
+        self._dropped = 0
+        self._stable = np.empty(0, np.int64)
+        self._stable_since = np.empty(0, np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the histories take."""
+        return self.high.nbytes + self.log_start.nbytes
+
+    def keys(self, seen: Observed) -> Ints:
+        """Give each row a number of its own that stays the same from tick to tick (16 M groups, 1 M topics)."""
+        group, topic = self._groups.numbers(seen.groups.names), self._topics.numbers(seen.topics)
+        return (group[seen.group] << 40) | (topic[seen.topic] << 20) | seen.partition.astype(np.int64)
+
+    def observe(self, seen: Observed) -> Ints:
+        """Note the ends of one moment; give the row of each of them, -1 where it is not known now."""
+        topics = self._topics.numbers(seen.topics)
+        places = (topics[seen.ends.place >> 32] << 32) | (seen.ends.place & 0xFFFFFFFF)
+        if self._topics.forgotten > self._dropped:
+            self._dropped = self._topics.forgotten
+            self._keep(self._places.drop_all_but(places))
+        rows = self._places.rows(places)
+        self._grow(len(self._places))
+        if seen.recreated is not None and len(seen.recreated):
+            self._forget(rows[np.isin(seen.ends.place >> 32, seen.recreated)])
+        known = np.flatnonzero(seen.ends.known)
+        self.high.observe(rows[known], seen.now, seen.ends.high_watermark[known])
+        self.log_start.observe(rows[known], seen.now, seen.ends.log_start[known])
+        self._note_stable(seen, rows)
+        return np.where(seen.ends.known, rows, -1)
+
+    def seed(self, seen: Observed, time: Ints, offset: Ints) -> None:
+        """Put the answers of offsets-for-times in front of the histories; one row of `offset` per row of `seen.ends`.
+
+        To be called once, right after the first `observe`. See `History.seed` for what the answers may be.
+        """
+        topics = self._topics.numbers(seen.topics)
+        places = (topics[seen.ends.place >> 32] << 32) | (seen.ends.place & 0xFFFFFFFF)
+        self.high.seed(self._places.rows(places), time, offset)
+
+    def stable_since(self, rows: Ints) -> Ints:
+        """Since when the last stable offset stands where it does, below the high watermark; -1 where it does not."""
+        if not len(self._stable_since):
+            return np.full(len(rows), -1, np.int64)
+        return np.where(rows >= 0, self._stable_since[rows], -1)
+
+    def _note_stable(self, seen: Observed, rows: Ints) -> None:
+        stable = seen.ends.last_stable
+        if stable is None:
+            return
+        held = seen.ends.known & (stable >= 0) & (stable < seen.ends.high_watermark)
+        moved = stable != self._stable[rows]
+        since = np.where(moved | (self._stable_since[rows] < 0), seen.now, self._stable_since[rows])
+        self._stable_since[rows] = np.where(held, since, lags.NOT_KNOWN)
+        self._stable[rows] = stable
+
+    def _grow(self, rows: int) -> None:
+        self.high.grow(rows)
+        self.log_start.grow(rows)
+        more = np.full(max(rows - len(self._stable), 0), -1, np.int64)
+        self._stable = np.concatenate([self._stable, more])
+        self._stable_since = np.concatenate([self._stable_since, more])
+
+    def _keep(self, rows: Ints) -> None:
+        self.high.take(rows)
+        self.log_start.take(rows)
+        self._stable, self._stable_since = self._stable[rows], self._stable_since[rows]
+
+    def _forget(self, rows: Ints) -> None:
+        self.high.forget(rows)
+        self.log_start.forget(rows)
+        self._stable_since[rows] = -1

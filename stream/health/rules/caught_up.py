@@ -1,0 +1,34 @@
+"""Nothing is unread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream.health import say
+from stream.health.rules.rule import Rule
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+
+def _finds(window: Window) -> Flags:
+    return window.known & ~window.unread
+
+
+def _sentence(window: Window, row: int) -> str:
+    markers = int(window.ends.high_watermark[row]) - max(int(window.committed[row]), 0)
+    if window.committed[row] >= 0 and markers > 0 and not window.ends.lost[row]:
+        return f"All records are read; the last {say.count(markers, 'offset')} hold none."
+    return "All records are read."
+
+
+RULE = Rule(
+    verdict=Verdict.CAUGHT_UP,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="Nothing.",
+    evidence=("committed_offset", "high_watermark", "commit_time"),
+    confirm=1,
+)

@@ -1,0 +1,38 @@
+"""The group reads, but more is written than it reads, commit after commit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health import say
+from stream.health import trend as trends
+from stream.health.rules.rule import Rule, waiting
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+
+def _finds(window: Window) -> Flags:
+    found: Flags = window.behind & (window.trend == trends.RISES)
+    return found
+
+
+def _sentence(window: Window, row: int) -> str:
+    consume, produce = float(window.rates.consume[row]), float(window.rates.produce[row])
+    speed = ""
+    if not np.isnan(consume) and not np.isnan(produce):
+        speed = f" (reads {say.per_second(consume)}, written at {say.per_second(produce)})"
+    return f"More lag is left after every commit{speed}: {waiting(window, row)}."
+
+
+RULE = Rule(
+    verdict=Verdict.FALLING_BEHIND,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="Give the group more members (up to one per partition), or find what has made its processing slower.",
+    evidence=("lag", "time_lag", "produce_rate", "consume_rate", "patience"),
+)

@@ -1,0 +1,43 @@
+"""A group that reads committed records only, and has read up to an open transaction that does not end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream.health import say
+from stream.health.rules.rule import Rule, waiting
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+
+def _finds(window: Window) -> Flags:
+    stable = window.ends.last_stable
+    open_ = (stable >= 0) & (stable < window.ends.high_watermark)
+    long = (window.stable_since >= 0) & (window.now - window.stable_since >= window.patience)
+    found: Flags = window.stuck & open_ & (window.ends.stable_lag == 0) & long
+    return found
+
+
+def _sentence(window: Window, row: int) -> str:
+    place = (int(window.seen.topic[row]), int(window.seen.partition[row]))
+    told = window.seen.transactions.get(place)
+    since = int(window.stable_since[row]) if told is None or told.since is None else told.since
+    who = "an open transaction"
+    if told is not None:
+        name = f" ({told.transactional_id})" if told.transactional_id else ""
+        who = f"the open transaction of producer {told.producer_id}{name}"
+    offset = int(window.ends.last_stable[row])
+    return f"Held back at offset {offset:,} by {who} since {say.moment(since)}: {waiting(window, row)}."
+
+
+RULE = Rule(
+    verdict=Verdict.HELD_BACK,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="End the producer's transaction; one that hangs is aborted with kafka-transactions.sh abort.",
+    evidence=("last_stable_offset", "high_watermark", "committed_offset", "stable_since", "transaction", "time_lag"),
+    confirm=1,
+)

@@ -1,0 +1,41 @@
+"""Retention removes records that a living group has not read, or is about to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream.health import say
+from stream.health.observed import NO_COMMIT
+from stream.health.rules.rule import Rule, waiting
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+
+def _finds(window: Window) -> Flags:
+    lost = (window.ends.lost > 0) & (window.committed != NO_COMMIT)
+    alive = window.manned | (window.now - window.commit_time <= window.patience)
+    found: Flags = (lost | window.losing) & alive & window.known
+    return found
+
+
+def _sentence(window: Window, row: int) -> str:
+    lost = int(window.ends.lost[row])
+    if lost > 0:
+        start = f"the log now starts at {int(window.ends.log_start[row]):,}"
+        return f"Retention has removed {say.count(lost, 'offset')} before the group read them: {start}."
+    soon = say.duration(int(window.loss_in[row]))
+    margin = say.count(int(window.ends.margin[row]), "offset")
+    return f"Retention will overtake the group in about {soon}: {margin} of margin, {waiting(window, row)}."
+
+
+RULE = Rule(
+    verdict=Verdict.LOSING_DATA,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="Raise the topic's retention (retention.ms, retention.bytes) now, then make the group faster.",
+    evidence=("lost", "margin", "loss_in", "log_start_offset", "committed_offset", "lag", "time_lag", "consume_rate"),
+    confirm=1,
+)

@@ -1,0 +1,34 @@
+"""A partition that belongs to a group, gets records, and has never seen a commit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream.health import say
+from stream.health.observed import NO_COMMIT
+from stream.health.rules.rule import Rule
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+
+def _finds(window: Window) -> Flags:
+    found: Flags = window.stuck & (window.committed == NO_COMMIT)
+    return found
+
+
+def _sentence(window: Window, row: int) -> str:
+    since = say.duration(int(window.time_lag.age[row]))
+    return f"Records have come for {since}, and the group has never committed an offset for this partition."
+
+
+RULE = Rule(
+    verdict=Verdict.NEVER_COMMITTED,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="See whether the member that owns it reads it at all, and whether it fails before its first commit.",
+    evidence=("high_watermark", "log_start_offset", "group_since", "time_lag", "members"),
+    confirm=1,
+)

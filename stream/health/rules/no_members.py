@@ -1,0 +1,43 @@
+"""Records wait, and the group has nobody to read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health import say
+from stream.health.observed import Stage
+from stream.health.rules.rule import Rule, waiting
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+
+def _finds(window: Window) -> Flags:
+    alone = np.minimum(window.idle, window.settled)
+    # A job that comes by the hour and leaves in between is excused by its cadence, a deploy by the time of a restart.
+    found: Flags = (
+        (window.stage == Stage.EMPTY) & window.unread & (alone > np.maximum(window.patience, window.limits.restart))
+    )
+    return found
+
+
+def _sentence(window: Window, row: int) -> str:
+    since = window.seen.groups.since[window.seen.group[row]]
+    for_ = f" for {say.duration(window.now - int(since))}" if since >= 0 else ""
+    lost = int(window.ends.lost[row])
+    gone = f"; {say.count(lost, 'offset')} below them are already lost to retention" if lost > 0 else ""
+    return f"The group has had no members{for_}, with {waiting(window, row)}{gone}."
+
+
+RULE = Rule(
+    verdict=Verdict.NO_MEMBERS,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="Start the consumers; see why they ended. If nobody needs the group any more, delete it.",
+    evidence=("lag", "time_lag", "group_since", "members", "commit_time", "lost", "patience"),
+    confirm=1,
+)

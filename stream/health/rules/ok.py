@@ -1,0 +1,34 @@
+"""Records are unread, no longer than this group's habits explain, or it keeps its distance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health.rules.rule import Rule, waiting
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+
+def _finds(window: Window) -> Flags:
+    return np.ones(len(window), np.bool_)
+
+
+def _sentence(window: Window, row: int) -> str:
+    if window.behind[row]:
+        return f"Keeps its pace and its distance: {waiting(window, row)}."
+    return f"Keeps up: {waiting(window, row)}."
+
+
+RULE = Rule(
+    verdict=Verdict.OK,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="Nothing.",
+    evidence=("lag", "time_lag", "commit_time", "produce_rate", "consume_rate"),
+    confirm=1,
+)

@@ -1,0 +1,43 @@
+"""Rebalance after rebalance, and the lag does not go down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health import say
+from stream.health import trend as trends
+from stream.health.rules.rule import Rule, waiting
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+_LEAST = 5
+
+
+def _finds(window: Window) -> Flags:
+    groups = window.seen.groups
+    # A rolling restart of n members makes up to 2 n rebalances and then ends; so may a few steps of an autoscaler.
+    normal = 2 * np.maximum(groups.members, 0) + 2
+    many = (groups.rebalances >= _LEAST) & (groups.rebalances > normal)
+    waits = window.unread & (window.time_lag.age > 2 * window.limits.tick) & (window.trend != trends.FALLS)
+    found: Flags = many[window.seen.group] & waits
+    return found
+
+
+def _sentence(window: Window, row: int) -> str:
+    times = int(window.seen.groups.rebalances[window.seen.group[row]])
+    members = say.count(int(window.members[row]), "member") if window.members[row] >= 0 else "its members"
+    return f"{times} rebalances of {members} within {say.duration(window.limits.storm)}, with {waiting(window, row)}."
+
+
+RULE = Rule(
+    verdict=Verdict.REBALANCE_STORM,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="See which members come and go (lagwarden explain): crashes, or polls slower than max.poll.interval.ms.",
+    evidence=("rebalances", "members", "lag", "time_lag", "consume_rate", "produce_rate"),
+)

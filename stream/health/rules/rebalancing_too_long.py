@@ -1,0 +1,36 @@
+"""A rebalance that does not end, while records wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream.health import say
+from stream.health.observed import Stage
+from stream.health.rules.rule import Rule, waiting
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+
+def _finds(window: Window) -> Flags:
+    long = (window.settled > window.limits.rebalance) & (window.idle > window.limits.rebalance)
+    found: Flags = (window.stage == Stage.REBALANCING) & window.unread & long
+    return found
+
+
+def _sentence(window: Window, row: int) -> str:
+    since = window.seen.groups.since[window.seen.group[row]]
+    for_ = f"for {say.duration(window.now - int(since))}" if since >= 0 else "for a long time"
+    return f"The group has been rebalancing {for_}, with {waiting(window, row)}."
+
+
+RULE = Rule(
+    verdict=Verdict.REBALANCING_TOO_LONG,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="Find the member that does not rejoin: one that is busy for up to max.poll.interval.ms holds up all.",
+    evidence=("group_since", "members", "lag", "time_lag", "progress_time"),
+    confirm=1,
+)

@@ -1,0 +1,35 @@
+"""Far behind, and on the way back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream.health import say
+from stream.health import trend as trends
+from stream.health.rules.rule import Rule, waiting
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+
+def _finds(window: Window) -> Flags:
+    gains = (window.rates.consume > window.rates.produce) & (window.trend == trends.TOO_SHORT)
+    found: Flags = window.behind & ((window.trend == trends.FALLS) | gains)
+    return found
+
+
+def _sentence(window: Window, row: int) -> str:
+    left = int(window.rates.catch_up[row])
+    when = f", done in about {say.duration(left)} at this rate" if left > 0 else ""
+    return f"Behind, but catching up{when}: {waiting(window, row)}."
+
+
+RULE = Rule(
+    verdict=Verdict.RECOVERING,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="Nothing, unless it takes too long for you.",
+    evidence=("lag", "time_lag", "produce_rate", "consume_rate", "catch_up"),
+)

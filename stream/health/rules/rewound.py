@@ -1,0 +1,76 @@
+"""The group went back and reads again what it had read: by itself (rewound), or by somebody's plan (reset).
+
+Kafka resets the offsets of empty groups only. A step back while the group was empty is therefore somebody's doing, one
+of a group with members is not, and may be a broken consumer. Both end by themselves once the group has read up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health import say
+from stream.health.rules.rule import Rule, waiting
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+
+def _back(window: Window) -> Flags:
+    spans = window.seen.spans
+    gone_back = (spans.rewind_time >= 0) & (window.committed < spans.rewind_from)
+    return gone_back & window.behind
+
+
+def _planned(window: Window) -> Flags:
+    groups = window.seen.groups
+    emptied, refilled = groups.emptied[window.seen.group], groups.refilled[window.seen.group]
+    until = np.where(refilled >= emptied, refilled, window.now)
+    time = window.seen.spans.rewind_time
+    planned: Flags = (emptied >= 0) & (time >= emptied) & (time <= until)
+    return planned
+
+
+def _finds_rewound(window: Window) -> Flags:
+    return _back(window) & ~_planned(window)
+
+
+def _finds_reset(window: Window) -> Flags:
+    return _back(window) & _planned(window)
+
+
+def _step(window: Window, row: int) -> str:
+    spans = window.seen.spans
+    start, to = int(spans.rewind_from[row]), int(spans.rewind_to[row])
+    return f"from {start:,} to {to:,} ({say.count(start - to, 'offset')}) at {say.moment(int(spans.rewind_time[row]))}"
+
+
+def _sentence_rewound(window: Window, row: int) -> str:
+    times = int(window.seen.spans.rewinds[row])
+    again = f", the last of {times} times" if times > 1 else ""
+    return f"The group went back {_step(window, row)}{again}: {waiting(window, row)}."
+
+
+def _sentence_reset(window: Window, row: int) -> str:
+    return f"Somebody set the group back {_step(window, row)} while it was empty: {waiting(window, row)}."
+
+
+_EVIDENCE = ("rewind_from", "rewind_to", "rewind_time", "rewinds", "committed_offset", "lag", "catch_up")
+
+REWOUND = Rule(
+    verdict=Verdict.REWOUND,
+    finds=_finds_rewound,
+    sentence=_sentence_rewound,
+    next_step="See what made the consumer go back: a seek, auto.offset.reset after lost offsets, or two at odds.",
+    evidence=_EVIDENCE,
+)
+RESET = Rule(
+    verdict=Verdict.RESET,
+    finds=_finds_reset,
+    sentence=_sentence_reset,
+    next_step="Nothing, if it was meant: this ends when the group has read up to where it was.",
+    evidence=_EVIDENCE,
+)

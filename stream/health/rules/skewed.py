@@ -1,0 +1,59 @@
+"""One partition carries the lag of a topic whose other partitions keep up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health import say
+from stream.health import trend as trends
+from stream.health.columns import sum_per
+from stream.health.rules.rule import Rule, no_rows, waiting
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags, Ints
+    from stream.health.windows import Window
+
+_LEAST_PARTITIONS = 3
+_SHARE = 0.8
+
+
+def _finds(window: Window) -> Flags:
+    behind = window.behind & (window.trend != trends.FALLS)
+    if not behind.any():
+        return no_rows(window)
+    topic, topics = _topics(window)
+    partitions = np.bincount(topic[window.known], minlength=topics)
+    others = np.bincount(topic[window.behind], minlength=topics) - 1
+    total = sum_per(window.lag, topic, topics)
+    alone = behind & (partitions[topic] >= _LEAST_PARTITIONS) & (others[topic] == 0)
+    found: Flags = alone & (window.lag > _SHARE * total[topic])
+    return found
+
+
+def _topics(window: Window) -> tuple[Ints, int]:
+    """Give the rows numbers by group and topic; they are sorted by these."""
+    seen = window.seen
+    new = (np.diff(seen.group, prepend=-1) != 0) | (np.diff(seen.topic, prepend=-1) != 0)
+    number = np.cumsum(new) - 1
+    return number, int(number[-1]) + 1 if len(number) else 0
+
+
+def _sentence(window: Window, row: int) -> str:
+    topic, topics = _topics(window)
+    share = int(window.lag[row]) / max(int(sum_per(window.lag, topic, topics)[topic[row]]), 1)
+    size = say.count(int((topic == topic[row]).sum()), "partition")
+    rate = window.rates.produce[row]
+    fed = "" if np.isnan(rate) else f"; it is written at {say.per_second(float(rate))}"
+    return f"This one of {size} carries {share:.0%} of the topic's lag: {waiting(window, row)}{fed}."
+
+
+RULE = Rule(
+    verdict=Verdict.SKEWED,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="See whether one key gets most of the records, or whether its member is slower than the others.",
+    evidence=("lag", "time_lag", "produce_rate", "consume_rate", "patience"),
+)

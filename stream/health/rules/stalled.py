@@ -1,0 +1,36 @@
+"""Commits arrive, and the offset does not move."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream.health import say
+from stream.health.observed import NO_COMMIT
+from stream.health.rules.rule import Rule, position, waiting
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+
+def _finds(window: Window) -> Flags:
+    committing = window.now - window.commit_time <= window.patience
+    repeated = committing & (window.commit_time > window.progress_time)
+    found: Flags = window.stuck & repeated & (window.committed != NO_COMMIT)
+    return found
+
+
+def _sentence(window: Window, row: int) -> str:
+    last = say.duration(window.now - int(window.commit_time[row]))
+    return f"Commits arrive (the last {last} ago) but stand at {position(window, row)}: {waiting(window, row)}."
+
+
+RULE = Rule(
+    verdict=Verdict.STALLED,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="The consumer lives but takes no records: a blocked thread, a paused partition, an endless retry.",
+    evidence=("committed_offset", "commit_time", "progress_time", "lag", "time_lag", "patience"),
+    confirm=1,
+)

@@ -1,0 +1,35 @@
+"""Records wait, and no commits arrive, for longer than this group ever takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream.health import say
+from stream.health.observed import NO_COMMIT
+from stream.health.rules.rule import Rule, waiting
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+
+def _finds(window: Window) -> Flags:
+    found: Flags = window.stuck & (window.committed != NO_COMMIT)
+    return found
+
+
+def _sentence(window: Window, row: int) -> str:
+    silent = say.duration(window.now - int(window.commit_time[row]))
+    usual = say.duration(int(window.patience[row]))
+    return f"No commit for {silent}, where {usual} would be the most to expect: {waiting(window, row)}."
+
+
+RULE = Rule(
+    verdict=Verdict.STOPPED,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="See whether the consumer still runs and what it waits for; a hung one is restarted.",
+    evidence=("commit_time", "patience", "committed_offset", "lag", "time_lag", "members"),
+    confirm=1,
+)

@@ -1,0 +1,41 @@
+"""A partition of a subscribed topic that no member of a settled group owns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health import say
+from stream.health.observed import NOBODY, Stage
+from stream.health.rules.rule import Rule, no_rows, waiting
+from stream.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags
+    from stream.health.windows import Window
+
+
+def _finds(window: Window) -> Flags:
+    owner, subscribed = window.seen.owner, window.seen.subscribed
+    if owner is None:
+        return no_rows(window)
+    wanted = subscribed != 0 if subscribed is not None else np.ones(len(window), np.bool_)
+    settled = (window.stage != Stage.REBALANCING) & (np.minimum(window.idle, window.settled) > window.limits.restart)
+    found: Flags = (owner == NOBODY) & wanted & settled & (window.members > 0) & window.unread
+    return found
+
+
+def _sentence(window: Window, row: int) -> str:
+    members = say.count(int(window.members[row]), "member")
+    return f"None of the group's {members} owns this partition, with {waiting(window, row)}."
+
+
+RULE = Rule(
+    verdict=Verdict.UNASSIGNED,
+    finds=_finds,
+    sentence=_sentence,
+    next_step="Members that subscribe to different topics, or a broken assignor, leave it out: restart the group.",
+    evidence=("members", "group_since", "lag", "time_lag", "committed_offset"),
+    confirm=1,
+)

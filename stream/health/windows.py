@@ -1,0 +1,230 @@
+"""What the rules see: one window per (group, topic, partition), all of them side by side as columns.
+
+A window joins what the group did (its run and its slots), where the partition stands (its ends and their history) and
+where the group stands (its stage and members), and holds what all rules share: how long a record has been waiting
+without anything happening, and how much waiting this group's own habits excuse.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health import beyond, cadence, loss, tails, timelag
+from stream.health import lag as lags
+from stream.health import trend as trends
+from stream.health.observed import NO_COMMIT, NOBODY, NOT_TOLD, Stage
+
+if TYPE_CHECKING:
+    from stream.health.columns import Codes, Flags, Ints
+    from stream.health.lag import Distances
+    from stream.health.limits import Limits
+    from stream.health.memory import Memory
+    from stream.health.observed import Observed
+    from stream.health.timelag import Rates, TimeLag
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Window:
+    """One element per row; moments and durations in ms. -1: not known, or none."""
+
+    seen: Observed
+    limits: Limits
+    now: int
+    committed: Ints
+    commit_time: Ints
+    progress_time: Ints
+    """When the committed offset was first reached."""
+    known: Flags
+    """The lag is known."""
+    broken: Codes
+    """What happened to the partition, a code of `stream.health.beyond.WORDS`."""
+    lag: Ints
+    """Unread offsets, without what is known to be no data; 0 where not known."""
+    tail_wanted: Flags
+    """Worth reading the tail of the partition: the lag may be no data (see `stream.health.tails`)."""
+    ends: Distances
+    time_lag: TimeLag
+    rates: Rates
+    trend: Codes
+    """Of the lag left after each commit, a code of `stream.health.trend`."""
+    idle: Ints
+    """How long something has been unread without any progress; 0 where nothing is unread."""
+    patience: Ints
+    """How long this group may be idle by its own cadence."""
+    stuck: Flags
+    """Idle for longer than that, though its group is settled and there is somebody to read."""
+    undecided: Flags
+    """Cannot be judged yet: the history is too young to tell how long the record has waited, its tail is unread, or the
+    group has just lost its members or rebalances. What was said of it before stands until this is over."""
+    stable_since: Ints
+    loss_in: Ints
+    """How long until retention reaches the group's next record, as things go; -1: never, or not known."""
+    losing: Flags
+    """... and this is near."""
+    stage: Codes
+    settled: Ints
+    """How long the group is in its stage; a very long time if that is not known."""
+    members: Ints
+
+    @property
+    def unread(self) -> Flags:
+        """Something is unread."""
+        unread: Flags = self.lag > 0
+        return unread
+
+    @property
+    def behind(self) -> Flags:
+        """The oldest unread record is older than the group's cadence explains."""
+        behind: Flags = self.unread & (self.time_lag.age > self.patience)
+        return behind
+
+    @property
+    def manned(self) -> Flags:
+        """There are members, as far as one can know."""
+        manned: Flags = (self.members > 0) | (self.stage == Stage.STABLE)
+        return manned
+
+    def __len__(self) -> int:
+        return len(self.lag)
+
+
+_LONG_AGO = 1 << 50
+
+
+def build(seen: Observed, memory: Memory, limits: Limits) -> Window:
+    """Look at one moment; the memory learns of it first."""
+    of_ends = memory.observe(seen)
+    places = lags.place(seen.topic, seen.partition)
+    committed = seen.spans.last_offset
+    found = lags.lag(committed, places, seen.ends)
+    row = np.where(found.row >= 0, of_ends[found.row], -1) if len(of_ends) else found.row
+    broken = beyond.judge(committed, found, seen.ends, seen.origins)
+    known = found.known & ~beyond.is_unknown(broken)
+    ends = tails.without_markers(lags.distances(committed, found, seen.ends), committed, places, seen.tails)
+    next_offset = _next_offsets(seen, memory, row, known, ends.log_start)
+    lag = np.where(known, np.maximum(ends.high_watermark - next_offset, 0), 0)
+    unread = tails.unread(lag, known, places, next_offset=next_offset, end=ends.high_watermark, tails=seen.tails)
+    still = memory.high.end_at(np.maximum(row, 0), np.full(len(row), seen.now - limits.tick))
+    wanted = tails.worth_reading(unread, known, (row >= 0) & (still == ends.high_watermark))
+    time_lag = timelag.time_lag(memory.high, row, next_offset, unread.lag > 0, known, seen.now)
+    return _judged(
+        seen,
+        memory,
+        limits,
+        _Measured(row, known, broken, unread.lag, wanted, ends, time_lag),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Measured:
+    row: Ints
+    known: Flags
+    broken: Codes
+    lag: Ints
+    tail_wanted: Flags
+    ends: Distances
+    time_lag: TimeLag
+
+
+def _next_offsets(seen: Observed, memory: Memory, row: Ints, known: Flags, log_start: Ints) -> Ints:
+    """Give the first offset each group has not read; without any commit, the end as it was when the group formed."""
+    committed = seen.spans.last_offset
+    next_offset = np.maximum(committed, log_start)
+    fresh = np.flatnonzero((committed == NO_COMMIT) & known & (row >= 0))
+    if len(fresh):
+        formed = np.maximum(seen.groups.since[seen.group[fresh]], memory.high.start(row[fresh]))
+        next_offset[fresh] = memory.high.end_at(row[fresh], formed)
+    return next_offset
+
+
+def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Window:
+    """Add what follows from the measurements: idleness, patience, trend, loss."""
+    now, spans = seen.now, seen.spans
+    stretch = timelag.stretch(seen.slots, len(seen), now)
+    rates = timelag.rates(stretch, spans.last_offset, at.lag, memory.high, at.row, end=at.ends.high_watermark, now=now)
+    unread = at.lag > 0
+    waiting_since = np.maximum(at.time_lag.since, spans.reached_time)
+    idle = np.where(unread & (at.time_lag.since >= 0), np.maximum(now - waiting_since, 0), 0)
+    suspects = np.flatnonzero(unread & (at.time_lag.age > 2 * limits.tick))
+    patience = _patience(seen, memory, limits, at.row, suspects)
+    trend = _trend(seen, memory, at, suspects, stretch)
+    stage = seen.groups.stage[seen.group]
+    settled = np.where(seen.groups.since >= 0, now - seen.groups.since, _LONG_AGO)[seen.group]
+    able = (stage != Stage.EMPTY) & (stage != Stage.REBALANCING) & ~_nobodys(seen)
+    stuck = unread & able & (idle > patience) & (settled > np.minimum(patience, limits.restart))
+    start = memory.high.start(np.maximum(at.row, 0)) if len(memory.high) else np.full(len(seen), now)
+    uncovered = start > np.minimum(stretch.start_time, now - patience)
+    young = unread & uncovered & (~at.time_lag.exact | ((at.time_lag.age > patience) & (trend == trends.TOO_SHORT)))
+    young |= (spans.last_offset == NO_COMMIT) & at.known & ~stuck & (start > now - settled)
+    paused = unread & (idle > patience) & ~stuck
+    tail_unread = at.tail_wanted if seen.tails is not None else np.zeros(len(seen), np.bool_)
+    loss_in, losing = loss.forecast(seen, memory.log_start, at.row, at.ends, at.time_lag, rates, trend, limits)
+    return Window(
+        seen=seen,
+        limits=limits,
+        now=now,
+        committed=spans.last_offset,
+        commit_time=spans.last_time,
+        progress_time=spans.reached_time,
+        known=at.known,
+        broken=at.broken,
+        lag=at.lag,
+        tail_wanted=at.tail_wanted,
+        ends=at.ends,
+        time_lag=at.time_lag,
+        rates=rates,
+        trend=trend,
+        idle=idle,
+        patience=patience,
+        stuck=stuck & ~tail_unread,
+        undecided=young | tail_unread | paused,
+        stable_since=memory.stable_since(at.row),
+        loss_in=loss_in,
+        losing=losing & unread,
+        stage=stage,
+        settled=settled,
+        members=seen.groups.members[seen.group],
+    )
+
+
+def _nobodys(seen: Observed) -> Flags:
+    """Tell which partitions are surely nobody's to read: no member owns them, or none subscribes to the topic."""
+    nobodys = np.zeros(len(seen), np.bool_)
+    if seen.owner is not None:
+        nobodys |= seen.owner == NOBODY
+    if seen.subscribed is not None:
+        nobodys |= (seen.subscribed == 0) & (seen.groups.members[seen.group] > 0)
+    return nobodys
+
+
+def _patience(seen: Observed, memory: Memory, limits: Limits, row: Ints, suspects: Ints) -> Ints:
+    """Learn how long each suspect may be idle: twice its longest wait, and a tick to look again.
+
+    All others are within two ticks of the end, and nothing shorter than that is ever judged.
+    """
+    patience = np.full(len(seen), 2 * limits.tick, np.int64)
+    mine = cadence.of_rows(seen.slots, suspects, len(seen))
+    wait = cadence.longest_wait(mine, len(suspects), memory.high, row[suspects], limits.slot)
+    guess = cadence.mean_gap(seen.spans)[suspects]
+    wait = np.where(wait == NOT_TOLD, guess, wait)
+    learned = np.maximum(2 * wait + limits.tick, 2 * limits.tick)
+    learned = np.where(wait == NOT_TOLD, limits.unlearned, learned)
+    learned = np.where(seen.spans.last_offset[suspects] == NO_COMMIT, limits.first_commit, learned)
+    static = seen.groups.static[seen.group[suspects]]
+    patience[suspects] = np.where(static, np.maximum(learned, limits.static_restart), learned)
+    return patience
+
+
+def _trend(seen: Observed, memory: Memory, at: _Measured, suspects: Ints, stretch: timelag.Stretch) -> Codes:
+    code = np.full(len(seen), trends.TOO_SHORT, np.int8)
+    if not len(suspects):
+        return code
+    mine = cadence.of_rows(seen.slots, suspects, len(seen))
+    row = at.row[suspects]
+    begin = memory.high.end_at(np.maximum(row, 0), stretch.start_time[suspects])
+    written = np.where(begin >= 0, at.ends.high_watermark[suspects] - begin, 0)
+    code[suspects] = trends.trend(mine, len(suspects), memory.high, row, at.lag[suspects], written)
+    return code

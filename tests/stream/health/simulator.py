@@ -1,0 +1,229 @@
+"""A small world of producers, consumers and brokers, watched tick by tick as the monitor would watch it.
+
+Everything is a function of time, so the truth is known at every moment. Commits become runs and slots by the code of
+`stream.groups` itself. Times are ms from `NOON`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream.groups import runs, window
+from stream.groups.window import Slots
+from stream.health.judge import Judge
+from stream.health.lag import Ends
+from stream.health.limits import Limits
+from stream.health.observed import NO_COMMIT, Groups, Observed, Stage
+from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from stream.health.judge import Judged
+
+NOON = 1_700_006_400_000
+SECOND = 1_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+TICK = 10 * SECOND
+SLOT, SLOTS = 30 * SECOND, 10
+
+Curve = "Callable[[int], int]"
+Commit = tuple[int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Partition:
+    """One partition of a topic, and what the group commits to it (ascending times)."""
+
+    end: Callable[[int], int]
+    commits: Sequence[Commit]
+    log_start: Callable[[int], int] = lambda _: 0
+    stable: Callable[[int], int] | None = None
+    known: Callable[[int], bool] = lambda _: True
+    topic: str = "orders"
+    owner: int = -1
+    subscribed: int = -1
+    leader_epoch: Callable[[int], int] = lambda _: -1
+    commit_epoch: int = -1
+    expiry: Callable[[int], int] = lambda _: -1
+    retention: int = -1
+    exists_from: int = -(1 << 40)
+
+    @functools.cached_property
+    def made(self) -> tuple[Any, Any]:
+        """Give the times and the offsets of the commits as columns."""
+        both = np.array(self.commits, np.int64).reshape(-1, 2)
+        return NOON + both[:, 0], both[:, 1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Membership:
+    """What the membership records say from a moment on."""
+
+    since: int
+    stage: Stage = Stage.STABLE
+    members: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Scene:
+    """One group with its partitions, and its membership over time (ascending)."""
+
+    partitions: Sequence[Partition]
+    memberships: Sequence[Membership] = (Membership(-2 * HOUR),)
+    rebalances: Sequence[int] = ()
+    static: bool = False
+    tails: Callable[[Observed], Any] | None = None
+
+
+def evenly(rate: float, start: int = -3 * HOUR) -> Callable[[int], int]:
+    """Write this many records per second."""
+    return lambda t: max(int((t - start) * rate / SECOND), 0)
+
+
+def by_list(times: Sequence[int]) -> Callable[[int], int]:
+    """Write a record at each of these moments (ascending)."""
+    moments = np.array(times)
+    return lambda t: int(np.searchsorted(moments, t, side="right"))
+
+
+def consume(  # a consumer has many sides
+    end: Callable[[int], int],
+    start: int,
+    until: int,
+    *,
+    every: int = 5 * SECOND,
+    rate: float = 1e9,
+    position: int | None = None,
+    repeats: bool = True,
+    stuck_at: int | None = None,
+) -> list[Commit]:
+    """Read up to `rate` records per second, commit every so often, also when nothing moved if it `repeats`.
+
+    Begins at `position` (None: at the end). Never gets past `stuck_at`.
+    """
+    at = end(start) if position is None else position
+    commits: list[Commit] = []
+    for now in range(start, until + 1, SECOND):
+        at = max(at, min(end(now), at + int(rate) if rate < 1e9 else end(now)))
+        if stuck_at is not None:
+            at = min(at, stuck_at)
+        if (now - start) % every == 0 and (repeats or not commits or commits[-1][1] != at):
+            commits.append((now, at))
+    return commits
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """One tick of a watched scene."""
+
+    time: int
+    judged: Judged
+
+    @property
+    def verdict(self) -> Verdict:
+        """Give the group's verdict as it is shown."""
+        return VERDICTS[self.judged.group_verdict[0]]
+
+    @property
+    def sick(self) -> bool:
+        """Whether somebody is called."""
+        return SEVERITY[self.verdict] >= Severity.WARNING
+
+    def of(self, row: int) -> Verdict:
+        """Give the verdict of one partition."""
+        return VERDICTS[self.judged.verdict[row]]
+
+
+def watch(scene: Scene, start: int, until: int, *, judge: Judge | None = None, tick: int = TICK) -> list[Seen]:
+    """Watch a scene from tick to tick, as a monitor that has just started (unless a judge is given)."""
+    judge = judge or Judge(Limits(tick=TICK, slot=SLOT))
+    return [Seen(now, judge.judge(look(scene, now))) for now in range(start, until + 1, tick)]
+
+
+def look(scene: Scene, now: int) -> Observed:
+    """See one moment as the monitor sees it."""
+    there = [part for part in scene.partitions if part.exists_from <= now]
+    topics = sorted({part.topic for part in there})
+    there = sorted(there, key=lambda part: topics.index(part.topic))
+    topic = np.array([topics.index(part.topic) for part in there], np.int64)
+    partition = np.array([_number(there, at) for at in range(len(there))], np.int32)
+    spans, slots = _commits(there, now)
+    seen = Observed(
+        now=NOON + now,
+        groups=_groups(scene, now),
+        topics=topics,
+        group=np.zeros(len(there), np.int64),
+        topic=topic,
+        partition=partition,
+        spans=spans,
+        slots=slots,
+        ends=_ends(there, topic, partition, now),
+        subscribed=np.array([part.subscribed for part in there], np.int8),
+        owner=np.array([part.owner for part in there], np.int64),
+        expiry=np.array([_moment(part.expiry(now)) for part in there], np.int64),
+        retention=np.array([part.retention for part in there], np.int64),
+    )
+    origins = dataclasses.replace(seen.origins, leader_epoch=np.array([p.commit_epoch for p in there], np.int32))
+    seen = dataclasses.replace(seen, origins=origins)
+    return seen if scene.tails is None else dataclasses.replace(seen, tails=scene.tails(seen))
+
+
+def _moment(relative: int) -> int:
+    return relative if relative == -1 else NOON + relative
+
+
+def _number(there: list[Partition], at: int) -> int:
+    return sum(part.topic == there[at].topic for part in there[:at])
+
+
+def _groups(scene: Scene, now: int) -> Groups:
+    past = [each for each in scene.memberships if each.since <= now]
+    last = past[-1]
+    empties = [at for at, each in enumerate(past) if each.stage is Stage.EMPTY]
+    emptied = NOON + past[empties[-1]].since if empties else -1
+    refilled = NOON + past[empties[-1] + 1].since if empties and empties[-1] + 1 < len(past) else -1
+    counted = sum(now - Limits().storm < time <= now for time in scene.rebalances)
+    return Groups(
+        names=["billing"],
+        stage=np.array([last.stage], np.int8),
+        since=np.array([NOON + max([last.since, *(t for t in scene.rebalances if t <= now)])], np.int64),
+        members=np.array([last.members if last.stage is not Stage.OFFSETS_ONLY else -1], np.int64),
+        rebalances=np.array([counted], np.int64),
+        emptied=np.array([emptied], np.int64),
+        refilled=np.array([refilled], np.int64),
+        static=np.array([scene.static], np.bool_),
+    )
+
+
+def _commits(there: list[Partition], now: int) -> tuple[runs.Spans, Slots]:
+    spans, slots = [], []
+    for row, part in enumerate(there):
+        times, offsets = part.made
+        made = int(np.searchsorted(times, NOON + now, side="right"))
+        if not made:
+            none = np.array([NO_COMMIT], np.int64)
+            one = runs.units(none, none, none, np.array([False]))
+            spans.append(dataclasses.replace(one, commits=np.zeros(1, np.int64)))
+            continue
+        time, offset = times[:made], offsets[:made]
+        unit = runs.units(np.arange(made), offset, time, np.zeros(made, np.bool_))
+        spans.append(runs.merge(unit, np.array([0], np.intp))[0])
+        slots.append(Slots(np.full(made, row), time // SLOT, offset, time, np.ones(made, np.int64)))
+    return runs.concat(spans), window.merge(window.concat([window.no_slots(), *slots]), SLOTS)
+
+
+def _ends(there: list[Partition], topic: Any, partition: Any, now: int) -> Ends:
+    return Ends(
+        place=(topic << 32) | partition.astype(np.int64),
+        high_watermark=np.array([part.end(now) for part in there], np.int64),
+        log_start=np.array([part.log_start(now) for part in there], np.int64),
+        known=np.array([part.known(now) for part in there], np.bool_),
+        last_stable=np.array([part.end(now) if part.stable is None else part.stable(now) for part in there], np.int64),
+        leader_epoch=np.array([part.leader_epoch(now) for part in there], np.int32),
+    )

@@ -1,0 +1,467 @@
+"""The lives of groups, sick and healthy but odd, each with what must be said of it and from when it can be known.
+
+"Can be known" is when one who saw every commit, every end and every membership record as it came would be sure: after
+about three of the commits that a consumer usually makes have not come, or when the event itself has happened.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health.observed import NOBODY, Stage
+from stream.health.tails import Tails
+from stream.health.verdict import Verdict
+from tests.stream.health.simulator import (
+    HOUR,
+    MINUTE,
+    NOON,
+    SECOND,
+    Membership,
+    Partition,
+    Scene,
+    by_list,
+    consume,
+    evenly,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream.health.observed import Observed
+
+
+@dataclasses.dataclass(frozen=True)
+class Situation:
+    """A scene with its story. `wanted` is None for one in which nobody must be called."""
+
+    story: str
+    scene: Callable[[], Scene]
+    wanted: Verdict | None = None
+    known_at: int = 0
+    ends_at: int | None = None
+    """When it is over and must be withdrawn; None: it never ends."""
+    until: int = 10 * MINUTE
+    start: int = -10 * MINUTE
+    on_the_way: tuple[Verdict, ...] = ()
+    """Other sick verdicts that are true of it before (or after) the wanted one."""
+
+
+STEADY = evenly(100)
+LONG = -HOUR
+EMPTY = Stage.EMPTY
+
+
+def _alone(commits: list[tuple[int, int]], **more: object) -> Scene:
+    return Scene([Partition(STEADY, commits)], **more)  # type: ignore[arg-type] # the fields of Scene
+
+
+def _bursts() -> Scene:
+    # 60,000 records at once every five minutes, worked off in two and a half.
+
+    def end(t: int) -> int:
+        return 60_000 * ((t + 3 * HOUR) // (5 * MINUTE))
+
+    return Scene([Partition(end, consume(end, LONG, HOUR, rate=400))])
+
+
+def _hourly(*, leaves: bool) -> Scene:
+    # Read all there is once an hour, within three minutes; in between the job may not exist.
+    commits: list[tuple[int, int]] = []
+    memberships = []
+    for hour in range(-6, 2):
+        at = hour * HOUR + 7 * MINUTE
+        position = commits[-1][1] if commits else STEADY(at) - 100_000
+        memberships += [Membership(at), Membership(at + 3 * MINUTE, EMPTY, 0)] if leaves else []
+        commits += consume(STEADY, at, at + 3 * MINUTE, rate=4_000, position=position, repeats=False)
+    return _alone(commits, memberships=[Membership(-7 * HOUR), *memberships])
+
+
+def _slow_committer() -> Scene:
+    return _alone(consume(STEADY, LONG, HOUR, every=MINUTE))
+
+
+def _irregular_committer() -> Scene:
+    # Commit when a batch is full, which takes between 20 and 75 seconds.
+    times = np.cumsum(np.random.default_rng(3).integers(20, 75, 160)) * SECOND + LONG
+    return _alone([(int(t), STEADY(int(t))) for t in times])
+
+
+def _quiet() -> Scene:
+    # A record every twenty minutes, read at once by a client that only commits when it has something to commit.
+    end = by_list(range(LONG, 2 * HOUR, 20 * MINUTE))
+    return Scene([Partition(end, consume(end, LONG, HOUR, repeats=False))])
+
+
+def _marker() -> Scene:
+    # A transaction every ten minutes: ten records and a marker, which the client does not commit past.
+
+    def end(t: int) -> int:
+        return 11 * ((t - LONG) // (10 * MINUTE))
+
+    def committed(t: int) -> int:
+        return max(end(t) - 1, 0)
+
+    commits = consume(committed, LONG, HOUR, repeats=False)
+    return Scene([Partition(end, commits)], tails=_read_tails)
+
+
+def _read_tails(seen: Observed) -> Tails:
+    # Fetch the tail of each partition: the last offset is a marker.
+    end = seen.ends.high_watermark
+    return Tails(seen.ends.place, end, seen.spans.last_offset, np.maximum(end - 1, seen.spans.last_offset))
+
+
+def _compacted() -> Scene:
+    # Offsets jump by hundreds, as those of a compacted topic do for one that reads it from its start.
+    return Scene([Partition(STEADY, [(t, o - o % 700) for t, o in consume(STEADY, LONG, HOUR, every=7 * SECOND)])])
+
+
+def _planned_reset() -> Scene:
+    # Stopped, set back by an hour's worth of records, started again; then it catches up at ten times the speed.
+    before = consume(STEADY, LONG, 0)
+    back = STEADY(0) - 200_000
+    after = consume(STEADY, 30 * SECOND, HOUR, rate=1_000, position=back)
+    told = (Membership(LONG), Membership(1 * SECOND, EMPTY, 0), Membership(29 * SECOND))
+    return _alone([*before, (20 * SECOND, back), *after], memberships=told)
+
+
+def _static_restarts() -> Scene:
+    # Three static members are restarted one after the other, each away for 35 seconds; no rebalance is written.
+    partitions = []
+    for member in range(3):
+        away = member * MINUTE
+        commits = consume(STEADY, LONG, away)
+        commits += consume(STEADY, away + 35 * SECOND, HOUR, rate=1_000, position=STEADY(away))
+        partitions.append(Partition(STEADY, commits, owner=member))
+    return Scene(partitions, memberships=[Membership(LONG, members=3)], static=True)
+
+
+def _autoscaling() -> Scene:
+    # Members come and go, and every step stops all of them for eight seconds.
+    steps = [0, 2 * MINUTE, 4 * MINUTE, 8 * MINUTE]
+    partitions = []
+    for _ in range(4):
+        commits, at = consume(STEADY, LONG, 0), 0
+        for this, following in zip(steps, [*steps[1:], HOUR], strict=True):
+            commits += consume(STEADY, this + 8 * SECOND, following, rate=1_000, position=commits[-1][1])
+            at = this
+        partitions.append(Partition(STEADY, commits))
+        assert at == steps[-1]
+    return Scene(partitions, memberships=[Membership(LONG, members=4)], rebalances=steps)
+
+
+def _deploy() -> Scene:
+    # A group that works off a backlog is stopped cleanly and is back after 25 seconds.
+    before = consume(STEADY, LONG, 0, rate=300, position=STEADY(LONG) - 2_000_000)
+    after = consume(STEADY, 25 * SECOND, HOUR, rate=300, position=before[-1][1])
+    told = (Membership(LONG), Membership(1 * SECOND, EMPTY, 0), Membership(24 * SECOND))
+    return _alone([*before, *after], memberships=told)
+
+
+def _grown() -> Scene:
+    # A partition is added; the members find it when they next refresh their metadata, four minutes later.
+    end = evenly(100, start=0)
+    late = Partition(end, consume(end, 4 * MINUTE, HOUR, position=0), exists_from=0)
+    return Scene([Partition(STEADY, consume(STEADY, LONG, HOUR)), late])
+
+
+def _transactional(length: int) -> Scene:
+    # Records become readable when their transaction ends; the group reads up to there at once.
+
+    def stable(t: int) -> int:
+        return STEADY(t - (t % length))
+
+    return Scene([Partition(STEADY, consume(stable, LONG, HOUR), stable=stable)])
+
+
+def _election() -> Scene:
+    # The partition has no leader for 25 seconds: no end is known, and nobody can read.
+    pause = (0, 25 * SECOND)
+    commits = consume(STEADY, LONG, 0) + consume(STEADY, pause[1], HOUR, rate=500, position=STEADY(0))
+    return Scene([Partition(STEADY, commits, known=lambda t: not pause[0] < t < pause[1])])
+
+
+def _at_a_distance() -> Scene:
+    # Five minutes behind for ever, at the pace of the producer.
+    return Scene([Partition(STEADY, [(t, STEADY(t - 5 * MINUTE)) for t in range(LONG, HOUR, 5 * SECOND)])])
+
+
+def _recovering() -> Scene:
+    # A backlog of an hour, worked off at twice the speed at which records come.
+    position = STEADY(LONG) - 720_000
+    return _alone(consume(STEADY, LONG, HOUR, rate=200, position=position), memberships=[Membership(LONG)])
+
+
+def _short_of_a_spike() -> Scene:
+    # For one minute ten times as much is written; the group needs four minutes to be back.
+
+    def end(t: int) -> int:
+        return STEADY(t) + 900 * min(max(t, 0), MINUTE) // SECOND
+
+    return Scene([Partition(end, consume(end, LONG, HOUR, rate=350))])
+
+
+def _deleted_topic() -> Scene:
+    # The topic is deleted; the offsets live on until the broker removes them.
+    gone = Partition(STEADY, consume(STEADY, LONG, 0), known=lambda t: t < 5 * SECOND)
+    return Scene([gone])
+
+
+HEALTHY = (
+    Situation("a steady consumer", lambda: _alone(consume(STEADY, LONG, HOUR))),
+    Situation("a bursty producer", _bursts, until=25 * MINUTE),
+    Situation("an hourly batch whose members stay", lambda: _hourly(leaves=False), start=-100 * MINUTE, until=HOUR),
+    Situation("an hourly batch that leaves in between", lambda: _hourly(leaves=True), start=-100 * MINUTE, until=HOUR),
+    Situation("a slow committer", _slow_committer),
+    Situation("a committer without a rhythm", _irregular_committer, start=-40 * MINUTE, until=50 * MINUTE),
+    Situation("a quiet topic", _quiet, start=-50 * MINUTE, until=HOUR),
+    Situation("a marker at the end of a quiet topic", _marker, start=-30 * MINUTE, until=30 * MINUTE),
+    Situation("a compacted topic", _compacted),
+    Situation("a planned reset that catches up", _planned_reset),
+    Situation("a rolling restart of static members", _static_restarts),
+    Situation("an autoscaling group", _autoscaling, until=15 * MINUTE),
+    Situation("a deploy while working off a backlog", _deploy),
+    Situation("a partition count that grew", _grown, until=15 * MINUTE),
+    Situation("a transactional producer, one transaction a second", lambda: _transactional(SECOND)),
+    Situation("a transactional producer that commits with its checkpoint", lambda: _transactional(2 * MINUTE)),
+    Situation("a leader election", _election),
+    Situation("a group that keeps its distance", _at_a_distance),
+    Situation("a slow group that recovers", _recovering),
+    Situation("a spike that is worked off", _short_of_a_spike),
+    Situation("a topic deleted under its group", _deleted_topic),
+)
+
+
+def _stuck_record() -> Scene:
+    # One of four partitions has a record that cannot be processed; it is not committed any more.
+    good = [Partition(STEADY, consume(STEADY, LONG, HOUR)) for _ in range(3)]
+    return Scene([*good, Partition(STEADY, consume(STEADY, LONG, HOUR, stuck_at=STEADY(0), repeats=False))])
+
+
+def _two_stuck_records() -> Scene:
+    # One member owns five partitions, and two of them stand still; the other member is fine.
+    good = [Partition(STEADY, consume(STEADY, LONG, HOUR), owner=at % 2) for at in range(6)]
+    bad = [Partition(STEADY, consume(STEADY, LONG, HOUR, stuck_at=STEADY(0)), owner=0) for _ in range(2)]
+    return Scene([*good, *bad], memberships=[Membership(LONG, members=2)])
+
+
+def _dead_member() -> Scene:
+    # One of two members dies; its partitions wait for its session to end, and then for the other one.
+    good = [Partition(STEADY, consume(STEADY, LONG, HOUR), owner=0) for _ in range(2)]
+    gone = [Partition(STEADY, consume(STEADY, LONG, 0), owner=1) for _ in range(2)]
+    return Scene([*good, *gone], memberships=[Membership(LONG, members=2)])
+
+
+def _slow_group() -> Scene:
+    commits = consume(STEADY, LONG, 0)
+    return _alone([*commits, *consume(STEADY, SECOND, HOUR, rate=80, position=STEADY(0))])
+
+
+def _hot_partition() -> Scene:
+    # One of four partitions suddenly gets eight times as much as its member can read.
+    others = [Partition(STEADY, consume(STEADY, LONG, HOUR)) for _ in range(3)]
+
+    def hot(t: int) -> int:
+        return STEADY(t) + max(t, 0)
+
+    return Scene([*others, Partition(hot, consume(hot, LONG, HOUR, rate=130))])
+
+
+def _goes_back() -> Scene:
+    # A live consumer goes back half an hour and reads on, hardly faster than records come.
+    before = consume(STEADY, LONG, 0)
+    return _alone([*before, *consume(STEADY, 5 * SECOND, HOUR, rate=110, position=STEADY(-30 * MINUTE))])
+
+
+def _hanging() -> Scene:
+    # A transaction is opened at noon and never ends.
+
+    def stable(t: int) -> int:
+        return STEADY(min(t, 0))
+
+    return Scene([Partition(STEADY, consume(stable, LONG, HOUR), stable=stable)])
+
+
+def _overtaken() -> Scene:
+    # Retention keeps ten minutes, in segments of one; the group reads half of what is written.
+
+    def log_start(t: int) -> int:
+        return STEADY(t - t % MINUTE - 10 * MINUTE)
+
+    before = consume(STEADY, LONG, 0, rate=100, position=STEADY(LONG) - 20_000)
+    commits = [*before, *consume(STEADY, 5 * SECOND, HOUR, rate=50, position=before[-1][1])]
+    return Scene([Partition(STEADY, commits, log_start=log_start)])
+
+
+def _lost() -> Scene:
+    # The group hangs, and retention passes it four minutes later.
+
+    def log_start(t: int) -> int:
+        return STEADY(0) + 5_000 if t >= 4 * MINUTE else 0
+
+    return Scene([Partition(STEADY, consume(STEADY, LONG, 0), log_start=log_start)])
+
+
+def _storm() -> Scene:
+    # Every twenty seconds the only member is thrown out and comes back, and never gets to commit.
+    times = [*range(0, HOUR, 20 * SECOND)]
+    return _alone(consume(STEADY, LONG, 0), rebalances=times)
+
+
+def _endless_rebalance() -> Scene:
+    # One member does not come back to a rebalance, and the others wait for it.
+    told = (Membership(LONG, members=3), Membership(SECOND, Stage.REBALANCING, 3))
+    return _alone(consume(STEADY, LONG, 0), memberships=told)
+
+
+def _left_out() -> Scene:
+    # After a rebalance nobody owns one of the partitions.
+    good = [Partition(STEADY, consume(STEADY, LONG, HOUR), owner=at) for at in range(2)]
+    out = Partition(STEADY, consume(STEADY, LONG, 0), owner=NOBODY, subscribed=1)
+    return Scene([*good, out], memberships=[Membership(LONG, members=2), Membership(SECOND, members=2)])
+
+
+def _never() -> Scene:
+    # A partition is added, gets records, and is never read.
+    late = Partition(evenly(100, start=0), [], exists_from=0)
+    return Scene([Partition(STEADY, consume(STEADY, LONG, HOUR)), late])
+
+
+def _unsubscribed() -> Scene:
+    # The group moves to another topic; its offsets for the old one stay.
+    old = Partition(STEADY, consume(STEADY, LONG, 0), topic="old", subscribed=0)
+    new = Partition(STEADY, consume(STEADY, LONG, HOUR), topic="new", subscribed=1)
+    return Scene([old, new], memberships=[Membership(LONG), Membership(SECOND)])
+
+
+def _cut() -> Scene:
+    # An unclean election cuts the log below what the group has read; it is set back and reads on.
+
+    def end(t: int) -> int:
+        return STEADY(t) - (50_000 if t >= 0 else 0)
+
+    def epoch(t: int) -> int:
+        return 5 if t >= 0 else 4
+
+    return Scene([Partition(end, consume(STEADY, LONG, -1), leader_epoch=epoch, commit_epoch=4)])
+
+
+def _soon_forgotten() -> Scene:
+    # A stopped group whose offsets live a day: two hours before they go this must be said.
+    commits = [(t, STEADY(t)) for t in range(LONG, 0, 5 * SECOND)]
+    told = (Membership(LONG), Membership(SECOND, EMPTY, 0))
+    return Scene([Partition(STEADY, commits, expiry=lambda _: 24 * HOUR)], memberships=told)
+
+
+SICK = (
+    Situation(
+        "a process that hangs while its heartbeats go on",
+        lambda: _alone(consume(STEADY, LONG, 0)),
+        Verdict.STOPPED,
+        known_at=15 * SECOND,
+    ),
+    Situation(
+        "a dead process, whose session ends after 45 seconds",
+        lambda: _alone(consume(STEADY, LONG, 0), memberships=(Membership(LONG), Membership(45 * SECOND, EMPTY, 0))),
+        Verdict.NO_MEMBERS,
+        known_at=75 * SECOND,
+        on_the_way=(Verdict.STOPPED,),
+    ),
+    Situation(
+        "members that left",
+        lambda: _alone(consume(STEADY, LONG, 0), memberships=(Membership(LONG), Membership(SECOND, EMPTY, 0))),
+        Verdict.NO_MEMBERS,
+        known_at=15 * SECOND,
+    ),
+    Situation(
+        "a simple group without a process",
+        lambda: _alone(consume(STEADY, LONG, 0), memberships=[Membership(LONG, Stage.OFFSETS_ONLY)]),
+        Verdict.STOPPED,
+        known_at=15 * SECOND,
+    ),
+    Situation(
+        "an hourly batch that does not come",
+        lambda: dataclasses.replace(
+            _hourly(leaves=False),
+            partitions=[
+                Partition(STEADY, [c for c in _hourly(leaves=False).partitions[0].commits if c[0] < -30 * MINUTE])
+            ],
+        ),
+        Verdict.STOPPED,
+        known_at=70 * MINUTE,
+        start=-100 * MINUTE,
+        until=80 * MINUTE,
+    ),
+    Situation(
+        "a zombie that commits but does not poll further",
+        lambda: _alone(consume(STEADY, LONG, HOUR, stuck_at=STEADY(0))),
+        Verdict.STALLED,
+        known_at=15 * SECOND,
+    ),
+    Situation("a poison record", _stuck_record, Verdict.POISON_RECORD, known_at=15 * SECOND),
+    Situation("two poison records of one member", _two_stuck_records, Verdict.POISON_RECORD, known_at=15 * SECOND),
+    Situation(
+        "a paused partition",
+        lambda: Scene(
+            [
+                *[Partition(STEADY, consume(STEADY, LONG, HOUR)) for _ in range(2)],
+                Partition(STEADY, consume(STEADY, LONG, HOUR, stuck_at=STEADY(0))),
+            ]
+        ),
+        Verdict.POISON_RECORD,
+        known_at=15 * SECOND,
+    ),
+    Situation("one of two members dies", _dead_member, Verdict.STOPPED, known_at=15 * SECOND),
+    Situation("a group that falls behind", _slow_group, Verdict.FALLING_BEHIND, known_at=3 * MINUTE),
+    Situation("a hot partition", _hot_partition, Verdict.SKEWED, known_at=40 * SECOND),
+    Situation("a live consumer that goes back", _goes_back, Verdict.REWOUND, known_at=5 * SECOND),
+    Situation("a hanging transaction", _hanging, Verdict.HELD_BACK, known_at=15 * SECOND),
+    Situation(
+        "retention that overtakes a slow group",
+        _overtaken,
+        Verdict.LOSING_DATA,
+        known_at=4 * MINUTE,
+        start=-10 * MINUTE,
+        on_the_way=(Verdict.FALLING_BEHIND,),
+    ),
+    Situation(
+        "records lost under a hung group",
+        _lost,
+        Verdict.LOSING_DATA,
+        known_at=4 * MINUTE,
+        on_the_way=(Verdict.STOPPED,),
+    ),
+    Situation("a rebalance storm", _storm, Verdict.REBALANCE_STORM, known_at=80 * SECOND),
+    Situation("a rebalance that does not end", _endless_rebalance, Verdict.REBALANCING_TOO_LONG, known_at=MINUTE),
+    Situation("a partition that nobody owns", _left_out, Verdict.UNASSIGNED, known_at=15 * SECOND),
+    Situation(
+        "a new partition that is never read", _never, Verdict.NEVER_COMMITTED, known_at=6 * MINUTE, until=15 * MINUTE
+    ),
+    Situation(
+        "offsets about to expire",
+        _soon_forgotten,
+        Verdict.EXPIRING,
+        known_at=18 * HOUR,
+        start=18 * HOUR - 10 * MINUTE,
+        until=18 * HOUR + 10 * MINUTE,
+        on_the_way=(Verdict.NO_MEMBERS,),
+    ),
+    Situation(
+        "a batch of one partition that ends: caught up and sound again",
+        lambda: _alone([*consume(STEADY, LONG, 0), *consume(STEADY, 2 * MINUTE, HOUR, rate=2_000, position=STEADY(0))]),
+        Verdict.STOPPED,
+        known_at=15 * SECOND,
+        ends_at=2 * MINUTE,
+    ),
+)
+NOTICED = (
+    Situation("an abandoned topic", _unsubscribed, Verdict.ABANDONED, known_at=30 * SECOND),
+    Situation("a planned reset", _planned_reset, Verdict.RESET, known_at=20 * SECOND, ends_at=220 * SECOND),
+    Situation("a group that recovers", _recovering, Verdict.RECOVERING, known_at=-5 * MINUTE, ends_at=70 * MINUTE),
+    Situation("a topic that is gone", _deleted_topic, Verdict.UNKNOWN, known_at=5 * SECOND),
+    Situation("a log that was cut", _cut, Verdict.UNKNOWN, known_at=0, until=8 * MINUTE),
+)
+assert NOON % HOUR == 0

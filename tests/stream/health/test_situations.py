@@ -1,0 +1,68 @@
+"""Groups lived through tick by tick: what is sick is found in time and by its cause, what is only odd calls nobody."""
+
+from __future__ import annotations
+
+import pytest
+
+from stream.health.hysteresis import WITHDRAW
+from stream.health.judge import Judge
+from stream.health.limits import Limits
+from tests.stream.health.simulator import SLOT, TICK, Seen, watch
+from tests.stream.health.situations import HEALTHY, NOTICED, SICK, Situation
+
+
+def lived(situation: Situation) -> list[Seen]:
+    """Watch a whole situation."""
+    return watch(situation.scene(), situation.start, situation.until)
+
+
+@pytest.mark.parametrize("situation", HEALTHY, ids=lambda each: each.story)
+def test_nobody_is_called_for_a_group_that_is_only_odd(situation: Situation) -> None:
+    """Not once, from the monitor's first tick on."""
+    called = [(each.time, each.verdict, each.judged.of_group(0).sentence) for each in lived(situation) if each.sick]
+    assert called == []
+
+
+@pytest.mark.parametrize("situation", [*SICK, *NOTICED], ids=lambda each: each.story)
+def test_a_sick_group_is_found_within_three_ticks_after_it_can_be_known(situation: Situation) -> None:
+    """By its own cause, and not before; and it stays found until it is over."""
+    ticks = lived(situation)
+    found = [each.time for each in ticks if each.verdict is situation.wanted]
+    assert found, {each.verdict for each in ticks}
+    assert found[0] <= situation.known_at + 3 * TICK
+    over = situation.ends_at if situation.ends_at is not None else situation.until
+    during = {each.verdict for each in ticks if found[0] <= each.time <= over}
+    assert during <= {situation.wanted, *situation.on_the_way}
+    early = {each.verdict for each in ticks if each.time < found[0] and each.sick}
+    assert early <= set(situation.on_the_way)
+
+
+@pytest.mark.parametrize("situation", [each for each in SICK if each.ends_at is not None], ids=lambda each: each.story)
+def test_what_is_over_is_withdrawn(situation: Situation) -> None:
+    """Within the ticks that hysteresis takes, and a tick to see the first commit."""
+    assert situation.ends_at is not None
+    late = [each for each in lived(situation) if each.time > situation.ends_at + (WITHDRAW + 1) * TICK]
+    assert late
+    assert not any(each.sick for each in late)
+
+
+@pytest.mark.parametrize("situation", [*HEALTHY, *SICK], ids=lambda each: each.story)
+def test_a_restart_of_the_monitor_changes_no_verdict(situation: Situation) -> None:
+    """What was shown is packed and carried on by a monitor without any history: nothing flaps, nothing is forgotten."""
+    middle = (situation.known_at + 4 * TICK) if situation.wanted else 3 * TICK
+    middle -= middle % TICK
+    middle = max(middle, situation.start + TICK)
+    start = max(situation.start, middle - 60 * TICK)
+    limits = Limits(tick=TICK, slot=SLOT)
+    first = Judge(limits)
+    before = watch(situation.scene(), start, middle, judge=first)[-1]
+    packed = first.pack()
+    assert packed is not None
+    second = Judge(limits, packed=packed)
+    until = min(situation.until, middle + 30 * TICK)
+    after = watch(situation.scene(), middle + 2 * TICK, until, judge=second)
+    if before.sick and situation.ends_at is None:
+        assert {each.verdict for each in after} <= {before.verdict, situation.wanted, *situation.on_the_way}
+        assert all(each.sick for each in after)
+    if situation.wanted is None:
+        assert not any(each.sick for each in after)
