@@ -1,0 +1,55 @@
+"""Fetches what the chart is judged by, once; skips where it is not there and cannot be had."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deploy.chart_schema import CHART
+from deploy.chart_tools import ToolsUnreachableError, python_tools
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def helm() -> None:
+    """Have Helm's engine and Kubernetes' schemas at hand."""
+    try:
+        python_tools()
+    except ToolsUnreachableError as error:
+        pytest.skip(f"{error}")
+
+
+RULES = """\
+groups:
+  - name: a
+    interval: 30s
+    rules:
+      - record: level:metric:ops
+        expr: sum(up)
+      - alert: FirstAlert
+        expr: up == 0
+        for: 5m
+        labels: {severity: critical}
+        annotations:
+          summary: '{{ $labels.group }} is at {{ $value | humanize }} of "all"'
+  - name: b
+    rules:
+      - alert: SecondAlert
+        expr: vector(1)
+"""
+DASHBOARD = '{"title": "Fleet {{ not Helm\'s }}", "panels": []}\n'
+
+
+@pytest.fixture
+def chart_with_files(tmp_path: Path) -> Path:
+    """Give a copy of the chart with one file of rules and one dashboard in it, whatever the chart itself has."""
+    copy = tmp_path / CHART.name
+    shutil.copytree(CHART, copy, ignore=shutil.ignore_patterns("rules", "dashboards"))
+    for folder, name, text in (("rules", "some.yaml", RULES), ("dashboards", "fleet.json", DASHBOARD)):
+        (copy / folder).mkdir()
+        (copy / folder / name).write_text(text)
+    return copy

@@ -1,0 +1,99 @@
+"""The chart, rendered by Helm's own engine: what the tests of this folder look at."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from deploy.chart_schema import CHART
+from deploy.chart_tools import python_tools
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CASES: Final = sorted(path.name.removesuffix("-values.yaml") for path in (CHART / "ci").glob("*-values.yaml"))
+"""The sets of values that the chart is rendered with, one file of its folder ci/ each."""
+
+Object = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rendered:
+    """What a release would be made of."""
+
+    objects: tuple[Object, ...]
+    notes: str
+
+    def of_kind(self, kind: str) -> list[Object]:
+        """Give the objects of one kind."""
+        return [one for one in self.objects if one["kind"] == kind]
+
+    def one(self, kind: str) -> Object:
+        """Give the only object of its kind."""
+        (found,) = self.of_kind(kind)
+        return found
+
+    @property
+    def pod(self) -> Object:
+        """The specification of the pod."""
+        spec: Object = self.one("StatefulSet")["spec"]["template"]["spec"]
+        return spec
+
+    @property
+    def container(self) -> Object:
+        """The pod's only container."""
+        (container,) = self.pod["containers"]
+        return dict(container)
+
+
+def case(name: str) -> Object:
+    """Give the values of a case."""
+    values: Object = yaml.safe_load((CHART / "ci" / f"{name}-values.yaml").read_text())
+    return values
+
+
+def merged(base: Object, change: Object) -> Object:
+    """Give `base` with the members of `change` put into it, as Helm does with several files of values."""
+    both = dict(base)
+    for key, value in change.items():
+        inner = both.get(key)
+        both[key] = merged(inner, value) if isinstance(value, dict) and isinstance(inner, dict) else value
+    return both
+
+
+def render(values: Object, chart: Path = CHART) -> Rendered:
+    """Render a release `watch` in the namespace `kafka`. Raises helm_python's HelmError for values that are refused."""
+    files = _helm().Chart.load(str(chart)).render(values, name="watch", namespace="kafka")
+    notes = files.pop(f"{CHART.name}/templates/NOTES.txt")
+    objects = [one for text in files.values() for one in yaml.safe_load_all(text) if one]
+    return Rendered(tuple(sorted(objects, key=lambda one: (one["kind"], one["metadata"]["name"]))), notes)
+
+
+def lint(values: Object) -> list[str]:
+    """Give what `helm lint --strict` has against the chart, advice aside."""
+    report = _helm().lint(str(CHART), values, strict=True)
+    return [*report["errors"], *(one["error"] for one in report["messages"] if one["severity"] > 1)]
+
+
+def refusal(values: Object, chart: Path = CHART) -> str:
+    """Give the words with which these values are refused; fails if they are not."""
+    helm = _helm()
+    try:
+        render(values, chart)
+    except helm.HelmError as error:
+        return str(error)
+    raise AssertionError("these values were not refused")
+
+
+@functools.cache
+def _helm() -> Any:
+    if str(python_tools()) not in sys.path:
+        # Behind the project's own packages, which win where both have one.
+        sys.path.append(str(python_tools()))
+    import helm_python  # noqa: PLC0415 -- it stands on the path only now
+
+    return helm_python

@@ -1,0 +1,24 @@
+"""The default render, word by word: a change of it is a change for everybody who upgrades, and is seen in the diff."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+
+from tests.chart.rendering import case, render
+
+pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
+
+GOLDEN: Final = Path(__file__).parent / "golden" / "default.yaml"
+
+
+def test_the_default_render_is_the_golden_one() -> None:
+    """What the least possible values install is what is written down."""
+    rendered = yaml.safe_dump_all(render(case("minimal")).objects, sort_keys=True)
+    if os.environ.get("LAGWARDEN_GOLDEN") == "write":
+        GOLDEN.write_text(rendered)
+    assert rendered == GOLDEN.read_text(), "write it anew with LAGWARDEN_GOLDEN=write, and look at the difference"

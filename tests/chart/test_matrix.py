@@ -1,0 +1,95 @@
+"""Every set of values renders to objects that Kubernetes, the oldest and the newest supported, takes to the letter."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deploy.chart_tools import CUSTOM, OPERATOR_SUMS, ToolsUnreachableError, custom_schema, python_tools
+from tests.chart.rendering import CASES, Object, case, lint, render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
+
+OLDEST, NEWEST = "1.25", "1.37"
+
+
+def _validators() -> Any:
+    if str(python_tools()) not in sys.path:
+        sys.path.append(str(python_tools()))
+    import kubernetes_validate  # noqa: PLC0415 -- it stands on the path only now
+
+    return kubernetes_validate
+
+
+def closed(schema: Any) -> Any:
+    """Give a CRD's schema so that it refuses unknown fields, as the API server's pruning would drop them."""
+    if not isinstance(schema, dict):
+        return [closed(part) for part in schema] if isinstance(schema, list) else schema
+    shut = {key: closed(value) for key, value in schema.items()}
+    if isinstance(schema.get("properties"), dict) and not schema.get("x-kubernetes-preserve-unknown-fields"):
+        shut.setdefault("additionalProperties", False)
+    return shut
+
+
+def faults(schema: Object, value: Object) -> Iterator[str]:
+    """Name what a CRD's schema has against an object. `metadata` is Kubernetes' own, and judged with its objects."""
+    _validators()
+    import jsonschema  # noqa: PLC0415 -- it comes with the tools
+
+    checked = closed(schema)
+    checked["properties"]["metadata"] = {"type": "object"}
+    for error in jsonschema.Draft7Validator(checked).iter_errors(value):
+        yield f"{error.json_path}: {error.message}"
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("version", [OLDEST, NEWEST])
+def test_objects_are_strictly_valid(name: str, version: str) -> None:
+    """No object has a field that its Kubernetes does not know, or a value of the wrong type."""
+    kubernetes = _validators()
+    own = [one for one in render(case(name)).objects if one["kind"] not in CUSTOM]
+    assert len(own) >= 3
+    for one in own:
+        kubernetes.validate(one, version, strict=True)
+
+
+def test_the_strict_check_finds_an_unknown_field() -> None:
+    """The check above is no formality: a field that Kubernetes does not know fails it."""
+    kubernetes = _validators()
+    service = render(case("minimal")).one("Service")
+    service["spec"]["portz"] = []
+    with pytest.raises(kubernetes.ValidationError, match="portz"):
+        kubernetes.validate(service, NEWEST, strict=True)
+
+
+def test_the_chart_and_the_schemas_name_the_same_oldest_kubernetes() -> None:
+    """The oldest Kubernetes that Chart.yaml lets in is the oldest that the objects are judged by."""
+    kubernetes = _validators()
+    assert kubernetes.utils.all_versions()[0].startswith(OLDEST)
+    assert kubernetes.latest_version().startswith(NEWEST)
+
+
+@pytest.mark.parametrize("release", OPERATOR_SUMS)
+@pytest.mark.parametrize("kind", CUSTOM)
+def test_the_operators_objects_fit_its_crds(release: str, kind: str, chart_with_files: Any) -> None:
+    """ServiceMonitor and PrometheusRule are valid by the operator's own CRDs, unknown fields refused."""
+    try:
+        schema = custom_schema(release, kind)
+    except ToolsUnreachableError as error:
+        pytest.skip(str(error))
+    found = render(case("everything"), chart_with_files).of_kind(kind)
+    assert found
+    assert [fault for one in found for fault in faults(schema, one)] == []
+    found[0]["spec"]["surprise"] = 1
+    assert any("surprise" in fault for fault in faults(schema, found[0]))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_lint_has_nothing_against_it(name: str) -> None:
+    """`helm lint --strict` is content with every set of values."""
+    assert lint(case(name)) == []

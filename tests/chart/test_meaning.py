@@ -1,0 +1,202 @@
+"""What the objects say to each other and to the program: names that must meet, secrets that must not be seen."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deploy.chart_schema import CHART
+from stream.config_sources import load
+from tests.chart.rendering import CASES, Object, Rendered, case, merged, render
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
+
+SELECTOR = {"app.kubernetes.io/name", "app.kubernetes.io/instance"}
+# Enough of a PKCS#8 file for the program to take it for one.
+KEY = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n"
+
+
+@pytest.fixture(params=CASES)
+def rendered(request: pytest.FixtureRequest) -> Rendered:
+    """Give the objects of each set of values in turn."""
+    return render(case(request.param))
+
+
+def pod_labels(rendered: Rendered) -> Object:
+    """Give the labels of the pod."""
+    labels: Object = rendered.one("StatefulSet")["spec"]["template"]["metadata"]["labels"]
+    return labels
+
+
+def test_everything_that_selects_the_pod_finds_it(rendered: Rendered) -> None:
+    """StatefulSet, Service and NetworkPolicy select by labels that the pod has and that no upgrade changes."""
+    found = [
+        rendered.one("StatefulSet")["spec"]["selector"]["matchLabels"],
+        rendered.one("Service")["spec"]["selector"],
+        *(policy["spec"]["podSelector"]["matchLabels"] for policy in rendered.of_kind("NetworkPolicy")),
+    ]
+    for selector in found:
+        assert selector.keys() == SELECTOR
+        assert selector.items() <= pod_labels(rendered).items()
+
+
+def test_the_service_monitor_finds_the_service() -> None:
+    """The ServiceMonitor's selector, namespace and port are the Service's."""
+    rendered = render(case("everything"))
+    monitor, service = rendered.one("ServiceMonitor")["spec"], rendered.one("Service")
+    assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert monitor["namespaceSelector"]["matchNames"] == [service["metadata"]["namespace"]]
+    assert [one["port"] for one in monitor["endpoints"]] == [one["name"] for one in service["spec"]["ports"]]
+
+
+def test_ports_have_one_name(rendered: Rendered) -> None:
+    """Service, probes and policy name the container's port."""
+    ports = {port["name"] for port in rendered.container["ports"]}
+    named = {port["targetPort"] for port in rendered.one("Service")["spec"]["ports"]}
+    named |= {rendered.container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe")}
+    for policy in rendered.of_kind("NetworkPolicy"):
+        named |= {port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]}
+    assert named == ports
+
+
+def test_volumes_and_mounts_meet(rendered: Rendered) -> None:
+    """Each mount has its volume, each volume is mounted, and no two mounts share a path."""
+    claims = rendered.one("StatefulSet")["spec"].get("volumeClaimTemplates", [])
+    volumes = [volume["name"] for volume in rendered.pod["volumes"]] + [one["metadata"]["name"] for one in claims]
+    mounts = rendered.container["volumeMounts"]
+    assert sorted(volumes) == sorted(mount["name"] for mount in mounts)
+    assert len({mount["mountPath"] for mount in mounts}) == len(mounts)
+    assert {"checkpoint", "tmp", "config"} <= set(volumes)
+
+
+def test_there_is_one_pod_and_never_two(rendered: Rendered) -> None:
+    """One replica, in a StatefulSet, which does not start the next before the last is gone."""
+    assert rendered.one("StatefulSet")["spec"]["replicas"] == 1
+    assert "updateStrategy" not in rendered.one("StatefulSet")["spec"]
+    assert "podManagementPolicy" not in rendered.one("StatefulSet")["spec"]
+
+
+def test_the_grace_time_holds_the_programs_own_limit(rendered: Rendered) -> None:
+    """Kubernetes kills later than the 30 seconds after which lagwarden ends itself."""
+    assert rendered.pod["terminationGracePeriodSeconds"] > 30
+
+
+def test_probes_never_restart_a_pod_that_only_waits(rendered: Rendered) -> None:
+    """What restarts the container asks /livez, which is green while Kafka is away; only readiness asks /readyz."""
+    paths = {probe: rendered.container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness")}
+    assert set(paths.values()) == {"/livez"}
+    assert rendered.container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+
+
+def test_every_object_says_whose_it_is(rendered: Rendered) -> None:
+    """All objects of the chart's own have the labels and a namespace."""
+    for one in rendered.objects:
+        if one["metadata"]["name"].startswith("beside-"):
+            continue
+        assert one["metadata"]["labels"].keys() >= SELECTOR
+        assert one["metadata"]["namespace"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_program_takes_the_settings(name: str, tmp_path: Path) -> None:
+    """The file and the variables of the pod, with the Secrets' files in place, are a configuration without a fault."""
+    rendered = render(case(name))
+    config = load(_written(rendered, tmp_path), _environment(rendered, tmp_path))
+    wanted = case(name)["config"]
+    assert config.kafka.security_protocol == wanted["kafka"].get("security_protocol", "PLAINTEXT")
+    assert config.kafka.bootstrap_servers[0].startswith(("broker-", "kafka-"))
+    assert config.checkpoint.dir.as_posix() == "/var/lib/lagwarden/checkpoint"
+    if name == "everything":
+        assert config.job.max_offsets_per_trigger == 20_000_000
+    if name == "scram":
+        assert config.kafka.sasl_username == "from-a-reference"
+    if config.kafka.sasl_password is not None:
+        assert config.kafka.sasl_password.get_secret_value() == "hush"
+
+
+def _written(rendered: Rendered, folder: Path) -> Path:
+    """Put the configuration file where the test can read it."""
+    own = rendered.one("StatefulSet")["metadata"]["name"]
+    (found,) = (one for one in rendered.of_kind("ConfigMap") if one["metadata"]["name"] == own)
+    file = folder / "lagwarden.yaml"
+    file.write_text(found["data"]["lagwarden.yaml"])
+    return file
+
+
+def _environment(rendered: Rendered, folder: Path) -> dict[str, str]:
+    """Give the container's variables as the pod would see them, with the mounted files under a folder of the test's."""
+    contents = {"tls.key": KEY, "password": "hush"}
+    for volume in rendered.pod["volumes"]:
+        for item in (volume.get("secret") or volume.get("configMap") or {}).get("items", []):
+            path = folder / volume["name"] / item["path"]
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(contents.get(item["path"], "text"))
+    found = {}
+    for variable in rendered.container["env"]:
+        text = variable.get("value", "broker-9:9092" if "SERVERS" in variable["name"] else "from-a-reference")
+        found[variable["name"]] = text.replace("/run/secrets/lagwarden", str(folder))
+    return found
+
+
+@pytest.mark.parametrize("name", ["scram", "mutual-tls", "everything"])
+def test_secrets_are_only_pointed_at(name: str) -> None:
+    """Passwords and keys reach the pod as files of Secrets that exist: never as text, a variable or a ConfigMap."""
+    rendered = render(case(name))
+    assert rendered.of_kind("Secret") == []
+    for variable in rendered.container["env"]:
+        assert "PASSWORD" not in variable["name"] or variable["name"].endswith("_FILE")
+    secrets = [volume["secret"] for volume in rendered.pod["volumes"] if "secret" in volume]
+    assert secrets
+    # Only the keys that are needed, so that the rest of a shared Secret stays out of the pod.
+    assert all(secret["items"] for secret in secrets)
+    assert "password" not in json.dumps(rendered.of_kind("ConfigMap"))
+
+
+def test_a_changed_setting_is_a_new_pod() -> None:
+    """The program reads its file once, so the pod's template changes with it."""
+
+    def mark(values: Object) -> Any:
+        return render(values).one("StatefulSet")["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
+
+    changed = merged(case("minimal"), {"config": {"log": {"level": "debug"}}})
+    assert mark(changed) != mark(case("minimal")) == mark(case("minimal"))
+
+
+def test_no_template_asks_the_cluster() -> None:
+    """Nothing depends on what the cluster has: a render on a laptop or by Argo CD is what is installed."""
+    for template in (CHART / "templates").iterdir():
+        text = template.read_text()
+        assert ".Capabilities" not in text
+        assert "lookup " not in text
+
+
+def test_long_names_fit() -> None:
+    """However long the release's name is, what a StatefulSet appends to its own still fits into a label."""
+    name = render(merged(case("minimal"), {"fullnameOverride": "x" * 80})).one("StatefulSet")["metadata"]["name"]
+    assert len(f"{name}-0123456789") <= 63
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        pytest.param({}, "Nothing tells Prometheus to scrape it", id="no monitor: how to have one"),
+        pytest.param(
+            {"serviceMonitor": {"enabled": True}}, "Prometheus may not see it", id="a monitor that nobody selects"
+        ),
+        pytest.param(
+            {"serviceMonitor": {"enabled": True, "labels": {"release": "kps"}}},
+            '{"release":"kps"}',
+            id="a monitor with labels: they are named",
+        ),
+        pytest.param({"rules": {"enabled": True}}, "set rules.labels", id="rules that nobody selects"),
+        pytest.param({"persistence": {"enabled": False}}, "reads the whole offsets topic again", id="no volume"),
+    ],
+)
+def test_the_notes_say_what_is_left_to_do(change: Object, sentence: str) -> None:
+    """What a person reads after the installation fits what was installed."""
+    assert sentence in render(merged(case("minimal"), change)).notes

@@ -1,0 +1,55 @@
+"""What is written from something else says the same as it. Needs no Helm, so it runs with the quick tests."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+import yaml
+
+from deploy.chart_readme import PATH as README
+from deploy.chart_readme import VALUES, UndescribedError, page, values
+from deploy.chart_schema import CHART, PATH, text
+from stream.config import SECTIONS
+
+ROOT = CHART.parents[2]
+
+
+def test_the_schema_is_the_one_that_the_configuration_asks_for() -> None:
+    """An option of `stream.config` is a value of the chart, with the same limits."""
+    assert PATH.read_text() == text(), "the schema is old: python -m deploy.chart_schema"
+
+
+def test_the_readme_lists_the_values() -> None:
+    """The table in the chart's README has every value with its default and its comment."""
+    current = README.read_text()
+    assert current == page(current, VALUES.read_text()), "the table is old: python -m deploy.chart_readme"
+
+
+def test_a_value_without_a_comment_is_found() -> None:
+    """A value that nobody described stops the table, by name."""
+    with pytest.raises(UndescribedError, match=r"service\.port"):
+        values("service:\n  # The type.\n  type: ClusterIP\n  port: 1\n")
+
+
+def test_the_chart_names_the_version_of_the_program() -> None:
+    """The chart's appVersion, which is the image's tag too, is the version of the package."""
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert chart["appVersion"] == project["version"]
+
+
+def test_the_container_port_is_the_programs_default() -> None:
+    """The chart sets no port: it relies on the one that the program listens on by itself."""
+    port = SECTIONS["http"].model_fields["port"].default
+    assert f"containerPort: {port}\n" in (CHART / "templates" / "statefulset.yaml").read_text()
+    assert f"EXPOSE {port}\n" in (ROOT / "deploy" / "Dockerfile").read_text()
+
+
+def test_the_images_build_tools_are_those_of_the_environment() -> None:
+    """What builds the wheel in the image is pinned as in requirements/dev.txt, hash by hash."""
+    environment = (ROOT / "requirements" / "dev.txt").read_text()
+    lines = (ROOT / "deploy" / "image-build.txt").read_text().splitlines()
+    pins = [line.strip(" \\") for line in lines if line.strip() and not line.startswith("#")]
+    assert len(pins) > 5
+    assert [pin for pin in pins if pin not in environment] == []

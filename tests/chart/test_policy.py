@@ -1,0 +1,85 @@
+"""The pod passes Kubernetes' pod security standard `restricted`, and a little more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.chart.rendering import CASES, Object, Rendered, case, merged, render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
+
+# Kubernetes: "Pod Security Standards", the volume types that restricted allows.
+VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
+
+
+# What `restricted` refuses, then what this chart promises beyond it: a name, and when pod, container and both of their
+# security contexts offend.
+REFUSED: dict[str, Callable[[Object, Object, list[Object]], bool]] = {
+    "host": lambda pod, _, __: any(pod.get(field) for field in ("hostNetwork", "hostPID", "hostIPC")),
+    "hostPort": lambda _, container, __: any("hostPort" in port for port in container["ports"]),
+    "runAsNonRoot": lambda _, __, both: not any(context.get("runAsNonRoot") for context in both),
+    "runAsUser": lambda _, __, both: any(context.get("runAsUser") == 0 for context in both),
+    "seccompProfile": lambda _, __, both: (
+        not any(context.get("seccompProfile", {}).get("type") == "RuntimeDefault" for context in both)
+    ),
+    "privileged": lambda _, __, both: bool(both[1].get("privileged")),
+    "allowPrivilegeEscalation": lambda _, __, both: both[1].get("allowPrivilegeEscalation") is not False,
+    "capabilities": lambda _, __, both: both[1].get("capabilities") != {"drop": ["ALL"]},
+    "volumes": lambda pod, _, __: any(
+        kind not in VOLUMES for volume in pod["volumes"] for kind in volume if kind != "name"
+    ),
+    "readOnlyRootFilesystem": lambda _, __, both: not both[1].get("readOnlyRootFilesystem"),
+    "automountServiceAccountToken": lambda pod, _, __: pod.get("automountServiceAccountToken") is not False,
+}
+
+
+def offences(rendered: Rendered) -> list[str]:
+    """Name what is refused of the pod."""
+    pod, container = rendered.pod, rendered.container
+    both = [pod.get("securityContext", {}), container.get("securityContext", {})]
+    return [name for name, offends in REFUSED.items() if offends(pod, container, both)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_set_of_values_is_restricted(name: str) -> None:
+    """Nothing that the chart has a switch for takes the pod out of the standard."""
+    assert offences(render(case(name))) == []
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_account_has_no_token(name: str) -> None:
+    """Where the chart makes a service account, nothing else that uses it gets its token either."""
+    accounts = render(case(name)).of_kind("ServiceAccount")
+    assert all(account["automountServiceAccountToken"] is False for account in accounts)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_chart_asks_for_no_rights(name: str) -> None:
+    """No Role, no binding, no object of the cluster's own."""
+    kinds = {one["kind"] for one in render(case(name)).objects}
+    assert kinds <= {
+        *("ConfigMap", "NetworkPolicy", "PrometheusRule", "Service", "ServiceAccount"),
+        *("ServiceMonitor", "StatefulSet"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "offence"),
+    [
+        pytest.param({"securityContext": {"readOnlyRootFilesystem": False}}, "readOnlyRootFilesystem", id="root"),
+        pytest.param({"securityContext": {"capabilities": {"drop": []}}}, "capabilities", id="capabilities"),
+        pytest.param({"podSecurityContext": {"runAsNonRoot": False}}, "runAsNonRoot", id="user"),
+        pytest.param(
+            {"podSecurityContext": {"seccompProfile": {"type": "Unconfined"}}}, "seccompProfile", id="seccomp"
+        ),
+        pytest.param({"extraVolumes": [{"name": "host", "hostPath": {"path": "/"}}]}, "volumes", id="the host"),
+    ],
+)
+def test_what_a_person_opens_is_seen(change: Object, offence: str) -> None:
+    """The check is no formality: each thing that a person opens on purpose is named."""
+    assert offences(render(merged(case("minimal"), change))) == [offence]

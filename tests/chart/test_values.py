@@ -1,0 +1,243 @@
+"""The values: what is wrong is refused with its path, what contradicts itself with a sentence, and each is used."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from deploy.chart_readme import VALUES
+from deploy.chart_schema import schema
+from tests.chart.rendering import Object, case, merged, refusal, render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.chart, pytest.mark.usefixtures("helm")]
+
+
+def at(path: str, value: Any) -> Object:
+    """Give values with one value at a dotted path."""
+    for part in reversed(path.split(".")):
+        value = {part: value}
+    return dict(value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        pytest.param("replicas", 2, id="there is no number of replicas to set"),
+        pytest.param("replicaCount", 2, id="nor under its usual name"),
+        pytest.param("service.prot", 1, id="a slip of the pen"),
+        pytest.param("persistence.accessModes", ["ReadWriteMany"], id="one node mounts it, always"),
+        pytest.param("config.kafka.sasl_password", "hush", id="a password in plain values"),
+        pytest.param("config.kafka.ssl_ca_file", "/ca", id="a path that the chart decides"),
+        pytest.param("config.http", {"port": 1}, id="a port that the chart decides"),
+        pytest.param("config.checkpoint", {"dir": "/x"}, id="a folder that the chart decides"),
+        pytest.param("config.job.triger_interval", 5, id="a slip in an option of the program"),
+        pytest.param("credentials.sasl.password", "hush", id="a password beside the Secret"),
+        pytest.param("bootstrapServersFrom.secretKeyRef", {"name": "a", "key": "b", "kye": "c"}, id="deep inside"),
+    ],
+)
+def test_an_unknown_value_is_refused_with_its_path(path: str, value: Any) -> None:
+    """A name that no template reads is refused; the message leads to it."""
+    said = refusal(merged(case("minimal"), at(path, value)))
+    *parents, name = path.split(".")
+    if isinstance(value, dict) and "kye" in value:
+        parents, name = [*parents, name], "kye"
+    assert "/".join(parents) in said.replace(".", "/")
+    assert f"'{name}'" in said or name in said
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        pytest.param("mode", "cluster", id="a mode that is not there"),
+        pytest.param("terminationGracePeriodSeconds", 10, id="a grace shorter than the program's own"),
+        pytest.param("image.digest", "sha256:abc", id="half a digest"),
+        pytest.param("image.pullPolicy", "Sometimes", id="no such policy"),
+        pytest.param("persistence.size", "5 GB", id="no quantity of Kubernetes"),
+        pytest.param("service.port", 70000, id="no port"),
+        pytest.param("serviceMonitor.interval", "soon", id="no duration of Prometheus"),
+        pytest.param("serviceMonitor.labels", {"release": 1}, id="a label that is no text"),
+        pytest.param("config.job.trigger_interval", "5 parsecs", id="no duration of the program"),
+        pytest.param("config.job.shards", 0, id="below the program's own limit"),
+        pytest.param("config.kafka.security_protocol", "TLS", id="no protocol of Kafka"),
+        pytest.param("probes.startupSeconds", 1, id="a start that nothing could make"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_path(path: str, value: Any) -> None:
+    """A value of the wrong kind or outside its limits is refused; the message names where it stands."""
+    said = refusal(merged(case("minimal"), at(path, value)))
+    assert path.replace(".", "/") in said.replace(".", "/")
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        pytest.param({}, "config.kafka.bootstrap_servers: name the brokers", id="no brokers"),
+        pytest.param(
+            merged(case("minimal"), at("bootstrapServersFrom.secretKeyRef", {"name": "a", "key": "b"})),
+            "bootstrapServersFrom: has no effect beside",
+            id="brokers twice",
+        ),
+        pytest.param(
+            merged(case("minimal"), {"config": {"kafka": {"security_protocol": "SASL_SSL"}}}),
+            "credentials.sasl.existingSecret: is needed",
+            id="a login without a Secret",
+        ),
+        pytest.param(
+            merged(case("minimal"), at("credentials.sasl.existingSecret", "x")),
+            "credentials.sasl.existingSecret: has no effect",
+            id="a Secret without a login",
+        ),
+        pytest.param(
+            merged(case("scram"), at("credentials.sasl.usernameKey", "")),
+            "config.kafka.sasl_username: name the user",
+            id="a login without a user",
+        ),
+        pytest.param(
+            merged(case("scram"), at("config.kafka.sasl_username", "me")),
+            "credentials.sasl.usernameKey: has no effect",
+            id="a user twice",
+        ),
+        pytest.param(
+            merged(case("scram"), at("credentials.ca.existingSecret", "x")),
+            "credentials.ca: takes existingSecret or existingConfigMap",
+            id="authorities twice",
+        ),
+        pytest.param(
+            merged(case("minimal"), at("credentials.ca.existingSecret", "x")),
+            "credentials.ca.existingSecret: has no effect",
+            id="authorities without TLS",
+        ),
+        pytest.param(
+            merged(case("minimal"), at("credentials.client.existingSecret", "x")),
+            "credentials.client.existingSecret: has no effect",
+            id="a certificate without TLS",
+        ),
+    ],
+)
+def test_values_that_do_not_go_together_are_refused(values: Object, sentence: str) -> None:
+    """Each value is right, but the program would refuse them or ignore one: the chart says so before it installs."""
+    assert sentence in refusal(values)
+
+
+def test_a_global_value_is_no_fault() -> None:
+    """Helm hands `global` to every chart of a release."""
+    assert render(merged(case("minimal"), {"global": {"imageRegistry": "x"}})).objects
+
+
+# --- every value does something ---
+
+ON: Object = {
+    "serviceMonitor": {"enabled": True},
+    "rules": {"enabled": True},
+    "dashboards": {"enabled": True},
+    "networkPolicy": {"egress": {"enabled": True}},
+}
+TLS: Object = {"config": {"kafka": {"security_protocol": "SASL_SSL"}}, "credentials": {"sasl": {"existingSecret": "s"}}}
+# What else must be so that a value can matter: by the beginning of its path.
+GIVEN: dict[str, Object] = {
+    "credentials.sasl": merged(TLS, {"config": {"kafka": {"sasl_username": "u"}}}),
+    "credentials.sasl.usernameKey": merged(TLS, {"credentials": {"sasl": {"usernameKey": "u"}}}),
+    "credentials.ca": merged(TLS, {"config": {"kafka": {"sasl_username": "u"}}}),
+    "credentials.ca.key": merged(
+        TLS, {"config": {"kafka": {"sasl_username": "u"}}, "credentials": {"ca": {"existingSecret": "c"}}}
+    ),
+    "credentials.client": {
+        "config": {"kafka": {"security_protocol": "SSL"}},
+        "credentials": {"client": {"existingSecret": "c"}},
+    },
+}
+# Values that take a sample of their own, because any other would be refused by the templates.
+SAMPLES: dict[str, Any] = {
+    "rules.disabled": ["FirstAlert"],
+    "extraObjects": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "more"}}],
+    "config.kafka.bootstrap_servers": ["broker-3:9092"],
+    "bootstrapServersFrom": {"secretKeyRef": {"name": "a", "key": "b"}},
+}
+# `mode` has one value so far, and `config` is checked option by option by the program's own tests.
+EXEMPT = {"mode"}
+
+
+def value_at(values: Any, path: str, default: Any) -> Any:
+    """Give the value at a dotted path, or the default where the values do not name it."""
+    for part in path.split("."):
+        if part not in values:
+            return default
+        values = values[part]
+    return values
+
+
+def leaves(values: Object, described: Object, prefix: str = "") -> Iterator[tuple[str, Any, Object]]:
+    """Walk the chart's values: path, default, schema."""
+    for name, value in values.items():
+        part = described["properties"][name]
+        if isinstance(value, dict) and value and "properties" in part and part.get("additionalProperties") is False:
+            yield from leaves(value, part, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value, part
+
+
+def another(default: Any, described: Object) -> Any:
+    """Give a value that the schema takes and that is not the default."""
+    if "enum" in described:
+        return next(value for value in described["enum"] if value != default)
+    if isinstance(default, bool):
+        return not default
+    if isinstance(default, int):
+        return default + 60
+    if isinstance(default, dict):
+        return {**default, "another": "one"}
+    if isinstance(default, list):
+        return [*default, {"name": "another"}]
+    for sample in ("another", "7Gi", "7m", "sha256:" + "0" * 64):
+        if re.search(described.get("pattern", ""), sample):
+            return sample
+    raise AssertionError(f"no sample fits {described}")
+
+
+DEFAULTS: Object = yaml.safe_load(VALUES.read_text())
+LEAVES = {path: (value, part) for path, value, part in leaves(DEFAULTS, schema()) if path not in EXEMPT}
+
+
+def test_the_values_are_those_of_the_schema() -> None:
+    """Every value of the schema has a default in values.yaml, but for the program's own options, which have theirs."""
+
+    def names(described: Object) -> Object:
+        inner = described.get("properties") if described.get("additionalProperties") is False else None
+        return {name: names(part) for name, part in inner.items()} if inner else {}
+
+    wanted = {name: part for name, part in names(schema()).items() if name not in ("global", "config")}
+
+    def missing(part: Object, values: Any, path: str) -> Iterator[str]:
+        for name, inner in part.items():
+            if not isinstance(values, dict) or name not in values:
+                yield f"{path}{name}"
+            else:
+                yield from missing(inner, values[name], f"{path}{name}.")
+
+    # Filled as a whole: what they take is Kubernetes' own form.
+    whole = ("bootstrapServersFrom.", "resources.")
+    assert [path for path in missing(wanted, DEFAULTS, "") if not path.startswith(whole)] == []
+
+
+@pytest.mark.parametrize("path", LEAVES)
+def test_every_value_changes_something(path: str, chart_with_files: Path) -> None:
+    """A value that looks valid and does nothing does not exist: another one makes other objects."""
+    given = max((prefix for prefix in GIVEN if path.startswith(prefix)), key=len, default=None)
+    base = merged(merged(case("minimal"), ON), GIVEN[given] if given else {})
+    if path == "bootstrapServersFrom":
+        base["config"]["kafka"] = {"bootstrap_servers": []}
+    default, part = LEAVES[path]
+    value = SAMPLES[path] if path in SAMPLES else another(value_at(base, path, default), part)
+    changed = render(merged(base, at(path, value)), chart_with_files)
+    if path == "bootstrapServersFrom":
+        assert "LAGWARDEN_KAFKA_BOOTSTRAP_SERVERS" in json.dumps(changed.objects)
+    else:
+        assert changed.objects != render(base, chart_with_files).objects
