@@ -20,6 +20,7 @@ from exporters.readmodel import (
     OFFSETS_PARTITIONS,
     PARTITIONS,
     RECORDS_READ,
+    TRANSITIONS,
     UNKNOWN_LAGS,
     MonitorStatus,
     Snapshot,
@@ -103,8 +104,24 @@ def _snapshot() -> Snapshot:
         "lag_max": per_group.max(axis=1),
         "partitions_lag_unknown": [0] * _GROUPS,
         "last_commit_time": moment[::_PARTITIONS_EACH],
+        "state_asked": [False] * _GROUPS,
+        "state_since": moment[::_PARTITIONS_EACH],
+        "created_time": moment[::_PARTITIONS_EACH],
+        **{name: [0] * _GROUPS for name in ("members_idle", "partitions_unowned", "topics_unsubscribed")},
     }
-    return Snapshot(time.time(), _table(PARTITIONS, partitions), _table(GROUPS, groups), empty(UNKNOWN_LAGS))
+    happened = ("created", "emptied", "rebalanced")
+    transitions = {
+        "group": np.repeat(np.array(names, object), len(happened)),
+        "transition": list(happened) * _GROUPS,
+        "count": np.arange(_GROUPS * len(happened)) % 100,
+    }
+    return Snapshot(
+        time.time(),
+        _table(PARTITIONS, partitions),
+        _table(GROUPS, groups),
+        empty(UNKNOWN_LAGS),
+        _table(TRANSITIONS, transitions),
+    )
 
 
 def _table(schema: pa.Schema, columns: dict[str, object]) -> pa.Table:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from exporters.exposition import Published
     from exporters.readmodel import GroupDetail, Snapshot
 
+_DEAD: Final = "Dead"
 _NEAR: Final = 8
 """How many groups are offered in place of one that is not there."""
 
@@ -90,7 +91,7 @@ def _card(snapshot: Snapshot, row: dict[str, Any], now: float) -> str:
     shown = state(row["state"], asked=row["state_asked"])
     since_when = row["state_since"]
     beside = "" if since_when is None else f'<span class="phase">{lasting(since_when, now)}</span>'
-    dead = row["state"] == "Dead"
+    dead = row["state"] == _DEAD
     cause = f"<p>It died {since(row['died_time'], now)}: {text(row['death_cause'])}.</p>" if dead else ""
     return (
         f'<section class="card {"quiet" if row["state"] is None else tone(row["state"])}" aria-label="Group">'
@@ -100,9 +101,9 @@ def _card(snapshot: Snapshot, row: dict[str, Any], now: float) -> str:
 
 
 def _facts(row: dict[str, Any], now: float) -> list[tuple[str, str]]:
-    """Give what is known of the group; a fact that its kind has not is left out."""
-    facts = [
-        ("Kind", text(row["kind"])),
+    """Give what is known of the group; a fact that its kind has not, or that died with it, is left out."""
+    facts = [("Kind", text(row["kind"]))]
+    living = [
         ("Lag", known(row["lag_sum"])),
         ("Greatest lag", known(row["lag_max"])),
         ("Members", _members(row)),
@@ -111,6 +112,7 @@ def _facts(row: dict[str, Any], now: float) -> list[tuple[str, str]]:
         ("First offset expires", expiry(row["first_offset_expiry_time"], now)),
         ("Group expires", expiry(row["group_expiry_time"], now)),
     ]
+    facts += living if row["state"] != _DEAD else []
     if row["created_time"] is not None:
         facts.append(("Created", since(row["created_time"], now)))
     words = {"protocol_type": "Protocol type", "protocol": "Assignor"}

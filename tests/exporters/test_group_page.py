@@ -77,6 +77,7 @@ def test_a_dead_group_tells_its_cause() -> None:
     text = read("gone").text
     assert "It died 35 s ago: topic deleted." in text
     assert "No offset is kept." in text
+    assert "unknown" not in text
 
 
 def test_without_detail_there_are_no_members_and_no_history() -> None:
