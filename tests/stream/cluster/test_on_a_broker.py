@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import datetime as dt
+import socket
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +28,12 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from sandbox.patience import LIMIT, eventually, wait_until
 from sandbox.tools import run_tool
 from sandbox.topics import create_topics
-from stream.cluster.admin_requests import GROUP
+from stream.cluster import admin_requests
 from stream.cluster.client import Cluster
 from stream.cluster.cluster_facts import topic_facts
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.described import Described, describe_groups
+from stream.cluster.errors import Unreachable
 from stream.cluster.fetched_offsets import fetch_offsets
 from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
 from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
@@ -84,6 +86,17 @@ def member(bootstrap: str, group: str, topic: str) -> Iterator[Consumer]:
     consumer.subscribe([topic], on_revoke=lambda *_: None)
     yield consumer
     consumer.close()
+
+
+def test_any_broker_will_do(broker: Broker) -> None:
+    """A question that any can answer passes over one that is silent and one that is not there."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        servers = [f"127.0.0.1:{silent.getsockname()[1]}", "127.0.0.1:1", broker.bootstrap]
+        with Cluster(servers, request_timeout=6) as fresh:
+            told = fresh.call_any(admin_requests.describe_quorum())
+            assert told.topics[0].partitions[0].leader_id == 1
+    with Cluster(["127.0.0.1:1"], request_timeout=2) as nobody, pytest.raises(Unreachable):
+        nobody.call_any(admin_requests.describe_quorum())
 
 
 def test_layout(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
@@ -167,7 +180,7 @@ def test_states_of_groups(cluster: Cluster, admin: AdminClient, broker: Broker) 
     """A simple group, a stable one and one that rebalances are described as the other client has them."""
     create_topics(broker.bootstrap, {"on-states": 2})
     commit(broker.bootstrap, "on-simple", {("on-states", 0): 3})
-    coordinators = Coordinators(cluster, GROUP)
+    coordinators = Coordinators(cluster)
     with member(broker.bootstrap, "on-busy", "on-states") as first:
         wait_until(lambda: first.poll(0.2) is None and len(first.assignment()) == 2, "the first member's assignment")
         told = describe_groups(cluster, coordinators, ["on-busy", "on-simple", "on-gone"])
