@@ -180,13 +180,18 @@ TRANSACTIONAL: Final = Scenario(
     "consumer",
     {"in": 2},
     (
-        Step("offsets are sent in a transaction, which is open", (SendInTransaction((("in", 0, 5),)),), "Empty"),
+        Step(
+            "offsets are sent in a transaction, which is open",
+            (SendInTransaction((("in", 0, 5),)),),
+            "Empty",
+            hidden=True,
+        ),
         Step("it is committed", (EndTransaction(committing=True),), "Empty", 0, (created(),)),
         Step("another one is open", (SendInTransaction((("in", 0, 9), ("in", 1, 9))),), "Empty"),
         Step("it is aborted", (EndTransaction(committing=False),), "Empty"),
         Step(
             "a third is committed",
-            (SendInTransaction((("in", 1, 3),)), EndTransaction(committing=True)),
+            (SendInTransaction((("in", 0, 7), ("in", 1, 3))), EndTransaction(committing=True)),
             "Empty",
         ),
     ),

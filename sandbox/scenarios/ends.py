@@ -61,7 +61,7 @@ TOPIC_DELETED: Final = Scenario(
              (created(),)),
         Step("one of the topics is deleted", (DeleteTopic("in"),), "Empty", 0, (forgotten("topic deleted"),)),
         Step("it is made again", (CreateTopic("in", 2),), "Empty"),
-        Step("somebody commits for it", (Store((("in", 0, 1),)),), "Empty"),
+        Step("somebody commits for both", (Store((("in", 0, 1), ("other", 0, 6))),), "Empty"),
         Step("it is deleted again", (DeleteTopic("in"),), "Empty", 0, (forgotten("topic deleted"),)),
         Step("the other one too: nothing is left", (DeleteTopic("other"),), GONE, 0, (dead("topic deleted"),)),
     ),

@@ -102,12 +102,18 @@ SHARE: Final = Scenario(
     "share",
     {"in": 2},
     (
-        Step("a client joins", (Join("a", "share"),), "Stable", 1, (created(), rebalanced(came=1))),
+        Step(
+            "a client joins: it gets partitions once their share state is set up",
+            (Join("a", "share"),),
+            "Stable",
+            1,
+            (created(), rebalanced(came=1), rebalanced()),
+        ),
         Step("another one joins", (Join("b", "share"),), "Stable", 2, (rebalanced(came=1),)),
         Step("one leaves", (Leave("a"),), "Stable", 1, (rebalanced(went=1),)),
         Step("the other one too", (Leave("b"),), "Empty", 0, (emptied(1),)),
         Step("the group is deleted", (DeleteGroup("share"),), GONE, 0, (dead("deleted"),)),
-        Step("a client joins", (Join("c", "share"),), "Stable", 1, (reborn(), rebalanced(came=1))),
+        Step("a client joins", (Join("c", "share"),), "Stable", 1, (reborn(), rebalanced(came=1), rebalanced())),
     ),
 )
 
@@ -116,7 +122,13 @@ STREAMS: Final = Scenario(
     "streams",
     {"in": 2},
     (
-        Step("a program starts", (Join("a", "streams"),), "Stable", 1, (created(), rebalanced(came=1))),
+        Step(
+            "a program starts: it gets tasks once its internal topics are made",
+            (Join("a", "streams"),),
+            "Stable",
+            1,
+            (created(), rebalanced(came=1), rebalanced()),
+        ),
         Step("a second one starts", (Join("b", "streams"),), "Stable", 2, (rebalanced(came=1),)),
         Step("one leaves", (Leave("a"),), "Stable", 1, (rebalanced(went=1),)),
         Step("the other one too", (Leave("b"),), "Empty", 0, (emptied(1),)),

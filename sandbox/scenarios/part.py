@@ -38,23 +38,16 @@ class Part:
 
     # --- steps ---
 
-    def _step(self, number: int) -> Step:
-        """Give the step of this round; when the history is told, its last."""
-        return self.scenario.steps[min(number, len(self.scenario.steps) - 1)]
-
-    def _over(self, number: int) -> bool:
-        return number >= len(self.scenario.steps)
-
     def act(self, number: int) -> None:
         """Do what the step says."""
-        for action in () if self._over(number) else self._step(number).actions:
+        for action in () if self.scenario.over(number) else self.scenario.step(number).actions:
             action.perform(self.stage)
 
     def commit(self, number: int) -> None:
         """Let the clients commit where they stand; in every round, so that what they use stays young."""
-        if self._over(number):
+        if self.scenario.over(number):
             self.keep_going()
-        elif self._step(number).commits:
+        elif self.scenario.step(number).commits:
             self.stage.commit_all()
 
     def keep_going(self) -> None:
@@ -68,8 +61,8 @@ class Part:
 
     def unsettled(self, number: int) -> str | None:
         """Say why the group does not look as it must; None when it does."""
-        step, official = self._step(number), self.official
-        if self._over(number) and self.scenario.ends:
+        step, official = self.scenario.step(number), self.official
+        if self.scenario.over(number) and self.scenario.ends:
             return None  # time may have taken it already
         if official is None or step.state is None:
             return None if official is None and step.state is None else f"the tool says {official}"
@@ -101,20 +94,13 @@ class Part:
 
     # --- what came of it ---
 
-    def scene(self, number: int) -> Scene:
-        """Give the scene of this round, without what the tools and the witnesses say."""
-        possible = self.scenario.ends if self._over(number) else ()
-        expected = self.scenario.found_after(number)
+    def scene(self, number: int | None) -> Scene:
+        """Give the scene of a round, or of the end, without what the tools and the witnesses say."""
         return Scene(
-            self.scenario.name, self.stage.group, f"{number + 1}. {self._story(number)}",
-            expected, possible, None, failure=self.failure,
-        )  # fmt: skip
-
-    def last_scene(self) -> Scene:
-        """Give the scene after time has passed."""
-        expected = (*self.scenario.found_after(len(self.scenario.steps)), *self.scenario.ends)
-        story = "in the end: time has passed"
-        return Scene(self.scenario.name, self.stage.group, story, expected, (), None, failure=self.failure)
-
-    def _story(self, number: int) -> str:
-        return "nothing more is done" if self._over(number) else self._step(number).story
+            self.scenario.name,
+            self.stage.group,
+            number,
+            self.scenario.story(number),
+            self.scenario.found_after(number),
+            failure=self.failure,
+        )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from sandbox.patience import wait_until
 from sandbox.scenarios.official import look
@@ -42,7 +42,7 @@ PROPERTIES: Final = {
 }
 """Kafka's properties of a broker on which scenarios are played."""
 SETTLE_LIMIT: Final = 40.0
-AGREE_LIMIT: Final = 30.0
+AGREE_LIMIT: Final = 20.0
 END_LIMIT: Final = 150.0
 AT_ONCE: Final = 8
 
@@ -50,7 +50,8 @@ AT_ONCE: Final = 8
 class Play:
     """All scenarios on one broker, started with `PROPERTIES` and `OFFSETS_PARTITIONS`.
 
-    `before_round` is called with the number of each round (from 0) while its actions begin.
+    `before_round` is told the number of each round (from 0) before its actions begin, `after_look` the scenes of each
+    look. Leaving the `with` lets all clients leave, which writes more than the scenes know of.
     """
 
     def __init__(
@@ -58,38 +59,48 @@ class Play:
         desk: Desk,
         scenarios: Sequence[Scenario],
         witnesses: Sequence[Witness] = (),
+        *,
         before_round: Callable[[int], None] = lambda _: None,
+        after_look: Callable[[list[Scene]], None] = lambda _: None,
     ) -> None:
         self.desk: Final = desk
         self.witnesses: Final = tuple(witnesses)
         self.scenes: Final[list[Scene]] = []
         self._before_round = before_round
+        self._after_look = after_look
         self._parts = [Part(desk, scenario) for scenario in scenarios]
+        self._wrong: set[str] = set()
+        self._pool = ThreadPoolExecutor(AT_ONCE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for part in self._parts:
+            part.failure = None  # whoever failed has clients too
+        self._all(lambda part: part.stage.close())
+        self._pool.shutdown()
 
     def run(self, say: Callable[[str], None] = lambda _: None) -> list[Scene]:
         """Play all rounds, then let time pass; gives a scene per group and round, and one per group at the end."""
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            try:
-                self._all(pool, lambda part: part.stage.create_topics(part.scenario.topics))
-                for number in range(max(len(part.scenario.steps) for part in self._parts)):
-                    began = time.monotonic()
-                    self._round(pool, number)
-                    say(f"round {number}: {time.monotonic() - began:.1f} s")
-                began = time.monotonic()
-                self._let_time_pass(pool)
-                say(f"the end: {time.monotonic() - began:.1f} s")
-            finally:
-                self._all(pool, lambda part: part.stage.close())
+        self._all(lambda part: part.stage.create_topics(part.scenario.topics))
+        for number in range(max(len(part.scenario.steps) for part in self._parts)):
+            began = time.monotonic()
+            self._round(number)
+            say(f"round {number + 1}: {time.monotonic() - began:.1f} s")
+        began = time.monotonic()
+        self._let_time_pass()
+        say(f"the end: {time.monotonic() - began:.1f} s")
         return self.scenes
 
     # --- rounds ---
 
-    def _round(self, pool: ThreadPoolExecutor, number: int) -> None:
+    def _round(self, number: int) -> None:
         self._before_round(number)
-        self._all(pool, lambda part: part.act(number))
+        self._all(lambda part: part.act(number))
         self._settle(lambda part: part.unsettled(number))
-        self._all(pool, lambda part: part.commit(number))
-        self.scenes.extend(self._look([part.scene(number) for part in self._parts]))
+        self._all(lambda part: part.commit(number))
+        self._look(number)
 
     def _settle(self, why_not: Callable[[Part], str | None], limit: float = SETTLE_LIMIT) -> None:
         """Wait until every group looks as it must, in two looks in a row; who does not is out of the play."""
@@ -109,40 +120,48 @@ class Play:
             part.official = said.get(part.stage.group)
         return {part: why for part in self._parts if not part.failure and (why := why_not(part))}
 
-    def _look(self, scenes: list[Scene]) -> list[Scene]:
+    def _look(self, number: int | None) -> None:
         """Hold witnesses against the tools until they agree or time is over, while the tools say the same."""
+        scenes = [part.scene(number) for part in self._parts]
         deadline = time.monotonic() + AGREE_LIMIT
-        while True:
-            before = look(self.desk)
-            found = {witness.name: witness.look() for witness in self.witnesses}
-            steady = look(self.desk) == before
-            for scene in scenes:
-                scene.official = before.get(scene.group)
-                scene.found = {name: groups.get(scene.group, Finding(None, ())) for name, groups in found.items()}
-            good = steady and all(scene.failure or all(map(scene.fits, scene.found.values())) for scene in scenes)
-            if good or time.monotonic() > deadline:
-                return scenes
+        while not self._agreed(scenes) and time.monotonic() < deadline:
             time.sleep(0.5)
+        self._wrong |= {scene.scenario for scene in scenes if scene.all_faults()}
+        self._after_look(scenes)
+        self.scenes.extend(scenes)
+
+    def _agreed(self, scenes: list[Scene]) -> bool:
+        before = look(self.desk)
+        found = {witness.name: witness.look() for witness in self.witnesses}
+        steady = look(self.desk) == before
+        for scene in scenes:
+            scene.official = before.get(scene.group)
+            scene.found = {
+                name: groups.get(scene.group, Finding(None, ())) for name, groups in found.items() if groups is not None
+            }
+        # Whoever was wrong once is not waited for again: the others grow old meanwhile.
+        return steady and not any(scene.all_faults() for scene in scenes if scene.scenario not in self._wrong)
 
     # --- the end ---
 
-    def _let_time_pass(self, pool: ThreadPoolExecutor) -> None:
+    def _let_time_pass(self) -> None:
         """Go on with what keeps offsets young until every end has come, as far as the tools can tell."""
         deadline = time.monotonic() + END_LIMIT
         ages = itertools.count()
         while time.monotonic() < deadline:
             if next(ages) % 5 == 0:
-                self._all(pool, lambda part: part.keep_going())
+                self._all(lambda part: part.keep_going())
             time.sleep(1)
             if not self._waiting(lambda part: part.unended()):
                 break
         for part, why in self._waiting(lambda part: part.unended()).items():
             part.failure = f"did not end in {END_LIMIT:.0f} s: {why}"
-        self.scenes.extend(self._look([part.last_scene() for part in self._parts]))
+        self._look(None)
 
-    def _all(self, pool: ThreadPoolExecutor, do: Callable[[Part], None]) -> None:
+    def _all(self, do: Callable[[Part], None]) -> None:
         """Let all parts do something at the same time; one that fails is out of the play."""
-        doing: dict[Part, Future[None]] = {part: pool.submit(do, part) for part in self._parts if not part.failure}
-        for part, done in doing.items():
+        playing = [part for part in self._parts if not part.failure]
+        doing: list[Future[None]] = [self._pool.submit(do, part) for part in playing]
+        for part, done in zip(playing, doing, strict=True):
             if error := done.exception():
                 part.failure = f"{type(error).__name__}: {error}"

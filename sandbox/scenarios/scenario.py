@@ -14,16 +14,18 @@ if TYPE_CHECKING:
 
     from sandbox.scenarios.actions import Action
 
-Word = Literal["created", "rebalanced", "emptied", "reborn", "converted", "forgotten", "dead"]
 GONE: None = None
 """The state of a group that the official tool does not know."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Expected:
-    """One transition that must have been found: what happened, how many members came and went, why it ended."""
+    """One transition that must have been found: what happened, how many members came and went, why it ended.
 
-    what: Word
+    Words: created, rebalanced, emptied, reborn, converted, forgotten, dead.
+    """
+
+    what: str
     came: int = 0
     went: int = 0
     # Of forgotten and dead only: expired, deleted, topic deleted, unknown.
@@ -32,6 +34,21 @@ class Expected:
     def __str__(self) -> str:
         numbers = f"(+{self.came} -{self.went})" if self.came or self.went else ""
         return f"{self.what}{numbers}" + (f" [{self.cause}]" if self.cause else "")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Findings:
+    """Transitions that are there for certain, and those behind them that time may have added by now."""
+
+    certain: tuple[Expected, ...]
+    possible: tuple[Expected, ...]
+    # See Step.
+    hidden: bool = False
+
+    def fit(self, found: tuple[Expected, ...]) -> bool:
+        """Tell whether these transitions are the ones that must have been found, and no other."""
+        every = (*self.certain, *self.possible)
+        return len(self.certain) <= len(found) and found == every[: len(found)]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,6 +66,8 @@ class Step:
     # The transitions that this step adds.
     finds: tuple[Expected, ...] = ()
     commits: bool = True
+    # The tool knows the group from a transaction that is open or aborted; the log tells nobody else of it.
+    hidden: bool = False
     # Partitions that members own in all; None: all of the topics that living clients subscribe to.
     owned: int | None = None
 
@@ -73,9 +92,26 @@ class Scenario:
     # Nobody else may live in its partition of the offsets topic: an open transaction holds all of it back.
     alone: bool = False
 
-    def found_after(self, step: int) -> tuple[Expected, ...]:
-        """Give all transitions up to this step (from 0)."""
-        return tuple(found for each in self.steps[: step + 1] for found in each.finds)
+    def step(self, number: int) -> Step:
+        """Give the step of a round (from 0); when the history is told, its last."""
+        return self.steps[min(number, len(self.steps) - 1)]
+
+    def over(self, number: int) -> bool:
+        """Tell whether the history is told by this round."""
+        return number >= len(self.steps)
+
+    def story(self, number: int | None) -> str:
+        """Tell a round in words; None: the end."""
+        if number is None:
+            return "in the end, when time has passed"
+        return f"{number + 1}. {'nothing more is done' if self.over(number) else self.step(number).story}"
+
+    def found_after(self, number: int | None) -> Findings:
+        """Give what must have been found after a round; None: in the end, when time has passed."""
+        certain = tuple(found for each in self.steps[: None if number is None else number + 1] for found in each.finds)
+        if number is None:
+            return Findings((*certain, *self.ends), ())
+        return Findings(certain, self.ends if self.over(number) else (), hidden=self.step(number).hidden)
 
 
 def created() -> Expected:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sandbox.scenarios.official import GroupFacts
-    from sandbox.scenarios.scenario import Expected
+    from sandbox.scenarios.scenario import Expected, Findings
 
 
 class Witness(Protocol):
@@ -17,8 +17,8 @@ class Witness(Protocol):
 
     name: str
 
-    def look(self) -> Mapping[str, Finding]:
-        """Give what it has found by now of every group."""
+    def look(self) -> Mapping[str, Finding] | None:
+        """Give what it has found by now of every group; None while it is away, which is no fault in itself."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,35 +31,39 @@ class Finding:
 
 @dataclasses.dataclass(slots=True)
 class Scene:
-    """A group after a step, once it had settled: what the tools said, and each witness."""
+    """A group after a round, once it had settled: what the tools said, and each witness."""
 
     scenario: str
     group: str
+    # Of the round, from 0; None: in the end.
+    number: int | None
     story: str
-    # Transitions that are there by now for certain, and those that time may have added.
-    expected: tuple[Expected, ...]
-    possible: tuple[Expected, ...]
-    official: GroupFacts | None
+    expected: Findings
+    official: GroupFacts | None = None
     found: dict[str, Finding] = dataclasses.field(default_factory=dict)
     # Why the step could not be played, or the group did not settle.
     failure: str | None = None
 
-    def fits(self, finding: Finding) -> bool:
-        """Tell whether a witness says what it must."""
-        return self.transitions_fit(finding) and agree(finding.facts, self.official)
+    def all_faults(self) -> list[str]:
+        """Say everything that is wrong with this scene."""
+        if self.failure:
+            return [self.failure]
+        return [f"{name}: {fault}" for name, finding in self.found.items() for fault in self.faults(finding)]
 
-    def transitions_fit(self, finding: Finding) -> bool:
-        """Tell whether the transitions are the expected ones, and no other."""
-        found, certain = finding.transitions, len(self.expected)
-        every = (*self.expected, *self.possible)
-        return certain <= len(found) and found == every[: len(found)]
+    def faults(self, finding: Finding) -> list[str]:
+        """Say what is wrong with what a witness found; nothing when all is as it must be."""
+        wrong = [] if self.expected.fit(finding.transitions) else [self._other(finding)]
+        official = None if self.expected.hidden else self.official
+        if finding.facts is None or official is None:
+            return wrong if finding.facts is official else [*wrong, f"found {finding.facts}, the tool says {official}"]
+        return [*wrong, *differences(finding.facts, official)]
 
-
-def agree(found: GroupFacts | None, official: GroupFacts | None) -> bool:
-    """Compare field by field; what one side does not tell (None) is not compared."""
-    if found is None or official is None:
-        return found is official
-    return not differences(found, official)
+    def _other(self, finding: Finding) -> str:
+        found, certain, possible = (
+            ", ".join(map(str, some)) or "nothing"
+            for some in (finding.transitions, self.expected.certain, self.expected.possible)
+        )
+        return f"transitions: found {found}; expected {certain}, then perhaps {possible}"
 
 
 def differences(found: GroupFacts, official: GroupFacts) -> list[str]:

@@ -43,13 +43,16 @@ class Stage:
         """Make topics and give each partition some records."""
         create_topics(self.bootstrap, {self.topic(short): partitions for short, partitions in topics.items()})
         self.topics.update(topics)
+        self._write(topics, RECORDS)
+
+    def _write(self, topics: Mapping[str, int], records: int) -> None:
         producer = Producer(client_config(self.bootstrap))
         for short, partitions in topics.items():
             for partition in range(partitions):
-                for number in range(RECORDS):
+                for number in range(records):
                     producer.produce(self.topic(short), f"{number}", key=f"{number}", partition=partition)
         if producer.flush(LIMIT):
-            raise TimeoutError(f"the topics of {self.group} could not be filled")
+            raise TimeoutError(f"the topics of {self.group} could not be written")
 
     def delete_topic(self, short: str) -> None:
         """Delete a topic and wait until nobody knows it any more."""
@@ -72,9 +75,14 @@ class Stage:
         self.clients.pop(name).close(leaving=leaving)
 
     def commit_all(self) -> None:
-        """Let every client commit where it stands, patiently: a group may be rebalancing."""
+        """Let every client commit where it stands, patiently: a group may be rebalancing.
+
+        Streams programs commit by themselves, when they have read something: they get something to read.
+        """
         for client in self.clients.values():
             eventually_ok(client.commit)
+        if any(client.wish.protocol == "streams" for client in self.clients.values()):
+            self._write(self.topics, 1)
 
     @property
     def wanted_partitions(self) -> int:
