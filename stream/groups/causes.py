@@ -12,7 +12,7 @@ import datetime as dt
 import enum
 from typing import TYPE_CHECKING, Final
 
-from stream.groups.expiry import EMPTY, UNKNOWN, Clock, Retention, Rules, clock_of
+from stream.groups.expiry_rules import EMPTY, NEVER, UNKNOWN, Clock, Retention, Rules, clock_of
 from stream.groups.lives import Ending, Happening, Transition
 from stream.groups.membership import SIMPLE
 
@@ -79,7 +79,7 @@ def due_time(ending: Ending, retention: Retention) -> int:
     """
     clock = clock_of(ending, retention.rules)
     if clock in {Clock.STOPPED, Clock.UNKNOWN}:
-        return -1 if clock is Clock.STOPPED else UNKNOWN
+        return NEVER if clock is Clock.STOPPED else UNKNOWN
     grace = int(retention.rules is Rules.PER_OFFSET)
     if ending.expire_time is not None:
         return ending.expire_time + grace

@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from stream.groups.causes import TOLERANCE_MS, late_after, missing_after
-from stream.groups.expiry import NEVER, Commits, predict_commits
+from stream.groups.expiry import Commits, predict_commits
+from stream.groups.expiry_rules import NEVER
 from stream.groups.shard import rows_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.expiry import Retention, Times
+    from stream.groups.expiry import Times
+    from stream.groups.expiry_rules import Retention
     from stream.groups.fleet import ForgottenOffset
     from stream.groups.membership import Membership
 

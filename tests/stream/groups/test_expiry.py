@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.expiry import NEVER, UNKNOWN, Clock, Expiry, Retention, Rules, clock_of, predict
+from stream.groups.expiry import NEVER, UNKNOWN, Expiry, Retention, Rules, predict
+from stream.groups.expiry_rules import Clock, clock_of
 from stream.groups.lives import Life
 from stream.groups.membership import Membership
 from tests.support.offsets import Offset, columns
