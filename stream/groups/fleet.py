@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from decoders.columnar import decode_keys
 from stream.groups.membership import Membership, Memberships
@@ -42,11 +43,18 @@ class FleetColumns:
     lives: Mapping[str, Life] = dataclasses.field(default_factory=dict)
     """The life of every group, also of those that died and have not been dropped yet."""
 
+    def topics_of(self, group: str) -> list[str]:
+        """Give the topics that a group has offsets for."""
+        mine = self.topic.filter(pc.equal(self.group, group))
+        topics: list[str] = pc.unique(mine).to_pylist()
+        return topics
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ForgottenOffset:
-    """An offset whose tombstone arrived, and what stood there until then. Times in ms."""
+    """An offset whose tombstone arrived, and what stood there until then. Times in ms; `key` is that of the runs."""
 
+    key: bytes
     group: str
     topic: str
     partition: int
@@ -179,6 +187,7 @@ def _told(forgotten: Forgotten) -> Iterator[ForgottenOffset]:
     known = forgotten.take(forgotten.known)
     names = decode_keys(known.keys)
     columns = (
+        known.keys.to_pylist(),
         names.group.to_pylist(),
         names.topic.to_pylist(),
         names.partition.tolist(),

@@ -77,7 +77,7 @@ class Outcome:
 
 
 class Replay:
-    """The pipeline: rows in with `read`, in any number of calls; the fleet is always current."""
+    """The pipeline: rows in with `read`, in any number of calls; the fleet and the states are always current."""
 
     def __init__(self, *, slot_ms: int = _SLOT_MS, keep_slots: int = _KEEP_SLOTS) -> None:
         self.fleet = Fleet()
@@ -86,7 +86,7 @@ class Replay:
         self._rules = Rules(keep_slots, keep_transitions=None, grace_ms=None)
         # One shard per offsets partition: finer ones only spread the work.
         self._fold = Fold(Placement(1, 1), slot_ms=slot_ms, keep_slots=keep_slots)
-        self._states: dict[int, Shard] = {}
+        self.states: dict[int, Shard] = {}
 
     def read(self, rows: Iterable[Row], rows_at_once: int = ROWS_AT_ONCE) -> None:
         """Take rows of the offsets topic in; those of other topics are passed over."""
@@ -94,8 +94,8 @@ class Replay:
         while some := list(itertools.islice(mine, rows_at_once)):
             self._fold.add(batch_of(some))
             for shard, delta in self._fold.drain():
-                state, change = reduce(self._states.get(shard, empty_shard()), [delta], self._rules)
-                self._states[shard] = state
+                state, change = reduce(self.states.get(shard, empty_shard()), [delta], self._rules)
+                self.states[shard] = state
                 self.fleet.apply(shard, change)
         self.tally = self._fold.tally
 

@@ -51,18 +51,20 @@ def delta_of(records: Sequence[Timed], position: int, cuts: Sequence[int] = ()) 
     fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
     borders = [0, *sorted(min(cut, len(records)) for cut in cuts), len(records)]
     for begin, end in itertools.pairwise(borders):
-        some = records[begin:end]
-        fold.add(
-            Batch(
-                np.zeros(len(some), np.int32),
-                np.arange(position + begin, position + end),
-                np.array([time for time, _, _ in some], np.int64),
-                pa.array([key for _, key, _ in some], pa.binary()),
-                pa.array([value for _, _, value in some], pa.binary()),
-            )
-        )
+        fold.add(batch_of(records[begin:end], position + begin))
     ((_, delta),) = fold.drain()
     return delta
+
+
+def batch_of(records: Sequence[Timed], position: int) -> Batch:
+    """Put records that lie next to each other in one partition into the columns that a fold takes."""
+    return Batch(
+        np.zeros(len(records), np.int32),
+        np.arange(position, position + len(records)),
+        np.array([time for time, _, _ in records], np.int64),
+        pa.array([key for _, key, _ in records], pa.binary()),
+        pa.array([value for _, _, value in records], pa.binary()),
+    )
 
 
 def ends_of(rows: Sequence[tuple[str, int, int | None, int | None, int | None, str | None]]) -> pa.Table:

@@ -6,8 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.columnar import decode_keys
-from stream.groups.fleet import Fleet
-from tests.support.fleets import Raw, World
+from stream.groups.codec import pack
+from stream.groups.fleet import NO_NEWS, Fleet, ForgottenOffset
+from stream.groups.reduce import Rules
+from tests.stream.groups.written import classic, classic_member
+from tests.support.commits import KEEP
+from tests.support.fleets import Raw, World, delta_of
+from tests.support.lives import at, commits, forgets, line
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 RECORDS: st.SearchStrategy[Raw] = st.one_of(
@@ -37,8 +42,9 @@ def test_a_fleet_built_by_changes_is_one_seeded_from_the_state(batches: list[lis
     for batch in batches:
         world.read(batch)
     restarted = Fleet()
-    restarted.apply(0, world.state)
+    restarted.seed(0, world.state)
     assert seen(restarted) == seen(world.fleet)
+    assert restarted.columns().lives == world.fleet.columns().lives
 
 
 @given(st.lists(st.lists(RECORDS, min_size=1, max_size=6), min_size=1, max_size=6), st.integers(0, 5))
@@ -47,9 +53,11 @@ def test_a_change_applied_again_is_harmless(batches: list[list[Raw]], again: int
     world = World()
     changes = [world.read(batch) for batch in batches]
     before = seen(world.fleet)
-    world.fleet.apply(0, changes[-1])
-    world.fleet.apply(0, changes[again % len(changes)])
+    lives = world.fleet.columns().lives
+    assert world.fleet.apply(0, changes[-1]) == NO_NEWS
+    assert world.fleet.apply(0, changes[again % len(changes)]) == NO_NEWS
     assert seen(world.fleet) == before
+    assert world.fleet.columns().lives == lives
 
 
 def test_rows_and_names_stay_together() -> None:
@@ -63,3 +71,103 @@ def test_rows_and_names_stay_together() -> None:
     assert columns.group.to_pylist() == read.group.to_pylist()
     assert columns.topic.to_pylist() == read.topic.to_pylist()
     assert columns.partition.tolist() == read.partition.tolist()
+
+
+def test_every_forgotten_offset_is_told_with_what_it_was() -> None:
+    """Also one that is committed again in the same batch, and one that was committed in it; unknown ones are not."""
+    world = World()
+    world.take(delta_of([*commits(10, 0, 1), *_expiring(20, 2, expires=500)], 0))
+    log = [*forgets(30, 0, 2, 9), *commits(40, 0, 3), *forgets(50, 3), *forgets(60, 0), *commits(70, 0)]
+    world.take(delta_of(log, 3))
+    assert sorted(world.news.forgotten, key=lambda each: each.time) == [
+        ForgottenOffset(commit_key("g", "t", 0), "g", "t", 0, 30, 10, None),
+        ForgottenOffset(commit_key("g", "t", 2), "g", "t", 2, 30, 20, 500),
+        ForgottenOffset(commit_key("g", "t", 3), "g", "t", 3, 50, 40, None),
+        ForgottenOffset(commit_key("g", "t", 0), "g", "t", 0, 60, 40, None),
+    ]
+
+
+def _expiring(time: int, partition: int, *, expires: int) -> list[tuple[int, bytes, bytes | None]]:
+    """Commit as brokers up to 2.0 did (value v1), with the time of expiry."""
+    ((_, key, _),) = commits(time, partition)
+    value = b"\0\1" + (5).to_bytes(8, "big") + b"\0\0" + time.to_bytes(8, "big") + expires.to_bytes(8, "big")
+    return [(time, key, value)]
+
+
+def test_transitions_are_told_when_they_arrive() -> None:
+    """Each batch brings its own, not those before; a batch of mere commits brings none."""
+    world = World(Rules(KEEP, live_from=3))
+    member = classic_member("a")
+    told = []
+    for log in (
+        [*commits(10, 0), *at(20, classic(member))],
+        [*commits(30, 0)],
+        [*at(40, classic(generation=2)), *forgets(50, 0)],
+    ):
+        world.take(delta_of(log, world.state.position + 1))
+        told.append([(group, line(each), each.live) for group, each in world.news.transitions])
+    assert told == [
+        [("g", "10 created", False), ("g", "20 rebalanced +1", False)],
+        [],
+        [("g", "40 emptied -1", True), ("g", "50 forgotten classic/Empty offsets=1", True)],
+    ]
+
+
+def test_the_dead_stay_until_they_are_dropped() -> None:
+    """A dead group keeps its life, without rows or membership; the holder's clock ends that, unless it was reborn."""
+    world = World(Rules(KEEP, grace_ms=None))
+    log = [*commits(10, 0, group="a"), *commits(10, 0, group="b"), *commits(10, 0, group="c")]
+    world.take(delta_of([*log, *forgets(20, 0, group="a"), *forgets(30, 0, group="b")], 0))
+    columns = world.fleet.columns()
+    assert {group: life.died for group, life in columns.lives.items()} == {"a": 20, "b": 30, "c": None}
+    assert columns.group.to_pylist() == ["c"]
+    world.fleet.drop_dead(30)
+    assert world.fleet.columns().lives.keys() == {"b", "c"}
+    world.take(delta_of(commits(40, 0, group="b"), 5))
+    world.fleet.drop_dead(1000)
+    assert world.fleet.columns().lives.keys() == {"b", "c"}
+
+
+def test_what_the_state_forgot_the_fleet_forgets() -> None:
+    """The state's own grace, told by the records' time, ends a life on the driver too."""
+    world = World(Rules(KEEP, grace_ms=100))
+    world.take(delta_of([*commits(10, 0, group="a"), *forgets(20, 0, group="a"), *commits(30, 0, group="b")], 0))
+    assert world.fleet.columns().lives.keys() == {"a", "b"}
+    world.take(delta_of(commits(10_000, 0, group="b"), 3))
+    assert world.fleet.columns().lives.keys() == {"b"}
+
+
+def test_the_members_of_a_group_in_any_shard() -> None:
+    """The fleet finds the group; nobody is told of one that it does not know."""
+    fleet = Fleet()
+    for shard, name in enumerate("ab"):
+        world = World()
+        world.take(delta_of(at(10, _of(name, classic(classic_member(f"member-{name}")))), 0))
+        fleet.seed(shard, world.state)
+    assert [each.member_id for each in fleet.detail("b")] == ["member-b"]
+    assert fleet.detail("c") == ()
+
+
+def _of(group: str, written: tuple[bytes, bytes | None]) -> tuple[bytes, bytes | None]:
+    return group_key(group), written[1]
+
+
+def test_churn_leaves_a_bounded_state() -> None:
+    """50,000 groups that live a second each leave of themselves only those of the last hours."""
+    hour, groups = 3_600_000, 50_000
+    world = World(Rules(KEEP, grace_ms=hour))
+    sizes = []
+    for batch in range(50):
+        log = []
+        for number in range(batch * 1000, batch * 1000 + 1000):
+            time, name = number * 10_000, f"throw-away-{number}"
+            log += [*commits(time, 0, 1, group=name), *forgets(time + 1000, 0, 1, group=name)]
+        world.take(delta_of(log, batch * 4000))
+        sizes.append(len(world.state.lives))
+    assert world.news.transitions, "the last batch has something to tell"
+    assert world.state.position == 4 * groups - 1
+    # A group each ten seconds: those of twice the grace are kept, and at most what one batch brought.
+    assert max(sizes) <= 2 * hour // 10_000 + 1000
+    assert len(pack(world.state)) < 2 << 20
+    assert (len(world.state.runs), len(world.state.records), len(world.state.forgotten)) == (0, 0, 0)
+    assert len(world.fleet.columns().lives) == sizes[-1]

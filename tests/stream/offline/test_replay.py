@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stream.groups.codec import pack, unpack
+from stream.groups.fleet import Fleet
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import GroupSummary, Replay
 from tests.stream.offline.captures import RECORDED, commit, generation, row
+from tests.support.lives import line, lives_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from stream.groups.shard import Shard
     from stream.offline.replay import Outcome
     from stream.offline.rows import Row
 
@@ -91,6 +95,55 @@ def test_the_recorded_traffic_ends_as_it_was_made() -> None:
     simple = _group(outcome, "simple-group").offsets
     assert [(each.partition, each.offset, each.rewinds) for each in simple] == [(0, 12, 1)]
     assert not outcome.tally.faults
+
+
+LIVES: Final = {
+    # What a person reads in the capture, record by record. A first member finds a group that was just made.
+    "classic-group": ["created", "rebalanced +1", "rebalanced +1", "emptied -2"],
+    # One restarted under its static name (no rebalance), then the other instance took over, and timed out.
+    "static-group": ["created", "rebalanced +1", "rebalanced +1 -1", "emptied -1"],
+    # The second member leaves four ms before the first: no assignment is made of one.
+    "consumer-group": ["created", "rebalanced +1", "rebalanced +1", "emptied -2"],
+    # The first assignment is empty, the share state of the topics being set up.
+    "share-group": ["created", "rebalanced +1", "rebalanced", "emptied -1"],
+    # ... and so it is until the internal topics of the topology are there.
+    "streams-group": ["created", "rebalanced +1", "rebalanced", "emptied -1"],
+    "transactional-group": ["created", "rebalanced +1", "emptied -1"],
+    "simple-group": ["created", "forgotten simple/Empty offsets=1"],
+    "deleted-group": ["created", "rebalanced +1", "emptied -1", "dead classic/Empty offsets=1"],
+}
+
+
+def test_the_lives_of_the_recorded_traffic() -> None:
+    """Real records of every kind of group, read whole or one by one, tell what happened, and no more."""
+    rows = list(CaptureFile(RECORDED).rows())
+    outcome = replayed(rows)
+    lives = {group.group: group.life for group in (*outcome.groups, *outcome.dead)}
+    told = {name: [line(each).partition(" ")[2] for each in life.transitions] for name, life in lives.items()}
+    assert told == LIVES
+    assert [group.group for group in outcome.dead] == ["deleted-group"]
+    assert {life.state for name, life in lives.items() if name != "deleted-group"} == {"Empty"}
+    assert replayed(rows, 1) == outcome
+
+
+def test_replay_is_what_a_running_job_reaches() -> None:
+    """Rows replayed at once and rows followed piece by piece, with states kept as bytes between, end in one state."""
+    rows = list(CaptureFile(RECORDED).rows())
+    whole = Replay()
+    whole.read(rows)
+    followed: dict[int, Shard] = {}
+    fleet = Fleet()
+    for begin in range(0, len(rows), 7):
+        piece = Replay()
+        piece.states.update({shard: unpack(pack(state)) for shard, state in followed.items()})
+        piece.read(rows[begin : begin + 7])
+        followed = piece.states
+    for shard, state in followed.items():
+        fleet.seed(shard, state)
+        assert lives_in(state) == lives_in(whole.states[shard])
+        assert state.position == whole.states[shard].position
+    assert fleet.columns().memberships == whole.fleet.columns().memberships
+    assert fleet.columns().lives == whole.fleet.columns().lives
 
 
 def test_the_recorded_traffic_compacted() -> None:

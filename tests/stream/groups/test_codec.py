@@ -1,0 +1,127 @@
+"""Shards as bytes: round trips, refusals, and states that earlier versions left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.groups.codec import FORMAT, UnknownFormatError, pack, unpack
+from stream.groups.fleet import Fleet
+from stream.groups.reduce import reduce
+from stream.groups.shard import empty_shard
+from stream.offline.capture import CaptureFile
+from stream.offline.replay import Replay
+from tests.stream.groups.written import classic, gone
+from tests.support.commits import read_run
+from tests.support.fleets import delta_of
+from tests.support.histories import LOGS
+from tests.support.lives import EVERYTHING, at, commits, forgets, line, lives_in
+from tests.support.raw import group_key
+
+if TYPE_CHECKING:
+    from stream.groups.shard import Shard
+    from tests.support.fleets import Timed
+
+STORED: Final = Path(__file__).parent / "stored"
+"""States as the state store held them, per offsets partition, of the recorded capture. Written once by the version
+whose format they have, never anew."""
+CAPTURE: Final = Path(__file__).resolve().parents[2] / "captures" / "all-kinds.avro"
+PARTITIONS: Final = (0, 1, 3)
+
+
+def seen(shard: Shard) -> dict[str, Any]:
+    """Read a shard as plain values, whatever the order of its rows."""
+    keys = shard.runs.keys.to_pylist()
+    return {
+        "runs": {key: read_run(shard.runs, row) for row, key in enumerate(keys)},
+        "metadata": dict(zip(keys, shard.runs.metadata.to_pylist(), strict=True)),
+        "epochs": dict(zip(keys, shard.runs.leader_epoch.tolist(), strict=True)),
+        "records": dict(zip(shard.records.keys.to_pylist(), shard.records.values.to_pylist(), strict=True)),
+        "written": sorted(zip(shard.records.position.tolist(), shard.records.time.tolist(), strict=True)),
+        "lives": dict(zip(shard.lives.groups.to_pylist(), shard.lives.values.to_pylist(), strict=True)),
+        "died": shard.lives.died.tolist(),
+        "forgotten": shard.forgotten.keys.to_pylist(),
+        "position": shard.position,
+        "time": shard.time,
+    }
+
+
+def replayed() -> dict[int, Shard]:
+    """Give the states that the capture leaves now."""
+    replay = Replay()
+    replay.read(CaptureFile(CAPTURE).rows())
+    return replay.states
+
+
+@given(LOGS, st.booleans())
+def test_a_shard_survives_its_bytes(log: list[Timed], compressed: bool) -> None:  # noqa: FBT001 - drawn
+    """States, deltas and changes come back as they went, and go on the same way."""
+    delta = delta_of(log, 0) if log else empty_shard()
+    state, change = reduce(empty_shard(), [delta], EVERYTHING)
+    for shard in (delta, change, state):
+        assert seen(unpack(pack(shard, compressed=compressed))) == seen(shard)
+    more = delta_of([*commits(9000, 0, 1, group="z"), *forgets(9001, 0, group="a")], 1000)
+    back = unpack(pack(state, compressed=compressed))
+    assert seen(reduce(back, [more], EVERYTHING)[0]) == seen(reduce(state, [more], EVERYTHING)[0])
+
+
+@pytest.mark.parametrize(
+    "alien", [b"", b"LWS", b"LWS\x02", b"XWS\x01" + bytes(20), b"LWS\xff" + bytes(20), b"LWS\x00" + bytes(20)]
+)
+def test_bytes_of_another_kind_are_refused(alien: bytes) -> None:
+    """What is no packed shard of a known format gives one clear error, not a wrong state."""
+    with pytest.raises(UnknownFormatError, match="not a packed shard"):
+        unpack(alien)
+
+
+def stored(number: int, partition: int) -> Shard:
+    """Read a state that a version left behind."""
+    return unpack((STORED / f"format-{number}-partition-{partition}.lws").read_bytes())
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_a_state_of_format_1_is_read_with_all_it_had(partition: int) -> None:
+    """Runs, slots and records are those of today; only lives are poorer: they begin without a past."""
+    old, new = seen(stored(1, partition)), seen(replayed()[partition])
+    for name in ("runs", "metadata", "epochs", "records", "written", "position"):
+        assert old[name] == new[name]
+    for group, life in lives_in(stored(1, partition)).items():
+        now = lives_in(replayed()[partition])[group]
+        assert (life.kind, life.state) == (now.kind, now.state)
+        assert (life.created, life.died, life.counts, life.transitions) == (None, None, {}, ())
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_a_state_of_format_2_is_read_to_the_letter(partition: int) -> None:
+    """What this format's first version wrote is what the capture gives today."""
+    assert FORMAT == 2
+    old, new = stored(2, partition), replayed()[partition]
+    assert lives_in(old) == lives_in(new)
+    assert {**seen(old), "lives": None} == {**seen(new), "lives": None}
+
+
+def test_lives_go_on_after_the_upgrade() -> None:
+    """A group of a state of format 1 is rebalanced, not created; dies with the evidence of what it was; is reborn."""
+    state = stored(1, 0)
+    key, tombstone = group_key("static-group"), gone(classic())[1]
+    log = [
+        (9_000_000_000_000, commits(0, 1, topic="payments", group="static-group")[0][1], tombstone),
+        *at(9_000_000_000_000, (key, tombstone)),
+        *commits(9_000_000_000_001, 0, group="static-group"),
+    ]
+    state, _ = reduce(state, [delta_of(log, 71)], EVERYTHING)
+    told = [line(each) for each in lives_in(state)["static-group"].transitions]
+    assert told == ["9000000000000 dead classic/Empty offsets=1", "9000000000001 reborn"]
+
+
+def test_a_fleet_seeded_from_format_1_knows_every_life() -> None:
+    """After an upgrade, all groups have a life at once, before a record of theirs is read."""
+    fleet = Fleet()
+    for partition in PARTITIONS:
+        fleet.seed(partition, stored(1, partition))
+    columns = fleet.columns()
+    assert columns.lives.keys() == {*columns.memberships, *columns.group.to_pylist()}

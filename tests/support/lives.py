@@ -1,0 +1,83 @@
+"""Lives for tests: records of group `g` in, what happened to it out, as short lines."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from stream.groups.reduce import Rules
+from stream.groups.remembered import life_of
+from tests.support.commits import KEEP
+from tests.support.fleets import World, delta_of
+from tests.support.raw import commit_key, commit_value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from stream.groups.lives import Life, Transition
+    from stream.groups.shard import Shard
+    from tests.support.fleets import Timed
+
+    Written = tuple[bytes, bytes | None]
+
+EVERYTHING = Rules(KEEP, keep_transitions=None, grace_ms=None)
+
+
+def at(time: int, *records: Written) -> list[Timed]:
+    """Let records be written at one time: an operation."""
+    return [(time, key, value) for key, value in records]
+
+
+def commits(time: int, *partitions: int, topic: str = "t", group: str = "g", offset: int = 1) -> list[Timed]:
+    """Let a group commit for partitions."""
+    return [(time, commit_key(group, topic, each), commit_value(offset, time)) for each in partitions]
+
+
+def forgets(time: int, *partitions: int, topic: str = "t", group: str = "g") -> list[Timed]:
+    """Let the broker forget offsets."""
+    return [(time, commit_key(group, topic, each), None) for each in partitions]
+
+
+def renamed(written: Written, group: str) -> Written:
+    """Give the same record of another group than `g`; names have one letter."""
+    key, value = written
+    return key[:4] + group.encode() + key[5:], value
+
+
+def read(log: Sequence[Timed], cuts: Sequence[int] = (), rules: Rules = EVERYTHING) -> World:
+    """Read a log in batches cut there."""
+    world = World(rules)
+    borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
+    for begin, end in itertools.pairwise(borders):
+        if begin < end:
+            world.take(delta_of(log[begin:end], begin))
+    return world
+
+
+def lives_in(state: Shard) -> Mapping[str, Life]:
+    """Read the lives that a state keeps."""
+    packed = zip(state.lives.groups.to_pylist(), state.lives.values.to_pylist(), strict=True)
+    return {name.decode(): life_of(value) for name, value in packed}
+
+
+def life(log: Sequence[Timed], rules: Rules = EVERYTHING) -> Life:
+    """Give the life of `g` after a log, which must not depend on how the log is cut: whole and record by record."""
+    whole = lives_in(read(log, rules=rules).state)
+    assert lives_in(read(log, range(len(log)), rules).state) == whole
+    return whole["g"]
+
+
+def line(told: Transition) -> str:
+    """Write a transition as a line: when, what, who came and went, what ended or into what it turned."""
+    words = [str(told.time), str(told.what)]
+    words += [f"+{told.came}"] if told.came else []
+    words += [f"-{told.went}"] if told.went else []
+    words += [f"{told.kind_before}>{told.kind_after}"] if told.kind_before else []
+    if told.ending:
+        words += [f"{told.ending.kind}/{told.ending.state}", f"offsets={told.ending.offsets}"]
+    return " ".join(words)
+
+
+def lines(log: Sequence[Timed], rules: Rules = EVERYTHING) -> list[str]:
+    """Tell what happened to `g`."""
+    return [line(each) for each in life(log, rules).transitions]
