@@ -1,0 +1,79 @@
+"""Tables as text: drawn by rich on a terminal, plain aligned columns for everything that reads a pipe."""
+
+# ruff: noqa: PLC0415 -- rich is loaded when it draws
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import TYPE_CHECKING
+
+from stream.offline.terminal import print_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Column:
+    """The head of a column; numbers stand at its right edge."""
+
+    head: str
+    right: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TextTable:
+    """Columns and the cells under them, row by row."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+
+
+def print_tables(tables: Iterable[TextTable]) -> None:
+    """Print tables on stdout, an empty line between them."""
+    if sys.stdout.isatty():
+        _draw(tables)
+    else:
+        print_lines(_joined(tables))
+
+
+def plain_lines(table: TextTable) -> Iterator[str]:
+    """Give a table's lines: a head and a line per row, columns two blanks apart, none at the end of a line."""
+    lines = [[column.head for column in table.columns], *table.rows]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    for line in lines:
+        cells = zip(line, widths, table.columns, strict=True)
+        yield "  ".join(
+            cell.rjust(width) if column.right else cell.ljust(width) for cell, width, column in cells
+        ).rstrip()
+
+
+def shown(text: str) -> str:
+    r"""Write a name that somebody chose as one line: what does not print as in Python (`\n`), an empty one as `''`."""
+    safe = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+    return safe or "''"
+
+
+def _joined(tables: Iterable[TextTable]) -> Iterator[str]:
+    for at, table in enumerate(tables):
+        if at:
+            yield ""
+        yield from plain_lines(table)
+
+
+def _draw(tables: Iterable[TextTable]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    for at, table in enumerate(tables):
+        drawn = Table(box=None, header_style="bold", pad_edge=False)
+        for column in table.columns:
+            drawn.add_column(column.head, justify="right" if column.right else "left", overflow="fold")
+        for row in table.rows:
+            # Names are anybody's: as Text they are shown as they are, and no markup.
+            drawn.add_row(*map(Text, row))
+        if at:
+            console.print()
+        console.print(drawn)
