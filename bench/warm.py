@@ -25,6 +25,7 @@ from stream import pipeline, source
 from stream.groups.codec import unpack
 from stream.groups.fleet import Fleet
 from stream.groups.placement import Placement
+from stream.groups.reduce import Rules
 from stream.pipeline import JobOptions
 from stream.query import last_report
 from stream.session import SessionOptions, open_session
@@ -137,7 +138,8 @@ class Bench:
             trigger_seconds=TRIGGER_SECONDS,
             max_offsets_per_trigger=_MAX_OFFSETS,
             slot_ms=_SLOT_MS,
-            keep_slots=_KEEP_SLOTS,
+            rules=Rules(keep_slots=_KEEP_SLOTS),
+            live_from={},
             pulse=None,
         )
 

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,10 +22,13 @@ from stream.catchup import CatchUpView
 from stream.checkpoint import Checkpoint, Ends, Layout, open_checkpoint
 from stream.cluster.errors import ClusterError
 from stream.cluster.offsets_topic import NAME, OffsetsTopic
+from stream.cluster.settings import read_topic_config
 from stream.cluster.watermarks import read_ends
 from stream.exits import ExitCode
 from stream.groups.codec import unpack
+from stream.groups.expiry import Retention
 from stream.groups.placement import Placement
+from stream.groups.reduce import Rules
 from stream.groups.tally import Tally
 from stream.pipeline import JobOptions, start
 from stream.progress import Progress
@@ -33,6 +36,7 @@ from stream.pulses import Pulses
 from stream.query import Watchdog, failure, kill_jvm, last_report, stop
 from stream.refusals import refusal_in
 from stream.seed import stored_shards
+from stream.survey import Survey
 from stream.topic_watch import TopicWatch
 from stream.vitals import CATCHING_UP, FAILED, RUNNING, STARTING, STOPPING
 
@@ -90,7 +94,7 @@ class Job:
             progress = vitals.progress = Progress(starts, {number: stable for number, (_, _, stable) in logs.items()})
             spark = session.result()
             if not checkpoint.fresh:
-                self._publisher.apply(stored_shards(spark, checkpoint.spark))
+                self._publisher.seed(stored_shards(spark, checkpoint.spark))
                 _log.info("state restored", batches="kept", checkpoint=str(checkpoint.folder))
             vitals.phase = CATCHING_UP
             with contextlib.closing(Pulses("127.0.0.1", progress.pulse)) as pulses:
@@ -117,6 +121,16 @@ class Job:
             self._stopping.wait(RETRY_SECONDS)
         return None
 
+    def _survey(self) -> Survey:
+        groups = self._config.groups
+        kept, looks = (
+            None if seconds is None else int(seconds * 1000)
+            for seconds in (groups.offsets_retention, groups.offsets_retention_check)
+        )
+        source: Literal["configuration", "unknown"] = "unknown" if kept is None else "configuration"
+        configured = Retention(kept, looks, source)
+        return Survey(self._cluster, configured, groups.asked_per_tick, self._config.job.tick_interval)
+
     def _checkpoint(self, topic: OffsetsTopic, logs: Logs) -> Checkpoint:
         job = self._config.job
         wanted = Layout(
@@ -126,6 +140,7 @@ class Job:
             slot_ms=job.commit_window_slot_seconds * 1000,
             keep_slots=job.commit_window_slots,
         )
+        self._tombstone_seconds = tombstone_seconds(self._cluster)
         ends = Ends(logs, time.time(), self._tombstone_seconds)
         checkpoint = open_checkpoint(self._config.checkpoint.dir, topic, wanted, ends)
         if checkpoint.set_aside:
@@ -144,7 +159,12 @@ class Job:
             trigger_seconds=job.trigger_interval,
             max_offsets_per_trigger=job.max_offsets_per_trigger,
             slot_ms=layout.slot_ms,
-            keep_slots=layout.keep_slots,
+            rules=Rules(
+                keep_slots=layout.keep_slots,
+                keep_transitions=self._config.groups.history,
+                grace_ms=int(self._config.groups.dead_grace * 1000),
+            ),
+            live_from=checkpoint.manifest.live_from,
             pulse=pulses.address,
         )
 
@@ -217,17 +237,24 @@ class Job:
         """
         job = self._config.job
         due, first = time.monotonic(), True
+        survey = self._survey()
         while not self._ended.wait(max(0.0, due - time.monotonic())):
             if not first:
                 self._applied.clear()
                 self._applied.wait(min(job.trigger_interval, job.tick_interval))
-            ends = self._publisher.tick(self._cluster)
+            ends = self._publisher.tick(self._cluster, survey, current=watch.current)
             if ends is not None:
                 watch.look(self._cluster, _bounds(ends))
             if ends is not None and first:
                 first = False
                 _log.info("ready", seconds_from_start=round(time.time() - self._vitals.started_at, 1))
             due = max(due + job.tick_interval, time.monotonic())
+
+
+def tombstone_seconds(cluster: Cluster) -> float | None:
+    """Ask how long tombstones stay in the offsets topic; None where the user may not know."""
+    kept = read_topic_config(cluster, NAME, ["delete.retention.ms"])["delete.retention.ms"].number()
+    return None if kept is None else kept / 1000
 
 
 def _bounds(ends: pa.Table) -> Logs:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from stream.groups.placement import Placement
+    from stream.groups.reduce import Rules
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,7 +36,9 @@ class JobOptions:
     trigger_seconds: float
     max_offsets_per_trigger: int
     slot_ms: int
-    keep_slots: int
+    rules: Rules
+    """What the state of a shard keeps; where it is live is said by `live_from`, per offsets partition."""
+    live_from: Mapping[int, int]
     pulse: tuple[str, int] | None
 
 
@@ -55,14 +58,14 @@ def start(spark: SparkSession, job: JobOptions, on_batch: Callable[[pa.Table, in
 
 def changes(records: DataFrame, job: JobOptions) -> DataFrame:
     """Decode, fold and reduce records into what changed per shard."""
-    fold = Combine(job.placement, job.slot_ms, job.keep_slots, job.pulse)
+    fold = Combine(job.placement, job.slot_ms, job.rules.keep_slots, job.pulse)
     return (
         # Few tasks read all partitions one after the other: a Python worker per partition costs more than it reads.
         # A partition is never split, so a key has one task and its commits come in order.
         records.coalesce(job.tasks)
         .mapInArrow(fold, combine.OUTPUT)
         .groupBy("shard")
-        .transformWithState(ShardProcessor(job.keep_slots), processor.OUTPUT, "update", "None")
+        .transformWithState(ShardProcessor(job.placement, job.rules, job.live_from), processor.OUTPUT, "update", "None")
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import Row
@@ -13,9 +14,12 @@ from stream.groups.reduce import reduce
 from stream.groups.shard import empty_shard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues, ValueState
+
+    from stream.groups.placement import Placement
+    from stream.groups.reduce import Rules
 
 STATE: Final = "shard"
 """Name of the state variable, also for the reader that seeds the driver at start."""
@@ -25,8 +29,10 @@ OUTPUT: Final = "shard int, change binary, tallies array<string>"
 class ShardProcessor(StatefulProcessor):
     """One call per shard that a batch touched."""
 
-    def __init__(self, keep_slots: int) -> None:
-        self._keep_slots = keep_slots
+    def __init__(self, placement: Placement, rules: Rules, live_from: Mapping[int, int]) -> None:
+        self._placement = placement
+        self._rules = rules
+        self._live_from = dict(live_from)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state: one packed shard."""
@@ -47,7 +53,8 @@ class ShardProcessor(StatefulProcessor):
             deltas.append(unpack(bytes(row[1])))
             if row[2] is not None:
                 tallies.append(row[2])
-        state, change = reduce(state, deltas, self._keep_slots)
+        live_from = self._live_from.get(self._placement.offsets_partition(key[0]), 0)
+        state, change = reduce(state, deltas, dataclasses.replace(self._rules, live_from=live_from))
         self._state.update((pack(state, compressed=True),))
         yield Row(shard=key[0], change=pack(change), tallies=tallies)
 

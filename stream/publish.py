@@ -20,12 +20,19 @@ from stream import snapshot
 from stream.cluster.errors import ClusterError
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.watermarks import read_ends
+from stream.group_detail import group_detail
 from stream.groups.fleet import Fleet
+from stream.groups.ownership import Ownerships
+from stream.ledger import Ledger
+from stream.surroundings import NOWHERE, Context, Surroundings
+from stream.vitals import CATCHING_UP
 
 if TYPE_CHECKING:
+    from exporters.readmodel import GroupDetail
     from stream.cluster.client import Cluster
     from stream.groups.fleet import FleetColumns
     from stream.groups.shard import Shard
+    from stream.survey import Survey
     from stream.vitals import Vitals
 
 _log = structlog.get_logger(__name__)
@@ -34,8 +41,12 @@ _log = structlog.get_logger(__name__)
 class Publisher:
     """Holds the fleet and what is published of it; changes come from one thread, ticks from another."""
 
-    def __init__(self, vitals: Vitals) -> None:
+    def __init__(self, vitals: Vitals, dead_grace: float = 3600.0) -> None:
         self._vitals = vitals
+        self._dead_grace = dead_grace
+        self._ledger = Ledger()
+        self._ownerships = Ownerships()
+        self._shown: tuple[FleetColumns, Surroundings] | None = None
         self._lock = threading.Lock()
         self._fleet = Fleet()
         self._published: Published | None = None
@@ -44,37 +55,63 @@ class Publisher:
         """Give what readers see; None before the first snapshot."""
         return self._published
 
+    def details(self, group: str) -> GroupDetail | None:
+        """Give members and history of a group as of the snapshot that is shown; None where it is not in that."""
+        shown = self._shown
+        if shown is None:
+            return None
+        fleet, around = shown
+        found = fleet.memberships.get(group), fleet.lives.get(group)
+        if found == (None, None):
+            return None
+        with self._lock:
+            members = self._fleet.detail(group, around.topic_names)
+        return group_detail(group, found, members, fleet.topics_of(group), around)
+
+    def seed(self, states: list[tuple[int, Shard]]) -> None:
+        """Begin with what the state store kept; nothing in it is news."""
+        with self._lock:
+            for shard, state in states:
+                self._fleet.seed(shard, state)
+
     def apply(self, changes: list[tuple[int, Shard]]) -> None:
         """Take in what a batch changed, all of it at once."""
+        catching_up = self._vitals.phase == CATCHING_UP
         with self._lock:
             for shard, change in changes:
-                self._fleet.apply(shard, change)
+                self._ledger.take(self._fleet.apply(shard, change), catching_up=catching_up)
 
     def clear(self) -> None:
         """Show nothing any more: what was shown turned out not to be true."""
-        self._published = None
+        self._published = self._shown = None
 
-    def tick(self, cluster: Cluster) -> pa.Table | None:
+    def tick(self, cluster: Cluster, survey: Survey | None = None, *, current: bool = False) -> pa.Table | None:
         """Publish a new snapshot and give the ends it was made with; None if the cluster does not answer.
 
-        Then the old snapshot stays.
+        Then the old snapshot stays. `current` says that all is read that was there at the tick before.
         """
         with self._lock:
+            self._fleet.drop_dead(int((time.time() - self._dead_grace) * 1000))
             fleet = self._fleet.columns()
+        topics = {NAME, *fleet.topic.dictionary.to_pylist()}
         try:
-            ends = read_ends(cluster, {NAME, *fleet.topic.dictionary.to_pylist()})
+            ends = read_ends(cluster, topics)
         except ClusterError as error:
             self._note(str(error))
             return None
         self._note(None)
         taken_at = time.time()
         self._vitals.offsets_partitions = offsets_partitions(ends, self._vitals)
-        self._publish(fleet, ends, taken_at)
+        around = NOWHERE if survey is None else survey.look(fleet, topics, taken_at)
+        context = Context.of(fleet, around, self._ownerships)
+        self._vitals.retention = around.retention
+        self._vitals.accounts = self._ledger.judge(fleet, context, taken_at, current=current)
+        self._publish(fleet, ends, taken_at, context)
         return ends
 
-    def _publish(self, fleet: FleetColumns, ends: pa.Table, taken_at: float) -> None:
-        published = Published.of(snapshot.build(fleet, ends, taken_at))
-        self._published = published
+    def _publish(self, fleet: FleetColumns, ends: pa.Table, taken_at: float, context: Context) -> None:
+        published = Published.of(snapshot.build(fleet, ends, taken_at, context))
+        self._published, self._shown = published, (fleet, context.around)
         self._vitals.series = published.exposition.series
         self._vitals.snapshot_taken_at = taken_at
 

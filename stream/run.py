@@ -42,7 +42,7 @@ _JVM_GRACE_SECONDS: Final = 12.0
 def run(config: Config) -> int:
     """Run the monitor until SIGTERM or SIGINT; give the exit code. Raises Refusal for what a person must mend."""
     vitals = Vitals(metadata.version("lagwarden"), config.job.freshness_limit)
-    publisher = Publisher(vitals)
+    publisher = Publisher(vitals, config.groups.dead_grace)
     stopping = _stop_signals()
     with _serving(config, publisher, vitals):
         options = _session_options(config)
@@ -72,7 +72,7 @@ def _stop_signals() -> threading.Event:
 
 @contextlib.contextmanager
 def _serving(config: Config, publisher: Publisher, vitals: Vitals) -> Iterator[None]:
-    server = Server(config.http.host, config.http.port, publisher.current, vitals.status)
+    server = Server(config.http.host, config.http.port, publisher.current, vitals.status, publisher.details)
     try:
         server.start()
     except AddressUnavailableError as error:

@@ -2,38 +2,57 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.readmodel import GROUPS, MOMENT, NAME, PARTITIONS, UNKNOWN_LAGS, Snapshot
-from stream.groups.membership import SIMPLE, Membership
+from exporters.readmodel import NAME, PARTITIONS, UNKNOWN_LAGS, Snapshot
+from stream.groups.ownership import Ownerships
+from stream.groups.runs import TOPIC_ID
+from stream.health import beyond
 from stream.health import lag as lags
+from stream.health.beyond import Origins
 from stream.health.lag import Ends, Lag
+from stream.snapshot_groups import Sums, groups_table, moments, transitions_table
+from stream.surroundings import NOWHERE, Context, Surroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
     from stream.groups.fleet import FleetColumns
 
-_NO_KNOWN: Final = np.iinfo(np.int64).min
-_OFFSETS_ONLY: Final = Membership(SIMPLE, "Empty", 0)
+_NO_ID: Final = bytes(16)
 
 
-def build(fleet: FleetColumns, ends: pa.Table, taken_at: float) -> Snapshot:
-    """Join what the groups committed with the ends (schema `stream.cluster.watermarks.ENDS`) read after that."""
-    group, groups = _ranked(fleet.group, fleet.memberships)
-    topic, topics = _ranked(fleet.topic, {})
+def build(
+    fleet: FleetColumns,
+    ends: pa.Table,
+    taken_at: float,
+    context: Context | None = None,
+) -> Snapshot:
+    """Join what the groups committed with the ends (schema `stream.cluster.watermarks.ENDS`) read after that.
+
+    Without a context nothing is known around the groups.
+    """
+    context = context or Context.of(fleet, NOWHERE, Ownerships())
+    group, groups = _ranked(fleet.group, {*fleet.memberships, *fleet.lives})
+    topic, topics = _ranked(fleet.topic, ())
     order = np.lexsort((fleet.partition, topic, group))
     group, topic, partition = group[order], topic[order], fleet.partition[order]
     spans = fleet.runs.spans
     columns = _end_columns(ends, topics)
-    found = lags.lag(spans.last_offset[order], lags.place(topic, partition), columns.ends)
-    reasons = _reasons(found, topic, columns)
+    origins = Origins(
+        leader_epoch=fleet.runs.leader_epoch[order],
+        topic_id=beyond.topic_ids(fleet.runs.topic_id.take(pa.array(order))),
+        current_topic_id=_current_ids(topics, context.around)[topic],
+    )
+    found, verdict = _lags(spans.last_offset[order], lags.place(topic, partition), columns.ends, origins)
+    reasons = _reasons(found, topic, columns, verdict)
     taken = pa.array(found.row, mask=found.row < 0)
     partitions = pa.table(
         [
@@ -41,22 +60,37 @@ def build(fleet: FleetColumns, ends: pa.Table, taken_at: float) -> Snapshot:
             _names(topic, topics),
             pa.array(partition),
             pa.array(spans.last_offset[order]),
-            _moments(spans.last_time[order]),
-            _moments(spans.reached_time[order]),
+            moments(spans.last_time[order]),
+            moments(spans.reached_time[order]),
             *(columns.table.column(name).take(taken) for name in ("high_watermark", "last_stable_offset")),
             columns.table.column("log_start_offset").take(taken),
             pa.array(found.lag, mask=~found.known),
             reasons,
-            pa.nulls(len(order), MOMENT),
+            moments(context.expiry.offset[order]),
         ],
         schema=PARTITIONS,
     )
     return Snapshot(
         taken_at=taken_at,
         partitions=partitions,
-        groups=_groups(group, groups, found, spans.last_time[order], fleet.memberships),
+        groups=groups_table(groups, Sums.of(group, len(groups), found, spans.last_time[order]), fleet, context),
         unknown_lags=_unknown(group, groups, found, reasons),
+        transitions=transitions_table(fleet.lives),
     )
+
+
+def _lags(
+    committed: NDArray[np.int64], places: NDArray[np.int64], ends: Ends, origins: Origins
+) -> tuple[Lag, NDArray[np.int8]]:
+    """Give the lags, and for each commit what is wrong with it (`stream.health.beyond`): such a lag is not known."""
+    found = lags.lag(committed, places, ends)
+    verdict = beyond.judge(committed, found, ends, origins)
+    return dataclasses.replace(found, known=found.known & ~beyond.is_unknown(verdict)), verdict
+
+
+def _current_ids(topics: list[str], around: Surroundings) -> NDArray[np.uint64]:
+    """Give the id that each topic has now, in the form of `beyond.topic_ids`; zeros where it is not known."""
+    return beyond.topic_ids(pa.array([around.topic_ids.get(name, _NO_ID) for name in topics] or [_NO_ID], TOPIC_ID))
 
 
 class _EndColumns:
@@ -96,54 +130,18 @@ def _end_columns(ends: pa.Table, topics: list[str]) -> _EndColumns:
     return _EndColumns(columns, table, topic_error, errors[rows])
 
 
-def _reasons(found: Lag, topic: NDArray[np.int64], columns: _EndColumns) -> pa.Array:
+def _reasons(found: Lag, topic: NDArray[np.int64], columns: _EndColumns, verdict: NDArray[np.int8]) -> pa.Array:
     """Say for each row without a lag why."""
     reasons = np.full(len(topic), None, object)
     unknown = np.flatnonzero(~found.known)
     for row in unknown.tolist():
-        if found.beyond_end[row]:
-            reasons[row] = lags.BEYOND_END
+        if verdict[row]:
+            reasons[row] = beyond.WORDS[verdict[row]]
         elif found.row[row] >= 0:
             reasons[row] = columns.errors[found.row[row]]
         else:
             reasons[row] = columns.topic_error[topic[row]] or lags.UNKNOWN_PARTITION
     return pa.array(reasons, pa.string()).dictionary_encode().cast(NAME)
-
-
-def _groups(
-    group: NDArray[np.int64],
-    groups: list[str],
-    found: Lag,
-    commit_time: NDArray[np.int64],
-    memberships: Mapping[str, Membership],
-) -> pa.Table:
-    count = np.bincount(group, minlength=len(groups))
-    known = np.bincount(group[found.known], minlength=len(groups))
-    total = np.zeros(len(groups), np.int64)
-    np.add.at(total, group[found.known], found.lag[found.known])
-    most = np.full(len(groups), _NO_KNOWN, np.int64)
-    np.maximum.at(most, group[found.known], found.lag[found.known])
-    last = np.full(len(groups), _NO_KNOWN, np.int64)
-    np.maximum.at(last, group, commit_time)
-    told = [memberships.get(name, _OFFSETS_ONLY) for name in groups]
-    return pa.table(
-        [
-            pa.array(groups, pa.string()).dictionary_encode().cast(NAME),
-            *(
-                pa.array([getattr(one, field) for one in told], pa.string()).dictionary_encode().cast(NAME)
-                for field in ("kind", "state", "protocol_type", "protocol")
-            ),
-            pa.array([one.generation for one in told], pa.int32()),
-            pa.array([one.members for one in told], pa.int32()),
-            pa.array(count, pa.int32()),
-            pa.array(total, mask=known == 0),
-            pa.array(most, mask=known == 0),
-            pa.array(count - known, pa.int32()),
-            _moments(last, mask=last == _NO_KNOWN),
-            *(pa.nulls(len(groups), field.type) for field in list(GROUPS)[12:]),
-        ],
-        schema=GROUPS,
-    )
 
 
 def _unknown(group: NDArray[np.int64], groups: list[str], found: Lag, reasons: pa.Array) -> pa.Table:
@@ -164,7 +162,7 @@ def _unknown(group: NDArray[np.int64], groups: list[str], found: Lag, reasons: p
     )
 
 
-def _ranked(names: pa.DictionaryArray, more: Mapping[str, Any]) -> tuple[NDArray[np.int64], list[str]]:
+def _ranked(names: pa.DictionaryArray, more: Iterable[str]) -> tuple[NDArray[np.int64], list[str]]:
     """Give each row the number of its name, and the names in that order: sorted, those of `more` among them."""
     own = names.dictionary.to_pylist()
     every = sorted({*own, *more})
@@ -176,7 +174,3 @@ def _ranked(names: pa.DictionaryArray, more: Mapping[str, Any]) -> tuple[NDArray
 
 def _names(numbers: NDArray[np.int64], names: list[str]) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), pa.array(names, pa.string()))
-
-
-def _moments(milliseconds: NDArray[np.int64], mask: NDArray[np.bool_] | None = None) -> pa.Array:
-    return pa.array(milliseconds, mask=mask).cast(MOMENT)

@@ -28,6 +28,8 @@ class TopicWatch:
     def __init__(self, checkpoint: Checkpoint, progress: Progress, tombstone_seconds: float | None) -> None:
         self.broken: str | None = None
         """Why the state does not fit the topic any more, as a sentence; None while it does."""
+        self.current = False
+        """Whether at the last look all was read that was there at the look before."""
         self._checkpoint = checkpoint
         self._progress = progress
         self._tombstone_seconds = tombstone_seconds
@@ -54,7 +56,8 @@ class TopicWatch:
     def _note_current(self, positions: Mapping[int, int], logs: Mapping[int, tuple[int, int, int]]) -> None:
         """See whether all is read that was there at the look before: of a busy topic, never all of now is."""
         ends = self._ends_before
-        if ends and all(positions.get(partition, -1) >= end for partition, end in ends.items()):
+        self.current = bool(ends) and all(positions.get(partition, -1) >= end for partition, end in ends.items())
+        if self.current:
             self._current_at = time.time()
             self._checkpoint.note_current()
         self._ends_before = {partition: stable for partition, (_, _, stable) in logs.items()}

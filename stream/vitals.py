@@ -13,7 +13,9 @@ import pyarrow as pa
 
 from decoders.tables import BY_NUMBER, tracking
 from exporters.readmodel import DECODE_ERRORS, NAME, OFFSETS_PARTITIONS, RECORDS_READ, MonitorStatus, empty
+from stream.groups.expiry import Retention
 from stream.groups.tally import Tally
+from stream.ledger import NOTHING_COUNTED, Accounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,6 +55,8 @@ class Vitals:
         self.resyncs = 0
         self.series = 0
         self.offsets_partitions: pa.Table = empty(OFFSETS_PARTITIONS)
+        self.retention = Retention(None, None, "unknown")
+        self.accounts: Accounts = NOTHING_COUNTED
 
     def count(self, tally: Tally) -> None:
         """Add what a batch has read."""
@@ -66,6 +70,7 @@ class Vitals:
         catch_up = self._catch_up()
         with self._lock:
             records, errors = self._records, self._errors
+        retention, accounts = self.retention, self.accounts
         return MonitorStatus(
             version=self._version,
             cluster_id=self.cluster_id,
@@ -86,6 +91,12 @@ class Vitals:
             records_read=records,
             decode_errors=errors,
             offsets_partitions=self.offsets_partitions,
+            offsets_retention_seconds=_seconds(retention.retention_ms),
+            offsets_retention_check_seconds=_seconds(retention.check_interval_ms),
+            offsets_retention_source=retention.source,
+            deaths=accounts.deaths,
+            expiry_checks=accounts.checks,
+            expiry_error_seconds=accounts.errors,
         )
 
     def _catch_up(self) -> CatchUp | None:
@@ -115,6 +126,10 @@ class Vitals:
             return "the first snapshot is not taken yet"
         age = self._clock() - self.snapshot_taken_at
         return f"the snapshot is {age:.0f} s old (limit {self._freshness_limit:g} s)"
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
 
 
 def _type_name(number: int | None) -> str:

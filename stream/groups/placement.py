@@ -41,6 +41,10 @@ class Placement:
         """How many shards there are."""
         return self.offsets_partitions * self.sub_shards
 
+    def offsets_partition(self, shard: int) -> int:
+        """Give the offsets partition whose records this shard holds."""
+        return shard // self.sub_shards
+
     def shard(self, offsets_partition: int, group: str) -> int:
         """Shard of a group whose records stand in this offsets partition.
 

@@ -13,6 +13,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from stream.groups.membership import Membership
     from stream.groups.tally import Tally
     from stream.offline.replay import GroupSummary, Outcome
     from stream.offline.timeline import Moment
@@ -77,12 +78,18 @@ def _by_number(item: tuple[int | None, int]) -> int:
 
 
 def _group(group: GroupSummary) -> dict[str, Any]:
-    membership = dataclasses.asdict(group.membership) if group.membership else None
     return {
         "group": group.group,
-        "membership": membership,
+        "membership": None if group.membership is None else _membership(group.membership),
         "offsets": [dataclasses.asdict(each) for each in group.offsets],
     }
+
+
+def _membership(membership: Membership) -> dict[str, Any]:
+    """Give its fields, sets as sorted lists; who owns what is told by `groups describe`."""
+    fields = {field.name: getattr(membership, field.name) for field in dataclasses.fields(membership)}
+    del fields["owned"]
+    return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in fields.items()}
 
 
 def faults_lines(tally: Tally) -> Iterable[str]:

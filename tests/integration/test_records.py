@@ -133,13 +133,17 @@ def test_null_keys_cannot_come_from_a_compacted_topic(cluster: Broker) -> None:
 
 
 def test_deleted_group_leaves_metrics_within_two_ticks(cluster: Broker, monitor: Monitor) -> None:
-    """Once its tombstones are read, no series names a deleted group; its neighbour stays as it is."""
+    """Once its tombstones are read, a deleted group has no numbers any more, only the row that says how it died."""
     commit(cluster.bootstrap, "deleted", "t", {0: 1, 1: 2})
     commit(cluster.bootstrap, "neighbour", "t", {0: 3})
     assert {"deleted", "neighbour"} <= monitor.wait_read(offsets_ends(cluster.bootstrap)).groups
     tools.delete_group(cluster.bootstrap, "deleted")
     shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
-    assert "deleted" not in shown.groups
+    assert not {place for place in shown.committed.keys() | shown.lags.keys() if place[0] == "deleted"}
+    assert shown.value("lagwarden_group_lag", group="deleted") is None
+    ((info, _),) = shown.rows("lagwarden_group_info", group="deleted")
+    assert info["state"] == "Dead"
+    assert "deleted" in str(monitor.get("/api/v1/groups/deleted").json["death_cause"])
     assert shown.committed["neighbour", "t", 0] == 3
     assert monitor.get("/api/v1/groups/deleted").status == 404
 

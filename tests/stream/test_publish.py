@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -13,7 +14,7 @@ from stream.progress import Progress
 from stream.publish import Publisher
 from stream.vitals import RUNNING, Vitals
 from tests.support.fleets import World, ends_of
-from tests.support.raw import commit_key, commit_value
+from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -106,3 +107,38 @@ def test_the_reader_is_held_against_the_offsets_topic(ends: Ends, vitals: Vitals
     publisher.tick(CLUSTER)
     rows = vitals.status().offsets_partitions.to_pylist()
     assert [(row["position"], row["distance"], row["stable_gap"]) for row in rows] == [(80, None, None), (5, 0, 0)]
+
+
+def test_details_are_those_of_what_is_shown(ends: Ends, vitals: Vitals) -> None:  # noqa: ARG001 - answers for the cluster
+    """Members and history of a group as shown; none before that, for a stranger, and after the grace."""
+    publisher = Publisher(vitals, dead_grace=3600.0)
+    now, world = int(time.time() * 1000), World()
+    publisher.apply([(0, world.read([(group_key("g"), group_value(1, ["m"]))], time=now - 3000))])
+    assert publisher.details("g") is None, "nothing is shown yet"
+    publisher.tick(CLUSTER)
+    told = publisher.details("g")
+    assert told is not None
+    assert [member.member_id for member in told.members] == ["m"]
+    assert [(each.transition, each.came) for each in told.transitions] == [("created", 0), ("rebalanced", 1)]
+    assert publisher.details("stranger") is None
+
+    publisher.apply([(0, world.read([(group_key("g"), None)], time=now - 1000))])
+    publisher.tick(CLUSTER)
+    told = publisher.details("g")
+    assert told is not None
+    assert (told.members, told.transitions[-1].transition, told.transitions[-1].cause) == ((), "dead", "unknown")
+    assert vitals.status().deaths.to_pylist() == [{"cause": "unknown", "groups": 1}]
+
+    publisher = Publisher(vitals, dead_grace=0.5)
+    publisher.seed([(0, world.state)])
+    publisher.tick(CLUSTER)
+    assert publisher.details("g") is None
+
+
+def test_what_is_not_true_any_more_is_not_shown(ends: Ends, vitals: Vitals) -> None:  # noqa: ARG001 - answers for the cluster
+    """After a break in what was read there is neither snapshot nor detail."""
+    publisher = Publisher(vitals)
+    publisher.apply([(0, world_of(4).state)])
+    publisher.tick(CLUSTER)
+    publisher.clear()
+    assert (publisher.current(), publisher.details("g")) == (None, None)

@@ -118,21 +118,28 @@ def test_what_the_membership_records_tell() -> None:
 
 
 def test_tombstones_take_rows_and_groups_away() -> None:
-    """A deleted offset, and a deleted group with its offsets, are in no table any more."""
+    """A deleted offset is in no table any more; of a group that died remains one row that says so."""
     world = World()
     world.read(
         [
             (commit_key("g", "t", 0), commit_value(1, 1)),
             (commit_key("g", "t", 1), commit_value(1, 1)),
             (group_key("g"), group_value(1, ["m"])),
-        ]
+        ],
+        time=1000,
     )
-    world.read([(commit_key("g", "t", 1), None)])
+    world.read([(commit_key("g", "t", 1), None)], time=2000)
     built = snapshot.build(world.fleet.columns(), ends_of([]), 1.0)
     assert [row["partition"] for row in rows(built.partitions)] == [0]
-    world.read([(commit_key("g", "t", 0), None), (group_key("g"), None)])
+    world.read([(commit_key("g", "t", 0), None), (group_key("g"), None)], time=3000)
     built = snapshot.build(world.fleet.columns(), ends_of([]), 1.0)
-    assert (len(built.partitions), len(built.groups), len(built.unknown_lags)) == (0, 0, 0)
+    assert (len(built.partitions), len(built.groups), len(built.unknown_lags)) == (0, 1, 0)
+    (dead,) = rows(built.groups)
+    assert (dead["state"], dead["kind"], dead["members"], dead["partitions"]) == ("Dead", "classic", 0, 0)
+    assert (dead["lag_sum"], dead["last_commit_time"], dead["death_cause"]) == (None, None, "unknown")
+    world.fleet.drop_dead(died_before=2**62)
+    built = snapshot.build(world.fleet.columns(), ends_of([]), 1.0)
+    assert (len(built.groups), len(built.transitions)) == (0, 0)
 
 
 @given(

@@ -36,3 +36,4 @@ def test_a_group_stays_in_the_shards_of_its_partition() -> None:
     placement = Placement.of(4, 64)
     shards = {placement.shard(2, f"group-{n}") for n in range(500)}
     assert shards == set(range(32, 48))
+    assert {placement.offsets_partition(shard) for shard in shards} == {2}

@@ -11,6 +11,7 @@ from stream import source
 from stream.groups.codec import unpack
 from stream.groups.fleet import Fleet
 from stream.groups.placement import Placement
+from stream.groups.reduce import Rules
 from stream.groups.runs import Spans
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
@@ -48,7 +49,8 @@ def _job(folder: Path) -> JobOptions:
         trigger_seconds=0.1,
         max_offsets_per_trigger=1_000_000,
         slot_ms=30_000,
-        keep_slots=10,
+        rules=Rules(keep_slots=10),
+        live_from={},
         pulse=None,
     )
 

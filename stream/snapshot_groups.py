@@ -1,0 +1,161 @@
+"""The part of the read model that has one row per group: sums of its partitions, membership, life, expiry."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from exporters.readmodel import GROUPS, MOMENT, NAME, TRANSITIONS
+from stream.groups.causes import cause_of
+from stream.groups.kinds import SIMPLE, Membership
+from stream.groups.lives import DEAD_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream.groups.fleet import FleetColumns
+    from stream.groups.lives import Life
+    from stream.health.lag import Lag
+    from stream.surroundings import Context, Surroundings
+
+_NO_KNOWN: Final = np.iinfo(np.int64).min
+_OFFSETS_ONLY: Final = Membership(SIMPLE, "Empty", 0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sums:
+    """Per group over its partitions: how many, of how many the lag is known, its sum and maximum, the last commit."""
+
+    partitions: NDArray[np.int64]
+    known: NDArray[np.int64]
+    lag: NDArray[np.int64]
+    most: NDArray[np.int64]
+    last_commit: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, group: NDArray[np.int64], groups: int, found: Lag, commit_time: NDArray[np.int64]) -> Sums:
+        """Sum up the rows of `group` numbers below `groups`."""
+        total = np.zeros(groups, np.int64)
+        np.add.at(total, group[found.known], found.lag[found.known])
+        most = np.full(groups, _NO_KNOWN, np.int64)
+        np.maximum.at(most, group[found.known], found.lag[found.known])
+        last = np.full(groups, _NO_KNOWN, np.int64)
+        np.maximum.at(last, group, commit_time)
+        return cls(
+            partitions=np.bincount(group, minlength=groups),
+            known=np.bincount(group[found.known], minlength=groups),
+            lag=total,
+            most=most,
+            last_commit=last,
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Told:
+    """What is told of one group, apart from its sums; a field per column of that name."""
+
+    kind: str
+    state: str | None
+    protocol_type: str | None
+    protocol: str | None
+    generation: int | None
+    members: int | None
+    state_asked: bool
+    state_since: int | None
+    created_time: int | None
+    group_epoch: int | None
+    assignment_epoch: int | None
+    members_idle: int | None
+    members_away: int | None
+    died_time: int | None
+    death_cause: str | None
+
+
+def groups_table(groups: Sequence[str], sums: Sums, fleet: FleetColumns, context: Context) -> pa.Table:
+    """Give the table of the groups, in this order (schema GROUPS)."""
+    told = [_told(name, fleet.memberships.get(name), fleet.lives.get(name), context.around) for name in groups]
+    soonest, gone = context.expiry.of_groups(groups)
+    unowned, unsubscribed = context.counts.unowned, context.counts.unsubscribed
+    columns: dict[str, Any] = {
+        "group": _names(groups),
+        "partitions": pa.array(sums.partitions, pa.int32()),
+        "lag_sum": pa.array(sums.lag, mask=sums.known == 0),
+        "lag_max": pa.array(sums.most, mask=sums.known == 0),
+        "partitions_lag_unknown": pa.array(sums.partitions - sums.known, pa.int32()),
+        "last_commit_time": moments(sums.last_commit),
+        "partitions_unowned": pa.array([unowned.get(name) for name in groups], pa.int32()),
+        "topics_unsubscribed": pa.array([unsubscribed.get(name) for name in groups], pa.int32()),
+        "first_offset_expiry_time": moments(soonest),
+        "group_expiry_time": moments(gone),
+    }
+    return pa.table(
+        [columns[field.name] if field.name in columns else _column(told, field) for field in GROUPS], schema=GROUPS
+    )
+
+
+def _told(name: str, known: Membership | None, life: Life | None, around: Surroundings) -> _Told:
+    if life is not None and life.died is not None and known is None:
+        return _dead(life, around)
+    one = known or _OFFSETS_ONLY
+    asked = around.asked.get(name)
+    return _Told(
+        kind=one.kind,
+        state=asked or one.state,
+        protocol_type=one.protocol_type,
+        protocol=one.protocol,
+        generation=one.generation,
+        members=one.members,
+        state_asked=asked is not None,
+        state_since=None if life is None or asked else life.since,
+        created_time=None if life is None else life.created,
+        group_epoch=one.group_epoch,
+        assignment_epoch=one.assignment_epoch,
+        members_idle=one.idle,
+        members_away=one.away,
+        died_time=None,
+        death_cause=None,
+    )
+
+
+def _dead(life: Life, around: Surroundings) -> _Told:
+    ending = next((each.ending for each in reversed(life.transitions) if each.ending is not None), None)
+    nothing: Any = dict.fromkeys((field.name for field in dataclasses.fields(_Told)), None)
+    return dataclasses.replace(
+        _Told(**nothing),
+        kind=life.kind,
+        state=DEAD_STATE,
+        members=0,
+        state_asked=False,
+        state_since=life.died,
+        created_time=life.created,
+        died_time=life.died,
+        death_cause=None if ending is None else str(cause_of(ending, around.retention, around.topic_exists)),
+    )
+
+
+def transitions_table(lives: Mapping[str, Life]) -> pa.Table:
+    """Give how often what happened to each group (schema TRANSITIONS), sorted by group and transition."""
+    rows = [(name, what, count) for name, life in sorted(lives.items()) for what, count in sorted(life.counts.items())]
+    names, whats, counts = zip(*rows, strict=True) if rows else ((), (), ())
+    return pa.table([_names(names), _names(whats), pa.array(counts, pa.int64())], schema=TRANSITIONS)
+
+
+def moments(milliseconds: NDArray[np.int64]) -> pa.Array:
+    """Give times as the read model has them; what is below 0 is no time."""
+    return pa.array(milliseconds, mask=milliseconds < 0).cast(MOMENT)
+
+
+def _column(told: Sequence[_Told], field: pa.Field) -> pa.Array:
+    values = [getattr(one, field.name) for one in told]
+    if field.type == NAME:
+        return _names(values)
+    return pa.array(values, pa.int64()).cast(MOMENT) if field.type == MOMENT else pa.array(values, field.type)
+
+
+def _names(values: Iterable[str | None]) -> pa.Array:
+    return pa.array(list(values), pa.string()).dictionary_encode().cast(NAME)
