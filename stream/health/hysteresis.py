@@ -74,9 +74,10 @@ class Shown:
 
 def begin(rows: int, now: int) -> Shown:
     """Give the state of rows that have never been judged."""
-    code = np.full(rows, _UNKNOWN, np.int8)
-    moment, zero = np.full(rows, now, np.int64), np.zeros(rows, np.int64)
-    return Shown(code, moment, code, moment, zero, zero, zero)
+    # An array of its own for each column: `unpack` writes into them.
+    unknown, unfound = (np.full(rows, _UNKNOWN, np.int8) for _ in range(2))
+    since, since_found = (np.full(rows, now, np.int64) for _ in range(2))
+    return Shown(unknown, since, unfound, since_found, *(np.zeros(rows, np.int64) for _ in range(3)))
 
 
 def step(before: Shown, found: Codes, now: int) -> Shown:

@@ -1,0 +1,175 @@
+"""Windows made by hand, for rules: every column has a healthy default, and a case changes only what its story is about.
+
+The default row: a consumer of one group with two members that commits every five seconds, 400 offsets from the end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from stream.groups import runs, window
+from stream.health.lag import Distances, Ends
+from stream.health.limits import Limits
+from stream.health.observed import Groups, Observed, OpenTransaction, Stage
+from stream.health.timelag import Rates, TimeLag
+from stream.health.windows import Window
+
+NOW = 1_700_000_000_000
+SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One row. Times are how long ago (None: never), durations and ages in ms."""
+
+    group: str = "billing"
+    topic: str = "orders"
+    committed: int = 10_000
+    commit_ago: int = 2 * SECOND
+    progress_ago: int = 2 * SECOND
+    known: bool = True
+    broken: int = 0
+    reason: str | None = None
+    lag: int = 400
+    end: int = 10_400
+    log_start: int = 0
+    stable: int = 10_400
+    stable_lag: int = 400
+    lost: int = 0
+    age: int = 4 * SECOND
+    exact: bool = True
+    produce: float = 100.0
+    consume: float = 100.0
+    catch_up: int = -1
+    trend: int = 0
+    idle: int = 2 * SECOND
+    patience: int = 20 * SECOND
+    stuck: bool = False
+    undecided: bool = False
+    held_for: int | None = None
+    loss_in: int = -1
+    losing: bool = False
+    stage: Stage = Stage.STABLE
+    settled: int = HOUR
+    members: int = 2
+    rebalances: int = 0
+    emptied_ago: int | None = None
+    refilled_ago: int | None = None
+    subscribed: int = 1
+    owner: int = 0
+    expires_in: int | None = None
+    rewinds: int = 0
+    rewind_from: int = -1
+    rewind_to: int = -1
+    rewind_ago: int | None = None
+
+
+def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None = None) -> Window:
+    """Put rows, sorted by group and topic, side by side. What is told of a group is that of its last row."""
+    groups = sorted({row.group for row in rows})
+    topics = sorted({row.topic for row in rows})
+    group, topic = (_ints([groups.index(r.group) for r in rows]), _ints([topics.index(r.topic) for r in rows]))
+    partition = np.array(_within(rows), np.int32)
+    of_group = [[row for row in rows if row.group == name][-1] for name in groups]
+    seen = Observed(
+        now=NOW,
+        groups=_groups(groups, of_group),
+        topics=topics,
+        group=group,
+        topic=topic,
+        partition=partition,
+        spans=_spans(rows),
+        slots=window.no_slots(),
+        ends=Ends(*(np.empty(0, np.int64) for _ in range(3)), np.empty(0, np.bool_)),
+        subscribed=np.array([row.subscribed for row in rows], np.int8),
+        owner=_ints([row.owner for row in rows]),
+        expiry=_ints([-1 if row.expires_in is None else NOW + row.expires_in for row in rows]),
+        transactions=transactions or {},
+        reasons=np.array([row.reason for row in rows], object),
+    )
+    spans = seen.spans
+    return Window(
+        seen=seen,
+        limits=Limits(),
+        now=NOW,
+        committed=spans.last_offset,
+        commit_time=spans.last_time,
+        progress_time=spans.reached_time,
+        known=_column(rows, "known", np.bool_),
+        broken=_column(rows, "broken", np.int8),
+        lag=_column(rows, "lag"),
+        tail_wanted=np.zeros(len(rows), np.bool_),
+        ends=_ends(rows),
+        time_lag=TimeLag(_column(rows, "age"), _column(rows, "exact", np.bool_), _ago([r.age for r in rows])),
+        rates=Rates(
+            _column(rows, "produce", np.float64), _column(rows, "consume", np.float64), _column(rows, "catch_up")
+        ),
+        trend=_column(rows, "trend", np.int8),
+        idle=_column(rows, "idle"),
+        patience=_column(rows, "patience"),
+        stuck=_column(rows, "stuck", np.bool_),
+        undecided=_column(rows, "undecided", np.bool_),
+        stable_since=_ago([row.held_for for row in rows]),
+        loss_in=_column(rows, "loss_in"),
+        losing=_column(rows, "losing", np.bool_),
+        stage=seen.groups.stage[group],
+        settled=_column(rows, "settled"),
+        members=seen.groups.members[group],
+    )
+
+
+def _ints(values: list[int]) -> Any:
+    return np.array(values, np.int64)
+
+
+def _ago(values: list[int | None]) -> Any:
+    return _ints([-1 if value is None else NOW - value for value in values])
+
+
+def _column(rows: tuple[Row, ...], name: str, kind: Any = np.int64) -> Any:
+    return np.array([getattr(row, name) for row in rows], kind)
+
+
+def _within(rows: tuple[Row, ...]) -> list[int]:
+    return [sum((b.group, b.topic) == (a.group, a.topic) for b in rows[:at]) for at, a in enumerate(rows)]
+
+
+def _spans(rows: tuple[Row, ...]) -> runs.Spans:
+    committed, time = _column(rows, "committed"), _ago([row.commit_ago for row in rows])
+    made = runs.units(np.zeros(len(rows), np.int64), committed, time, np.zeros(len(rows), np.bool_))
+    return dataclasses.replace(
+        made,
+        reached_time=_ago([row.progress_ago for row in rows]),
+        rewinds=_column(rows, "rewinds"),
+        rewind_from=_column(rows, "rewind_from"),
+        rewind_to=_column(rows, "rewind_to"),
+        rewind_time=_ago([row.rewind_ago for row in rows]),
+    )
+
+
+def _ends(rows: tuple[Row, ...]) -> Distances:
+    committed, start = _column(rows, "committed"), _column(rows, "log_start")
+    return Distances(
+        high_watermark=_column(rows, "end"),
+        log_start=start,
+        last_stable=_column(rows, "stable"),
+        stable_lag=_column(rows, "stable_lag"),
+        lost=_column(rows, "lost"),
+        margin=np.maximum(committed - start, 0),
+    )
+
+
+def _groups(names: list[str], rows: list[Row]) -> Groups:
+    return Groups(
+        names=names,
+        stage=np.array([row.stage for row in rows], np.int8),
+        since=_ago([row.settled for row in rows]),
+        members=_ints([row.members for row in rows]),
+        rebalances=_ints([row.rebalances for row in rows]),
+        emptied=_ago([row.emptied_ago for row in rows]),
+        refilled=_ago([row.refilled_ago for row in rows]),
+        static=np.zeros(len(rows), np.bool_),
+    )

@@ -1,0 +1,367 @@
+"""Windows made by hand, each with the wanted answer of every single rule, and with the words that are said of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream.health.evidence import COLUMNS, evidence
+from stream.health.judge import find
+from stream.health.observed import NO_COMMIT, NOBODY, OpenTransaction, Stage
+from stream.health.rules import RULES
+from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
+from tests.stream.health.panes import HOUR, MINUTE, SECOND, Row, pane
+
+if TYPE_CHECKING:
+    from stream.health.rules.rule import Rule
+
+V = Verdict
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """The rows (the first is the one asked about), which rules find it beside `ok`, and what is said."""
+
+    story: str
+    rows: tuple[Row, ...]
+    found: tuple[Verdict, ...]
+    """In the order of the rules: the first is the verdict; none: ok."""
+    said: str
+
+    @property
+    def verdict(self) -> Verdict:
+        """Give the verdict."""
+        return self.found[0] if self.found else V.OK
+
+
+READ_UP = Row(lag=0, age=0, idle=0, committed=10_400, stable_lag=0)
+STUCK = Row(stuck=True, lag=3_000, age=30 * SECOND, idle=30 * SECOND, commit_ago=30 * SECOND, progress_ago=30 * SECOND)
+REPEATS = dataclasses.replace(STUCK, commit_ago=2 * SECOND)
+BEHIND = Row(lag=30_000, age=5 * MINUTE)
+BACK = dataclasses.replace(BEHIND, rewinds=1, rewind_from=15_000, rewind_to=9_000, rewind_ago=MINUTE)
+
+
+def but(row: Row, **changes: object) -> Row:
+    """Change some columns of a row."""
+    return dataclasses.replace(row, **changes)  # type: ignore[arg-type] # the fields of Row
+
+
+CASES = (
+    Case("reads along", (Row(),), (), "Keeps up: 400 offsets unread, the oldest for 4 s."),
+    Case("has read all", (READ_UP,), (V.CAUGHT_UP,), "All records are read."),
+    Case(
+        "has read all but markers",
+        (but(READ_UP, end=10_402),),
+        (V.CAUGHT_UP,),
+        "All records are read; the last 2 offsets hold none.",
+    ),
+    Case(
+        "keeps a long distance",
+        (BEHIND,),
+        (),
+        "Keeps its pace and its distance: 30,000 offsets unread, the oldest for 5 min.",
+    ),
+    Case(
+        "no lag known, and a reason",
+        (Row(known=False, lag=0, age=-1, reason="no_leader"),),
+        (V.UNKNOWN,),
+        "The lag is not known: the partition has no leader.",
+    ),
+    Case(
+        "a reason nobody has words for",
+        (Row(known=False, lag=0, age=-1, reason="storage_failed"),),
+        (V.UNKNOWN,),
+        "The lag is not known: storage failed.",
+    ),
+    Case("no lag and no reason", (Row(known=False, lag=0, age=-1),), (V.UNKNOWN,), "The lag is not known."),
+    Case(
+        "the topic was made anew",
+        (Row(known=False, lag=0, age=-1, broken=2, reason="beyond_end"),),
+        (V.UNKNOWN,),
+        "The lag is not known: the topic was deleted and made anew, and the offset belongs to the earlier one.",
+    ),
+    Case(
+        "nobody subscribes to it any more",
+        (but(STUCK, stuck=False, subscribed=0, commit_ago=HOUR),),
+        (V.ABANDONED,),
+        "None of the 2 members subscribes to this topic; its last commit is 1 h old.",
+    ),
+    Case("left a moment ago", (Row(subscribed=0, commit_ago=10 * SECOND),), (), "Keeps up: 400 offsets unread, "),
+    Case("nobody subscribes, and nobody is there", (but(READ_UP, subscribed=0, members=0),), (V.CAUGHT_UP,), "All"),
+    Case(
+        "forgotten in an hour, committed six days ago",
+        (but(READ_UP, expires_in=HOUR, commit_ago=144 * HOUR),),
+        (V.EXPIRING, V.CAUGHT_UP),
+        "The broker forgets this offset in 1 h (2023-11-14 23:13:20 UTC);",
+    ),
+    Case(
+        "forgotten at the next look of the broker",
+        (but(READ_UP, expires_in=-MINUTE, commit_ago=144 * HOUR),),
+        (V.EXPIRING, V.CAUGHT_UP),
+        "The broker forgets this offset at its next look",
+    ),
+    Case("forgotten in two days", (but(READ_UP, expires_in=48 * HOUR, commit_ago=HOUR),), (V.CAUGHT_UP,), "All"),
+    Case("lives for a minute only", (but(READ_UP, expires_in=50 * SECOND),), (V.CAUGHT_UP,), "All records are read."),
+    Case(
+        "no members for a minute",
+        (Row(stage=Stage.EMPTY, members=0, settled=MINUTE, idle=MINUTE, age=MINUTE, lag=6_000, commit_ago=MINUTE),),
+        (V.NO_MEMBERS,),
+        "The group has had no members for 1 min, with 6,000 offsets unread, the oldest for 1 min.",
+    ),
+    Case(
+        "no members, and retention has passed",
+        (Row(stage=Stage.EMPTY, members=0, settled=HOUR, idle=HOUR, age=HOUR, lag=6, lost=12, commit_ago=HOUR),),
+        (V.NO_MEMBERS,),
+        "The group has had no members for 1 h, with 6 offsets unread, the oldest for 1 h; 12 offsets below them",
+    ),
+    Case(
+        "no members for as long as a deploy", (Row(stage=Stage.EMPTY, members=0, settled=25_000, idle=25_000),), (), ""
+    ),
+    Case(
+        "no members, as every hour",
+        (Row(stage=Stage.EMPTY, members=0, settled=HOUR, idle=HOUR, age=HOUR, patience=2 * HOUR),),
+        (),
+        "Keeps up",
+    ),
+    Case("no members and nothing to read", (but(READ_UP, stage=Stage.EMPTY, members=0),), (V.CAUGHT_UP,), "All"),
+    Case(
+        "retention was faster",
+        (Row(lost=1_500, log_start=11_500, lag=400),),
+        (V.LOSING_DATA,),
+        "Retention has removed 1,500 offsets before the group read them: the log now starts at 11,500.",
+    ),
+    Case(
+        "retention will be faster",
+        (but(BEHIND, losing=True, loss_in=7 * MINUTE, log_start=9_000),),
+        (V.LOSING_DATA,),
+        "Retention will overtake the group in about 7 min: 1,000 offsets of margin, 30,000 offsets unread,",
+    ),
+    Case(
+        "the records were lost long after the group was",
+        (but(STUCK, lost=5, members=-1, stage=Stage.OFFSETS_ONLY, commit_ago=HOUR, progress_ago=HOUR),),
+        (V.STOPPED,),
+        "No commit for 1 h",
+    ),
+    Case(
+        "rebalances for two minutes",
+        (Row(stage=Stage.REBALANCING, settled=2 * MINUTE, idle=2 * MINUTE, age=2 * MINUTE, lag=900),),
+        (V.REBALANCING_TOO_LONG,),
+        "The group has been rebalancing for 2 min, with 900 offsets unread, the oldest for 2 min.",
+    ),
+    Case("rebalances for half a minute", (Row(stage=Stage.REBALANCING, settled=30_000, idle=30_000),), (), "Keeps up"),
+    Case(
+        "rebalances, with nothing to read", (but(READ_UP, stage=Stage.REBALANCING, settled=HOUR),), (V.CAUGHT_UP,), ""
+    ),
+    Case(
+        "rebalances again and again",
+        (Row(rebalances=9, age=MINUTE, settled=5 * SECOND),),
+        (V.REBALANCE_STORM,),
+        "9 rebalances of 2 members within 10 min, with 400 offsets unread, the oldest for 1 min.",
+    ),
+    Case("as many rebalances as a rolling restart makes", (Row(rebalances=6, age=MINUTE),), (), "Keeps its pace"),
+    Case("many rebalances of many members", (Row(rebalances=20, members=10, age=MINUTE),), (), "Keeps its pace"),
+    Case("many rebalances, and it catches up", (Row(rebalances=9, age=MINUTE, trend=-1),), (V.RECOVERING,), "Behind"),
+    Case("many rebalances, no delay", (Row(rebalances=9),), (), "Keeps up"),
+    Case(
+        "an open transaction in front",
+        (but(REPEATS, stable=10_000, stable_lag=0, held_for=30 * SECOND, progress_ago=40 * SECOND),),
+        (V.HELD_BACK, V.STALLED, V.STOPPED),
+        "Held back at offset 10,000 by an open transaction since 2023-11-14 22:12:50 UTC: 3,000 offsets unread,",
+    ),
+    Case(
+        "an open transaction, but further on",
+        (but(STUCK, stable=10_500, stable_lag=500, held_for=30 * SECOND),),
+        (V.STOPPED,),
+        "No commit for 30 s",
+    ),
+    Case(
+        "transactions that follow each other",
+        (but(STUCK, stable=10_000, stable_lag=0, held_for=2 * SECOND),),
+        (V.STOPPED,),
+        "No commit",
+    ),
+    Case(
+        "owned by nobody",
+        (but(STUCK, stuck=False, idle=40 * SECOND, owner=NOBODY), READ_UP),
+        (V.UNASSIGNED,),
+        "None of the group's 2 members owns this partition, with 3,000 offsets unread, the oldest for 30 s.",
+    ),
+    Case("owned by nobody since a moment", (Row(owner=NOBODY, settled=5 * SECOND, idle=HOUR),), (), "Keeps up"),
+    Case("owned and wanted by nobody", (Row(owner=NOBODY, idle=HOUR, subscribed=0, commit_ago=0),), (), "Keeps up"),
+    Case(
+        "never committed",
+        (but(STUCK, committed=NO_COMMIT, age=7 * MINUTE, idle=7 * MINUTE),),
+        (V.NEVER_COMMITTED,),
+        "Records have come for 7 min, and the group has never committed an offset for this partition.",
+    ),
+    Case(
+        "one stands, its siblings move",
+        (but(STUCK, owner=-1), Row(owner=-1), Row(owner=-1)),
+        (V.POISON_RECORD, V.STOPPED),
+        "Stuck at offset 10,000 for 30 s while the partitions beside it move on: 3,000 offsets unread,",
+    ),
+    Case(
+        "one stands and repeats itself, its siblings move",
+        (but(REPEATS, owner=-1), Row(owner=-1)),
+        (V.POISON_RECORD, V.STALLED, V.STOPPED),
+        "Stuck at offset 10,000",
+    ),
+    Case(
+        "two stand, and whose they are is not known",
+        (but(STUCK, owner=-1), but(STUCK, owner=-1), Row(owner=-1)),
+        (V.STOPPED,),
+        "No commit",
+    ),
+    Case(
+        "two of one member stand, its others move",
+        (but(STUCK, owner=3), but(STUCK, owner=3), Row(owner=3), Row(owner=3), Row(owner=3)),
+        (V.POISON_RECORD, V.STOPPED),
+        "Stuck at",
+    ),
+    Case(
+        "all of one member stand", (but(STUCK, owner=3), but(STUCK, owner=3), Row(owner=4)), (V.STOPPED,), "No commit"
+    ),
+    Case("its sibling moved long ago", (but(STUCK, owner=-1), Row(owner=-1, progress_ago=HOUR)), (V.STOPPED,), "No"),
+    Case(
+        "commits, and stands",
+        (REPEATS,),
+        (V.STALLED, V.STOPPED),
+        "Commits arrive (the last 2 s ago) but stand at offset 10,000 for 30 s: 3,000 offsets unread, the oldest",
+    ),
+    Case(
+        "stands without commits",
+        (STUCK,),
+        (V.STOPPED,),
+        "No commit for 30 s, where 20 s would be the most to expect: 3,000 offsets unread, the oldest for 30 s.",
+    ),
+    Case(
+        "went back by itself",
+        (BACK,),
+        (V.REWOUND,),
+        "The group went back from 15,000 to 9,000 (6,000 offsets) at 2023-11-14 22:12:20 UTC: 30,000 offsets unread",
+    ),
+    Case("went back often", (but(BACK, rewinds=7),), (V.REWOUND,), "The group went back from 15,000 to 9,000 (6,000"),
+    Case(
+        "was set back while it was empty",
+        (but(BACK, emptied_ago=2 * MINUTE, refilled_ago=30 * SECOND),),
+        (V.RESET,),
+        "Somebody set the group back from 15,000 to 9,000 (6,000 offsets) at 2023-11-14 22:12:20 UTC while it was",
+    ),
+    Case(
+        "was empty, but went back after",
+        (but(BACK, emptied_ago=3 * MINUTE, refilled_ago=2 * MINUTE),),
+        (V.REWOUND,),
+        "The group went back",
+    ),
+    Case("went back and has read up", (but(BACK, committed=15_000),), (), "Keeps its pace"),
+    Case("went back, and is near the end", (but(BACK, lag=400, age=4 * SECOND),), (), "Keeps up"),
+    Case(
+        "carries the lag of its topic",
+        (BEHIND, Row(), READ_UP, READ_UP),
+        (V.SKEWED,),
+        "This one of 4 partitions carries 99% of the topic's lag: 30,000 offsets unread, the oldest for 5 min; it is",
+    ),
+    Case("all are behind", (BEHIND, but(BEHIND, lag=10), READ_UP), (), "Keeps its pace"),
+    Case("one of two is behind", (BEHIND, READ_UP), (), "Keeps its pace"),
+    Case("one carries the lag of a moment", (Row(), READ_UP, READ_UP), (), "Keeps up"),
+    Case(
+        "reads less than is written",
+        (but(BEHIND, trend=1, consume=80.0),),
+        (V.FALLING_BEHIND,),
+        "More lag is left after every commit (reads 80/s, written at 100/s): 30,000 offsets unread, the oldest for",
+    ),
+    Case("lag rises within its habits", (Row(trend=1),), (), "Keeps up"),
+    Case(
+        "catches up",
+        (but(BEHIND, trend=-1, consume=200.0, catch_up=5 * MINUTE),),
+        (V.RECOVERING,),
+        "Behind, but catching up, done in about 5 min at this rate: 30,000 offsets unread, the oldest for 5 min.",
+    ),
+    Case("too early for a trend, but faster", (but(BEHIND, trend=2, consume=200.0),), (V.RECOVERING,), "Behind, but"),
+    Case(
+        "behind by more than is remembered",
+        (but(BEHIND, exact=False),),
+        (),
+        "Keeps its pace and its distance: 30,000 offsets unread, the oldest for at least 5 min.",
+    ),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.story)
+def test_every_rule_answers_as_wanted(case: Case) -> None:
+    """Which rules find the row, which do not, and which of them comes first."""
+    window = pane(*case.rows)
+    found = [rule.verdict for rule in RULES if rule.finds(window)[0]]
+    assert found == [*case.found, V.OK]
+    assert VERDICTS[find(window)[0]] is case.verdict
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.story)
+def test_the_sentence_says_it_with_its_numbers(case: Case) -> None:
+    """One sentence, with what was measured."""
+    window = pane(*case.rows)
+    rule = next(rule for rule in RULES if rule.verdict is case.verdict)
+    assert rule.sentence(window, 0).startswith(case.said)
+    assert rule.sentence(window, 0).endswith(".")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.verdict.value)
+def test_every_rule_has_a_case_that_it_decides(rule: Rule) -> None:
+    """No rule without a window of its own in the table."""
+    assert any(case.verdict is rule.verdict for case in CASES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.verdict.value)
+def test_every_rule_gives_evidence_and_a_next_step(rule: Rule) -> None:
+    """Its numbers can be read from the window of its case, and the advice is a sentence."""
+    assert set(rule.evidence) <= set(COLUMNS)
+    assert rule.next_step.endswith((".", "?"))
+    case = next(case for case in CASES if case.verdict is rule.verdict)
+    given = evidence(pane(*case.rows), 0, rule.evidence)
+    assert list(given) == list(rule.evidence)
+    assert any(value is not None for value in given.values())
+
+
+def test_every_verdict_has_exactly_one_rule() -> None:
+    """And a severity."""
+    assert sorted(rule.verdict for rule in RULES) == sorted(Verdict)
+    assert set(SEVERITY) == set(Verdict)
+
+
+def test_a_row_that_cannot_be_judged_yet_is_undecided_only_if_it_looks_fine() -> None:
+    """What another rule has found is known, however little else is."""
+    looks_fine, stands = pane(Row(undecided=True)), pane(but(STUCK, undecided=True))
+    assert find(looks_fine).tolist() == [-1]
+    assert VERDICTS[find(stands)[0]] is V.STOPPED
+
+
+def test_who_holds_a_partition_back_is_named() -> None:
+    """With producer id, transactional id and since when, as far as the cluster tells."""
+    row = but(REPEATS, stable=10_000, stable_lag=0, held_for=30 * SECOND)
+    rule = next(rule for rule in RULES if rule.verdict is V.HELD_BACK)
+    known = pane(row, transactions={(0, 0): OpenTransaction(4711, "invoices-1", 1_699_999_000_000)})
+    assert rule.sentence(known, 0).startswith(
+        "Held back at offset 10,000 by the open transaction of producer 4711 (invoices-1) since 2023-11-14 21:56:40 UTC"
+    )
+    assert evidence(known, 0, ("transaction",)) == {"transaction": "producer 4711, invoices-1"}
+    nameless = pane(row, transactions={(0, 0): OpenTransaction(4711)})
+    assert "producer 4711 since 2023-11-14 22:12:50 UTC" in rule.sentence(nameless, 0)
+
+
+@pytest.mark.parametrize("column", ["subscribed", "owner", "expiry", "retention", "tails", "reasons"])
+def test_what_is_not_told_silences_the_rules_that_live_on_it(column: str) -> None:
+    """A column that another part does not have is left out, and nothing is guessed from its absence."""
+    whole = pane(but(STUCK, subscribed=0, commit_ago=HOUR, owner=NOBODY, expires_in=HOUR))
+    window = dataclasses.replace(whole, seen=dataclasses.replace(whole.seen, **{column: None}))
+    for rule in RULES:
+        if rule.finds(window)[0]:
+            assert rule.sentence(window, 0)
+            assert evidence(window, 0, rule.evidence)
+
+
+def test_sick_verdicts_are_those_somebody_must_act_on() -> None:
+    """Fine, odd and unknown ones call nobody."""
+    calm = {verdict for verdict, severity in SEVERITY.items() if severity < Severity.WARNING}
+    assert calm == {V.OK, V.CAUGHT_UP, V.UNKNOWN, V.RECOVERING, V.RESET, V.ABANDONED}

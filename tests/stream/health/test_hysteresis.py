@@ -1,0 +1,151 @@
+"""What is shown, held against what the rules find tick by tick."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.health.hysteresis import UNDECIDED, WITHDRAW, Shown, begin, carry, pack, step, unpack
+from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict
+from tests.stream.health.simulator import MINUTE, NOON, TICK, Partition, Scene, evenly, look
+
+V = Verdict
+
+
+def shown(found: list[Verdict | None], state: Shown | None = None) -> list[Verdict]:
+    """Feed one row, a finding a tick (None: undecided), and list what is shown after each."""
+    state = state or begin(1, 0)
+    said = []
+    for tick, each in enumerate(found):
+        code = UNDECIDED if each is None else CODE[each]
+        state = step(state, np.array([code], np.int8), tick * TICK)
+        said.append(VERDICTS[state.verdict[0]])
+    return said
+
+
+CASES = {
+    "fine from the first tick": ([V.OK, V.CAUGHT_UP, V.OK], [V.OK, V.CAUGHT_UP, V.OK]),
+    "nothing is known yet": ([None, None, V.OK], [V.UNKNOWN, V.UNKNOWN, V.OK]),
+    "a rule that has waited itself is believed at once": ([V.OK, V.STOPPED], [V.OK, V.STOPPED]),
+    "one that has not must say it twice": (
+        [V.OK, V.SKEWED, V.OK, V.SKEWED, V.SKEWED],
+        [V.OK, V.OK, V.OK, V.OK, V.SKEWED],
+    ),
+    "withdrawn after three ticks": (
+        [V.STOPPED, V.OK, V.CAUGHT_UP, V.OK, V.OK],
+        [V.STOPPED, V.STOPPED, V.STOPPED, V.OK, V.OK],
+    ),
+    "one relapse begins the three anew": (
+        [V.STOPPED, V.OK, V.OK, V.STOPPED, V.OK, V.OK, V.OK],
+        [V.STOPPED] * 6 + [V.OK],
+    ),
+    "another fault takes its place after two": (
+        [V.STOPPED, V.NO_MEMBERS, V.NO_MEMBERS],
+        [V.STOPPED, V.STOPPED, V.NO_MEMBERS],
+    ),
+    "faults that take turns are shown though none lasts": (
+        [V.OK, V.SKEWED, V.FALLING_BEHIND, V.SKEWED],
+        [V.OK, V.OK, V.OK, V.SKEWED],
+    ),
+    "undecided ticks change and count nothing": (
+        [V.STOPPED, V.OK, None, V.OK, None, V.OK],
+        [V.STOPPED] * 5 + [V.OK],
+    ),
+    "a notice must last, both ways": (
+        [V.OK, V.RECOVERING, V.RECOVERING, V.OK, V.OK],
+        [V.OK, V.OK, V.RECOVERING, V.RECOVERING, V.OK],
+    ),
+    "one tick without an answer is no verdict": ([V.OK, V.UNKNOWN, V.OK], [V.OK, V.OK, V.OK]),
+}
+
+
+@pytest.mark.parametrize(("found", "wanted"), CASES.values(), ids=CASES.keys())
+def test_a_verdict_must_last_to_be_shown_and_to_be_withdrawn(
+    found: list[Verdict | None], wanted: list[Verdict]
+) -> None:
+    """Each step of the state machine."""
+    assert shown(found) == wanted
+
+
+def sickness(said: list[Verdict]) -> list[bool]:
+    """Tell of each whether somebody is called."""
+    return [bool(SEVERITIES[CODE[each]] >= Severity.WARNING) for each in said]
+
+
+@given(st.sampled_from(VERDICTS), st.sampled_from(VERDICTS), st.integers(2, 40))
+def test_input_that_alternates_never_makes_what_is_shown_alternate(one: Verdict, other: Verdict, times: int) -> None:
+    """Between being well and being sick there is at most one change, whatever two findings take turns."""
+    calls = sickness(shown([one, other] * times))
+    assert sum(a != b for a, b in itertools.pairwise(calls)) <= 1
+
+
+@given(st.lists(st.sampled_from([*VERDICTS, None]), max_size=60))
+def test_a_call_lasts_for_as_long_as_a_withdrawal_takes(found: list[Verdict | None]) -> None:
+    """For any findings: never called for less than three ticks, never called without a finding, never from nothing."""
+    calls = [False, *sickness(shown(found))]
+    starts = [at for at in range(1, len(calls)) if calls[at] and not calls[at - 1]]
+    ends = [at for at in range(1, len(calls)) if not calls[at] and calls[at - 1]]
+    for start in starts:
+        assert found[start - 1] is not None
+        assert sickness([found[start - 1] or V.OK]) == [True]
+        assert all(end - start >= WITHDRAW for end in ends if end > start)
+
+
+@given(st.lists(st.sampled_from([V.STOPPED, V.STALLED, V.SKEWED, V.REWOUND]), min_size=3, max_size=30))
+def test_what_is_always_sick_is_called_by_the_third_tick(found: list[Verdict]) -> None:
+    """However the faults take turns."""
+    assert all(sickness(shown([V.OK, *found]))[3:])
+
+
+def test_a_verdict_holds_since_it_was_first_found() -> None:
+    """Not since it was believed."""
+    state = begin(1, 0)
+    for tick, found in enumerate([V.OK, V.SKEWED, V.SKEWED, V.SKEWED]):
+        state = step(state, np.array([CODE[found]], np.int8), tick * TICK)
+    assert state.since.tolist() == [TICK]
+
+
+def test_rows_keep_their_state_when_others_come_and_go() -> None:
+    """The key decides, not the place."""
+    before = step(begin(3, 0), np.array([CODE[V.STOPPED], CODE[V.OK], CODE[V.STALLED]], np.int8), 5)
+    after = carry(before, np.array([70, 30, 50]), np.array([50, 60, 70]), 9)
+    assert [VERDICTS[each] for each in after.verdict] == [V.STALLED, V.UNKNOWN, V.STOPPED]
+    assert after.since.tolist() == [5, 9, 5]
+
+
+def fleet(partitions: int) -> Scene:
+    """Make a group with this many partitions."""
+    return Scene([Partition(evenly(1), []) for _ in range(partitions)])
+
+
+@given(st.lists(st.lists(st.sampled_from(VERDICTS), min_size=4, max_size=4), min_size=1, max_size=5))
+def test_packed_state_goes_on_as_if_nothing_had_been(found: list[list[Verdict]]) -> None:
+    """All that is known of a row that is not simply fine comes back; a fine one begins anew."""
+    state = begin(4, NOON)
+    for tick, each in enumerate(found):
+        state = step(state, np.array([CODE[verdict] for verdict in each], np.int8), NOON + tick * TICK)
+    seen = look(fleet(4), MINUTE)
+    back = unpack(pack(state, seen), seen, NOON + MINUTE)
+    fine = (SEVERITIES[state.verdict] == Severity.FINE) & (SEVERITIES[state.candidate] == Severity.FINE)
+    for field in dataclasses.fields(Shown):
+        assert (getattr(back, field.name) == getattr(state, field.name))[~fine].all(), field.name
+    assert (back.verdict[fine] == CODE[V.UNKNOWN]).all()
+
+
+def test_a_partition_that_is_gone_takes_its_packed_state_with_it() -> None:
+    """And a new one begins without."""
+    state = step(begin(3, 0), np.full(3, CODE[V.STOPPED], np.int8), 5)
+    packed = pack(state, look(fleet(3), 0))
+    assert [VERDICTS[each] for each in unpack(packed, look(fleet(2), 0), 9).verdict] == [V.STOPPED] * 2
+    assert [VERDICTS[each] for each in unpack(packed, look(fleet(4), 0), 9).verdict] == [V.STOPPED] * 3 + [V.UNKNOWN]
+
+
+@pytest.mark.parametrize("packed", [b"", b"nonsense", b"\x00" * 64], ids=["nothing", "text", "zeros"])
+def test_bytes_that_are_no_packed_state_begin_anew(packed: bytes) -> None:
+    """A damaged file costs the hysteresis of a few ticks, not the start."""
+    assert unpack(packed, look(fleet(2), 0), 9).verdict.tolist() == [CODE[V.UNKNOWN]] * 2
