@@ -57,10 +57,13 @@ def layout(*described: Any, topics: Collection[str] | None = None, controller: A
 
 
 def test_all_that_is_there() -> None:
-    """Topics by name with id and count, partitions in order, a missing leader and a missing id as null."""
+    """Topics by name with id and count, partitions in order, a missing leader and a missing id as null.
+
+    That one partition has no leader is the partition's affair: the topic is described all the same.
+    """
     gone_leader = partition(1, -1, leader_epoch=-1, isr_nodes=[2], offline_replicas=[1])
     found, _ = layout(
-        topic("t", gone_leader, partition(0)),
+        topic("t", gone_leader, partition(0), error_code=5),
         topic("a", partition(0, 2), topic_id=uuid.UUID(int=0), is_internal=True),
         topic("denied", error_code=29, topic_id=None),
     )
