@@ -33,7 +33,10 @@ class Incarnation:
 
 
 class TopicIds:
-    """The ids of topics and what became of them. Remembers every topic that is there and at most `most_gone` others."""
+    """The ids of topics and what became of them.
+
+    Remembers every topic that is there and looked at, and at most `most_gone` deleted ones.
+    """
 
     def __init__(self, *, grace_ms: int = 600_000, most_gone: int = 10_000) -> None:
         self._grace_ms = grace_ms
@@ -87,19 +90,21 @@ class TopicIds:
         return life if life is not None and life.replaces is not None else None
 
     def forget(self, in_use: Collection[bytes], now: int) -> None:
-        """Let deleted topics go: what is not in use and whose grace is over, then the oldest beyond the bound.
+        """Let topics go that nobody needs: deleted ones, and ones that nobody looks at any more.
 
-        Of the latter, those in use go last, and are counted in `dropped`.
+        What is not in use goes when its grace is over; then, of more deleted ones than the bound allows, the oldest. Of
+        those the ones in use go last, and are counted in `dropped`.
         """
         used = frozenset(in_use)
-        kept = []
-        for life in [life for life in self._of_id.values() if life.gone is not None]:
+        gone = []
+        for life in list(self._of_id.values()):
             referred = life.topic_id in used
-            if referred or now - (life.gone or 0) < self._grace_ms:
-                kept.append((referred, life.gone or 0, life.topic_id))
-            else:
+            over = now - (life.last_seen if life.gone is None else life.gone) >= self._grace_ms
+            if over and not referred:
                 self._drop(life.topic_id)
-        for referred, _, topic_id in sorted(kept)[: max(len(kept) - self._most_gone, 0)]:
+            elif life.gone is not None:
+                gone.append((referred, life.gone, life.topic_id))
+        for referred, _, topic_id in sorted(gone)[: max(len(gone) - self._most_gone, 0)]:
             self._drop(topic_id)
             self.dropped += referred
 
@@ -121,5 +126,6 @@ class TopicIds:
 
     def _drop(self, topic_id: bytes) -> None:
         name = self._of_id.pop(topic_id).name
-        if self._newest.get(name) == topic_id:
-            del self._newest[name]
+        for known in (self._newest, self._current):
+            if known.get(name) == topic_id:
+                del known[name]

@@ -86,21 +86,22 @@ class Topology:
         return [name for name, error in rows if error == Reason.NOT_FOUND]
 
 
-def read_topology(cluster: Cluster, topics: Collection[str] | None = None) -> Topology:
+def read_topology(cluster: Cluster, topics: Collection[str] | None = None, *, brief: bool = False) -> Topology:
     """Read the layout of these topics, or of all that the user may describe (others are then left out).
 
+    `brief` is for who asks often: topics with ids and counts only, no partitions, and nobody is asked who controls.
     Creates no topic. Raises ClusterError when no broker answers at all.
     """
     answers = [cluster.metadata(some) for some in _pieces(topics)]
     described = sorted((topic for answer in answers for topic in answer.topics), key=lambda topic: topic.name)
-    controller = _controller(cluster, answers[-1].controller_id)
+    controller = Reason.NOT_ASKED if brief else _controller(cluster, answers[-1].controller_id)
     return Topology(
         cluster_id=cluster.cluster_id,
         brokers=cluster.brokers,
         controller=None if isinstance(controller, Reason) else controller,
         controller_error=controller if isinstance(controller, Reason) else None,
         topics=_topics(described),
-        partitions=_partitions(described),
+        partitions=_partitions(() if brief else described),
     )
 
 

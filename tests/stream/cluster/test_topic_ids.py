@@ -64,16 +64,31 @@ def test_names_are_kept_while_something_refers_to_them() -> None:
     ids = TopicIds(grace_ms=1_000)
     ids.observe({"t": A, "u": B, "v": C}, 0)
     ids.observe({"v": C}, 100)
+    ids.observe({"v": C}, 1_099)
     ids.forget([A], 1_099)
     assert [ids.name_of(each) for each in (A, B, C)] == ["t", "u", "v"]
     ids.forget([A], 1_100)
     assert [ids.name_of(each) for each in (A, B, C)] == ["t", None, "v"]
+    ids.observe({"v": C}, 10**12)
     ids.forget([A], 10**12)
     assert ids.name_of(A) == "t"
     ids.forget([], 10**12)
     assert [ids.name_of(each) for each in (A, B, C)] == [None, None, "v"]
     assert ids.observe({"t": B}, 10**12) == [], "nothing is remembered that it could replace"
     assert ids.dropped == 0
+
+
+def test_what_nobody_looks_at_any_more_is_let_go() -> None:
+    """A topic that is asked for no longer is forgotten after the grace, unless something refers to its id."""
+    ids = TopicIds(grace_ms=1_000)
+    ids.observe({"t": A, "u": B, "v": C}, 0, absent=[])
+    ids.observe({"v": C}, 900, absent=[])
+    ids.forget([A], 999)
+    assert [ids.id_of(name) for name in "tuv"] == [A, B, C]
+    ids.forget([A], 1_000)
+    assert [ids.id_of(name) for name in "tuv"] == [A, None, C]
+    assert len(ids) == 2
+    assert ids.observe({"u": A[::-1] + b"!"}, 1_001, absent=[]) == [], "nothing refers to what it was before"
 
 
 def test_too_many_deleted_topics_lose_the_oldest_first() -> None:

@@ -119,6 +119,15 @@ def test_who_controls(answer: Any, controller: int | None, error: Reason | None)
     assert found.partitions.num_rows == 1
 
 
+def test_in_brief() -> None:
+    """Ids and counts for one request."""
+    cluster = ScriptedCluster({"Metadata": lambda *_: says(topics=[topic("t", partition(0))], controller_id=1)})
+    found = read_topology(cluster, ["t"], brief=True)  # type: ignore[arg-type]
+    assert (found.ids(), found.topics["partitions"].to_pylist()) == ({"t": ID.bytes}, [1])
+    assert (found.partitions.num_rows, found.controller_error) == (0, Reason.NOT_ASKED)
+    assert len(cluster.asked) == 1
+
+
 def test_no_broker_at_all_raises() -> None:
     """Then there is nothing to lay out."""
     away: Callable[..., Any] = lambda *_: AWAY  # noqa: E731 -- one word for one line
