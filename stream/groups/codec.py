@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import struct
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,12 @@ from stream.groups.forgotten import Forgotten, no_forgotten
 from stream.groups.life_table import Lives, no_lives
 from stream.groups.runs import Spans
 from stream.groups.shard import Records, Runs, Shard, no_records, no_runs
-from stream.groups.window import Slots
+from stream.groups.window import Slots, no_slots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_Table = TypeVar("_Table", Runs, Slots, Records, Lives, Forgotten)
 
 FORMAT: Final = 2
 """Number of the layout this module writes. Every layout ever released stays readable."""
@@ -41,16 +46,18 @@ class UnknownFormatError(ValueError):
 
 
 def pack(shard: Shard, *, compressed: bool = False) -> bytes:
-    """Write a shard; compressed for what is kept, plain for what is handed on at once."""
+    """Write a shard; compressed for what is kept, plain for what is handed on at once.
+
+    Records and lives that are as they were read go back as the bytes they were: most batches bring only commits.
+    """
     parts = [_MAGIC.pack(b"LWS", FORMAT), _HEADER[FORMAT].pack(shard.position, shard.time)]
-    for batch in (
-        _runs_batch(shard.runs),
-        _slots_batch(shard.runs.slots),
-        _records_batch(shard.records),
-        _lives_batch(shard.lives),
-        _forgotten_batch(shard.forgotten),
+    for section in (
+        _section(shard.runs, _runs_batch, compressed=compressed),
+        _section(shard.runs.slots, _slots_batch, compressed=compressed),
+        shard.records.packed or _section(shard.records, _records_batch, compressed=compressed),
+        shard.lives.packed or _section(shard.lives, _lives_batch, compressed=compressed),
+        _section(shard.forgotten, _forgotten_batch, compressed=compressed),
     ):
-        section = _write(batch, compressed=compressed) if batch.num_rows else b""
         parts += [_LENGTH.pack(len(section)), section]
     return b"".join(parts)
 
@@ -69,14 +76,18 @@ def unpack(packed: bytes) -> Shard:
     return Shard(_runs(runs, slots), _records(records), position, _lives(lives), _forgotten(forgotten), *rest)
 
 
-def _sections(packed: bytes, at: int, count: int) -> list[dict[str, Any] | None]:
+def _sections(packed: bytes, at: int, count: int) -> list[bytes]:
     sections = []
     for _ in range(count):
         (length,) = _LENGTH.unpack_from(packed, at)
         at += _LENGTH.size
-        sections.append(_read(memoryview(packed)[at : at + length]) if length else None)
+        sections.append(packed[at : at + length])
         at += length
     return sections
+
+
+def _section(table: _Table, batch_of: Callable[[_Table], pa.RecordBatch], *, compressed: bool) -> bytes:
+    return _write(batch_of(table), compressed=compressed) if len(table) else b""
 
 
 def _write(batch: pa.RecordBatch, *, compressed: bool) -> bytes:
@@ -88,7 +99,7 @@ def _write(batch: pa.RecordBatch, *, compressed: bool) -> bytes:
     return written
 
 
-def _read(section: memoryview) -> dict[str, Any]:
+def _read(section: bytes) -> dict[str, Any]:
     with pa.ipc.open_stream(pa.py_buffer(section), options=pa.ipc.IpcReadOptions(use_threads=False)) as reader:
         batch = reader.read_next_batch()
     return dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -133,9 +144,10 @@ def _forgotten_batch(forgotten: Forgotten) -> pa.RecordBatch:
     return pa.record_batch({"key": keys, **columns})
 
 
-def _runs(columns: dict[str, Any] | None, slots: dict[str, Any] | None) -> Runs:
-    if columns is None:
+def _runs(section: bytes, slots: bytes) -> Runs:
+    if not section:
         return no_runs()
+    columns = _read(section)
     return Runs(
         keys=columns["key"],
         spans=Spans(*(_numbers(columns[name]) for name in _SPANS)),
@@ -143,25 +155,36 @@ def _runs(columns: dict[str, Any] | None, slots: dict[str, Any] | None) -> Runs:
         expire_time=_numbers(columns["expire_time"]),
         metadata=columns["metadata"],
         topic_id=columns["topic_id"],
-        slots=Slots(*(_numbers(slots[name]) for name in _SLOTS)) if slots else no_runs().slots,
+        slots=_slots(slots),
     )
 
 
-def _records(columns: dict[str, Any] | None) -> Records:
-    if columns is None:
+def _slots(section: bytes) -> Slots:
+    if not section:
+        return no_slots()
+    columns = _read(section)
+    return Slots(*(_numbers(columns[name]) for name in _SLOTS))
+
+
+def _records(section: bytes) -> Records:
+    if not section:
         return no_records()
-    return Records(columns["key"], columns["value"], _numbers(columns["position"]), _numbers(columns["time"]))
+    columns = _read(section)
+    position, time = _numbers(columns["position"]), _numbers(columns["time"])
+    return Records(columns["key"], columns["value"], position, time, packed=section)
 
 
-def _lives(columns: dict[str, Any] | None) -> Lives:
-    if columns is None:
+def _lives(section: bytes) -> Lives:
+    if not section:
         return no_lives()
-    return Lives(columns["group"], columns["life"], _numbers(columns["died"]))
+    columns = _read(section)
+    return Lives(columns["group"], columns["life"], _numbers(columns["died"]), packed=section)
 
 
-def _forgotten(columns: dict[str, Any] | None) -> Forgotten:
-    if columns is None:
+def _forgotten(section: bytes) -> Forgotten:
+    if not section:
         return no_forgotten()
+    columns = _read(section)
     return Forgotten(columns["key"], *(_numbers(columns[name]) for name in _FORGOTTEN[1:]))
 
 

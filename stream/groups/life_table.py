@@ -25,6 +25,8 @@ class Lives:
     values: pa.BinaryArray
     died: NDArray[np.int64]
     """When a dead group died (ms), `NEVER` of a living one."""
+    packed: bytes | None = dataclasses.field(default=None, compare=False, repr=False)
+    """The bytes that it was read from: what a batch left as it was need not be packed again (`codec`)."""
 
     def take(self, rows: NDArray[Any]) -> Lives:
         """Give these rows (indices or a mask), in this order."""

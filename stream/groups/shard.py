@@ -81,6 +81,8 @@ class Records:
     position: NDArray[np.int64]
     time: NDArray[np.int64]
     """Timestamp of the record itself, in ms."""
+    packed: bytes | None = dataclasses.field(default=None, compare=False, repr=False)
+    """The bytes that it was read from: what a batch left as it was need not be packed again (`codec`)."""
 
     def take(self, rows: NDArray[Any]) -> Records:
         """Give these rows (indices or a mask), in this order."""
