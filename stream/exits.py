@@ -47,6 +47,10 @@ class ExitCode(enum.IntEnum):
 
     UNREADABLE = 40, "A file, or some of its records, could not be read; all that could be has been given."
 
+    NO_INSTANCE = 50, "No running lagwarden answers at the address that was asked."
+    NOT_READY = 51, "The lagwarden that was asked has no numbers yet."
+    NO_SUCH_GROUP = 52, "No group of that name is known, living or lately dead."
+
 
 class Refusal(Exception):  # noqa: N818 -- it is no error of the program: it names what the world refuses
     """Something that lagwarden cannot do, said so that a person can act.

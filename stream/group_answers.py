@@ -60,7 +60,7 @@ def no_such_group(name: str, names: Iterable[str]) -> Refusal:
         advice = f"did you mean {' or '.join(map(shown, near))}?"
     else:
         advice = "`lagwarden groups` lists those that there are" if every else "no group is known at all"
-    return Refusal(f"there is no group {shown(name)}", advice, ExitCode.USAGE)
+    return Refusal(f"there is no group {shown(name)}", advice, ExitCode.NO_SUCH_GROUP)
 
 
 def chosen(groups: Iterable[Answer], states: Collection[str], kinds: Collection[str]) -> list[Answer]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import structlog
 
 from exporters.readmodel import DEATHS, EXPIRY_CHECKS, NAME, Histogram
-from stream.groups.causes import cause_of, sentence
+from stream.groups.causes import Cause, cause_of, sentence
 from stream.groups.forecast import ExpiryWatch, hours_before
 from stream.groups.lives import Happening
 
@@ -51,7 +51,8 @@ class Ledger:
         self._lock = threading.Lock()
         self._transitions: list[tuple[str, Transition]] = []
         self._forgotten: list[ForgottenOffset] = []
-        self._deaths: Counter[str] = Counter()
+        # All from the start: a counter that begins with its first event hides that one from increase().
+        self._deaths: Counter[str] = Counter({str(cause): 0 for cause in Cause})
         self._watch = ExpiryWatch()
         self._memberships: Mapping[str, Membership] = {}
 

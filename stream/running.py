@@ -81,7 +81,7 @@ class Running:
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             said = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
-            raise Refusal(f"no lagwarden answers at {self._url} ({said})", _ELSE, ExitCode.USAGE) from error
+            raise Refusal(f"no lagwarden answers at {self._url} ({said})", _ELSE, ExitCode.NO_INSTANCE) from error
 
     def _refuse(self, code: int, answer: Answer) -> None:
         """Raise what an answer other than 200 means; a group that is not there is no refusal."""
@@ -90,9 +90,9 @@ class Running:
         if code == http.HTTPStatus.SERVICE_UNAVAILABLE and "phase" in answer:
             why = " ".join(answer.get("reasons", ()))
             what = f"lagwarden at {self._url} is not ready yet: {answer['phase']}. {why}".rstrip(". ")
-            raise Refusal(what, f"try again later; {self._url}/ shows how far it is", ExitCode.USAGE)
+            raise Refusal(what, f"try again later; {self._url}/ shows how far it is", ExitCode.NOT_READY)
         what = f"{self._url} answers {code}: {answer.get('error', 'no reason given')}"
-        raise Refusal(what, "try again, or check --url", ExitCode.USAGE)
+        raise Refusal(what, "try again, or check --url", ExitCode.NO_INSTANCE)
 
     def _read(self, body: bytes) -> Answer:
         try:
@@ -102,7 +102,7 @@ class Running:
         return answer if isinstance(answer, dict) else self._foreign()
 
     def _foreign(self) -> Answer:
-        raise Refusal(f"what answers at {self._url} is no lagwarden", "check the address and --url", ExitCode.USAGE)
+        raise Refusal(f"what answers at {self._url} is no lagwarden", "check the address and --url", ExitCode.NO_INSTANCE)
 
 
 def _is_loopback(host: str) -> bool:

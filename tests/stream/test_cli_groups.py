@@ -385,9 +385,9 @@ class TestRefusals:
     @pytest.mark.parametrize("verb", [["groups", "describe"], ["history"]], ids=["describe", "history"])
     def test_no_such_group(self, verb: Sequence[str], url: str, capture: Path, said: Said) -> None:
         """The nearest names are offered, whoever was asked."""
-        assert said.by(*verb, "biling", "--url", url, code=ExitCode.USAGE) == []
+        assert said.by(*verb, "biling", "--url", url, code=ExitCode.NO_SUCH_GROUP) == []
         assert said.err == "error: there is no group biling; did you mean billing?\n"
-        said.by(*verb, "zzz", "--capture", str(capture), code=ExitCode.USAGE)
+        said.by(*verb, "zzz", "--capture", str(capture), code=ExitCode.NO_SUCH_GROUP)
         assert "`lagwarden groups` lists" in said.err
 
     def test_nobody_answers(self, said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -395,7 +395,7 @@ class TestRefusals:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         monkeypatch.setenv("LAGWARDEN_HTTP_PORT", str(port))
-        said.by("groups", code=ExitCode.USAGE)
+        said.by("groups", code=ExitCode.NO_INSTANCE)
         assert f"no lagwarden answers at http://127.0.0.1:{port} (Connection refused)" in said.err
         assert "--url" in said.err
         assert "--capture" in said.err
@@ -410,7 +410,7 @@ class TestRefusals:
     def test_not_ready_yet(self, said: Said) -> None:
         """An instance that is catching up says so instead of numbers."""
         with running(None, **CATCHING_UP) as address:
-            said.by("groups", "--url", address, code=ExitCode.USAGE)
+            said.by("groups", "--url", address, code=ExitCode.NOT_READY)
         assert "is not ready yet: catching up. Reading what groups have committed so far;" in said.err
 
     @pytest.mark.parametrize(
@@ -427,7 +427,7 @@ class TestRefusals:
     def test_what_answers_is_something_else(self, code: int, body: bytes, said: Said) -> None:
         """Whatever it is, it is told in one line and is never taken for a missing group."""
         with stranger(code, body) as address:
-            said.by("history", "a", "--url", address, code=ExitCode.USAGE)
+            said.by("history", "a", "--url", address, code=ExitCode.NO_INSTANCE)
             with pytest.raises(Refusal):
                 Running(address).group("a")
         assert len(said.err.splitlines()) == 1

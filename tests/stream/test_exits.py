@@ -25,6 +25,9 @@ def test_numbers_stay_what_they_were() -> None:
         "WATCHDOG": 31,
         "READ_ANEW": 32,
         "UNREADABLE": 40,
+        "NO_INSTANCE": 50,
+        "NOT_READY": 51,
+        "NO_SUCH_GROUP": 52,
     }
 
 
