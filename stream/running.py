@@ -102,7 +102,8 @@ class Running:
         return answer if isinstance(answer, dict) else self._foreign()
 
     def _foreign(self) -> Answer:
-        raise Refusal(f"what answers at {self._url} is no lagwarden", "check the address and --url", ExitCode.NO_INSTANCE)
+        what = f"what answers at {self._url} is no lagwarden"
+        raise Refusal(what, "check the address and --url", ExitCode.NO_INSTANCE)
 
 
 def _is_loopback(host: str) -> bool:
