@@ -1,0 +1,79 @@
+"""The engine, the base image and lagwarden's image, each made once; skips, with the reason, where no engine can run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import docker
+import pytest
+from testcontainers.core.config import testcontainers_config
+from testcontainers.core.image import DockerImage
+
+from deploy.chart_tools import ToolsUnreachableError, python_tools
+from tests.container.engine import EngineUnavailableError, base_image, require_engine, running_engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+BASE: Final = "debian-12:test"
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[str]:
+    """Give the address of the Docker engine that testcontainers talks to: the one of DOCKER_HOST, else our own."""
+    # Its own cleaner is an image of a registry; the engine's whole data goes away with the tests instead.
+    testcontainers_config.ryuk_disabled = True
+    try:
+        require_engine()
+        base_image()
+        if given := os.environ.get("DOCKER_HOST"):
+            yield given
+            return
+    except EngineUnavailableError as error:
+        pytest.skip(str(error))
+    with running_engine() as address, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("DOCKER_HOST", address)
+        yield address
+
+
+@pytest.fixture(scope="session")
+def image(engine: str) -> Iterator[str]:
+    """Build the image from the Dockerfile on a base of our own; give its name."""
+    client = docker.DockerClient(engine)
+    with base_image().open("rb") as archive:
+        client.api.import_image_from_data(archive, repository=BASE.partition(":")[0], tag=BASE.partition(":")[2])
+    client.close()
+    build = DockerImage(
+        path=str(ROOT),
+        dockerfile_path="deploy/Dockerfile",
+        tag="lagwarden:test",
+        clean_up=False,
+        buildargs={"BASE_IMAGE": BASE},
+        network_mode="host",
+        rm=True,
+        forcerm=True,
+    )
+    with build:
+        yield str(build)
+
+
+@pytest.fixture(scope="session")
+def helm() -> None:
+    """Have Helm's engine at hand: the chart says how the image is run."""
+    try:
+        python_tools()
+    except ToolsUnreachableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def volume(engine: str) -> Iterator[str]:
+    """Give the name of a fresh volume, as a claim would be bound to."""
+    client = docker.DockerClient(engine)
+    made = client.volumes.create(f"checkpoint-{os.urandom(4).hex()}")
+    yield str(made.name)
+    made.remove(force=True)
+    client.close()

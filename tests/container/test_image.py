@@ -1,0 +1,85 @@
+"""The image, really built, run as the chart runs it, against a real broker."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final
+from unittest.mock import ANY
+
+import pytest
+
+from stream.exits import ExitCode
+from tests.chart.rendering import case, merged, render
+from tests.container.pod import Pod
+from tests.integration.traffic import commit, make_topic, tool_says
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.conftest import MakeBroker
+
+# The engine, its base image and the build of a gigabyte come before the first of them.
+pytestmark = [pytest.mark.container, pytest.mark.usefixtures("helm"), pytest.mark.timeout(1500)]
+
+GROUPS: Final = tuple(f"group-{number}" for number in range(5))
+OWN_LIMIT: Final = 30
+"""Seconds in which lagwarden promises to end; what is slower than that is killed, and no longer ends with 0."""
+FAST: Final = {"config": {"job": {"driver_memory": "512m", "tick_interval": 1, "trigger_interval": 1}}}
+
+
+@contextlib.contextmanager
+def pod_of(image: str, bootstrap: str, folder: Path, volume: str, **variables: str) -> Iterator[Pod]:
+    """Start the chart's pod for this broker; remove it in the end."""
+    values = merged(merged(case("minimal"), FAST), {"config": {"kafka": {"bootstrap_servers": [bootstrap]}}})
+    with contextlib.closing(Pod(image, render(values), folder, volume, **variables)) as pod:
+        yield pod.start()
+
+
+def advised(pod: Pod) -> list[str]:
+    """Give the command that the chart's notes tell a person to run in the pod."""
+    (line,) = (line for line in pod.rendered.notes.splitlines() if " exec " in line)
+    return line.partition(" -- ")[2].split()
+
+
+def test_it_runs_read_only_ends_clean_and_goes_on_from_its_volume(
+    image: str, make_broker: MakeBroker, tmp_path: Path, volume: str
+) -> None:
+    """Restricted as the chart has it, it shows what the official tool says, ends with 0, and reads only what is new."""
+    bootstrap = make_broker().bootstrap
+    make_topic(bootstrap, "t", 3, records=50)
+    for number, group in enumerate(GROUPS):
+        commit(bootstrap, group, "t", {0: number, 1: number + 1, 2: number + 2})
+    with pod_of(image, bootstrap, tmp_path, volume) as pod:
+        shown = pod.wait_ready().metrics()
+        assert (shown.committed, shown.lags) == tool_says(bootstrap)
+        assert shown.records_read == 3 * len(GROUPS)
+        assert pod.execute("touch", "/opt/lagwarden/mark")[0] != 0
+        assert pod.execute("id", "-un") == (0, "lagwarden\n")
+        assert pod.execute(*advised(pod)) == (ExitCode.OK, ANY)
+        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.said
+        assert pod.events("state restored") == []
+        pod.remove()
+
+        commit(bootstrap, GROUPS[0], "t", {0: 40})
+        commit(bootstrap, "newcomer", "t", {1: 3})
+        shown = pod.start().wait_ready().metrics()
+        assert (shown.committed, shown.lags) == tool_says(bootstrap)
+        assert shown.records_read == 2
+        assert len(pod.events("state restored")) == 1
+        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.said
+
+
+def test_a_stop_while_kafka_is_away_is_clean_too(image: str, tmp_path: Path, volume: str) -> None:
+    """Without a broker it is alive, not ready, says why, and still ends with 0 when it is told to."""
+    with pod_of(image, "127.0.0.1:1", tmp_path, volume) as pod:
+        pod.wait_answering()
+        assert pod.get("/readyz").status == 503
+        assert pod.stop_within(OWN_LIMIT) == ExitCode.OK, pod.said
+
+
+def test_a_fault_in_the_settings_ends_the_pod_with_its_line(image: str, tmp_path: Path, volume: str) -> None:
+    """A setting that does not exist ends the container with the code for it, and the last line names it."""
+    with pod_of(image, "127.0.0.1:1", tmp_path, volume, LAGWARDEN_JOB_TRIGER_INTERVAL="5s") as pod:
+        assert pod.exit_code() == ExitCode.USAGE
+        assert "LAGWARDEN_JOB_TRIGER_INTERVAL" in pod.said
