@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from stream.health.history import History
 
 _SECOND: Final = 1_000.0
+_SAME_RATE: Final = 0.01
+"""Rates closer than this share of each other are the same: a commit more or less in the window makes as much."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ def rates(window: Stretch, committed: Ints, lag: Ints, history: History, rows: I
     then = np.where(known, history.end_at(at, since), UNKNOWN_OFFSET)
     produce = _per_second(end - then, now - since, known & (then >= 0) & (end >= 0) & (oldest >= 0))
     gain = consume - produce
-    closes = (lag > 0) & (gain > 0)
+    closes = (lag > 0) & (gain > _SAME_RATE * produce)
     catch_up = np.where(closes, lag * _SECOND / np.where(closes, gain, 1.0), np.where(lag == 0, 0.0, NOT_KNOWN))
     return Rates(produce, consume, np.minimum(catch_up, 1e15).astype(np.int64))
 

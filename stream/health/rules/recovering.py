@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _finds(window: Window) -> Flags:
-    gains = (window.rates.consume > window.rates.produce) & (window.trend == trends.TOO_SHORT)
+    gains = (window.rates.catch_up > 0) & (window.trend == trends.TOO_SHORT)
     found: Flags = window.behind & ((window.trend == trends.FALLS) | gains)
     return found
 

@@ -279,7 +279,7 @@ CASES = (
         (V.RECOVERING,),
         "Behind, but catching up, done in about 5 min at this rate: 30,000 offsets unread, the oldest for 5 min.",
     ),
-    Case("too early for a trend, but faster", (but(BEHIND, trend=2, consume=200.0),), (V.RECOVERING,), "Behind, but"),
+    Case("too early for a trend, but faster", (but(BEHIND, trend=2, catch_up=MINUTE),), (V.RECOVERING,), "Behind, but"),
     Case(
         "behind by more than is remembered",
         (but(BEHIND, exact=False),),

@@ -1,0 +1,77 @@
+"""What a commit above the end means, told by topic ids and leader epochs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from stream.health.beyond import RECREATED, STALE_END, TRUNCATED, WORDS, Origins, is_unknown, judge, topic_ids
+from stream.health.lag import BEYOND_END, Ends, lag
+
+OLD, NEW = bytes(range(16)), bytes(range(1, 17))
+
+
+def said(
+    committed: int,
+    *,
+    epoch: int = -1,
+    leader: int = -1,
+    epoch_end: int | None = None,
+    was: bytes | None = None,
+    now: bytes | None = None,
+) -> str:
+    """Judge one commit on a partition of 100 offsets."""
+    column = np.array([committed], np.int64)
+    ends = Ends(np.array([7]), np.array([100]), np.array([0]), np.array([True]), None, np.array([leader], np.int32))
+    origins = Origins(
+        leader_epoch=np.array([epoch], np.int32),
+        epoch_end=None if epoch_end is None else np.array([epoch_end], np.int64),
+        topic_id=topic_ids(pa.array([was], pa.binary(16))),
+        current_topic_id=topic_ids(pa.array([now], pa.binary(16))),
+    )
+    code = judge(column, lag(column, np.array([7]), ends), ends, origins)
+    assert is_unknown(code).tolist() == [WORDS[code[0]] == RECREATED]
+    return WORDS[code[0]]
+
+
+def test_a_sound_commit_has_nothing() -> None:
+    """Below the end, of the same topic or one of which no id is known."""
+    assert said(50) == ""
+    assert said(100, was=OLD, now=OLD, epoch=3, leader=3, epoch_end=100) == ""
+
+
+CASES = {
+    "nothing more is known": (said(101), BEYOND_END),
+    "another topic id": (said(101, was=OLD, now=NEW), RECREATED),
+    "another topic id, and the new log has grown past it": (said(50, was=OLD, now=NEW), RECREATED),
+    "an id on one side only": (said(101, was=OLD), BEYOND_END),
+    "the all-zero id of an old broker": (said(101, was=bytes(16), now=NEW), BEYOND_END),
+    "a later epoch than the leader's: an earlier life": (said(101, epoch=9, leader=2), RECREATED),
+    "a later epoch than the leader's, of the same topic": (said(101, epoch=9, leader=2, was=OLD, now=OLD), STALE_END),
+    "a new leader, and a shorter log": (said(101, epoch=4, leader=5), TRUNCATED),
+    "a new leader of the same topic": (said(101, epoch=4, leader=5, was=OLD, now=OLD), TRUNCATED),
+    "the same leader of the same topic": (said(101, epoch=4, leader=4, was=OLD, now=OLD), STALE_END),
+    "the same epoch, and no ids": (said(101, epoch=0, leader=0), BEYOND_END),
+    "the epoch ended before the commit, and the log has grown again": (
+        said(90, epoch=4, leader=5, epoch_end=80),
+        TRUNCATED,
+    ),
+    "the epoch ended at the commit": (said(90, epoch=4, leader=5, epoch_end=90), ""),
+}
+
+
+@pytest.mark.parametrize(("found", "wanted"), CASES.values(), ids=CASES.keys())
+def test_what_happened_is_named_as_far_as_it_is_known(found: str, wanted: str) -> None:
+    """Re-created, truncated, a stale end, or only beyond the end."""
+    assert found == wanted
+
+
+def test_topic_ids_of_a_slice_are_its_own() -> None:
+    """Arrow columns may begin anywhere in their buffer, and hold nulls."""
+    whole = pa.array([OLD, NEW, None, OLD], pa.binary(16))
+    ids = topic_ids(whole)
+    assert (topic_ids(whole.slice(1, 2)) == ids[1:3]).all()
+    assert ids[2].tolist() == [0, 0]
+    assert (ids[0] == ids[3]).all()
+    assert len(topic_ids(pa.array([], pa.binary(16)))) == 0

@@ -1,0 +1,79 @@
+"""What is remembered of partitions finds its row again, whatever else comes and goes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from stream.health.lag import Ends
+from stream.health.memory import Memory
+from tests.stream.health.panes import NOW, Row, pane
+
+TICK = 10_000
+
+
+def at(tick: int, ends: dict[str, tuple[int, int, int]], *, recreated: list[str] | None = None) -> Any:
+    """See one partition per topic: name -> (log start, last stable offset, high watermark)."""
+    topics = sorted(ends)
+    start, stable, high = (np.array([ends[name][n] for name in topics], np.int64) for n in range(3))
+    place = np.arange(len(topics), dtype=np.int64) << 32
+    return dataclasses.replace(
+        pane(Row()).seen,
+        now=NOW + tick * TICK,
+        topics=topics,
+        ends=Ends(place, high, start, high >= 0, stable),
+        recreated=np.array([topics.index(name) for name in recreated or []], np.int64),
+    )
+
+
+def test_a_topic_keeps_its_history_when_its_number_changes() -> None:
+    """Topics that sort before it come and go; their histories go with them and are never taken for another's."""
+    memory = Memory()
+    memory.observe(at(0, {"b": (0, 5, 5), "c": (0, 7, 7)}))
+    memory.observe(at(1, {"a": (0, 1, 1), "b": (0, 6, 6), "c": (0, 8, 8)}))
+    rows = memory.observe(at(2, {"b": (0, 7, 7)}))
+    assert memory.high.points(int(rows[0]))[1] == [5, 6, 7]
+    assert len(memory.high) == 1
+    rows = memory.observe(at(3, {"a": (0, 3, 3), "b": (0, 8, 8), "c": (0, 9, 9)}))
+    assert [memory.high.points(row)[1] for row in rows.tolist()] == [[3], [5, 6, 7, 8], [9]]
+
+
+def test_an_end_that_is_not_known_leaves_its_history_as_it_was() -> None:
+    """And has no row at that moment."""
+    memory = Memory()
+    memory.observe(at(0, {"a": (0, 5, 5)}))
+    assert memory.observe(at(1, {"a": (-1, -1, -1)})).tolist() == [-1]
+    rows = memory.observe(at(2, {"a": (0, 9, 9)}))
+    assert memory.high.points(int(rows[0])) == ([NOW, NOW + 2 * TICK], [5, 9])
+
+
+def test_a_topic_made_anew_begins_a_new_history() -> None:
+    """Though its ends alone would look like growth."""
+    memory = Memory()
+    memory.observe(at(0, {"a": (2, 5, 5)}))
+    rows = memory.observe(at(1, {"a": (2, 8, 9)}, recreated=["a"]))
+    assert memory.high.points(int(rows[0])) == ([NOW + TICK], [9])
+    assert memory.log_start.points(int(rows[0])) == ([NOW + TICK], [2])
+
+
+def test_it_is_known_since_when_the_stable_offset_stands() -> None:
+    """Only while it is below the high watermark, and anew with every step of it."""
+    memory = Memory()
+    since = []
+    for tick, (stable, high) in enumerate([(5, 5), (5, 8), (5, 9), (7, 9), (7, 9), (9, 9), (9, 9)]):
+        rows = memory.observe(at(tick, {"a": (0, stable, high)}))
+        since.append(int(memory.stable_since(rows)[0]))
+    ticks = [(each - NOW) // TICK if each >= 0 else -1 for each in since]
+    assert ticks == [-1, 1, 1, 3, 3, -1, -1]
+    assert memory.stable_since(np.array([-1], np.int64)).tolist() == [-1]
+    assert Memory().stable_since(np.array([0], np.int64)).tolist() == [-1]
+
+
+def test_a_seed_reaches_back_before_the_first_look() -> None:
+    """In the order of the ends it was asked for."""
+    memory, seen = Memory(), at(0, {"a": (0, 50, 50), "b": (0, 9, 9)})
+    rows = memory.observe(seen)
+    memory.seed(seen, np.array([NOW - 60_000, NOW - 30_000], np.int64), np.array([[20, 30], [-2, 4]], np.int64))
+    assert [memory.high.points(row)[1] for row in rows.tolist()] == [[20, 30, 50], [4, 9]]

@@ -1,0 +1,54 @@
+"""How the verdicts of partitions add up to those of groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Verdict, roll_up
+
+V = Verdict
+CASES = {
+    "all caught up": ([V.CAUGHT_UP, V.CAUGHT_UP], [0, 0], (V.CAUGHT_UP, 0, 2)),
+    "one reads along": ([V.CAUGHT_UP, V.OK], [0, 3], (V.OK, 1, 1)),
+    "one is not known": ([V.OK, V.UNKNOWN], [3, 0], (V.UNKNOWN, 1, 1)),
+    "one is sick, one not known": ([V.UNKNOWN, V.SKEWED], [0, 3], (V.SKEWED, 1, 1)),
+    "the worst stands for all": ([V.SKEWED, V.STOPPED, V.OK], [9, 3, 1], (V.STOPPED, 1, 1)),
+    "of equal ones the greatest lag": ([V.STOPPED, V.STOPPED, V.STOPPED], [3, 9, 4], (V.STOPPED, 1, 3)),
+    "of equal lags the first": ([V.STOPPED, V.STOPPED], [3, 3], (V.STOPPED, 0, 2)),
+    "nothing committed": ([], [], (V.UNKNOWN, -1, 0)),
+}
+
+
+@pytest.mark.parametrize(("verdicts", "lags", "wanted"), CASES.values(), ids=CASES.keys())
+def test_a_group_has_the_worst_verdict_of_its_partitions(
+    verdicts: list[Verdict], lags: list[int], wanted: tuple[Verdict, int, int]
+) -> None:
+    """With the row that shows it best, and how many have it."""
+    codes = np.array([CODE[each] for each in verdicts], np.int8)
+    code, row, rows = roll_up(codes, np.array(lags, np.int64), np.zeros(len(lags), np.int64), 1)
+    assert (VERDICTS[code[0]], row[0], rows[0]) == wanted
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(VERDICTS), st.integers(0, 5)), max_size=20))
+def test_a_group_is_as_sick_as_its_sickest_partition(rows: list[tuple[int, Verdict, int]]) -> None:
+    """And its row is its own, with its verdict."""
+    of = np.array([group for group, _, _ in rows], np.int64)
+    codes = np.array([CODE[verdict] for _, verdict, _ in rows], np.int8)
+    found, shown, count = roll_up(codes, np.array([lag for _, _, lag in rows], np.int64), of, 4)
+    for group in range(4):
+        mine = codes[of == group]
+        if not len(mine):
+            assert (shown[group], count[group]) == (-1, 0)
+            continue
+        assert SEVERITIES[found[group]] == SEVERITIES[mine].max()
+        assert of[shown[group]] == group
+        assert codes[shown[group]] == found[group]
+        assert count[group] == (mine == found[group]).sum()
+
+
+def test_codes_rise_with_severity() -> None:
+    """The order of the words is the order of how bad they are."""
+    assert (np.diff(SEVERITIES) >= 0).all()
