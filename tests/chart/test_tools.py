@@ -1,0 +1,79 @@
+"""Fetching what the chart is judged by: no network is a reason to skip, a wrong file is a failure. Needs neither."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deploy import chart_tools
+from deploy.chart_tools import CUSTOM, OPERATOR, ToolsError, ToolsUnreachableError, custom_schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RELEASE = "v0.93.1"
+CRD = """\
+spec:
+  versions:
+    - {served: false, schema: {openAPIV3Schema: {type: old}}}
+    - {served: true, schema: {openAPIV3Schema: {type: object}}}
+"""
+
+
+@pytest.fixture
+def go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Stand in for Go with a script of the test's; the cache is empty."""
+    monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path / "cache"))
+
+    def install(script: str) -> None:
+        program = tmp_path / "go"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        monkeypatch.setattr(chart_tools.shutil, "which", lambda _: str(program))
+
+    return install
+
+
+def module(folder: Path, checksum: str) -> str:
+    """Give a script that answers as `go mod download -json` does, with a module of that checksum."""
+    archive = folder / "module.zip"
+    with zipfile.ZipFile(archive, "w") as files:
+        for plural in CUSTOM.values():
+            inside = f"{OPERATOR}@{RELEASE}/example/prometheus-operator-crd/monitoring.coreos.com_{plural}.yaml"
+            files.writestr(inside, CRD)
+    return f"echo '{json.dumps({'Sum': checksum, 'Zip': str(archive)})}'"
+
+
+def test_a_module_with_the_right_checksum_is_kept(go: Any, tmp_path: Path) -> None:
+    """The schema is that of the version which the cluster serves, and the next time nothing is fetched."""
+    go(module(tmp_path, chart_tools.OPERATOR_SUMS[RELEASE]))
+    assert custom_schema(RELEASE, "ServiceMonitor") == {"type": "object"}
+    go("exit 1")
+    assert custom_schema(RELEASE, "PrometheusRule") == {"type": "object"}
+
+
+def test_a_module_with_another_checksum_is_refused(go: Any, tmp_path: Path) -> None:
+    """What is not the file that was looked at once is not used, and leaves nothing in the cache."""
+    go(module(tmp_path, "h1:another"))
+    with pytest.raises(ToolsError, match="checksum h1:another") as raised:
+        custom_schema(RELEASE, "ServiceMonitor")
+    assert not isinstance(raised.value, ToolsUnreachableError)
+    assert list((tmp_path / "cache" / "chart-tools").iterdir()) == []
+
+
+def test_no_network_is_told_apart(go: Any) -> None:
+    """A registry that cannot be reached is a reason of its own, with what the client said last."""
+    go("echo 'dial tcp: lookup registry: no such host' >&2; exit 1")
+    with pytest.raises(ToolsUnreachableError, match="no such host"):
+        custom_schema(RELEASE, "ServiceMonitor")
+
+
+def test_no_go_is_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without Go the operator's CRDs cannot be had."""
+    monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path))
+    monkeypatch.setattr(chart_tools.shutil, "which", lambda _: None)
+    with pytest.raises(ToolsUnreachableError, match="no go on PATH"):
+        custom_schema(RELEASE, "ServiceMonitor")
