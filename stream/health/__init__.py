@@ -31,7 +31,7 @@ margin, time lag and whether it is exact, rates, time to catch up, trend, patien
 topics and groups. Unknown is -1 in these columns (NaN in rates), never 0; who exports them makes nulls of it.
 
 **Inside**, in the order of a tick: `memory` (`history`, `numbering`) learns the ends; `windows` joins them with what
-the group did (`lag`, `beyond`, `tails`, `timelag`, `cadence`, `trend`, `loss`); `rules` find, in their order; `hysteresis`
-decides what is shown; `verdict` adds partitions up to groups. A rule is one file in `rules/`, and one line in `RULES`.
-`burrow` is another monitor's whole rule set, for comparison. Nothing here knows Spark, a clock, or I/O.
+the group did (`lag`, `beyond`, `tails`, `timelag`, `cadence`, `trend`, `loss`); `rules` find, in their order;
+`hysteresis` decides what is shown; `verdict` adds partitions up to groups. A rule is one file in `rules/`, and one line
+in `RULES`. `burrow` is another monitor's whole rule set, for comparison. Nothing here knows Spark, a clock, or I/O.
 """

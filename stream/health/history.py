@@ -24,6 +24,8 @@ NO_LATER_RECORD: Final = -1
 """In a seed: Kafka found no record at or after that time, so the end was then what it is now."""
 NOT_ANSWERED: Final = -2
 """In a seed: not known."""
+_UNUSED: Final = np.iinfo(np.int64).max
+"""In the points of a row that it does not have (yet)."""
 
 
 class Found(enum.IntEnum):
@@ -63,7 +65,7 @@ class History:
         """Make room for at least this many rows."""
         more = rows - len(self)
         if more > 0:
-            none = np.zeros((more, self._points), np.int64)
+            none = np.full((more, self._points), _UNUSED, np.int64)
             self._time = np.concatenate([self._time, none])
             self._offset = np.concatenate([self._offset, none])
             self._count = np.concatenate([self._count, np.zeros(more, np.int64)])
@@ -74,6 +76,7 @@ class History:
 
     def forget(self, rows: Ints) -> None:
         """Drop the points of these rows: their topic was made anew."""
+        self._time[rows] = self._offset[rows] = _UNUSED
         self._count[rows] = 0
 
     def observe(self, rows: Ints, time: int, offset: Ints) -> None:
@@ -90,7 +93,10 @@ class History:
         if not later.all():
             self.observe(rows[later], time, offset[later])
             return
-        count = np.where((count > 0) & (offset < offsets[last]), 0, count)
+        cut = (count > 0) & (offset < offsets[last])
+        if cut.any():
+            self.forget(rows[cut])
+            count = np.where(cut, 0, count)
         still = (count >= 2) & (offsets[last] == offset) & (offsets[np.maximum(last - 1, 0)] == offset)
         at = np.where(still, count - 1, count)
         times[flat + at] = time
@@ -119,9 +125,10 @@ class History:
         ends = np.concatenate([bounded, old_offset], axis=1)
         wanted = np.concatenate([usable, np.arange(self._points)[None, :] < count[:, None]], axis=1)
         order = np.argsort(~wanted, axis=1, kind="stable")[:, : self._points]
-        self._time[rows] = np.take_along_axis(given, order, axis=1)
-        self._offset[rows] = np.take_along_axis(ends, order, axis=1)
         self._count[rows] = wanted.sum(axis=1)
+        used = np.arange(self._points)[None, :] < self._count[rows][:, None]
+        self._time[rows] = np.where(used, np.take_along_axis(given, order, axis=1), _UNUSED)
+        self._offset[rows] = np.where(used, np.take_along_axis(ends, order, axis=1), _UNUSED)
 
     def start(self, rows: Ints) -> Ints:
         """Give the time of the oldest point, -1 where there is none."""
@@ -168,17 +175,20 @@ class History:
         return self._time.reshape(-1), flat + np.maximum(after - 1, 0), flat + np.minimum(after, last), found
 
     def _search(self, column: Ints, rows: Ints, value: Ints) -> Ints:
-        """Count the points of each row that are at or below the value."""
+        """Count the points of each row that are at or below the value.
+
+        All rows take the same steps, which is what makes it fast: unused points are above any value.
+        """
         line = column.reshape(-1)
-        flat = rows * self._points
-        low, high = np.zeros(len(rows), np.int64), self._count[rows]
-        for _ in range(self._points.bit_length()):
-            middle = (low + high) >> 1
-            open_ = low < high
-            below = open_ & (line[flat + np.minimum(middle, self._points - 1)] <= value)
-            low = np.where(below, middle + 1, low)
-            high = np.where(open_ & ~below, middle, high)
-        return low
+        first = rows * self._points
+        at, size = first.copy(), int(self._count[rows].max(initial=1))
+        while size > 1:
+            half = size // 2
+            at += half * (line[at + (half - 1)] <= value)
+            size -= half
+        at += line[at] <= value
+        at -= first
+        return at
 
     def _thin(self, rows: Ints, count: Ints, now: int) -> None:
         """Make room in rows that are full, and in turn in those that soon will be, so that no tick pays for all."""
@@ -202,6 +212,7 @@ class History:
         left = size - gone
         self._time[rows, :left] = times[kept].reshape(-1, left)
         self._offset[rows, :left] = offsets[kept].reshape(-1, left)
+        self._time[rows, left:] = self._offset[rows, left:] = _UNUSED
         self._count[rows] = left
 
 
