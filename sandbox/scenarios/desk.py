@@ -59,6 +59,7 @@ class Desk:
         self._lock = threading.Lock()
         self._scratch = tempfile.TemporaryDirectory(prefix="lagwarden-desk-")
         self._process: subprocess.Popen[str] | None = None
+        self._listener = threading.Thread(target=self._listen, daemon=True)
 
     def __enter__(self) -> Self:
         with self.log.open("ab") as complaints:
@@ -66,7 +67,7 @@ class Desk:
                 _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True,
                 start_new_session=True,
             )  # fmt: skip
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener.start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -78,6 +79,9 @@ class Desk:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        self._listener.join()
+        if process.stdout:
+            process.stdout.close()
         self._scratch.cleanup()
 
     # --- actors ---

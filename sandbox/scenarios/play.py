@@ -42,7 +42,10 @@ PROPERTIES: Final = {
 }
 """Kafka's properties of a broker on which scenarios are played."""
 SETTLE_LIMIT: Final = 40.0
-AGREE_LIMIT: Final = 20.0
+AGREE_LIMIT: Final = 25.0
+"""Seconds in which a witness must come to where the tools are."""
+DOUBT_LIMIT: Final = 5.0
+"""The same, for a witness that has found what never was: others grow old while it is waited for."""
 END_LIMIT: Final = 150.0
 AT_ONCE: Final = 8
 
@@ -122,9 +125,11 @@ class Play:
 
     def _look(self, number: int | None) -> None:
         """Hold witnesses against the tools until they agree or time is over, while the tools say the same."""
-        scenes = [part.scene(number) for part in self._parts]
-        deadline = time.monotonic() + AGREE_LIMIT
-        while not self._agreed(scenes) and time.monotonic() < deadline:
+        scenes, began = [part.scene(number) for part in self._parts], time.monotonic()
+        while not self._agreed(scenes):
+            hopeless = all(scene.hopeless for scene in scenes if scene.all_faults())
+            if time.monotonic() > began + (DOUBT_LIMIT if hopeless else AGREE_LIMIT):
+                break
             time.sleep(0.5)
         self._wrong |= {scene.scenario for scene in scenes if scene.all_faults()}
         self._after_look(scenes)

@@ -47,8 +47,11 @@ class Findings:
 
     def fit(self, found: tuple[Expected, ...]) -> bool:
         """Tell whether these transitions are the ones that must have been found, and no other."""
-        every = (*self.certain, *self.possible)
-        return len(self.certain) <= len(found) and found == every[: len(found)]
+        return len(self.certain) <= len(found) and self.may_fit(found)
+
+    def may_fit(self, found: tuple[Expected, ...]) -> bool:
+        """Tell whether they are, as far as they go."""
+        return found == (*self.certain, *self.possible)[: len(found)]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

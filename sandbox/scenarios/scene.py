@@ -48,7 +48,20 @@ class Scene:
         """Say everything that is wrong with this scene."""
         if self.failure:
             return [self.failure]
-        return [f"{name}: {fault}" for name, finding in self.found.items() for fault in self.faults(finding)]
+        return [f"{name}: {fault}" for name in self.found for fault in self.faults_of(name)]
+
+    def faults_of(self, witness: str) -> list[str]:
+        """Say what is wrong with what one witness found; nothing while it was away."""
+        if self.failure:
+            return [self.failure]
+        return self.faults(self.found[witness]) if witness in self.found else []
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether no time can make it right: it was not played, or a witness has found what was not there."""
+        return self.failure is not None or not all(
+            self.expected.may_fit(finding.transitions) for finding in self.found.values()
+        )
 
     def faults(self, finding: Finding) -> list[str]:
         """Say what is wrong with what a witness found; nothing when all is as it must be."""
