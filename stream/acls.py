@@ -31,7 +31,7 @@ RIGHTS: Final = (
     ),
     Right("retention and compaction of topics", ("--topic", "*"), ("DescribeConfigs",), optional=True),
     Right("the broker's retention of offsets", ("--cluster",), ("DescribeConfigs", "Describe"), optional=True),
-    Right("compare with the coordinator's own answer", ("--group", "*"), ("Describe",), optional=True),
+    Right("ask for the states of groups that rebalance", ("--group", "*"), ("Describe",), optional=True),
 )
 
 

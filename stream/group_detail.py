@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exporters.readmodel import GroupDetail, MemberDetail, TransitionDetail
-from stream.groups.causes import cause_of, sentence
+from stream.groups.causes import sentence
 from stream.groups.ownership import Ownership, ownership
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from stream.groups.lives import Life, Transition
     from stream.groups.members import Member
     from stream.groups.membership import Membership
-    from stream.surroundings import Surroundings
+    from stream.surroundings import Context
 
 
 def group_detail(
@@ -22,17 +22,17 @@ def group_detail(
     found: tuple[Membership | None, Life | None],
     members: Iterable[Member],
     topics_with_offsets: Iterable[str],
-    around: Surroundings,
+    context: Context,
 ) -> GroupDetail:
     """Tell of a group all that is known of it beside its row in the snapshot."""
-    membership, life = found
+    (membership, life), around = found, context.around
     left = Ownership(None, None)
     if membership is not None:
         left = ownership(membership, topics_with_offsets, around.partition_counts, around.topic_names)
     return GroupDetail(
         group=group,
         members=tuple(map(member_detail, members)),
-        transitions=tuple(transition_detail(each, around) for each in (life.transitions if life else ())),
+        transitions=tuple(transition_detail(group, each, context) for each in (life.transitions if life else ())),
         unowned=left.unowned,
         unsubscribed=left.unsubscribed,
     )
@@ -56,15 +56,13 @@ def member_detail(member: Member) -> MemberDetail:
     )
 
 
-def transition_detail(transition: Transition, around: Surroundings) -> TransitionDetail:
+def transition_detail(group: str, transition: Transition, context: Context) -> TransitionDetail:
     """Give a transition with its sentence, and an end with its cause."""
-    cause = None
-    if transition.ending is not None:
-        cause = cause_of(transition.ending, around.retention, around.topic_exists)
+    cause = None if transition.ending is None else context.cause(group, transition)
     return TransitionDetail(
         time=transition.time / 1000,
         transition=str(transition.what),
-        text=sentence(transition, cause, around.retention),
+        text=sentence(transition, cause, context.around.retention),
         cause=None if cause is None else str(cause),
         live=transition.live,
         came=transition.came,

@@ -1,7 +1,7 @@
-"""What ended, counted: deaths of groups by their cause, and offsets that went, held against what was predicted.
+"""What ended: why, decided once, and counted. Deaths by cause, and offsets that went, held against what was predicted.
 
 Batches hand in news as they come; a tick judges them, for only then is known what the cluster has to say (which topics
-are there, how long offsets are kept). What the initial catch-up replays is history and counts nowhere.
+are there, how long offsets are kept). What the initial catch-up replays is judged too, and counted nowhere.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 import structlog
 
 from exporters.readmodel import DEATHS, EXPIRY_CHECKS, NAME, Histogram
-from stream.groups.causes import Cause, cause_of, sentence
+from stream.groups.causes import Cause, sentence
 from stream.groups.forecast import ExpiryWatch, hours_before
 from stream.groups.lives import Happening
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stream.groups.fleet import FleetColumns, ForgottenOffset, News
     from stream.groups.lives import Transition
     from stream.groups.membership import Membership
-    from stream.surroundings import Context
+    from stream.surroundings import Causes, Context, Surroundings
 
 _log = structlog.get_logger(__name__)
 _LINES: Final = 20
@@ -45,56 +45,83 @@ NOTHING_COUNTED: Final = Accounts(DEATHS.empty_table(), EXPIRY_CHECKS.empty_tabl
 
 
 class Ledger:
-    """`take` is called by the thread of the batches, all else by that of the ticks."""
+    """`take` is called by the thread of the batches, all else by that of the ticks, in the order of the methods."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._transitions: list[tuple[str, Transition]] = []
+        self._endings: list[tuple[str, Transition]] = []
+        self._remembered: list[tuple[str, Transition]] | None = None
         self._forgotten: list[ForgottenOffset] = []
+        self._causes: dict[tuple[str, int], Cause] = {}
         # All from the start: a counter that begins with its first event hides that one from increase().
         self._deaths: Counter[str] = Counter({str(cause): 0 for cause in Cause})
         self._watch = ExpiryWatch()
-        self._memberships: Mapping[str, Membership] = {}
+        self._memberships: Mapping[str, Membership] | None = None
 
     def take(self, news: News, *, catching_up: bool) -> None:
-        """Note what a batch told. While catching up, only what happened since the monitor was last there counts."""
+        """Note what a batch told; a tombstone that is read late, while catching up, says nothing of a prediction."""
         with self._lock:
-            self._transitions += [(group, each) for group, each in news.transitions if each.live]
+            self._endings += [each for each in news.transitions if each[1].ending is not None]
             if not catching_up:
                 self._forgotten += news.forgotten
 
-    def judge(self, fleet: FleetColumns, context: Context, now: float, *, current: bool) -> Accounts:
-        """Judge what was noted; `current`: all that the log had at the tick before has been read."""
+    def topics_in_question(self, fleet: FleetColumns) -> set[str]:
+        """Give the topics of what ended and is not judged yet: the cluster must say whether they are there."""
         with self._lock:
-            transitions, self._transitions = self._transitions, []
+            pending = list(self._endings)
+        if self._remembered is None:  # the first look: what the state remembers was judged by a former process
+            self._remembered = [
+                (group, each) for group, life in fleet.lives.items() for each in life.transitions if each.ending
+            ]
+        return {
+            topic
+            for _, each in (*pending, *self._remembered)
+            if each.ending is not None
+            for topic in each.ending.topics
+        }
+
+    def judge_endings(self, fleet: FleetColumns, around: Surroundings) -> Causes:
+        """Decide why what ended since the last tick did, and count deaths; give the causes of all that is remembered.
+
+        Decided once: later on its topic may be deleted, or made anew, by somebody else.
+        """
+        with self._lock:
+            endings, self._endings = self._endings, []
+        remembered, self._remembered = self._remembered or [], []
+        for group, transition in (*remembered, *endings):
+            self._causes.setdefault((group, transition.position), around.cause_of(transition))
+        self._count_deaths([(group, each) for group, each in endings if each.live], around)
+        self._causes = {place: cause for place, cause in self._causes.items() if place[0] in fleet.lives}
+        return self._causes
+
+    def judge_predictions(self, fleet: FleetColumns, context: Context, now: float, *, current: bool) -> Accounts:
+        """Hold tombstones against what was predicted; `current`: all that the log had a tick ago has been read."""
+        with self._lock:
             forgotten, self._forgotten = self._forgotten, []
-        self._judge_deaths(transitions, context)
-        self._judge_tombstones(forgotten, context)
+        retention = context.around.retention
+        if forgotten:
+            # By their groups as they were when they still had them: at the tick before.
+            memberships = fleet.memberships if self._memberships is None else self._memberships
+            self._watch.arrived(forgotten, hours_before(forgotten, memberships, retention), retention)
         if current:
-            self._watch.tick(fleet.runs.keys, context.expiry.offset, int(now * 1000), context.around.retention)
+            self._watch.tick(fleet.runs.keys, context.expiry.offset, int(now * 1000), retention)
         else:
             self._watch.restart()
         self._memberships = fleet.memberships
         return self._accounts()
 
-    def _judge_deaths(self, transitions: Iterable[tuple[str, Transition]], context: Context) -> None:
-        around, told = context.around, 0
+    def _count_deaths(self, transitions: Iterable[tuple[str, Transition]], around: Surroundings) -> None:
+        told = 0
         for group, transition in transitions:
-            if transition.what is not Happening.DEAD or transition.ending is None:
+            if transition.what is not Happening.DEAD:
                 continue
-            cause = cause_of(transition.ending, around.retention, around.topic_exists)
+            cause = self._causes[group, transition.position]
             self._deaths[cause] += 1
             told += 1
             if told <= _LINES:
                 _log.info("a group died", group=group, why=sentence(transition, cause, around.retention))
         if told > _LINES:
             _log.info("more groups died", groups=told - _LINES)
-
-    def _judge_tombstones(self, forgotten: list[ForgottenOffset], context: Context) -> None:
-        if forgotten:
-            retention = context.around.retention
-            # By their groups as they were when they still had them: at the tick before.
-            self._watch.arrived(forgotten, hours_before(forgotten, self._memberships, retention), retention)
 
     def _accounts(self) -> Accounts:
         errors = self._watch.errors()

@@ -24,7 +24,7 @@ from stream.group_detail import group_detail
 from stream.groups.fleet import Fleet
 from stream.groups.ownership import Ownerships
 from stream.ledger import Ledger
-from stream.surroundings import NOWHERE, Context, Surroundings
+from stream.surroundings import NOWHERE, Context
 from stream.vitals import CATCHING_UP
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Publisher:
         self._dead_grace = dead_grace
         self._ledger = Ledger()
         self._ownerships = Ownerships()
-        self._shown: tuple[FleetColumns, Surroundings] | None = None
+        self._shown: tuple[FleetColumns, Context] | None = None
         self._lock = threading.Lock()
         self._fleet = Fleet()
         self._published: Published | None = None
@@ -60,13 +60,13 @@ class Publisher:
         shown = self._shown
         if shown is None:
             return None
-        fleet, around = shown
+        fleet, context = shown
         found = fleet.memberships.get(group), fleet.lives.get(group)
         if found == (None, None):
             return None
         with self._lock:
-            members = self._fleet.detail(group, around.topic_names)
-        return group_detail(group, found, members, fleet.topics_of(group), around)
+            members = self._fleet.detail(group, context.around.topic_names)
+        return group_detail(group, found, members, fleet.topics_of(group), context)
 
     def seed(self, states: list[tuple[int, Shard]]) -> None:
         """Begin with what the state store kept; nothing in it is news."""
@@ -102,16 +102,17 @@ class Publisher:
         self._note(None)
         taken_at = time.time()
         self._vitals.offsets_partitions = offsets_partitions(ends, self._vitals)
-        around = NOWHERE if survey is None else survey.look(fleet, topics, taken_at)
-        context = Context.of(fleet, around, self._ownerships)
+        asked = topics | self._ledger.topics_in_question(fleet)
+        around = NOWHERE if survey is None else survey.look(fleet, asked, taken_at)
+        context = Context.of(fleet, around, self._ownerships, self._ledger.judge_endings(fleet, around))
         self._vitals.retention = around.retention
-        self._vitals.accounts = self._ledger.judge(fleet, context, taken_at, current=current)
+        self._vitals.accounts = self._ledger.judge_predictions(fleet, context, taken_at, current=current)
         self._publish(fleet, ends, taken_at, context)
         return ends
 
     def _publish(self, fleet: FleetColumns, ends: pa.Table, taken_at: float, context: Context) -> None:
         published = Published.of(snapshot.build(fleet, ends, taken_at, context))
-        self._published, self._shown = published, (fleet, context.around)
+        self._published, self._shown = published, (fleet, context)
         self._vitals.series = published.exposition.series
         self._vitals.snapshot_taken_at = taken_at
 

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from exporters.readmodel import GROUPS, MOMENT, NAME, TRANSITIONS
-from stream.groups.causes import cause_of
 from stream.groups.kinds import SIMPLE, Membership
 from stream.groups.lives import DEAD_STATE
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from stream.groups.fleet import FleetColumns
     from stream.groups.lives import Life
     from stream.health.lag import Lag
-    from stream.surroundings import Context, Surroundings
+    from stream.surroundings import Context
 
 _NO_KNOWN: Final = np.iinfo(np.int64).min
 _OFFSETS_ONLY: Final = Membership(SIMPLE, "Empty", 0)
@@ -78,7 +77,7 @@ class _Told:
 
 def groups_table(groups: Sequence[str], sums: Sums, fleet: FleetColumns, context: Context) -> pa.Table:
     """Give the table of the groups, in this order (schema GROUPS)."""
-    told = [_told(name, fleet.memberships.get(name), fleet.lives.get(name), context.around) for name in groups]
+    told = [_told(name, fleet.memberships.get(name), fleet.lives.get(name), context) for name in groups]
     soonest, gone = context.expiry.of_groups(groups)
     unowned, unsubscribed = context.counts.unowned, context.counts.unsubscribed
     columns: dict[str, Any] = {
@@ -98,11 +97,11 @@ def groups_table(groups: Sequence[str], sums: Sums, fleet: FleetColumns, context
     )
 
 
-def _told(name: str, known: Membership | None, life: Life | None, around: Surroundings) -> _Told:
+def _told(name: str, known: Membership | None, life: Life | None, context: Context) -> _Told:
     if life is not None and life.died is not None and known is None:
-        return _dead(life, around)
+        return _dead(name, life, context)
     one = known or _OFFSETS_ONLY
-    asked = around.asked.get(name)
+    asked = context.around.asked.get(name)
     return _Told(
         kind=one.kind,
         state=asked or one.state,
@@ -122,8 +121,8 @@ def _told(name: str, known: Membership | None, life: Life | None, around: Surrou
     )
 
 
-def _dead(life: Life, around: Surroundings) -> _Told:
-    ending = next((each.ending for each in reversed(life.transitions) if each.ending is not None), None)
+def _dead(name: str, life: Life, context: Context) -> _Told:
+    ending = next((each for each in reversed(life.transitions) if each.ending is not None), None)
     nothing: Any = dict.fromkeys((field.name for field in dataclasses.fields(_Told)), None)
     return dataclasses.replace(
         _Told(**nothing),
@@ -134,7 +133,7 @@ def _dead(life: Life, around: Surroundings) -> _Told:
         state_since=life.died,
         created_time=life.created,
         died_time=life.died,
-        death_cause=None if ending is None else str(cause_of(ending, around.retention, around.topic_exists)),
+        death_cause=None if ending is None else str(context.cause(name, ending)),
     )
 
 

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from stream.groups.causes import Cause, cause_of
 from stream.groups.expiry import Expiry, Retention, predict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from stream.groups.fleet import FleetColumns
+    from stream.groups.lives import Transition
     from stream.groups.ownership import Counts, Ownerships
 
 
@@ -31,10 +32,22 @@ class Surroundings:
     asked: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """States that the cluster told, by group: only where they differ from what a log can tell."""
 
-    def topic_exists(self, topic: str) -> bool | None:
-        """Say whether a topic is there; None where that is not known."""
+    made_anew: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """When (ms) a topic was first seen under a new id, by name: what ended before belonged to the one before it."""
+
+    def topic_exists(self, topic: str, since: int | None = None) -> bool | None:
+        """Say whether a topic is there, the one of that name at the time `since` (ms); None where it is not known."""
         count = self.partition_counts.get(topic)
-        return None if count is None else count > 0
+        if count is None:
+            return None
+        return count > 0 and (since is None or since > self.made_anew.get(topic, since - 1))
+
+    def cause_of(self, transition: Transition) -> Cause:
+        """Judge an ending by what is known now."""
+        ending = transition.ending
+        if ending is None:
+            return Cause.UNKNOWN
+        return cause_of(ending, self.retention, lambda topic: self.topic_exists(topic, ending.time))
 
     @property
     def rebalancing(self) -> frozenset[str]:
@@ -46,16 +59,27 @@ NOWHERE: Final = Surroundings(Retention(None, None, "unknown"))
 """Where there is no cluster, or it has not been asked."""
 
 
+Causes = Mapping[tuple[str, int], Cause]
+"""Why what ended did, by group and position of the transition, as it was judged at the time."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Context:
-    """What a snapshot is made with beside the fleet and the ends; the last two are of that very fleet."""
+    """What a snapshot is made with beside the fleet and the ends; `expiry` and `counts` are of that very fleet."""
 
     around: Surroundings
     expiry: Expiry
     counts: Counts
+    causes: Causes = dataclasses.field(default_factory=dict)
+
+    def cause(self, group: str, transition: Transition) -> Cause:
+        """Give why something ended, as it was judged; where it was not, as it looks now."""
+        return self.causes.get((group, transition.position)) or self.around.cause_of(transition)
 
     @classmethod
-    def of(cls, fleet: FleetColumns, around: Surroundings, ownerships: Ownerships) -> Context:
+    def of(
+        cls, fleet: FleetColumns, around: Surroundings, ownerships: Ownerships, causes: Causes | None = None
+    ) -> Context:
         """Judge a fleet in its surroundings; `ownerships` remembers what it judged before."""
         counts = ownerships.counts(
             fleet.memberships,
@@ -64,4 +88,4 @@ class Context:
             around.topic_names,
             around.rebalancing,
         )
-        return cls(around, predict(fleet, around.retention), counts)
+        return cls(around, predict(fleet, around.retention), counts, causes or {})

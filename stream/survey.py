@@ -46,6 +46,7 @@ class Survey:
         self._cleaning_due = 0.0
         self._topics = TopicIds()
         self._names: dict[bytes, str] = {}
+        self._made_anew: dict[str, int] = {}
         self._coordinators = Coordinators(cluster)
         per_second = asked_per_tick / tick_seconds
         self._budget = AskingBudget(per_second=per_second, most=asked_per_tick, again_ms=int(tick_seconds * 500))
@@ -63,11 +64,12 @@ class Survey:
             topic_names=dict(self._names),
             topic_ids=ids,
             asked=self._ask_states(fleet, int(now * 1000)),
+            made_anew=dict(self._made_anew),
         )
 
     def _look_at_topics(self, topics: set[str], now: float) -> tuple[dict[str, int], dict[str, bytes]]:
         try:
-            topology = read_topology(self._cluster, topics)
+            topology = read_topology(self._cluster, topics, brief=True)
         except ClusterError:
             return {}, {}
         counts = topology.topics.select(["topic", "partitions"]).drop_null().to_pydict()
@@ -76,16 +78,19 @@ class Survey:
         ids = topology.ids()
         for anew in self._topics.observe(ids, int(now * 1000), absent=absent):
             _log.warning("a topic was made anew", topic=anew.name)
+            self._made_anew[anew.name] = anew.first_seen
         self._names |= {topic_id: name for name, topic_id in ids.items()}
         return known | dict.fromkeys(absent, 0), ids
 
     def _look_at_retention(self, now: float) -> Retention:
         if self._retention is None or now >= self._retention_due:
-            configured = self._configured.retention_ms, self._configured.check_interval_ms
-            before, self._retention = self._retention, read_retention(self._cluster, *configured)
-            self._retention_due = now + _SELDOM_SECONDS
-            if before != self._retention:
-                _say_retention(self._retention)
+            before = self._retention
+            told = read_retention(self._cluster, self._configured.retention_ms, self._configured.check_interval_ms)
+            if before is not None and before.source == "broker" != told.source:
+                return before  # no answer this time changes no setting; it is asked again at the next tick
+            self._retention, self._retention_due = told, now + _SELDOM_SECONDS
+            if before != told:
+                _say_retention(told)
         return self._retention
 
     def _ask_states(self, fleet: FleetColumns, now: int) -> dict[str, str]:
@@ -107,6 +112,7 @@ class Survey:
             in_use.update(ref for ref, _ in membership.owned or () if isinstance(ref, bytes))
         self._topics.forget(in_use, int(now * 1000))
         self._names = {topic_id: name for topic_id, name in self._names.items() if self._topics.known(topic_id)}
+        self._made_anew = {name: seen for name, seen in self._made_anew.items() if self._topics.id_of(name)}
 
 
 def _hidden_state(fleet: FleetColumns, group: str, told: tuple[int, str]) -> str | None:

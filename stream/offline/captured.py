@@ -51,9 +51,9 @@ class Captured:
         replay.read(self._watched(source.rows()))
         self._held = replay.fleet
         self._fleet = replay.fleet.columns()
-        self._around = Surroundings(retention, topic_names=_topic_names(self._fleet))
-        context = Context.of(self._fleet, self._around, Ownerships())
-        self._snapshot = build(self._fleet, ENDS.empty_table(), self._newest / 1000, context)
+        around = Surroundings(retention, topic_names=_topic_names(self._fleet))
+        self._context = Context.of(self._fleet, around, Ownerships())
+        self._snapshot = build(self._fleet, ENDS.empty_table(), self._newest / 1000, self._context)
         self.problems = [*source.problems, *faults_lines(replay.tally)]
         self.notes = [*source.notes, _NOTE, *([_NO_RETENTION] if retention.retention_ms is None else [])]
 
@@ -75,8 +75,8 @@ class Captured:
     def _detail(self, name: str) -> GroupDetail:
         life = self._fleet.lives.get(name)
         found = self._fleet.memberships.get(name), None if life is None else _past(life)
-        members = self._held.detail(name, self._around.topic_names)
-        return group_detail(name, found, members, self._fleet.topics_of(name), self._around)
+        members = self._held.detail(name, self._context.around.topic_names)
+        return group_detail(name, found, members, self._fleet.topics_of(name), self._context)
 
 
 def _topic_names(fleet: FleetColumns) -> dict[bytes, str]:

@@ -27,6 +27,7 @@ class Life:
         self.ledger = Ledger()
         self.catching_up = False
         self.topics = {"t": 1}
+        self.made_anew: dict[str, int] = {}
         self.read([(commit_key("g", "t", 0), commit_value(5, 0))], 0)
 
     def read(self, records: list[Any], time: int) -> None:
@@ -37,8 +38,16 @@ class Life:
     def judge(self, now: int, *, current: bool = True) -> Accounts:
         """Let a tick happen at this time (ms)."""
         fleet = self.world.fleet.columns()
-        context = Context.of(fleet, Surroundings(RETENTION, self.topics), Ownerships())
-        return self.ledger.judge(fleet, context, now / 1000, current=current)
+        self.asked = self.ledger.topics_in_question(fleet)
+        around = Surroundings(RETENTION, self.topics, made_anew=self.made_anew)
+        self.context = Context.of(fleet, around, Ownerships(), self.ledger.judge_endings(fleet, around))
+        return self.ledger.judge_predictions(fleet, self.context, now / 1000, current=current)
+
+    @property
+    def cause(self) -> str:
+        """Why the group ended, as it is shown."""
+        life = self.world.fleet.columns().lives["g"]
+        return str(self.context.cause("g", life.transitions[-1]))
 
 
 def counts(table: Any) -> dict[str, int]:
@@ -70,6 +79,37 @@ def test_a_death_counts_once_by_its_cause(gone_at: int, topics: dict[str, int], 
     assert counts(life.judge(gone_at + 2000).deaths) == {cause: 1}
 
 
+def test_a_cause_is_decided_once() -> None:
+    """That its topic is deleted after a group was, or made anew after its topic was deleted, changes no cause."""
+    life = Life()
+    life.judge(1000)
+    life.read([(commit_key("g", "t", 0), None)], DAY)
+    life.judge(DAY + 1000)
+    assert (life.asked, life.cause) == ({"t"}, "deleted")
+    life.topics = {"t": 0}
+    life.judge(DAY + 2000)
+    assert (life.asked, life.cause) == (set(), "deleted")
+
+
+def test_topic_made_anew_is_not_the_one_that_was_deleted() -> None:
+    """What ended before the new one was seen ended with the old one."""
+    life = Life()
+    life.judge(1000)
+    life.read([(commit_key("g", "t", 0), None)], DAY)
+    life.made_anew = {"t": DAY + 500}
+    accounts = life.judge(DAY + 1000)
+    assert (life.cause, counts(accounts.deaths)) == ("topic deleted", {"topic deleted": 1})
+
+
+def test_what_the_state_remembers_is_judged_again_after_a_restart_and_not_counted() -> None:
+    """Its topics are asked for at the first tick, for nobody else may commit to them any more."""
+    life = Life()
+    life.read([(commit_key("g", "t", 0), None)], DAY)
+    life.ledger, life.topics = Ledger(), {"t": 0}
+    accounts = life.judge(DAY + 1000)
+    assert (life.asked, life.cause, counts(accounts.deaths)) == ({"t"}, "topic deleted", {})
+
+
 def test_replayed_history_counts_nowhere() -> None:
     """A death that the initial catch-up reads is no news, and neither are its tombstones."""
     life = Life(live_from=100)
@@ -77,6 +117,7 @@ def test_replayed_history_counts_nowhere() -> None:
     life.read([(commit_key("g", "t", 0), None)], DAY)
     accounts = life.judge(2 * DAY)
     assert (counts(accounts.deaths), counts(accounts.checks)) == ({}, {})
+    assert life.cause == "deleted", "history tells it all the same"
 
 
 def test_death_while_the_monitor_was_down_counts_when_it_is_back() -> None:

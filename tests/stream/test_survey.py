@@ -36,11 +36,13 @@ class Answers:
         self.states: dict[str, str] = {}
         self.described: list[str] = []
         self.retentions = 0
+        self.retention = KEPT
         for name in ("read_topology", "describe_groups", "read_retention"):
             monkeypatch.setattr(survey, name, getattr(self, name))
 
-    def read_topology(self, _: Cluster, names: set[str]) -> Any:
+    def read_topology(self, _: Cluster, names: set[str], *, brief: bool) -> Any:
         """Answer like the cluster: what is not there is not found."""
+        assert brief, "a tick needs no replicas"
         if self.away:
             raise Unreachable("away", "")
         rows = [
@@ -62,7 +64,7 @@ class Answers:
     def read_retention(self, _: Cluster, *_configured: int | None) -> Retention:
         """Count."""
         self.retentions += 1
-        return KEPT
+        return self.retention
 
 
 @pytest.fixture
@@ -107,7 +109,10 @@ def test_topic_made_anew_is_told_and_its_old_name_kept_while_something_refers_to
     ticks.look()
     answers.topics["t"] = (OTHER_ID, 3)
     with structlog.testing.capture_logs() as lines:
-        assert ticks.look(10).topic_names == {ID: "t", OTHER_ID: "t"}
+        around = ticks.look(10)
+    assert around.topic_names == {ID: "t", OTHER_ID: "t"}
+    moments = (None, int(NOON * 1000), int((NOON + 20) * 1000))
+    assert [around.topic_exists("t", moment) for moment in moments] == [True, False, True]
     assert [line["topic"] for line in lines if line["event"] == "a topic was made anew"] == ["t"]
     ticks.look(700)
     assert ID in ticks.look(1400).topic_names
@@ -123,6 +128,17 @@ def test_retention_is_asked_seldom_and_told_when_it_changes(answers: Answers) ->
         assert {ticks.look(after).retention for after in (0, 10, 590, 601, 1300)} == {KEPT}
     assert answers.retentions == 3
     assert [line["event"] for line in lines] == ["offsets retention"]
+
+
+def test_retention_that_is_not_told_this_time_stays(answers: Answers) -> None:
+    """A broker that is away changes no setting, and is asked again at the next tick."""
+    ticks = Ticks()
+    ticks.look()
+    answers.retention = Retention(None, None, "unknown")
+    assert [ticks.look(after).retention for after in (601, 611)] == [KEPT, KEPT]
+    assert answers.retentions == 3
+    answers.retention = Retention(5000, 1000, "broker")
+    assert ticks.look(621).retention == answers.retention
 
 
 def test_rebalance_is_believed_until_a_record_tells_more(answers: Answers) -> None:
