@@ -289,7 +289,9 @@ class _Walk:
     def through(self, events: list[_Event]) -> Remembered | None:
         """Tell the group's life through these events; None where nothing is to be remembered."""
         for position, time, kind, row in events:
-            if self._takes(time, kind, row):
+            if kind is _Kind.BIRTH and self._drawn and self._life.now.alive:
+                self._gained += 1  # by far the most: a further offset of a living group is no event
+            elif self._takes(time, kind, row):
                 self._life.position = position
                 self._drawn = False
                 if kind is _Kind.RECORD:
@@ -302,7 +304,7 @@ class _Walk:
         return self._life if self._life.now.kind is not None else None
 
     def _takes(self, time: int, kind: _Kind, row: int) -> bool:
-        """Whether an event belongs to an operation; opens that. A further offset of a living group is no event."""
+        """Whether an event belongs to an operation; opens that."""
         goes_on = time == self._life.time
         if kind is _Kind.BIRTH or not goes_on:
             self._draw()

@@ -76,9 +76,7 @@ def close_operation(life: Remembered, outline: Outline | None, *, has_offsets: b
 def adopted(outline: Outline | None) -> Remembered:
     """Remember a group that is known from before lives were kept: as it is, without a past."""
     now = _standing(outline, has_offsets=True)
-    return Remembered(
-        now=dataclasses.replace(now, since=now.state_time), counted=frozenset() if outline is None else outline.names
-    )
+    return Remembered(now=now._replace(since=now.state_time), counted=frozenset() if outline is None else outline.names)
 
 
 def _standing(outline: Outline | None, *, has_offsets: bool) -> Standing:
@@ -99,11 +97,11 @@ def _standing(outline: Outline | None, *, has_offsets: bool) -> Standing:
 def _dated(life: Remembered, now: Standing) -> Standing:
     was, time = life.was, life.time
     if not now.alive:
-        return dataclasses.replace(was, state=None, since=time, died=time, members=0, number=None, recorded=False)
+        return was._replace(state=None, since=time, died=time, members=0, number=None, recorded=False)
     kept_going = was.alive and was.state == now.state
     anew = _is_classic(now.kind) and any(each.what is Happening.REBALANCED for each in life.news)
-    return dataclasses.replace(
-        now, since=was.since if kept_going and not anew else time, created=was.created if was.alive else time
+    return now._replace(
+        since=was.since if kept_going and not anew else time, created=was.created if was.alive else time
     )
 
 

@@ -14,21 +14,23 @@ import functools
 import json
 import operator
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from stream.groups.lives import DEAD_STATE, TOPICS, Ending, Happening, Life, Transition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
 NO_TIME: Final = -1
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Standing:
-    """What a group is at one moment. `kind` is None where there is no such group and none is remembered."""
+class Standing(NamedTuple):
+    """What a group is at one moment. `kind` is None where there is no such group and none is remembered.
 
-    kind: str | None
+    A named tuple where the house has frozen dataclasses: two are made for every operation in the log.
+    """
+
+    kind: str | None = None
     state: str | None = None
     since: int | None = None
     created: int | None = None
@@ -47,11 +49,10 @@ class Standing:
         return self.kind is not None and self.died is None
 
 
-NOWHERE: Final = Standing(None)
+NOWHERE: Final = Standing()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Losses:
+class Losses(NamedTuple):
     """Offsets that went with one operation."""
 
     offsets: int = 0
@@ -133,14 +134,14 @@ def pack(life: Remembered, names: frozenset[str]) -> bytes:
     """
     return json.dumps(
         [
-            _standing_row(life.was),
+            _trimmed(life.was, NOWHERE),
             [_transition(each) for each in life.past],
             life.counts,
-            _losses_row(life.gone),
+            _trimmed(life.gone, NO_LOSSES),
             [sorted(names - life.counted), sorted(life.counted - names), life.there],
             [life.time, life.position, int(life.assigned), life.keep],
-            _losses_row(life.losses),
-            _standing_row(life.now),
+            _trimmed(life.losses, NO_LOSSES),
+            _trimmed(life.now, NOWHERE),
             [_transition(each) for each in life.news],
         ],
         separators=(",", ":"),
@@ -175,30 +176,28 @@ def life_of(packed: bytes) -> Life:
     return unpack(packed).life()
 
 
-def _rows_of(cls: type[Any]) -> Callable[[Any], list[Any]]:
-    """Build what gives the fields of such a value, without those at the end that are as they are by default."""
+def _trimmed(values: Iterable[Any], defaults: Sequence[Any]) -> list[Any]:
+    """Leave out the values at the end that are as they are by default."""
+    given = list(values)
+    while given and given[-1] == defaults[len(given) - 1]:
+        given.pop()
+    return given
+
+
+def _fields(cls: type[Any]) -> tuple[Callable[[Any], tuple[Any, ...]], list[Any]]:
+    """Give what reads all fields of a value, and their defaults."""
     fields = dataclasses.fields(cls)
-    values, defaults = operator.attrgetter(*(field.name for field in fields)), [field.default for field in fields]
-
-    def row(value: Any) -> list[Any]:
-        given = list(values(value))
-        while given and given[-1] == defaults[len(given) - 1]:
-            given.pop()
-        return given
-
-    return row
+    return operator.attrgetter(*(field.name for field in fields)), [field.default for field in fields]
 
 
-_standing_row: Final = _rows_of(Standing)
-_losses_row: Final = _rows_of(Losses)
-_transition_row: Final = _rows_of(Transition)
-_ending_row: Final = _rows_of(Ending)
+_transition_fields, _TRANSITION_DEFAULTS = _fields(Transition)
+_ending_fields, _ENDING_DEFAULTS = _fields(Ending)
 
 
 def _transition(transition: Transition) -> list[Any]:
-    row = _transition_row(transition)
+    row = _trimmed(_transition_fields(transition), _TRANSITION_DEFAULTS)
     if transition.ending is not None:
-        row[-1] = _ending_row(transition.ending)
+        row[-1] = _trimmed(_ending_fields(transition.ending), _ENDING_DEFAULTS)
     return row
 
 
