@@ -90,6 +90,7 @@ def test_deltas_of_one_batch_may_come_in_any_order(log: list[Timed], cuts: list[
 
 
 @given(LOGS, CUTS, st.integers(0, 8))
+@settings(max_examples=60)
 def test_what_was_read_before_changes_nothing(log: list[Timed], cuts: list[int], again: int) -> None:
     """A batch delivered again leaves lives as they were, and tells of no change."""
     deltas = pieces_of(log, cuts)
@@ -102,6 +103,7 @@ def test_what_was_read_before_changes_nothing(log: list[Timed], cuts: list[int],
 
 
 @given(LOGS, st.integers(0, 40), st.integers(0, 40))
+@settings(max_examples=60)
 def test_a_stretch_that_was_partly_seen_adds_what_was_not(log: list[Timed], first: int, second: int) -> None:
     """Of records that come again together with new ones, only the new ones happen."""
     one, two = sorted((min(first, len(log)), min(second, len(log))))
@@ -145,6 +147,7 @@ def test_sub_shards_do_not_show(log: list[Timed]) -> None:
 
 
 @given(LOGS, CUTS)
+@settings(max_examples=60)
 def test_lives_agree_with_what_is_there(log: list[Timed], cuts: list[int]) -> None:
     """A group lives as long as a record or an offset of it does, as the kind and in the state that those show."""
     columns = read(log, cuts).fleet.columns()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream.groups.codec import FORMAT, UnknownFormatError, pack, unpack
@@ -58,6 +58,7 @@ def replayed() -> dict[int, Shard]:
 
 
 @given(LOGS, st.booleans())
+@settings(max_examples=40)
 def test_a_shard_survives_its_bytes(log: list[Timed], compressed: bool) -> None:  # noqa: FBT001 - drawn
     """States, deltas and changes come back as they went, and go on the same way."""
     delta = delta_of(log, 0) if log else empty_shard()
