@@ -19,6 +19,7 @@ from tests.stream.health.simulator import (
     MINUTE,
     NOON,
     SECOND,
+    TICK,
     Membership,
     Partition,
     Scene,
@@ -43,14 +44,15 @@ class Situation:
     known_at: int = 0
     ends_at: int | None = None
     """When it is over and must be withdrawn; None: it never ends."""
-    until: int = 10 * MINUTE
-    start: int = -10 * MINUTE
+    until: int = 7 * MINUTE
+    start: int = -6 * MINUTE
+    tick: int = TICK
     on_the_way: tuple[Verdict, ...] = ()
     """Other sick verdicts that are true of it before (or after) the wanted one."""
 
 
 STEADY = evenly(100)
-LONG = -HOUR
+LONG, LATE = -20 * MINUTE, 30 * MINUTE
 EMPTY = Stage.EMPTY
 
 
@@ -64,7 +66,7 @@ def _bursts() -> Scene:
     def end(t: int) -> int:
         return 60_000 * ((t + 3 * HOUR) // (5 * MINUTE))
 
-    return Scene([Partition(end, consume(end, LONG, HOUR, rate=400))])
+    return Scene([Partition(end, consume(end, LONG, LATE, rate=400))])
 
 
 def _hourly(*, leaves: bool) -> Scene:
@@ -80,7 +82,7 @@ def _hourly(*, leaves: bool) -> Scene:
 
 
 def _slow_committer() -> Scene:
-    return _alone(consume(STEADY, LONG, HOUR, every=MINUTE))
+    return _alone(consume(STEADY, LONG, LATE, every=MINUTE))
 
 
 def _irregular_committer() -> Scene:
@@ -91,8 +93,8 @@ def _irregular_committer() -> Scene:
 
 def _quiet() -> Scene:
     # A record every twenty minutes, read at once by a client that only commits when it has something to commit.
-    end = by_list(range(LONG, 2 * HOUR, 20 * MINUTE))
-    return Scene([Partition(end, consume(end, LONG, HOUR, repeats=False))])
+    end = by_list(range(-HOUR, 2 * HOUR, 20 * MINUTE))
+    return Scene([Partition(end, consume(end, -HOUR, HOUR, repeats=False))])
 
 
 def _marker() -> Scene:
@@ -104,7 +106,7 @@ def _marker() -> Scene:
     def committed(t: int) -> int:
         return max(end(t) - 1, 0)
 
-    commits = consume(committed, LONG, HOUR, repeats=False)
+    commits = consume(committed, LONG, LATE, repeats=False)
     return Scene([Partition(end, commits)], tails=_read_tails)
 
 
@@ -116,14 +118,14 @@ def _read_tails(seen: Observed) -> Tails:
 
 def _compacted() -> Scene:
     # Offsets jump by hundreds, as those of a compacted topic do for one that reads it from its start.
-    return Scene([Partition(STEADY, [(t, o - o % 700) for t, o in consume(STEADY, LONG, HOUR, every=7 * SECOND)])])
+    return Scene([Partition(STEADY, [(t, o - o % 700) for t, o in consume(STEADY, LONG, LATE, every=7 * SECOND)])])
 
 
 def _planned_reset() -> Scene:
     # Stopped, set back by an hour's worth of records, started again; then it catches up at ten times the speed.
     before = consume(STEADY, LONG, 0)
     back = STEADY(0) - 200_000
-    after = consume(STEADY, 30 * SECOND, HOUR, rate=1_000, position=back)
+    after = consume(STEADY, 30 * SECOND, LATE, rate=1_000, position=back)
     told = (Membership(LONG), Membership(1 * SECOND, EMPTY, 0), Membership(29 * SECOND))
     return _alone([*before, (20 * SECOND, back), *after], memberships=told)
 
@@ -134,7 +136,7 @@ def _static_restarts() -> Scene:
     for member in range(3):
         away = member * MINUTE
         commits = consume(STEADY, LONG, away)
-        commits += consume(STEADY, away + 35 * SECOND, HOUR, rate=1_000, position=STEADY(away))
+        commits += consume(STEADY, away + 35 * SECOND, LATE, rate=1_000, position=STEADY(away))
         partitions.append(Partition(STEADY, commits, owner=member))
     return Scene(partitions, memberships=[Membership(LONG, members=3)], static=True)
 
@@ -156,7 +158,7 @@ def _autoscaling() -> Scene:
 def _deploy() -> Scene:
     # A group that works off a backlog is stopped cleanly and is back after 25 seconds.
     before = consume(STEADY, LONG, 0, rate=300, position=STEADY(LONG) - 2_000_000)
-    after = consume(STEADY, 25 * SECOND, HOUR, rate=300, position=before[-1][1])
+    after = consume(STEADY, 25 * SECOND, LATE, rate=300, position=before[-1][1])
     told = (Membership(LONG), Membership(1 * SECOND, EMPTY, 0), Membership(24 * SECOND))
     return _alone([*before, *after], memberships=told)
 
@@ -164,8 +166,8 @@ def _deploy() -> Scene:
 def _grown() -> Scene:
     # A partition is added; the members find it when they next refresh their metadata, four minutes later.
     end = evenly(100, start=0)
-    late = Partition(end, consume(end, 4 * MINUTE, HOUR, position=0), exists_from=0)
-    return Scene([Partition(STEADY, consume(STEADY, LONG, HOUR)), late])
+    late = Partition(end, consume(end, 4 * MINUTE, LATE, position=0), exists_from=0)
+    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), late])
 
 
 def _transactional(length: int) -> Scene:
@@ -174,13 +176,13 @@ def _transactional(length: int) -> Scene:
     def stable(t: int) -> int:
         return STEADY(t - (t % length))
 
-    return Scene([Partition(STEADY, consume(stable, LONG, HOUR), stable=stable)])
+    return Scene([Partition(STEADY, consume(stable, LONG, LATE), stable=stable)])
 
 
 def _election() -> Scene:
     # The partition has no leader for 25 seconds: no end is known, and nobody can read.
     pause = (0, 25 * SECOND)
-    commits = consume(STEADY, LONG, 0) + consume(STEADY, pause[1], HOUR, rate=500, position=STEADY(0))
+    commits = consume(STEADY, LONG, 0) + consume(STEADY, pause[1], LATE, rate=500, position=STEADY(0))
     return Scene([Partition(STEADY, commits, known=lambda t: not pause[0] < t < pause[1])])
 
 
@@ -192,7 +194,7 @@ def _at_a_distance() -> Scene:
 def _recovering() -> Scene:
     # A backlog of an hour, worked off at twice the speed at which records come.
     position = STEADY(LONG) - 720_000
-    return _alone(consume(STEADY, LONG, HOUR, rate=200, position=position), memberships=[Membership(LONG)])
+    return _alone(consume(STEADY, LONG, LATE, rate=200, position=position), memberships=[Membership(LONG)])
 
 
 def _short_of_a_spike() -> Scene:
@@ -201,7 +203,7 @@ def _short_of_a_spike() -> Scene:
     def end(t: int) -> int:
         return STEADY(t) + 900 * min(max(t, 0), MINUTE) // SECOND
 
-    return Scene([Partition(end, consume(end, LONG, HOUR, rate=350))])
+    return Scene([Partition(end, consume(end, LONG, LATE, rate=350))])
 
 
 def _deleted_topic() -> Scene:
@@ -211,14 +213,26 @@ def _deleted_topic() -> Scene:
 
 
 HEALTHY = (
-    Situation("a steady consumer", lambda: _alone(consume(STEADY, LONG, HOUR))),
+    Situation("a steady consumer", lambda: _alone(consume(STEADY, LONG, LATE))),
     Situation("a bursty producer", _bursts, until=25 * MINUTE),
-    Situation("an hourly batch whose members stay", lambda: _hourly(leaves=False), start=-100 * MINUTE, until=HOUR),
-    Situation("an hourly batch that leaves in between", lambda: _hourly(leaves=True), start=-100 * MINUTE, until=HOUR),
+    Situation(
+        "an hourly batch whose members stay",
+        lambda: _hourly(leaves=False),
+        start=-100 * MINUTE,
+        until=HOUR,
+        tick=3 * TICK,
+    ),
+    Situation(
+        "an hourly batch that leaves in between",
+        lambda: _hourly(leaves=True),
+        start=-100 * MINUTE,
+        until=HOUR,
+        tick=3 * TICK,
+    ),
     Situation("a slow committer", _slow_committer),
-    Situation("a committer without a rhythm", _irregular_committer, start=-40 * MINUTE, until=50 * MINUTE),
-    Situation("a quiet topic", _quiet, start=-50 * MINUTE, until=HOUR),
-    Situation("a marker at the end of a quiet topic", _marker, start=-30 * MINUTE, until=30 * MINUTE),
+    Situation("a committer without a rhythm", _irregular_committer, start=-10 * MINUTE, until=20 * MINUTE),
+    Situation("a quiet topic", _quiet, start=-50 * MINUTE, until=HOUR, tick=2 * TICK),
+    Situation("a marker at the end of a quiet topic", _marker, start=-15 * MINUTE, until=25 * MINUTE),
     Situation("a compacted topic", _compacted),
     Situation("a planned reset that catches up", _planned_reset),
     Situation("a rolling restart of static members", _static_restarts),
@@ -237,43 +251,43 @@ HEALTHY = (
 
 def _stuck_record() -> Scene:
     # One of four partitions has a record that cannot be processed; it is not committed any more.
-    good = [Partition(STEADY, consume(STEADY, LONG, HOUR)) for _ in range(3)]
-    return Scene([*good, Partition(STEADY, consume(STEADY, LONG, HOUR, stuck_at=STEADY(0), repeats=False))])
+    good = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
+    return Scene([*good, Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0), repeats=False))])
 
 
 def _two_stuck_records() -> Scene:
     # One member owns five partitions, and two of them stand still; the other member is fine.
-    good = [Partition(STEADY, consume(STEADY, LONG, HOUR), owner=at % 2) for at in range(6)]
-    bad = [Partition(STEADY, consume(STEADY, LONG, HOUR, stuck_at=STEADY(0)), owner=0) for _ in range(2)]
+    good = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=at % 2) for at in range(6)]
+    bad = [Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0)), owner=0) for _ in range(2)]
     return Scene([*good, *bad], memberships=[Membership(LONG, members=2)])
 
 
 def _dead_member() -> Scene:
     # One of two members dies; its partitions wait for its session to end, and then for the other one.
-    good = [Partition(STEADY, consume(STEADY, LONG, HOUR), owner=0) for _ in range(2)]
+    good = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=0) for _ in range(2)]
     gone = [Partition(STEADY, consume(STEADY, LONG, 0), owner=1) for _ in range(2)]
     return Scene([*good, *gone], memberships=[Membership(LONG, members=2)])
 
 
 def _slow_group() -> Scene:
     commits = consume(STEADY, LONG, 0)
-    return _alone([*commits, *consume(STEADY, SECOND, HOUR, rate=80, position=STEADY(0))])
+    return _alone([*commits, *consume(STEADY, SECOND, LATE, rate=80, position=STEADY(0))])
 
 
 def _hot_partition() -> Scene:
     # One of four partitions suddenly gets eight times as much as its member can read.
-    others = [Partition(STEADY, consume(STEADY, LONG, HOUR)) for _ in range(3)]
+    others = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
 
     def hot(t: int) -> int:
         return STEADY(t) + max(t, 0)
 
-    return Scene([*others, Partition(hot, consume(hot, LONG, HOUR, rate=130))])
+    return Scene([*others, Partition(hot, consume(hot, LONG, LATE, rate=130))])
 
 
 def _goes_back() -> Scene:
     # A live consumer goes back half an hour and reads on, hardly faster than records come.
     before = consume(STEADY, LONG, 0)
-    return _alone([*before, *consume(STEADY, 5 * SECOND, HOUR, rate=110, position=STEADY(-30 * MINUTE))])
+    return _alone([*before, *consume(STEADY, 5 * SECOND, LATE, rate=110, position=STEADY(-30 * MINUTE))])
 
 
 def _hanging() -> Scene:
@@ -282,7 +296,7 @@ def _hanging() -> Scene:
     def stable(t: int) -> int:
         return STEADY(min(t, 0))
 
-    return Scene([Partition(STEADY, consume(stable, LONG, HOUR), stable=stable)])
+    return Scene([Partition(STEADY, consume(stable, LONG, LATE), stable=stable)])
 
 
 def _overtaken() -> Scene:
@@ -292,7 +306,7 @@ def _overtaken() -> Scene:
         return STEADY(t - t % MINUTE - 10 * MINUTE)
 
     before = consume(STEADY, LONG, 0, rate=100, position=STEADY(LONG) - 20_000)
-    commits = [*before, *consume(STEADY, 5 * SECOND, HOUR, rate=50, position=before[-1][1])]
+    commits = [*before, *consume(STEADY, 5 * SECOND, LATE, rate=50, position=before[-1][1])]
     return Scene([Partition(STEADY, commits, log_start=log_start)])
 
 
@@ -319,7 +333,7 @@ def _endless_rebalance() -> Scene:
 
 def _left_out() -> Scene:
     # After a rebalance nobody owns one of the partitions.
-    good = [Partition(STEADY, consume(STEADY, LONG, HOUR), owner=at) for at in range(2)]
+    good = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=at) for at in range(2)]
     out = Partition(STEADY, consume(STEADY, LONG, 0), owner=NOBODY, subscribed=1)
     return Scene([*good, out], memberships=[Membership(LONG, members=2), Membership(SECOND, members=2)])
 
@@ -327,13 +341,13 @@ def _left_out() -> Scene:
 def _never() -> Scene:
     # A partition is added, gets records, and is never read.
     late = Partition(evenly(100, start=0), [], exists_from=0)
-    return Scene([Partition(STEADY, consume(STEADY, LONG, HOUR)), late])
+    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), late])
 
 
 def _unsubscribed() -> Scene:
     # The group moves to another topic; its offsets for the old one stay.
     old = Partition(STEADY, consume(STEADY, LONG, 0), topic="old", subscribed=0)
-    new = Partition(STEADY, consume(STEADY, LONG, HOUR), topic="new", subscribed=1)
+    new = Partition(STEADY, consume(STEADY, LONG, LATE), topic="new", subscribed=1)
     return Scene([old, new], memberships=[Membership(LONG), Membership(SECOND)])
 
 
@@ -391,13 +405,14 @@ SICK = (
             ],
         ),
         Verdict.STOPPED,
-        known_at=70 * MINUTE,
+        known_at=69 * MINUTE,
         start=-100 * MINUTE,
-        until=80 * MINUTE,
+        until=75 * MINUTE,
+        tick=3 * TICK,
     ),
     Situation(
         "a zombie that commits but does not poll further",
-        lambda: _alone(consume(STEADY, LONG, HOUR, stuck_at=STEADY(0))),
+        lambda: _alone(consume(STEADY, LONG, LATE, stuck_at=STEADY(0))),
         Verdict.STALLED,
         known_at=15 * SECOND,
     ),
@@ -407,8 +422,8 @@ SICK = (
         "a paused partition",
         lambda: Scene(
             [
-                *[Partition(STEADY, consume(STEADY, LONG, HOUR)) for _ in range(2)],
-                Partition(STEADY, consume(STEADY, LONG, HOUR, stuck_at=STEADY(0))),
+                *[Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(2)],
+                Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0))),
             ]
         ),
         Verdict.POISON_RECORD,
@@ -451,7 +466,7 @@ SICK = (
     ),
     Situation(
         "a batch of one partition that ends: caught up and sound again",
-        lambda: _alone([*consume(STEADY, LONG, 0), *consume(STEADY, 2 * MINUTE, HOUR, rate=2_000, position=STEADY(0))]),
+        lambda: _alone([*consume(STEADY, LONG, 0), *consume(STEADY, 2 * MINUTE, LATE, rate=2_000, position=STEADY(0))]),
         Verdict.STOPPED,
         known_at=15 * SECOND,
         ends_at=2 * MINUTE,
@@ -460,8 +475,13 @@ SICK = (
 NOTICED = (
     Situation("an abandoned topic", _unsubscribed, Verdict.ABANDONED, known_at=30 * SECOND),
     Situation("a planned reset", _planned_reset, Verdict.RESET, known_at=20 * SECOND, ends_at=220 * SECOND),
-    Situation("a group that recovers", _recovering, Verdict.RECOVERING, known_at=-5 * MINUTE, ends_at=70 * MINUTE),
+    Situation("a group that recovers", _recovering, Verdict.RECOVERING, known_at=-3 * MINUTE, ends_at=70 * MINUTE),
     Situation("a topic that is gone", _deleted_topic, Verdict.UNKNOWN, known_at=5 * SECOND),
-    Situation("a log that was cut", _cut, Verdict.UNKNOWN, known_at=0, until=8 * MINUTE),
+    Situation(
+        "a log that was cut",
+        _cut,
+        Verdict.UNKNOWN,
+        known_at=0,
+    ),
 )
 assert NOON % HOUR == 0

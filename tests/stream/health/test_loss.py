@@ -56,7 +56,7 @@ CASES = {
     "lag falls": (told(trend=-1), (-1, False)),
     "close to the end": (told(age=15 * SECOND), (-1, False)),
     "a log start that never moved": (told(moves=0), (-1, False)),
-    "a log start that moved in one half only": (told(moves=3), (-1, False)),
+    "a log start that moved in one half only": (told(moves=3, consume=0.0), (-1, False)),
     "the retention time is known, and far": (told(moves=0, retention=60 * MINUTE), (55 * MINUTE, False)),
     "the retention time is known, and near": (told(moves=0, retention=6 * MINUTE), (MINUTE, True)),
     "older than the retention time": (told(moves=0, retention=4 * MINUTE), (0, True)),

@@ -13,7 +13,7 @@ from tests.stream.health.situations import HEALTHY, NOTICED, SICK, Situation
 
 def lived(situation: Situation) -> list[Seen]:
     """Watch a whole situation."""
-    return watch(situation.scene(), situation.start, situation.until)
+    return watch(situation.scene(), situation.start, situation.until, tick=situation.tick)
 
 
 @pytest.mark.parametrize("situation", HEALTHY, ids=lambda each: each.story)
@@ -33,6 +33,8 @@ def test_a_sick_group_is_found_within_three_ticks_after_it_can_be_known(situatio
     over = situation.ends_at if situation.ends_at is not None else situation.until
     during = {each.verdict for each in ticks if found[0] <= each.time <= over}
     assert during <= {situation.wanted, *situation.on_the_way}
+    calls = [each.time for each in ticks if each.sick]
+    assert all(each.sick for each in ticks if calls and calls[0] <= each.time <= over)
     early = {each.verdict for each in ticks if each.time < found[0] and each.sick}
     assert early <= set(situation.on_the_way)
 
@@ -52,14 +54,14 @@ def test_a_restart_of_the_monitor_changes_no_verdict(situation: Situation) -> No
     middle = (situation.known_at + 4 * TICK) if situation.wanted else 3 * TICK
     middle -= middle % TICK
     middle = max(middle, situation.start + TICK)
-    start = max(situation.start, middle - 60 * TICK)
+    start = max(situation.start, middle - 35 * TICK)
     limits = Limits(tick=TICK, slot=SLOT)
     first = Judge(limits)
     before = watch(situation.scene(), start, middle, judge=first)[-1]
     packed = first.pack()
     assert packed is not None
     second = Judge(limits, packed=packed)
-    until = min(situation.until, middle + 30 * TICK)
+    until = min(situation.until, middle + 20 * TICK)
     after = watch(situation.scene(), middle + 2 * TICK, until, judge=second)
     if before.sick and situation.ends_at is None:
         assert {each.verdict for each in after} <= {before.verdict, situation.wanted, *situation.on_the_way}
