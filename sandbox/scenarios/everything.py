@@ -11,11 +11,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sandbox.broker import Broker
 from sandbox.scenarios import classic, ends, newer
 from sandbox.scenarios.desk import Desk
-from sandbox.scenarios.part import OFFSETS_PARTITIONS
-from sandbox.scenarios.play import PROPERTIES, Play
+from sandbox.scenarios.play import Play, PlayBroker
 from sandbox.scenarios.recording import Recorder
 from sandbox.scenarios.replayed import Replayed, Topics
 from stream.cluster.client import Cluster
@@ -30,11 +28,6 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (*classic.SCENARIOS, *newer.SCENARIOS, 
 CAPTURES: Final = Path(__file__).resolve().parents[2] / "tests" / "captures"
 
 
-def play_broker() -> Broker:
-    """Give a broker, not started yet, on which scenarios can be played."""
-    return Broker(properties=PROPERTIES, offsets_partitions=OFFSETS_PARTITIONS)
-
-
 def replayed(cluster: Cluster) -> Replayed:
     """Give the witness that reads the offsets topic of this cluster."""
     return Replayed(
@@ -46,13 +39,13 @@ def replayed(cluster: Cluster) -> Replayed:
 def record(folder: Path) -> list[Scene]:
     """Play everything and keep it in a folder; gives the scenes."""
     with contextlib.ExitStack() as stack:
-        broker = stack.enter_context(play_broker())
+        broker = stack.enter_context(PlayBroker())
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         desk = stack.enter_context(Desk(broker.bootstrap, scratch / "desk.log"))
         cluster = stack.enter_context(Cluster([broker.bootstrap]))
         watching = replayed(cluster)
         recorder = Recorder(watching)
-        play = stack.enter_context(Play(desk, SCENARIOS, [watching], after_look=recorder.note))
+        play = stack.enter_context(Play(desk, SCENARIOS, [watching], sweep=broker.sweep, after_look=recorder.note))
         play.run(lambda said: print(said, flush=True))
         recorder.write(folder, LiveTopics(cluster, [OFFSETS_TOPIC]).origin)
     return play.scenes

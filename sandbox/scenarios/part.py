@@ -9,7 +9,7 @@ from sandbox.scenarios.stage import Stage
 from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.desk import Desk
+    from sandbox.scenarios.desk import Desk, Offset
     from sandbox.scenarios.official import GroupFacts
     from sandbox.scenarios.scenario import Scenario, Step
 
@@ -35,6 +35,8 @@ class Part:
         self.stage: Final = Stage(desk, group_name(scenario))
         self.official: GroupFacts | None = None
         self.failure: str | None = None
+        # The last offsets that the tools have told.
+        self._offsets: list[Offset] = []
 
     # --- steps ---
 
@@ -49,6 +51,16 @@ class Part:
             self.keep_going()
         elif self.scenario.step(number).commits:
             self.stage.commit_all()
+
+    def keep_young(self, number: int) -> None:
+        """Commit anew what an empty group has in the middle of its history: waiting for others must not end it."""
+        step, official = self.scenario.step(number), self.official
+        if official is None or self.scenario.alone or not step.commits or number >= len(self.scenario.steps) - 1:
+            return
+        if official.offsets is not None:
+            self._offsets = [(topic, partition, offset) for (topic, partition), offset in official.offsets]
+        if official.state == step.state == "Empty" and self._offsets:
+            self.stage.restore(self._offsets)
 
     def keep_going(self) -> None:
         """Do what goes on while time passes."""

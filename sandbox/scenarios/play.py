@@ -11,9 +11,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Self
 
+from sandbox.broker import Broker
 from sandbox.patience import wait_until
 from sandbox.scenarios.official import look
-from sandbox.scenarios.part import Part
+from sandbox.scenarios.part import OFFSETS_PARTITIONS, Part
 from sandbox.scenarios.scene import Finding
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
     from sandbox.scenarios.scene import Scene, Witness
 
 PROPERTIES: Final = {
-    # The shortest there is, and a sweep that comes soon after.
+    # The shortest there is. Nothing expires before the broker looks, and that it does not while rounds are played: a
+    # sweep would also remove groups in the moment between their first record and their first member.
     "offsets.retention.minutes": "1",
-    "offsets.retention.check.interval.ms": "2000",
+    "offsets.retention.check.interval.ms": "3600000",
     # Members that vanish are to be missed while the play lasts.
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.session.timeout.ms": "1000",
@@ -41,20 +43,38 @@ PROPERTIES: Final = {
     "group.streams.initial.rebalance.delay.ms": "0",
 }
 """Kafka's properties of a broker on which scenarios are played."""
+SWEEPING: Final = {"offsets.retention.check.interval.ms": "2000"}
+"""What changes when time is to pass: the broker looks for what has expired."""
 SETTLE_LIMIT: Final = 40.0
 AGREE_LIMIT: Final = 25.0
 """Seconds in which a witness must come to where the tools are."""
+YOUNG_SECONDS: Final = 8.0
+"""How often offsets are committed anew while witnesses are waited for."""
 DOUBT_LIMIT: Final = 5.0
 """The same, for a witness that has found what never was: others grow old while it is waited for."""
 END_LIMIT: Final = 150.0
 AT_ONCE: Final = 8
 
 
+class PlayBroker(Broker):
+    """A broker on which scenarios can be played."""
+
+    def __init__(self) -> None:
+        super().__init__(properties=PROPERTIES, offsets_partitions=OFFSETS_PARTITIONS)
+
+    def sweep(self) -> None:
+        """Look for what has expired from now on, which takes a restart: members and offsets outlive it."""
+        self.stop()
+        self._properties |= SWEEPING
+        self.start()
+
+
 class Play:
-    """All scenarios on one broker, started with `PROPERTIES` and `OFFSETS_PARTITIONS`.
+    """All scenarios on one `PlayBroker`.
 
     `before_round` is told the number of each round (from 0) before its actions begin, `after_look` the scenes of each
-    look. Leaving the `with` lets all clients leave, which writes more than the scenes know of.
+    look; `sweep` is called after the rounds and must let the broker look for what has expired. Leaving the `with` lets
+    all clients leave, which writes more than the scenes know of.
     """
 
     def __init__(
@@ -63,12 +83,14 @@ class Play:
         scenarios: Sequence[Scenario],
         witnesses: Sequence[Witness] = (),
         *,
+        sweep: Callable[[], None],
         before_round: Callable[[int], None] = lambda _: None,
         after_look: Callable[[list[Scene]], None] = lambda _: None,
     ) -> None:
         self.desk: Final = desk
         self.witnesses: Final = tuple(witnesses)
         self.scenes: Final[list[Scene]] = []
+        self._sweep = sweep
         self._before_round = before_round
         self._after_look = after_look
         self._parts = [Part(desk, scenario) for scenario in scenarios]
@@ -103,6 +125,7 @@ class Play:
         self._all(lambda part: part.act(number))
         self._settle(lambda part: part.unsettled(number))
         self._all(lambda part: part.commit(number))
+        self._all(lambda part: part.keep_young(number))
         self._look(number)
 
     def _settle(self, why_not: Callable[[Part], str | None], limit: float = SETTLE_LIMIT) -> None:
@@ -126,11 +149,16 @@ class Play:
     def _look(self, number: int | None) -> None:
         """Hold witnesses against the tools until they agree or time is over, while the tools say the same."""
         scenes, began = [part.scene(number) for part in self._parts], time.monotonic()
+        young = began
         while not self._agreed(scenes):
             hopeless = all(scene.hopeless for scene in scenes if scene.all_faults())
             if time.monotonic() > began + (DOUBT_LIMIT if hopeless else AGREE_LIMIT):
                 break
             time.sleep(0.5)
+            if number is not None and time.monotonic() > young + YOUNG_SECONDS:
+                self._all(lambda part: part.commit(number))
+                self._all(lambda part: part.keep_young(number))
+                young = time.monotonic()
         self._wrong |= {scene.scenario for scene in scenes if scene.all_faults()}
         self._after_look(scenes)
         self.scenes.extend(scenes)
@@ -151,6 +179,7 @@ class Play:
 
     def _let_time_pass(self) -> None:
         """Go on with what keeps offsets young until every end has come, as far as the tools can tell."""
+        self._sweep()
         deadline = time.monotonic() + END_LIMIT
         ages = itertools.count()
         while time.monotonic() < deadline:

@@ -103,9 +103,13 @@ class Stage:
 
     def store(self, offsets: Collection[Offset]) -> None:
         """Commit as a simple group does."""
+        self.restore(self.full(offsets))
+
+    def restore(self, offsets: Collection[Offset]) -> None:
+        """Commit like `store`, with the full names of topics."""
         member = Member(self.bootstrap, self.group, "simple")
         try:
-            eventually(lambda: member.commit([TopicPartition(*each) for each in self.full(offsets)]))
+            eventually(lambda: member.commit([TopicPartition(*each) for each in offsets]))
         finally:
             member.leave()
 
