@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from exporters.pieces import Text
+
 _SLICE: Final = 256 * 1024
 _UNBOUNDED: Final = frozenset({"/livez", "/readyz"})
 
@@ -24,7 +26,7 @@ class SlicedResponse(Response):
     """An answer whose body is a sequence of shared bytes, never joined. A reader who takes too long is cut off."""
 
     def __init__(
-        self, parts: Sequence[bytes], *, headers: Mapping[str, str], media_type: str, seconds: float, code: int = 200
+        self, parts: Sequence[Text], *, headers: Mapping[str, str], media_type: str, seconds: float, code: int = 200
     ) -> None:
         sized = {**headers, "content-length": str(sum(map(len, parts)))}
         super().__init__(status_code=code, headers=sized, media_type=media_type)
@@ -70,8 +72,9 @@ class BoundedRequests:
             self._running -= 1
 
 
-def _slices(parts: Sequence[bytes]) -> Iterator[memoryview]:
+def _slices(parts: Sequence[Text]) -> Iterator[memoryview]:
     for part in parts:
-        view = memoryview(part)
-        for start in range(0, len(view), _SLICE):
-            yield view[start : start + _SLICE]
+        for text in (part,) if isinstance(part, bytes) else part:
+            view = memoryview(text)
+            for start in range(0, len(view), _SLICE):
+                yield view[start : start + _SLICE]

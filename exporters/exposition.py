@@ -1,9 +1,9 @@
 """Snapshot and catalogue to the bytes of `/metrics`: once per snapshot, in both formats, plain and compressed.
 
 A scrape copies what is here and adds the monitor's live part (`exporters.live`). To make that possible without doing
-the work again, each metric's lines are kept once, shared by both formats (only the comment lines above them differ),
-together with the same lines deflated and cut at a byte border (RFC 1951: a full flush). Such pieces can be joined in
-any choice into one valid gzip member: the checksum of the whole goes on from piece to piece.
+the work again, each metric's lines are kept once as a piece (`exporters.pieces`), shared by both formats: only the
+comment lines above them differ. Tables are rendered some rows at a time, which stay in the processor's cache: a large
+cluster's text is a gigabyte.
 
 No HTTP here, no clock, and no value that is not in the snapshot.
 """
@@ -12,27 +12,21 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import functools
-import struct
-import zlib
 from typing import TYPE_CHECKING, Final
 
 from exporters.catalogue import SNAPSHOT_METRICS
-from exporters.lines import label_texts, sample_lines
+from exporters.lines import LabelTexts, sample_lines
 from exporters.metric import Kind
+from exporters.pieces import NOTHING, Piece, Sum, Writer, gzip_member, sum_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    import pyarrow as pa
-
-    from exporters.metric import Metric
+    from exporters.metric import Metric, Source
+    from exporters.pieces import Text
     from exporters.readmodel import Snapshot
 
-# Level 1: on such repetitive text level 6 takes five times as long to save a tenth.
-_LEVEL: Final = 1
-# RFC 1952: magic, deflate, no flags, no time, fastest, unknown system.
-_GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
+ROWS_AT_ONCE: Final = 32_768
 
 
 class Format(enum.Enum):
@@ -40,20 +34,6 @@ class Format(enum.Enum):
 
     TEXT = "text/plain; version=0.0.4; charset=utf-8"
     OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Piece:
-    """Some text and the same text as raw deflate blocks that end at a byte border without ending the stream."""
-
-    plain: bytes
-    deflated: bytes
-
-    @classmethod
-    def of(cls, text: bytes) -> Piece:
-        """Compress a text."""
-        deflate = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
-        return cls(text, deflate.compress(text) + deflate.flush(zlib.Z_FULL_FLUSH))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,23 +55,22 @@ class Exposition:
     """All of a snapshot's metrics as bytes; a metric without a sample is left out whole."""
 
     families: tuple[Family, ...]
-    # The checksum and length of all families, per format, so that a scrape has not even to read the bytes.
-    sums: dict[Format, tuple[int, int]]
+    # Of all families, per format, so that a scrape has not even to read the bytes.
+    sums: dict[Format, Sum]
 
     @property
     def series(self) -> int:
         """How many series there are."""
         return sum(family.series for family in self.families)
 
-    def plain(self, form: Format, names: Collection[str] = ()) -> list[bytes]:
+    def plain(self, form: Format, names: Collection[str] = ()) -> list[Text]:
         """Give the text in parts that are shared and must not be joined without need; `names` chooses metrics."""
         return [piece.plain for piece in _chosen(self.families, form, names)]
 
     def gzipped(self, form: Format, live: bytes, names: Collection[str] = ()) -> list[bytes]:
         """Give one gzip member of the text and, behind it, of the `live` text, in parts."""
         pieces = _chosen(self.families, form, names)
-        start = _sum(piece.plain for piece in pieces) if names else self.sums[form]
-        return [_GZIP_HEADER, *(piece.deflated for piece in pieces), *_last(live, start)]
+        return gzip_member(pieces, sum_of(pieces) if names else self.sums[form], live)
 
 
 # Compared by identity: two snapshots are the same only if they are one, and tables cannot be hashed.
@@ -108,14 +87,18 @@ class Published:
         return cls(snapshot, render(snapshot))
 
 
-EMPTY: Final = Exposition((), dict.fromkeys(Format, (0, 0)))
+EMPTY: Final = Exposition((), dict.fromkeys(Format, NOTHING))
 """What there is before the first snapshot: nothing."""
 
 
 def render(snapshot: Snapshot) -> Exposition:
     """Render all metrics of a snapshot."""
-    families = tuple(family for metric, rows in _rows(snapshot) if (family := _family(metric, *rows)).series)
-    return Exposition(families, {form: _sum(piece.plain for piece in _chosen(families, form, ())) for form in Format})
+    written: dict[str, Family] = {}
+    for source in dict.fromkeys(metric.source for metric in SNAPSHOT_METRICS):
+        written |= {family.metric.name: family for family in _families(snapshot, source)}
+    every = (written[metric.name] for metric in SNAPSHOT_METRICS)
+    families = tuple(family for family in every if family.series)
+    return Exposition(families, {form: sum_of(_chosen(families, form, ())) for form in Format})
 
 
 def head(metric: Metric, form: Format) -> bytes:
@@ -136,32 +119,26 @@ def gzipped(text: bytes) -> list[bytes]:
     return EMPTY.gzipped(Format.TEXT, text)
 
 
-def _rows(snapshot: Snapshot) -> Iterable[tuple[Metric, tuple[pa.Array, pa.Table]]]:
-    """Give each metric with its table; metrics that share labels share the text of those."""
-    labels = functools.cache(lambda source, names: label_texts(getattr(snapshot, source.value), names))
-    for metric in SNAPSHOT_METRICS:
-        yield metric, (labels(metric.source, metric.labels), getattr(snapshot, metric.source.value))
+def _families(snapshot: Snapshot, source: Source) -> list[Family]:
+    """Render the metrics of one table; those that share labels share the text of those."""
+    table = getattr(snapshot, source.value)
+    metrics = [metric for metric in SNAPSHOT_METRICS if metric.source is source]
+    labels = {names: LabelTexts(table, names) for names in {metric.labels for metric in metrics}}
+    writers, series = [Writer() for _ in metrics], [0] * len(metrics)
+    for start in range(0, len(table), ROWS_AT_ONCE):
+        texts = {names: each.of(start, ROWS_AT_ONCE) for names, each in labels.items()}
+        rows = table.slice(start, ROWS_AT_ONCE)
+        for at, (metric, writer) in enumerate(zip(metrics, writers, strict=True)):
+            lines, count = sample_lines(metric, texts[metric.labels], rows)
+            writer.add(lines)
+            series[at] += count
+    written = zip(metrics, writers, series, strict=True)
+    return [Family(metric, _heads(metric), writer.piece(), count) for metric, writer, count in written]
 
 
-def _family(metric: Metric, labels: pa.Array, table: pa.Table) -> Family:
-    lines, series = sample_lines(metric, labels, table)
-    return Family(metric, {form: Piece.of(head(metric, form)) for form in Format}, Piece.of(lines), series)
+def _heads(metric: Metric) -> dict[Format, Piece]:
+    return {form: Piece.of(head(metric, form)) for form in Format}
 
 
 def _chosen(families: Iterable[Family], form: Format, names: Collection[str]) -> list[Piece]:
     return [piece for family in families if family.metric.is_among(names) for piece in family.pieces(form)]
-
-
-def _sum(texts: Iterable[bytes]) -> tuple[int, int]:
-    checksum, length = 0, 0
-    for text in texts:
-        checksum, length = zlib.crc32(text, checksum), length + len(text)
-    return checksum, length
-
-
-def _last(live: bytes, start: tuple[int, int]) -> tuple[bytes, bytes]:
-    """End the deflate stream with the live text, and the member with checksum and length of all."""
-    checksum, length = start
-    deflate = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
-    blocks = deflate.compress(live) + deflate.flush(zlib.Z_FINISH)
-    return blocks, struct.pack("<II", zlib.crc32(live, checksum), (length + len(live)) & 0xFFFFFFFF)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from exporters.metric import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from exporters.metric import Metric
 
@@ -37,13 +37,26 @@ def label_texts(table: pa.Table, labels: Sequence[str]) -> pa.Array:
 
     A null label is written as the empty string, which Prometheus takes for "no such label".
     """
-    if not labels:
-        return pa.repeat(_text(" "), len(table))
-    pieces = [
-        _quoted(_one_array(table.column(label)), f'{"," if at else "{"}{label}="', '"')
-        for at, label in enumerate(labels)
-    ]
-    return pc.binary_join_element_wise(*pieces, _text("} "), _text(""))
+    return LabelTexts(table, labels).of(0, len(table))
+
+
+class LabelTexts:
+    """What `label_texts` gives, some rows of a table at a time; names that many rows share are written once for all."""
+
+    def __init__(self, table: pa.Table, labels: Sequence[str]) -> None:
+        self._rows = len(table)
+        columns = (_one_array(table.column(label)) for label in labels)
+        self._pieces = [
+            _quoter(column, f'{"," if at else "{"}{label}="', '"')
+            for at, (label, column) in enumerate(zip(labels, columns, strict=True))
+        ]
+
+    def of(self, start: int, count: int) -> pa.Array:
+        """Give those of at most so many rows."""
+        count = min(count, self._rows - start)
+        if not self._pieces:
+            return pa.repeat(_text(" "), count)
+        return pc.binary_join_element_wise(*(piece(start, count) for piece in self._pieces), _text("} "), _text(""))
 
 
 def value_texts(metric: Metric, table: pa.Table) -> pa.Array:
@@ -66,12 +79,18 @@ def escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
+def _quoter(column: pa.Array, before: str, after: str) -> Callable[[int, int], pa.Array]:
+    """Give what wraps the values from a row on, so many; a dictionary's names are escaped and wrapped once each."""
+    if not pa.types.is_dictionary(column.type):
+        return lambda start, count: _quoted(column.slice(start, count), before, after)
+    # The null entry of rows without a name is appended, so that they too are a plain take.
+    names = _quoted(pa.concat_arrays([column.dictionary.cast(_TEXT), pa.array([""], _TEXT)]), before, after)
+    codes = column.indices
+    return lambda start, count: names.take(codes.slice(start, count).fill_null(len(names) - 1))
+
+
 def _quoted(column: pa.Array, before: str, after: str) -> pa.Array:
-    """Wrap each value; a dictionary's names are escaped and wrapped once each, however many rows share them."""
-    if pa.types.is_dictionary(column.type):
-        # The null entry of rows without a name is appended, so that they too are a plain take.
-        names = pa.concat_arrays([column.dictionary.cast(_TEXT), pa.array([""], _TEXT)])
-        return _quoted(names, before, after).take(column.indices.fill_null(len(names) - 1))
+    """Escape and wrap each value."""
     text = column.cast(_TEXT).fill_null("")
     for found, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
         text = pc.replace_substring(text, found, written)

@@ -23,11 +23,12 @@ from exporters.negotiation import accepts_gzip, preferred_format
 from exporters.page import render_group_page, render_page, stylesheet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from starlette.requests import Request
 
     from exporters.exposition import Published
+    from exporters.pieces import Text
     from exporters.readmodel import GroupDetail, MonitorStatus
 
 REQUESTS_AT_ONCE: Final = 32
@@ -112,6 +113,7 @@ class _Answers:
         exposition = published.exposition if published else EMPTY
         live = render_live(self._status(), self._clock(), form, names)
         headers = {**_FRESH, "vary": "Accept, Accept-Encoding"}
+        parts: Sequence[Text]
         if accepts_gzip(request.headers.get("accept-encoding", "")):
             parts = exposition.gzipped(form, live, names)
             headers["content-encoding"] = "gzip"

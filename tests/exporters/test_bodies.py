@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from exporters.bodies import BoundedRequests, SlicedResponse
+from exporters.pieces import Inflated, Piece
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -49,6 +50,18 @@ def test_a_body_goes_in_slices_of_the_shared_bytes() -> None:
     assert max(len(message["body"]) for message in bodies) == 262_144
     assert bodies[0]["body"].obj is PARTS[0]
     assert [message["more_body"] for message in bodies] == [True] * (len(bodies) - 1) + [False]
+
+
+def test_a_long_text_is_inflated_as_it_is_sent() -> None:
+    """A text that is only kept compressed arrives whole, between others, under the length that was announced."""
+    text = b"one of very many lines\n" * 100_000
+    long = Inflated(Piece.of(text).deflated, len(text))
+    start, *bodies = asyncio.run(
+        sent_by(SlicedResponse([b"before", long, b"behind"], headers={}, media_type="text/plain", seconds=60))
+    )
+    assert (b"content-length", str(len(text) + 12).encode()) in start["headers"]
+    assert b"".join(message["body"] for message in bodies) == b"before" + text + b"behind"
+    assert max(len(message["body"]) for message in bodies) <= 262_144
 
 
 def test_a_reader_who_takes_too_long_is_cut_off() -> None:

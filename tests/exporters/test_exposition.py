@@ -18,6 +18,7 @@ from exporters.catalogue import SNAPSHOT_METRICS
 from exporters.exposition import EMPTY, Format, Published, gzipped, head, render
 from exporters.live import render_live
 from exporters.metric import Kind, Reading
+from exporters.pieces import Inflated
 from exporters.readmodel import GROUPS, MOMENT
 from tests.exporters.worlds import HOSTILE_NAMES, NOON, small_world, snapshot, status
 
@@ -138,6 +139,28 @@ def test_golden_exposition(form: Format) -> None:
     """The text of the small world is, to the letter, the one that was looked at and found good."""
     path = GOLDEN / f"{form.name.lower()}.txt"
     assert text_of(render(small_world()), form) == path.read_text("utf-8")
+
+
+@both_formats
+def test_rows_may_be_rendered_a_few_at_a_time(form: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of more rows than are rendered at once gives the same text, and as many series."""
+    whole = render(small_world())
+    monkeypatch.setattr("exporters.exposition.ROWS_AT_ONCE", 2)
+    few = render(small_world())
+    assert text_of(few, form) == text_of(whole, form)
+    assert few.series == whole.series
+
+
+@both_formats
+def test_long_texts_are_answered_whole(form: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no text is kept plain, a reader without gzip still gets all of it, with its length said before."""
+    wanted = text_of(render(small_world()), form)
+    monkeypatch.setattr("exporters.pieces.KEPT_PLAIN", 0)
+    parts = render(small_world()).plain(form)
+    assert all(isinstance(part, Inflated) for part in parts)
+    text = b"".join(each for part in parts for each in part)
+    assert len(text) == sum(map(len, parts))
+    assert wanted.startswith(text.decode())
 
 
 @both_formats
