@@ -136,10 +136,12 @@ def _rebalanced(life: Remembered, now: Standing) -> bool:
     """Whether the operation completed a rebalance.
 
     A classic group's number is its generation: a static member that comes back rewrites the record under the old one.
-    A newer group's is its assignment epoch, known to be new where a target assignment was written. Conversions carry
-    the number over, and the classic group that results rebalances later, in an operation of its own.
+    A newer group's is its assignment epoch, known to be new where a target assignment was written. Conversions of a
+    group with members carry the number over, those of an empty one begin anew; a classic group that results rebalances
+    later, in an operation of its own.
     """
-    before = life.was.number if life.was.alive else None
+    goes_on = life.was.alive and (life.was.kind == now.kind or life.was.members > 0)
+    before = life.was.number if goes_on else None
     if _is_classic(now.kind):
         converted = life.was.alive and life.was.recorded and not _is_classic(life.was.kind)
         return not converted and now.number != before

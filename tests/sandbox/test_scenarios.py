@@ -21,16 +21,7 @@ from stream.offline.replay import ROWS_AT_ONCE
 if TYPE_CHECKING:
     from sandbox.scenarios.scenario import Scenario
 
-CONVERTED_EMPTY: Final = "upgraded-empty"
-NAMES: Final = tuple(
-    pytest.param(
-        scenario.name,
-        marks=[pytest.mark.xfail(reason="the epoch of the first assignment may equal the last generation")]
-        if scenario.name == CONVERTED_EMPTY
-        else [],
-    )
-    for scenario in SCENARIOS
-)
+NAMES: Final = tuple(scenario.name for scenario in SCENARIOS)
 MEMBER: Final = MemberFacts("m", "c", "/127.0.0.1", None, (("t", 0),))
 STABLE: Final = GroupFacts("classic", "Stable", (MEMBER,), ((("t", 0), 5),), "range")
 JOINED: Final = Findings((created(), rebalanced(came=1)), (emptied(1), dead("expired")))
