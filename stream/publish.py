@@ -24,6 +24,7 @@ from stream.group_detail import group_detail
 from stream.groups.fleet import Fleet
 from stream.groups.ownership import Ownerships
 from stream.ledger import Ledger
+from stream.memory import give_back
 from stream.surroundings import NOWHERE, Context
 from stream.vitals import CATCHING_UP
 
@@ -115,6 +116,7 @@ class Publisher:
         self._published, self._shown = published, (fleet, context)
         self._vitals.series = published.exposition.series
         self._vitals.snapshot_taken_at = taken_at
+        give_back()
 
     def _note(self, trouble: str | None) -> None:
         """Say it once when Kafka goes away, and once when it is back."""
