@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zipfile
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ def go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         program = tmp_path / "go"
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
-        monkeypatch.setattr(chart_tools.shutil, "which", lambda _: str(program))
+        monkeypatch.setattr(shutil, "which", lambda _: str(program))
 
     return install
 
@@ -74,6 +75,6 @@ def test_no_network_is_told_apart(go: Any) -> None:
 def test_no_go_is_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without Go the operator's CRDs cannot be had."""
     monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path))
-    monkeypatch.setattr(chart_tools.shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(ToolsUnreachableError, match="no go on PATH"):
         custom_schema(RELEASE, "ServiceMonitor")

@@ -44,7 +44,7 @@ class Pod(Monitor):
     def start(self, *more: str) -> Self:
         """Start a new container over the same volume, with more words on its command line."""
         spec, pod = self.rendered.container, self.rendered.pod
-        container = DockerContainer(self._image, command=[*spec["args"], *more])
+        container = DockerContainer(self._image).with_command([*spec["args"], *more])
         for variable in spec["env"]:
             container.with_env(variable["name"], variable["value"])
         container.with_envs(**self._variables)
@@ -75,7 +75,7 @@ class Pod(Monitor):
         output, errors = self._started_container.get_logs()
         return (output + errors).decode(errors="replace")
 
-    def execute(self, *command: str) -> tuple[int, str]:
+    def execute(self, *command: str) -> tuple[int | None, str]:
         """Run a command in the container, as `kubectl exec` does; give its exit code and what it wrote."""
         done = self._started_container.exec(list(command))
         return done.exit_code, done.output.decode(errors="replace")
