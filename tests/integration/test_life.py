@@ -31,7 +31,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(600)]
 
 KILLED_BEFORE: Final = 3
 """The round (from 0) while whose actions the monitor is killed and started again."""
-NUMBERS_MEET: Final = "an assignment epoch that equals the last generation is taken for no rebalance"
 WITNESSES: Final = ("replay", "monitor")
 
 
@@ -66,12 +65,7 @@ def _json(monitor: Monitor, path: str) -> Any:
 @pytest.mark.parametrize(
     ("name", "witness"),
     [
-        pytest.param(
-            scenario.name,
-            witness,
-            id=f"{scenario.name}-{witness}",
-            marks=[pytest.mark.xfail(reason=NUMBERS_MEET, strict=False)] if scenario.name == "upgraded-empty" else [],
-        )
+        pytest.param(scenario.name, witness, id=f"{scenario.name}-{witness}")
         for scenario, witness in itertools.product(SCENARIOS, WITNESSES)
     ],
 )
