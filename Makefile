@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 DURATION ?=
 QUICK := not spark and not kafka and not chart and not container and not page and not long
 FULL := (spark or kafka) and not (chart or container or page or long)
-PACKAGES := decoders exporters stream sandbox bench
+PACKAGES := decoders exporters stream sandbox bench deploy
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test quick lint types contracts bench clean

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _POLL_SECONDS: Final = 0.05
+_TRACEBACK: Final = "Traceback (most recent call last):"
 # What any call into a JVM that is gone raises; a fault inside a living JVM reaches us as another exception.
 _JVM_GONE: Final = (Py4JError, OSError)
 
@@ -77,10 +78,20 @@ def failure(query: StreamingQuery) -> str | None:
 
 
 def root_cause(text: str) -> str:
-    """Pick the line of a Spark error that says what happened: the last cause, or the first line."""
+    """Pick the line of a Spark error that says what happened: Python's own, the last cause, or the first line."""
+    raised = _python_error(text)
+    if raised is not None:
+        return raised
     causes = [line.split("Caused by:", 1)[1] for line in text.splitlines() if "Caused by:" in line]
     told = causes[-1] if causes else next((line for line in text.splitlines() if line.strip()), "no message")
     return " ".join(told.split())
+
+
+def _python_error(text: str) -> str | None:
+    """Give the error of the last Python traceback in a text: the first line after it that is not indented."""
+    _, found, traceback = text.rpartition(_TRACEBACK)
+    lines = traceback.splitlines()[1:] if found else []
+    return next((" ".join(line.split()) for line in lines if line.strip() and not line.startswith(" ")), None)
 
 
 def stop(query: StreamingQuery, grace: float) -> bool:

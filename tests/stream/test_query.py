@@ -21,6 +21,15 @@ Caused by: java.io.IOException:   No space left\ton device
 \t... 12 more
 """
 
+OF_PYTHON = """[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function
+py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
+  File "stream/job.py", line 1, in _on_batch
+    self._publisher.apply(changes)
+ValueError: not a packed   shard of format 2
+
+	at py4j.Protocol.getReturnValue(Protocol.java:476)
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "cause"),
@@ -29,6 +38,7 @@ Caused by: java.io.IOException:   No space left\ton device
         pytest.param("java.lang.IllegalStateException: gone", "java.lang.IllegalStateException: gone", id="one line"),
         pytest.param("\n\n  [STREAM_FAILED] it failed\n\tat x", "[STREAM_FAILED] it failed", id="no cause: first line"),
         pytest.param("\tCaused by: x\n", "x", id="an indented cause"),
+        pytest.param(OF_PYTHON, "ValueError: not a packed shard of format 2", id="what Python raised"),
         pytest.param("", "no message", id="nothing at all"),
         pytest.param(" \n\t\n", "no message", id="nothing but space"),
     ],
