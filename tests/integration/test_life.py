@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from sandbox.scenarios.scene import Scene, Witness
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 
 KILLED_BEFORE: Final = 3
 """The round (from 0) while whose actions the monitor is killed and started again."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from stream.offline.rows import Place
     from tests.conftest import MakeBroker
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(240)]
 
 MINUTE: Final = 60_000
 INTERVAL: Final = 1_000
