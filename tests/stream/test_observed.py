@@ -141,6 +141,7 @@ def test_what_a_group_does_gets_its_verdict(story: Story, verdict: Verdict) -> N
 
 MINUTE = 60_000
 ALIVE = group_value(1, ["m"], time=-1)
+EMPTIED_TWICE = [ALIVE, *(group_value(2 + n, ["m"] * (n % 2), time=-1) for n in range(3))]
 GROUPS: list[tuple[str, list[tuple[int, bytes]], dict[str, str], dict[str, Any]]] = [
     (
         "members since its generation",
@@ -164,6 +165,12 @@ GROUPS: list[tuple[str, list[tuple[int, bytes]], dict[str, str], dict[str, Any]]
         ],
         {},
         {"stage": Stage.STABLE, "since": 11, "members": 2, "rebalances": 3, "emptied": 7, "refilled": 9},
+    ),
+    (
+        "emptied for the second time",
+        [(5 + 2 * n, value) for n, value in enumerate(EMPTIED_TWICE)],
+        {},
+        {"stage": Stage.EMPTY, "since": 11, "rebalances": 2, "emptied": 11, "refilled": -1},
     ),
     (
         "rebalances older than a storm are forgotten",
@@ -230,6 +237,15 @@ def test_the_stage_of_every_kind_of_group(records: list[Raw], stage: Stage, stat
     assert int(groups.members[0]) == (NOT_TOLD if stage is Stage.OFFSETS_ONLY else 1)
 
 
+def test_a_group_from_before_lives_were_kept_is_dated_by_its_record() -> None:
+    """The broker's own time of the state stands in where nothing is known of the life."""
+    world = World()
+    world.read([(group_key("g"), group_value(1, ["m"], time=START - 9))], START)
+    fleet = dataclasses.replace(world.fleet.columns(), lives={})
+    groups = observed(fleet, ends_of([]), NOWHERE, START / 1000).groups
+    assert (groups.since.tolist(), groups.rebalances.tolist()) == ([START - 9], [0])
+
+
 def test_a_dead_group_has_nobody_and_no_rows() -> None:
     """It keeps its place among the groups as long as the read model shows it."""
     world = World()
@@ -248,7 +264,7 @@ def test_who_owns_what_by_names_and_by_ids() -> None:
     commits: list[Raw] = [(commit_key("g", *row), commit_value(1, 1)) for row in rows]
     known = dataclasses.replace(NOWHERE, topic_names=written.NAMES)
 
-    def owners(records: list[Raw], around: Any = known) -> tuple[list[int], list[int] | None]:
+    def owners(records: list[Raw], around: Any = known) -> tuple[list[int], list[int]]:
         world = World()
         world.read([*commits, *records], START)
         seen = observed(world.fleet.columns(), ends_of([]), around, START / 1000)
@@ -261,6 +277,10 @@ def test_who_owns_what_by_names_and_by_ids() -> None:
     assert owners(alone, NOWHERE) == ([NOT_TOLD] * 6, wants)
     assert owners([]) == ([NOT_TOLD] * 6, [NOT_TOLD] * 6)
     assert owners([*alone, written.group_epoch(3)]) == ([NOT_TOLD] * 6, wants)
+    far = (commit_key("g", "orders", 70_000), commit_value(1, 1))
+    assert owners([far, *alone]) == ([0, NOBODY, 0, NOT_TOLD, NOBODY, NOBODY, NOBODY], [1, *wants])
+    by_regex = [*alone, written.member("m", "orders", regex="pay.*")]
+    assert owners(by_regex)[1] == [NOT_TOLD] * 6
     both = [*alone, written.member("n", "orders"), written.stands("n", 2, {written.ORDERS: (1,)})]
     assert owners(both) == ([NOT_TOLD, NOT_TOLD, NOT_TOLD, NOBODY, NOBODY, NOBODY], wants)
 
@@ -285,7 +305,7 @@ def test_what_else_was_asked_stands_beside_the_rows_it_is_about() -> None:
     ]
     asked = Asked(
         expiry=predict(fleet, around.retention),
-        retention={"a": 500, "b": -1},
+        retention={"a": 500, "c": 700},
         transactions={"b": pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)},
     )
     seen = observed(fleet, ends_of([]), around, now, asked)
@@ -298,7 +318,7 @@ def test_what_else_was_asked_stands_beside_the_rows_it_is_about() -> None:
     assert seen.expiry is not None
     assert seen.expiry.tolist() == [1050, 1060, 1070]
     assert seen.retention is not None
-    assert seen.retention.tolist() == [500, -1, -1]
+    assert seen.retention.tolist() == [500, 700, -1]
     assert seen.transactions == {(1, 1): OpenTransaction(9, "tx", 77)}
     assert seen.recreated is not None
     assert seen.recreated.tolist() == [1]
@@ -319,7 +339,8 @@ def test_ends_are_sorted_by_place_and_unknown_where_an_end_is() -> None:
             ("b", 2, 9, 8, 1, None),
         ]
     )
-    seen = observed(world.fleet.columns(), ends, NOWHERE, START / 1000).ends
+    unsorted = ends.take(list(reversed(range(len(ends)))))
+    seen = observed(world.fleet.columns(), unsorted, NOWHERE, START / 1000).ends
     b = 1 << 32
     assert (seen.place.tolist(), seen.known.tolist()) == ([b, b | 1, b | 2], [True, False, True])
     assert (seen.high_watermark.tolist(), seen.log_start.tolist()) == ([25, 9, 9], [3, 0, 1])
