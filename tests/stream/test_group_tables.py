@@ -83,7 +83,7 @@ def test_a_missing_group_comes_with_the_nearest(name: str, names: list[str], adv
     """The refusal says what to try."""
     refusal = no_such_group(name, names)
     assert refusal.advice == advice
-    assert refusal.code is ExitCode.USAGE
+    assert refusal.code is ExitCode.NO_SUCH_GROUP
 
 
 def test_choosing_nothing_chooses_all() -> None:
