@@ -156,6 +156,8 @@ class History:
 
     def end_at(self, rows: Ints, time: Ints) -> Ints:
         """Say where the ends were at these times; -1 before the oldest point, the newest end after the newest."""
+        if not len(self):  # no end of any partition was ever known
+            return np.full(len(rows), UNKNOWN_OFFSET, np.int64)
         after = self._search(self._time, rows, time)
         times, left, right, found = self._bracket(rows, after)
         o = self._offset.reshape(-1)

@@ -358,6 +358,23 @@ def test_an_empty_fleet_is_nothing_to_judge() -> None:
 PLACES = st.tuples(st.sampled_from(["b", "a", "é"]), st.sampled_from(["y", "x"]), st.integers(0, 9))
 
 
+def test_no_end_was_ever_known() -> None:
+    """A fleet whose topics are all gone or denied from the first tick on is judged unknown, and that is all."""
+    world = World()
+    world.read([(commit_key("g", "t", 0), commit_value(5, START))], time=START)
+    judge = Judge(LIMITS)
+    for tick in range(3):
+        seen = observed(
+            world.fleet.columns(),
+            ends_of([("t", -1, None, None, None, "unknown_topic")]),
+            NOWHERE,
+            START / 1000 + TICK * tick,
+            limits=LIMITS,
+        )
+        judged = judge.judge(seen)
+        assert judged.of_row(0).verdict is V.UNKNOWN
+
+
 @settings(max_examples=40)
 @given(st.lists(st.tuples(PLACES, st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=30), st.randoms())
 def test_the_order_of_the_fleet_does_not_matter(commits: list[Any], chance: Any) -> None:
