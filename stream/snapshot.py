@@ -20,8 +20,6 @@ from stream.snapshot_groups import Sums, groups_table, moments, transitions_tabl
 from stream.surroundings import NOWHERE, Context, Surroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from stream.groups.fleet import FleetColumns
@@ -40,10 +38,9 @@ def build(
     Without a context nothing is known around the groups.
     """
     context = context or Context.of(fleet, NOWHERE, Ownerships())
-    group, groups = _ranked(fleet.group, {*fleet.memberships, *fleet.lives})
-    topic, topics = _ranked(fleet.topic, ())
-    order = np.lexsort((fleet.partition, topic, group))
-    group, topic, partition = group[order], topic[order], fleet.partition[order]
+    ranks, order = fleet.ranks, fleet.ranks.order
+    group, topic, partition = ranks.group, ranks.topic, ranks.partition
+    groups, topics = ranks.groups, ranks.topics
     spans = fleet.runs.spans
     columns = _end_columns(ends, topics)
     origins = Origins(
@@ -160,16 +157,6 @@ def _unknown(group: NDArray[np.int64], groups: list[str], found: Lag, reasons: p
         ],
         schema=UNKNOWN_LAGS,
     )
-
-
-def _ranked(names: pa.DictionaryArray, more: Iterable[str]) -> tuple[NDArray[np.int64], list[str]]:
-    """Give each row the number of its name, and the names in that order: sorted, those of `more` among them."""
-    own = names.dictionary.to_pylist()
-    every = sorted({*own, *more})
-    rank = {name: number for number, name in enumerate(every)}
-    of_dictionary = np.array([rank[name] for name in own] or [0], np.int64)
-    numbers: NDArray[np.int64] = of_dictionary[names.indices.to_numpy(zero_copy_only=False)]
-    return numbers, every
 
 
 def _names(numbers: NDArray[np.int64], names: list[str]) -> pa.DictionaryArray:

@@ -10,24 +10,27 @@ import dataclasses
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.columnar import decode_keys
 from stream.groups.membership import Membership, Memberships
+from stream.groups.ranks import Names, Ranks
 from stream.groups.remembered import life_of
+from stream.groups.runs import Spans, columns_of
 from stream.groups.shard import Runs, concat_runs, empty_shard, no_runs, rows_of
+from stream.groups.window import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    import pyarrow as pa
 
     from stream.groups.forgotten import Forgotten
     from stream.groups.life_table import Lives
     from stream.groups.lives import Life, Transition
     from stream.groups.membership import Member
+    from stream.groups.ranks import RowNames
     from stream.groups.shard import Shard
-
-NAMES: Final = pa.dictionary(pa.int32(), pa.string())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,8 +43,10 @@ class FleetColumns:
     partition: np.ndarray[tuple[int], np.dtype[np.int32]]
     memberships: Mapping[str, Membership]
     """What is known of each group's membership; a group that only has offsets is not in it."""
-    lives: Mapping[str, Life] = dataclasses.field(default_factory=dict)
+    lives: Mapping[str, Life]
     """The life of every group, also of those that died and have not been dropped yet."""
+    ranks: Ranks
+    """The order in which readers see the rows and the groups."""
 
     def topics_of(self, group: str) -> list[str]:
         """Give the topics that a group has offsets for."""
@@ -85,6 +90,8 @@ class Fleet:
 
     def __init__(self) -> None:
         self._shards: dict[int, _Held] = {}
+        self._names = Names([])
+        self._ranks = Ranks(self._names, frozenset())
 
     def seed(self, shard: int, state: Shard) -> None:
         """Begin with a shard's whole state: nothing in it is news."""
@@ -111,16 +118,16 @@ class Fleet:
         held = [shard for _, shard in sorted(self._shards.items()) if len(shard.runs)]
         memberships = {name: known for shard in self._shards.values() for name, known in shard.memberships.of.items()}
         lives = {name: life for shard in self._shards.values() for name, life in shard.lives.items()}
-        if not held:
-            none = pa.array([], NAMES)
-            return FleetColumns(no_runs(), none, none, np.empty(0, np.int32), memberships, lives)
+        self._names = self._names.of([shard.names() for shard in held])
+        self._ranks = self._ranks.of(self._names, memberships.keys() | lives.keys())
         return FleetColumns(
-            runs=concat_runs([shard.runs for shard in held]),
-            group=_unified([shard.names()[0] for shard in held]),
-            topic=_unified([shard.names()[1] for shard in held]),
-            partition=np.concatenate([shard.names()[2] for shard in held]),
+            runs=_whole(held),
+            group=self._names.group,
+            topic=self._names.topic,
+            partition=self._names.partition,
             memberships=memberships,
             lives=lives,
+            ranks=self._ranks,
         )
 
 
@@ -133,8 +140,7 @@ class _Held:
         self.lives: dict[str, Life] = {}
         self._dead: dict[str, int] = {}
         self._position = empty_shard().position
-        self._names: tuple[pa.DictionaryArray, pa.DictionaryArray, np.ndarray[tuple[int], np.dtype[np.int32]]] | None
-        self._names = None
+        self._names: RowNames | None = None
 
     def apply(self, change: Shard) -> News:
         if change.position < self._position:
@@ -168,19 +174,51 @@ class _Held:
 
     def _take_runs(self, runs: Runs) -> None:
         known = rows_of(self.runs.keys, runs.keys)
+        alive = runs.spans.commits > 0
+        if alive.all() and (known >= 0).all():
+            # By far the most: commits of known offsets. Every row stays where it is, and so do the names.
+            rows = np.arange(len(self.runs))
+            rows[known] = len(self.runs) + np.arange(len(runs))
+            self.runs = dataclasses.replace(concat_runs([self.runs, runs]).take(rows), keys=self.runs.keys)
+            return
         untouched = np.ones(len(self.runs), np.bool_)
         untouched[known[known >= 0]] = False
-        alive = runs.spans.commits > 0
-        fresh = runs if alive.all() else runs.take(alive)
-        self.runs = concat_runs([self.runs.take(untouched), fresh])
+        self.runs = concat_runs([self.runs.take(untouched), runs if alive.all() else runs.take(alive)])
         self._names = None
 
-    def names(self) -> tuple[pa.DictionaryArray, pa.DictionaryArray, np.ndarray[tuple[int], np.dtype[np.int32]]]:
+    def names(self) -> RowNames:
         """Group, topic and partition of each row; decoded anew only when rows moved."""
         if self._names is None:
             read = decode_keys(self.runs.keys)
             self._names = read.group.dictionary_encode(), read.topic.dictionary_encode(), read.partition
         return self._names
+
+
+def _whole(held: list[_Held]) -> Runs:
+    """Put the rows of all shards together; the shards go on with their parts of it: else they were there twice."""
+    if not held:
+        return no_runs()
+    runs = concat_runs([shard.runs for shard in held])
+    start = 0
+    for shard in held:
+        shard.runs, start = _part(runs, start, len(shard.runs)), start + len(shard.runs)
+    return runs
+
+
+def _part(runs: Runs, start: int, count: int) -> Runs:
+    """Give some consecutive rows without copying them."""
+    end = start + count
+    first, last = np.searchsorted(runs.slots.row, (start, end))
+    slots = Slots(*(column[first:last] for column in columns_of(runs.slots)))
+    return Runs(
+        keys=runs.keys.slice(start, count),
+        spans=Spans(*(column[start:end] for column in columns_of(runs.spans))),
+        leader_epoch=runs.leader_epoch[start:end],
+        expire_time=runs.expire_time[start:end],
+        metadata=runs.metadata.slice(start, count),
+        topic_id=runs.topic_id.slice(start, count),
+        slots=dataclasses.replace(slots, row=slots.row - start),
+    )
 
 
 def _told(forgotten: Forgotten) -> Iterator[ForgottenOffset]:
@@ -196,7 +234,3 @@ def _told(forgotten: Forgotten) -> Iterator[ForgottenOffset]:
         [None if time < 0 else time for time in known.expire_time.tolist()],
     )
     return (ForgottenOffset(*row) for row in zip(*columns, strict=True))
-
-
-def _unified(chunks: list[pa.DictionaryArray]) -> pa.DictionaryArray:
-    return pa.chunked_array(chunks).unify_dictionaries().combine_chunks()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,11 +12,15 @@ from decoders.columnar import decode_keys
 from stream.groups.codec import pack
 from stream.groups.fleet import NO_NEWS, Fleet, ForgottenOffset
 from stream.groups.reduce import Rules
+from stream.groups.runs import columns_of
 from tests.stream.groups.written import classic, classic_member
 from tests.support.commits import KEEP
 from tests.support.fleets import Raw, World, delta_of
 from tests.support.lives import at, commits, forgets, line
 from tests.support.raw import commit_key, commit_value, group_key, group_value
+
+if TYPE_CHECKING:
+    from stream.groups.fleet import FleetColumns
 
 RECORDS: st.SearchStrategy[Raw] = st.one_of(
     st.tuples(
@@ -171,3 +178,65 @@ def test_churn_leaves_a_bounded_state() -> None:
     assert len(pack(world.state)) < 2 << 20
     assert (len(world.state.runs), len(world.state.records), len(world.state.forgotten)) == (0, 0, 0)
     assert len(world.fleet.columns().lives) == sizes[-1]
+
+
+SHARDED: st.SearchStrategy[list[tuple[int, list[Raw]]]] = st.lists(
+    st.tuples(st.integers(0, 2), st.lists(RECORDS, min_size=1, max_size=5)), max_size=8
+)
+
+
+def table(columns: FleetColumns) -> list[tuple[Any, ...]]:
+    """Give every row whole, with its slots, as plain values."""
+    runs = columns.runs
+    slots: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+    for row, *slot in zip(*(column.tolist() for column in columns_of(runs.slots)), strict=True):
+        slots[row].append(tuple(slot))
+    return [
+        (key, *numbers, columns.group[row].as_py(), columns.topic[row].as_py(), partition, tuple(slots[row]))
+        for row, (key, partition, *numbers) in enumerate(
+            zip(
+                runs.keys.to_pylist(),
+                columns.partition.tolist(),
+                *(column.tolist() for column in columns_of(runs.spans)),
+                runs.metadata.to_pylist(),
+                strict=True,
+            )
+        )
+    ]
+
+
+@given(SHARDED, st.sets(st.integers(0, 7)))
+def test_looking_at_the_columns_changes_nothing(batches: list[tuple[int, list[Raw]]], looks: set[int]) -> None:
+    """Whenever they were looked at before, the columns hold the same rows; and what was given stays as it was."""
+    worlds = [World() for _ in range(3)]
+    looked, unseen = Fleet(), Fleet()
+    given_before: list[tuple[FleetColumns, list[tuple[Any, ...]]]] = []
+    for number, (shard, batch) in enumerate(batches):
+        change = worlds[shard].read([(key.replace(b"t", b"%d" % shard), value) for key, value in batch])
+        looked.apply(shard, change)
+        unseen.apply(shard, change)
+        if number in looks:
+            columns = looked.columns()
+            given_before.append((columns, table(columns)))
+    now = looked.columns()
+    assert sorted(table(now)) == sorted(table(unseen.columns()))
+    assert all(table(columns) == rows for columns, rows in given_before)
+    assert now.ranks.groups == sorted({*now.group.to_pylist(), *now.memberships, *now.lives})
+    ordered = [(group, topic, at) for _, *_, group, topic, at, _ in (table(now)[row] for row in now.ranks.order)]
+    assert ordered == sorted(ordered)
+    named = zip(now.ranks.group.tolist(), now.ranks.topic.tolist(), now.ranks.partition.tolist(), strict=True)
+    assert [(now.ranks.groups[group], now.ranks.topics[topic], at) for group, topic, at in named] == ordered
+
+
+def test_commits_of_known_offsets_move_no_row() -> None:
+    """The order is worked out again when an offset comes or goes, or a group, and only then."""
+    world = World()
+    world.read([(commit_key(group, "t", n), commit_value(n, 1)) for group in "abc" for n in range(3)])
+    first = world.fleet.columns().ranks
+    world.read([(commit_key("b", "t", 1), commit_value(7, 2)), (commit_key("a", "t", 0), commit_value(9, 2))])
+    assert world.fleet.columns().ranks is first
+    world.read([(group_key("d"), group_value(1, ["m"]))])
+    second = world.fleet.columns().ranks
+    assert second is not first
+    world.read([(commit_key("b", "t", 1), None)])
+    assert world.fleet.columns().ranks is not second
