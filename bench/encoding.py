@@ -15,14 +15,16 @@ import numpy as np
 from bench.traffic import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from bench.traffic import Chunk, Traffic
 
 _EPOCH: Final = 7
-_TOPIC_ID: Final = bytes(range(0x10, 0x20))
+TOPIC_ID: Final = bytes(range(0x10, 0x20))
+"""Of every topic, where no cluster gave them others."""
 _NOTE: Final = b"checkpointed by worker 3"
-_MEMBERS: Final = 2
 _SESSION_MS: Final = 604_800_000
 """A week: a broker that loads the topic must not find the members dead within the benchmark and write so."""
 
@@ -36,12 +38,14 @@ class Layout:
     fields: tuple[tuple[str, str], ...]
     constants: dict[str, Any]
 
-    def encode(self, offset: NDArray[np.int64], time: NDArray[np.int64]) -> list[bytes]:
+    def encode(self, offset: NDArray[np.int64], time: NDArray[np.int64], topic_id: NDArray[np.void]) -> list[bytes]:
         """Spell one value per element."""
         rows = np.zeros(len(offset), np.dtype(list(self.fields)))
         rows["offset"], rows["time"] = offset, time
         for name, constant in self.constants.items():
             rows[name] = constant
+        if "topic_id" in (rows.dtype.names or ()):
+            rows["topic_id"] = topic_id
         size, raw = rows.dtype.itemsize, rows.tobytes()
         return [raw[at : at + size] for at in range(0, len(raw), size)]
 
@@ -74,7 +78,6 @@ LAYOUTS: Final = (
             "leader_epoch": _EPOCH,
             "metadata_length": 1,
             "tags": np.void(b"\x01\x00\x10"),
-            "topic_id": np.void(_TOPIC_ID),
         },
     ),
     Layout(
@@ -99,8 +102,10 @@ def group_keys(traffic: Traffic) -> list[bytes]:
     return [struct.pack(">h", 2) + _text(traffic.group(group)) for group in range(traffic.groups)]
 
 
-def values(traffic: Traffic, chunk: Chunk) -> list[bytes | None]:
-    """Spell the value of every record of a chunk; None for tombstones."""
+def values(traffic: Traffic, chunk: Chunk, topic_ids: Sequence[bytes] = ()) -> list[bytes | None]:
+    """Spell the value of every record of a chunk; None for tombstones. `topic_ids` has the id of every topic."""
+    ids = np.array([np.void(each) for each in topic_ids or [TOPIC_ID] * traffic.topics])
+    topic = chunk.key // traffic.partitions_per_group % traffic.topics
     spelled = np.full(len(chunk), None, object)
     commits = np.flatnonzero(chunk.kind == Kind.COMMIT)
     layout = layout_of(chunk.first + commits)
@@ -108,10 +113,11 @@ def values(traffic: Traffic, chunk: Chunk) -> list[bytes | None]:
         rows = commits[layout == number]
         if len(rows):
             # Through a list: numpy would cut bytes at a zero if it made them an array of its own.
-            spelled[rows] = np.array([*each.encode(chunk.offset[rows], chunk.time[rows]), None], object)[:-1]
+            spelled[rows] = np.array(
+                [*each.encode(chunk.offset[rows], chunk.time[rows], ids[topic[rows]]), None], object
+            )[:-1]
     for row in np.flatnonzero(chunk.kind == Kind.MEMBERSHIP).tolist():
-        group = traffic.group(int(chunk.key[row]))
-        spelled[row] = group_value(group, int(chunk.offset[row]), int(chunk.time[row]))
+        spelled[row] = group_value(traffic, int(chunk.key[row]), int(chunk.offset[row]), int(chunk.time[row]))
     listed: list[bytes | None] = spelled.tolist()
     return listed
 
@@ -123,24 +129,27 @@ def layout_of(index: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.searchsorted(limits, dice, side="right")
 
 
-def group_value(group: str, generation: int, time: int) -> bytes:
-    """Spell group metadata (v3) of about 500 bytes: a stable classic group of two members."""
-    members = [f"{group}-consumer-{number}-5f0c1f3e-7a54-4f0b-9f0e-2f6f1f4b1a2c" for number in range(_MEMBERS)]
+def group_value(traffic: Traffic, number: int, generation: int, time: int) -> bytes:
+    """Spell group metadata (v3) of a stable classic group of two or three members, who share all it reads."""
+    name, topic = traffic.group(number), traffic.topic(number)
+    members = [f"{name}-consumer-{at}-5f0c1f3e-7a54-4f0b-9f0e-2f6f1f4b1a2c" for at in range(member_count(number))]
+    shares = [range(at, traffic.partitions_per_group, len(members)) for at in range(len(members))]
     head = struct.pack(">h", 3) + _text("consumer") + struct.pack(">i", generation)
-    chosen = _text("range") + _text(members[0]) + struct.pack(">qi", time, _MEMBERS)
-    return head + chosen + b"".join(_member(member, at) for at, member in enumerate(members))
+    chosen = _text("range") + _text(members[0]) + struct.pack(">qi", time, len(members))
+    joined = (_member(member, topic, share) for member, share in zip(members, shares, strict=True))
+    return head + chosen + b"".join(joined)
 
 
-def _member(name: str, at: int) -> bytes:
+def member_count(number: int) -> int:
+    """Tell how many members a group has."""
+    return 2 + number % 2
+
+
+def _member(name: str, topic: str, share: Sequence[int]) -> bytes:
     # Consumer protocol v0: the subscribed topics, and the assigned partitions of one topic.
-    subscription = struct.pack(">hi", 0, 1) + _text("orders") + struct.pack(">i", -1)
-    assigned = range(10 * at, 10 * at + 10)
-    assignment = (
-        struct.pack(">hi", 0, 1)
-        + _text("orders")
-        + struct.pack(">i10i", len(assigned), *assigned)
-        + struct.pack(">i", -1)
-    )
+    subscription = struct.pack(">hi", 0, 1) + _text(topic) + struct.pack(">i", -1)
+    assigned = _text(topic) + struct.pack(f">i{len(share)}i", len(share), *share)
+    assignment = struct.pack(">hi", 0, 1) + assigned + struct.pack(">i", -1)
     client = struct.pack(">h", -1) + _text("consumer") + _text("/127.0.0.1") + struct.pack(">ii", 300_000, _SESSION_MS)
     return _text(name) + client + _blob(subscription) + _blob(assignment)
 

@@ -7,10 +7,12 @@ writing (the client writes batches three times as fast without).
 from __future__ import annotations
 
 import contextlib
+import struct
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicCollection
+from confluent_kafka.admin import AdminClient
 
 from bench.encoding import commit_keys, group_keys, values
 from bench.traffic import Kind, chunks
@@ -19,7 +21,7 @@ from sandbox.topics import create_topics
 from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,12 +56,19 @@ _PRODUCER: Final = {
 @contextlib.contextmanager
 def broker_with(traffic: Traffic) -> Iterator[Broker]:
     """Start a broker of the benchmark's own and write the whole traffic to it."""
-    with Broker(offsets_partitions=traffic.offsets_partitions, heap="512m", properties=_PROPERTIES) as broker:
-        create_topics(broker.bootstrap, {OFFSETS_TOPIC: traffic.offsets_partitions}, _AS_A_BROKER_WOULD)
-        fill_monitored_topics(broker.bootstrap, traffic)
+    with broker_for(traffic) as broker:
         writer = Writer(broker.bootstrap, traffic)
         for chunk in chunks(traffic):
             writer.write(chunk)
+        yield broker
+
+
+@contextlib.contextmanager
+def broker_for(traffic: Traffic) -> Iterator[Broker]:
+    """Start a broker of the benchmark's own, with topics as the traffic has them and no group yet."""
+    with Broker(offsets_partitions=traffic.offsets_partitions, heap="512m", properties=_PROPERTIES) as broker:
+        create_topics(broker.bootstrap, {OFFSETS_TOPIC: traffic.offsets_partitions}, _AS_A_BROKER_WOULD)
+        fill_monitored_topics(broker.bootstrap, traffic)
         yield broker
 
 
@@ -74,12 +83,22 @@ def fill_monitored_topics(bootstrap: str, traffic: Traffic) -> None:
     _flush(producer)
 
 
+def topic_ids(bootstrap: str, names: Sequence[str]) -> list[bytes]:
+    """Ask for the ids of topics: a commit that names another id is one of a topic that was there before."""
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    told = admin.describe_topics(TopicCollection(list(names)))
+    ids = [told[name].result(_LIMIT).topic_id for name in names]
+    halves = ((each.get_most_significant_bits(), each.get_least_significant_bits()) for each in ids)
+    return [struct.pack(">qq", *both) for both in halves]
+
+
 class Writer:
     """Writes chunks of traffic to the offsets topic, each group's records to the partition of its coordinator."""
 
     def __init__(self, bootstrap: str, traffic: Traffic) -> None:
         self._traffic = traffic
         self._producer = Producer({**_PRODUCER, "bootstrap.servers": bootstrap})
+        self._topic_ids = topic_ids(bootstrap, traffic.topic_names())
         self._commit_keys = _objects(commit_keys(traffic))
         self._group_keys = _objects(group_keys(traffic))
         self._home = np.array(
@@ -91,7 +110,7 @@ class Writer:
         of_group = (chunk.kind == Kind.MEMBERSHIP) | (chunk.kind == Kind.GROUP_TOMBSTONE)
         group = np.where(of_group, chunk.key, chunk.key // self._traffic.partitions_per_group)
         keys = np.where(of_group, self._group_keys[group], self._commit_keys[np.where(of_group, 0, chunk.key)])
-        spelled = _objects(values(self._traffic, chunk))
+        spelled = _objects(values(self._traffic, chunk, self._topic_ids))
         home = self._home[group]
         # Partition by partition, which keeps each one's order and makes full batches.
         order = np.argsort(home, kind="stable")

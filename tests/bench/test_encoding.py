@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from bench.encoding import LAYOUTS, commit_keys, group_keys, group_value, layout_of, values
+from bench.encoding import LAYOUTS, commit_keys, group_keys, group_value, layout_of, member_count, values
 from bench.traffic import Kind, Traffic, chunks
 from decoders import scalar
 from decoders.errors import DecodeError
+from decoders.events import ClassicGroupRecorded
+from decoders.interpret import events
+from stream.groups import classic
+from stream.groups.holdings import first
 
 SIZE = Traffic(20_000, groups=50)
 
@@ -43,5 +48,18 @@ def test_layouts_have_their_shares() -> None:
 
 
 def test_memberships_are_as_large_as_real_ones() -> None:
-    """About 500 bytes, like a group of two members of an ordinary client."""
-    assert 450 <= len(group_value("payments-service-00042", 7, 0)) <= 650
+    """About 500 bytes, like a group of two members of an ordinary client; a third member makes it half as much more."""
+    assert 450 <= len(group_value(SIZE, 42, 7, 0)) <= 650
+    assert 650 <= len(group_value(SIZE, 43, 7, 0)) <= 900
+
+
+@pytest.mark.parametrize("number", [42, 43], ids=["two members", "three members"])
+def test_members_share_what_the_group_reads(number: int) -> None:
+    """Every partition of the group's topic is assigned to exactly one member, and all subscribe to it."""
+    read = scalar.decode(group_keys(SIZE)[number], group_value(SIZE, number, 7, 0))
+    assert not isinstance(read, DecodeError)
+    (event,) = events(read)
+    assert isinstance(event, ClassicGroupRecorded)
+    told = classic.membership(event)
+    assert (told.members, told.idle, told.subscribed) == (member_count(number), 0, {SIZE.topic(number)})
+    assert told.owned == ((SIZE.topic(number), first(SIZE.partitions_per_group)),)

@@ -1,0 +1,137 @@
+"""What `bench.fleet` found, as tables: starts, batches, ticks, the steps of one tick, memory, and the promises."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from typing import TYPE_CHECKING, Any, Final
+
+from bench.processes import ROLES
+from bench.report import Target, table, target_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bench.fleet_service import Batch, Start, Tick
+    from bench.traffic import Traffic
+
+_BYTES_PER_PARTITION: Final = 1024.0
+_MB: Final = 2**20
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Results:
+    """What a run has found. Memory is in bytes, of the driver's process alone."""
+
+    traffic: Traffic
+    starts: list[Start]
+    batches: list[Batch]
+    ticks: list[Tick]
+    resident: int
+    peak: int
+    checkpoint: int
+    series: int
+    scrapes: dict[str, tuple[int, float]]
+    """By encoding: bytes on the wire and seconds."""
+    differences: list[str]
+    tiny_resident: int = 0
+    """Of a driver that watches next to nothing."""
+    steps: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """What `bench.fleet_tick` wrote."""
+
+    def per_partition(self, size: float) -> float:
+        """Share what is held among the partitions, without what is held for none."""
+        return (size - self.tiny_resident) / self.traffic.keys
+
+    @property
+    def targets(self) -> list[Target]:
+        """Hold what was found against what was promised."""
+        return [Target("driver memory per partition", _BYTES_PER_PARTITION, self.per_partition(self.resident), "B")]
+
+
+def tables(results: Results) -> list[str]:
+    """Give every table of a run."""
+    return [
+        _starts(results.starts),
+        _batches(results.batches),
+        _ticks(results.ticks),
+        _steps(results.steps),
+        _sizes(results),
+        target_table(results.targets),
+    ]
+
+
+def _starts(starts: Sequence[Start]) -> str:
+    heads = ("lagwarden run", "seconds", "CPU s", *(f"peak MB {role}" for role in ROLES))
+    cells = [
+        (
+            start.what,
+            f"{start.seconds:.1f}",
+            f"{sum(start.cpu.values()):.1f}",
+            *(f"{start.peak.get(role, 0) / _MB:,.0f}" for role in ROLES),
+        )
+        for start in starts
+    ]
+    return table(heads, cells)
+
+
+def _batches(batches: Sequence[Batch]) -> str:
+    heads = (
+        "steady batches",
+        "commits",
+        "batch s (middle)",
+        "fastest",
+        "slowest",
+        *(f"CPU s {role}" for role in ROLES),
+    )
+    seconds = [batch.seconds for batch in batches]
+    middle = (statistics.median(batch.cpu.get(role, 0.0) for batch in batches) for role in ROLES)
+    numbers = (statistics.median(seconds), min(seconds), max(seconds))
+    row = (f"{len(batches)} batches", f"{batches[0].records:,}", *(f"{each:.2f}" for each in numbers))
+    return table(heads, [(*row, *(f"{each:.1f}" for each in middle))])
+
+
+def _ticks(ticks: Sequence[Tick]) -> str:
+    heads = ("ticks", "ends read to seen s (middle)", "fastest", "slowest", "between ticks s", "driver CPU s")
+    seconds = [tick.seconds for tick in ticks]
+    row = (
+        f"{len(ticks)} ticks",
+        *(f"{each:.2f}" for each in (statistics.median(seconds), min(seconds), max(seconds))),
+        f"{statistics.median(tick.since_last for tick in ticks):.1f}",
+        f"{statistics.median(tick.cpu for tick in ticks):.1f}",
+    )
+    return table(heads, [row])
+
+
+def _steps(found: dict[str, Any]) -> str:
+    heads = ("in one process", "CPU s", "seconds", "CPU s at first")
+    by_name: dict[str, list[dict[str, Any]]] = {}
+    for step in found["steps"]:
+        by_name.setdefault(step["what"], []).append(step)
+    cells = [
+        (
+            what,
+            f"{statistics.median(step['cpu'] for step in steps[1:] or steps):.2f}",
+            f"{statistics.median(step['seconds'] for step in steps[1:] or steps):.2f}",
+            f"{steps[0]['cpu']:.2f}",
+        )
+        for what, steps in by_name.items()
+    ]
+    return table(heads, cells)
+
+
+def _sizes(results: Results) -> str:
+    held = results.steps["resident"]
+    rows = [
+        ("state, packed", results.steps["state_bytes"]),
+        ("checkpoint on disk", results.checkpoint),
+        *((f"/metrics, {encoding}", size) for encoding, (size, _) in results.scrapes.items()),
+        ("driver, one process: state alone", held["fleet"]),
+        ("driver, one process: with what it publishes", held["published"]),
+        ("driver of lagwarden run, less one of no groups", results.resident - results.tiny_resident),
+        ("the same at its highest", results.peak - results.tiny_resident),
+    ]
+    keys = results.traffic.keys
+    cells = [(what, f"{size / _MB:,.1f}", f"{size / keys:,.0f}") for what, size in rows]
+    read = ", ".join(f"{encoding} in {seconds:.1f} s" for encoding, (_, seconds) in results.scrapes.items())
+    return table(("sizes", "MB", "bytes per partition"), cells) + f"\n\n{results.series:,} series; a scrape: {read}."

@@ -1,0 +1,256 @@
+"""A tick over a large fleet, measured in a process of its own: what each step takes, and what the driver holds.
+
+The state is made by the job's own fold and reduce, without Spark, and handed to the driver's fleet as at a restart.
+Runs as `python -m bench.fleet_tick`; writes its measurements as JSON to a file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import gc
+import hashlib
+import json
+import multiprocessing
+import pickle
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from bench.encoding import TOPIC_ID, commit_keys, group_keys, values
+from bench.fleet_traffic import beginnings, commits_of, fleet_of
+from bench.processes import parse_stat
+from bench.traffic import Kind
+from exporters.exposition import Format, Published
+from stream import snapshot
+from stream.cluster.watermarks import ENDS
+from stream.groups.codec import pack, unpack
+from stream.groups.expiry import Retention
+from stream.groups.fleet import Fleet
+from stream.groups.fold import Batch, Fold
+from stream.groups.ownership import Ownerships
+from stream.groups.placement import Placement, partition_for
+from stream.groups.reduce import Rules, reduce
+from stream.groups.shard import empty_shard
+from stream.memory import give_back
+from stream.surroundings import Context, Surroundings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from bench.traffic import Chunk, Traffic
+    from stream.groups.fleet import FleetColumns
+    from stream.groups.shard import Shard
+
+_Result = TypeVar("_Result")
+_RULES: Final = Rules(keep_slots=10)
+_SLOT_MS: Final = 30_000
+TICKS: Final = 3
+_DAY_MS: Final = 86_400_000
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a tick. CPU of all threads of the process: the machine may be busy with other things."""
+
+    what: str
+    seconds: float
+    cpu: float
+
+
+class Job:
+    """Fold and reduce as the job does it, shard by shard, the state packed between the batches."""
+
+    def __init__(self, traffic: Traffic, shards: int) -> None:
+        self._traffic = traffic
+        self._placement = Placement.of(traffic.offsets_partitions, shards)
+        self._keys = {True: _objects(group_keys(traffic)), False: _objects(commit_keys(traffic))}
+        homes = [partition_for(traffic.group(group), traffic.offsets_partitions) for group in range(traffic.groups)]
+        self._home = np.array(homes, np.int32)
+        self._ends = np.zeros(traffic.offsets_partitions, np.int64)
+        self.states: dict[int, bytes] = {}
+
+    def read(self, chunk: Chunk) -> Iterator[tuple[int, Shard]]:
+        """Take a chunk in as one batch; give the shards' changes."""
+        fold = Fold(self._placement, slot_ms=_SLOT_MS, keep_slots=_RULES.keep_slots)
+        fold.add(self._batch(chunk))
+        for shard, delta in fold.drain():
+            kept = self.states.get(shard)
+            state, change = reduce(empty_shard() if kept is None else unpack(kept), [delta], _RULES)
+            self.states[shard] = pack(state, compressed=True)
+            yield shard, unpack(pack(change))
+
+    def _batch(self, chunk: Chunk) -> Batch:
+        of_group = chunk.kind == Kind.MEMBERSHIP
+        group = np.where(of_group, chunk.key, chunk.key // self._traffic.partitions_per_group)
+        keys = np.where(of_group, self._keys[True][group], self._keys[False][np.where(of_group, 0, chunk.key)])
+        home = self._home[group]
+        order = np.argsort(home, kind="stable")
+        spelled = _objects(values(self._traffic, chunk))
+        counts = np.bincount(home, minlength=len(self._ends))
+        starts = np.cumsum(counts) - counts
+        position = self._ends[home[order]] + np.arange(len(order)) - starts[home[order]]
+        self._ends += counts
+        return Batch(
+            offsets_partition=home[order],
+            position=position,
+            time=chunk.time[order],
+            keys=pa.array(keys[order].tolist(), pa.binary()),
+            values=pa.array(spelled[order].tolist(), pa.binary()),
+        )
+
+
+def ends_of(traffic: Traffic) -> pa.Table:
+    """Give what the cluster would answer for the topics of the traffic (schema `stream.cluster.watermarks.ENDS`)."""
+    names, each = traffic.topic_names(), traffic.partitions_per_group
+    rows = len(names) * each
+    columns: dict[str, Any] = {
+        "topic": pa.array(np.repeat(np.array(names, object), each)),
+        "partition": np.tile(np.arange(each, dtype=np.int32), len(names)),
+        **dict.fromkeys(("high_watermark", "last_stable_offset"), np.full(rows, traffic.log_end)),
+        "log_start_offset": np.zeros(rows, np.int64),
+    }
+    arrays = [
+        pa.array(columns[field.name]).cast(field.type) if field.name in columns else pa.nulls(rows, field.type)
+        for field in ENDS
+    ]
+    return pa.table(arrays, schema=ENDS)
+
+
+def make(traffic: Traffic, shards: int, committing: int, folder: Path) -> None:
+    """Make the state after all beginnings, and the changes of some more batches; leave both in a folder."""
+    job = Job(traffic, shards)
+    for chunk in beginnings(traffic):
+        for _ in job.read(chunk):
+            pass
+    (folder / "states").write_bytes(pickle.dumps(job.states))
+    rounds = [
+        [(shard, pack(change)) for shard, change in job.read(commits_of(traffic, committing, number + 1))]
+        for number in range(TICKS)
+    ]
+    (folder / "rounds").write_bytes(pickle.dumps(rounds))
+
+
+def measure(traffic: Traffic, shards: int, committing: int) -> dict[str, Any]:
+    """Make the state in another process, then seed a fleet with it here, and tick."""
+    with tempfile.TemporaryDirectory(prefix="lagwarden-bench-") as scratch:
+        folder = Path(scratch)
+        maker = multiprocessing.get_context("spawn").Process(target=make, args=(traffic, shards, committing, folder))
+        maker.start()
+        maker.join()
+        if maker.exitcode:
+            raise RuntimeError(f"the state could not be made: exit code {maker.exitcode}")
+        states, rounds = (pickle.loads((folder / name).read_bytes()) for name in ("states", "rounds"))  # noqa: S301 -- our own
+    ticking = Ticking(traffic)
+    ticking.seed(states)
+    size = sum(map(len, states.values()))
+    del states
+    for changes in rounds:
+        ticking.tick(changes)
+    return {"state_bytes": size, **ticking.found()}
+
+
+class Ticking:
+    """The driver's part of the job: a fleet, and what it publishes."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._ends = ends_of(traffic)
+        counts = dict.fromkeys(traffic.topic_names(), traffic.partitions_per_group)
+        ids = dict.fromkeys(traffic.topic_names(), TOPIC_ID)
+        retention = Retention(7 * _DAY_MS, None, "broker")
+        self._around = Surroundings(retention, partition_counts=counts, topic_ids=ids)
+        self._fleet = Fleet()
+        self._ownerships = Ownerships()
+        self._steps: list[Step] = []
+        self._resident: dict[str, int] = {}
+        self._published: Published | None = None
+        self._shown: tuple[FleetColumns, Context] | None = None
+        self._began = resident()
+
+    def seed(self, states: dict[int, bytes]) -> None:
+        """Begin with the state, as after a restart."""
+
+        def seed() -> None:
+            for shard, packed in states.items():
+                self._fleet.seed(shard, unpack(packed))
+
+        self._timed("seed", seed)
+        self._note("fleet")
+
+    def tick(self, changes: list[tuple[int, bytes]]) -> None:
+        """Take a batch in, and publish."""
+        self._timed("apply", lambda: [self._fleet.apply(shard, unpack(change)) for shard, change in changes])
+        fleet = self._timed("columns", self._fleet.columns)
+        context = self._timed("judge", lambda: Context.of(fleet, self._around, self._ownerships))
+        made = self._timed("snapshot", lambda: snapshot.build(fleet, self._ends, time.time(), context))
+        self._published = self._timed("render", lambda: Published.of(made))
+        self._shown = fleet, context
+        self._timed("give memory back", give_back)
+        self._note("published")
+
+    def found(self) -> dict[str, Any]:
+        """Give every step, what the driver held, and how large the text is."""
+        assert self._published is not None
+        exposition = self._published.exposition
+        parts = [piece for family in exposition.families for piece in family.pieces(Format.TEXT)]
+        return {
+            "steps": [dataclasses.asdict(step) for step in self._steps],
+            "resident": self._resident,
+            "series": exposition.series,
+            "plain_bytes": sum(piece.sum.length for piece in parts),
+            "gzip_bytes": sum(len(piece.deflated) for piece in parts),
+            "digest": self.digest(),
+        }
+
+    def digest(self) -> str:
+        """Sum up the text that was published: the same answer has the same digest, however it was made."""
+        assert self._published is not None
+        text = hashlib.sha256()
+        for part in self._published.exposition.plain(Format.TEXT):
+            for each in (part,) if isinstance(part, bytes) else part:
+                text.update(each)
+        return text.hexdigest()[:16]
+
+    def _timed(self, what: str, work: Callable[[], _Result]) -> _Result:
+        began, used = time.perf_counter(), time.process_time()
+        result = work()
+        self._steps.append(Step(what, time.perf_counter() - began, time.process_time() - used))
+        return result
+
+    def _note(self, what: str) -> None:
+        gc.collect()
+        self._resident[what] = resident() - self._began
+
+
+def resident() -> int:
+    """Give the resident bytes of this process."""
+    return parse_stat(Path("/proc/self/stat").read_text()).resident_bytes
+
+
+def _objects(items: list[Any]) -> NDArray[np.object_]:
+    column = np.empty(len(items), object)
+    column[:] = items
+    return column
+
+
+def main() -> None:
+    """Measure, and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--groups", type=int, required=True)
+    parser.add_argument("--partitions", type=int, default=20)
+    parser.add_argument("--shards", type=int, default=256)
+    parser.add_argument("--committing", type=int, default=2000)
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+    traffic = fleet_of(given.groups, given.partitions)
+    given.out.write_text(json.dumps(measure(traffic, given.shards, min(given.committing, given.groups))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""What a large fleet has written: for every group its membership once and one commit for each partition it reads.
+
+Owns which records those are, as chunks that `bench.encoding` spells. The columns are those of `bench.traffic`; what
+must remain of them is what `bench.oracle` says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from bench.traffic import START_MS, Chunk, Kind, Traffic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+GROUPS_AT_ONCE: Final = 10_000
+
+
+def fleet_of(groups: int, partitions: int) -> Traffic:
+    """Size the traffic of so many groups of so many partitions."""
+    return Traffic(records=groups * (partitions + 1), groups=groups, partitions_per_group=partitions)
+
+
+def beginnings(traffic: Traffic) -> Iterator[Chunk]:
+    """Give all of it, some groups at a time: their memberships, then their commits."""
+    for first in range(0, traffic.groups, GROUPS_AT_ONCE):
+        groups = np.arange(first, min(first + GROUPS_AT_ONCE, traffic.groups), dtype=np.int32)
+        yield _chunk(traffic, groups, first * (traffic.partitions_per_group + 1), 0, with_memberships=True)
+
+
+def commits_of(traffic: Traffic, groups: int, number: int) -> Chunk:
+    """Give round `number` (from 1) of what follows: all partitions of so many groups are committed, a little further.
+
+    Each round is that of the next groups, so that no two rounds of a run touch the same ones before all had theirs.
+    """
+    chosen = (np.arange(groups) + groups * (number - 1)) % traffic.groups
+    return _chunk(traffic, chosen.astype(np.int32), traffic.records + number * 1000, number, with_memberships=False)
+
+
+def _chunk(traffic: Traffic, groups: NDArray[np.int32], first: int, number: int, *, with_memberships: bool) -> Chunk:
+    each = traffic.partitions_per_group
+    keys = (groups.astype(np.int64)[:, None] * each + np.arange(each)).ravel().astype(np.int32)
+    leading = groups if with_memberships else groups[:0]
+    key = np.concatenate([leading, keys])
+    # Every key has an offset of its own; it moves by one a round, and none is above the end of its partition.
+    offset = np.concatenate([np.ones(len(leading), np.int64), keys.astype(np.int64) * 7919 % 900 + number % 100])
+    kind = np.full(len(key), Kind.COMMIT, np.int8)
+    kind[: len(leading)] = Kind.MEMBERSHIP
+    time = START_MS + first + (np.arange(len(key)) if with_memberships else np.zeros(len(key), np.int64))
+    return Chunk(first, kind, key, offset, time)
