@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from stream.health.columns import Ints
+    from stream.health.columns import Flags, Ints
 
 _NOT_KNOWN = -1
 
@@ -39,6 +39,10 @@ class EndsByName:
         """The topics that could be described."""
         names = list(self._number)
         return [names[number] for number in np.unique(self.topic).tolist()]
+
+    def asked_for(self, names: Sequence[str]) -> Flags:
+        """Tell which of these topics were asked for at all."""
+        return np.array([name in self._number for name in names], np.bool_)
 
     def rows(self, names: Sequence[str], topic: Ints, partition: Ints) -> Ints:
         """Give the row of each (topic, partition), -1 where there is none; `topic` numbers `names`."""

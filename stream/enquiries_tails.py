@@ -103,10 +103,12 @@ class TailWatch:
         return self._numbered(topics)
 
     def _still(self, known: _Stretches, ends: EndsByName) -> _Stretches:
-        """Keep what ends where it did; of a partition whose end is not known now nothing new is known."""
+        """Keep what ends where it did, and what was asked for without an answer: that tells nothing new."""
+        if not len(known):
+            return known
         row = ends.rows(self._names, known.topic, known.partition)
         end = np.where(row >= 0, ends.high_watermark[row], -1) if len(ends.high_watermark) else row
-        same = (end == known.end) | (end < 0)
+        same = (end == known.end) | ((end < 0) & ends.asked_for(self._names)[known.topic])
         return known if same.all() else known.take(same)
 
     def _read(self, wanted: Sequence[TailWanted]) -> list[TailRead]:
@@ -115,7 +117,7 @@ class TailWatch:
             self._failed = {}
             return []
         try:
-            seconds, clock = self._allowances.tail_seconds, self._clock
+            seconds, clock = self._allowances.seconds, self._clock
             answers = read_tails(self._cluster, wanted, seconds=seconds, clock=clock)
         except ClusterError:
             return []  # nobody answers: that is no fault of these tails
