@@ -18,7 +18,7 @@ from stream.enquiries_limits import Allowances
 from stream.enquiries_retention import Retentions
 from stream.enquiries_seeding import seed
 from stream.enquiries_tails import TailWatch
-from stream.enquiries_transactions import Culprits, held_places
+from stream.enquiries_transactions import Culprits, held_places, still_held
 from stream.held_back_gaps import OffsetsGaps
 from stream.held_back_groups import HiddenGroups
 from stream.observed import Asked
@@ -91,7 +91,7 @@ class Enquiries:
         self._rebalancing = rebalancing_since(self._rebalancing, around, moment)
         return Asked(
             retention=self._retentions.look(by_name.topics, now),
-            transactions=self._culprits.look(self._held, moment),
+            transactions=self._culprits.look(still_held(self._held, by_name), moment),
             tails=self._tails.look(fleet.ranks.topics, by_name),
             rebalancing_since=self._rebalancing,
         )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from stream.cluster.client import Cluster
+    from stream.enquiries_ends import EndsByName
     from stream.enquiries_limits import Allowances
     from stream.health.windows import Window
 
@@ -96,3 +97,14 @@ def held_places(window: Window, grace_ms: int) -> dict[Place, int]:
     for row in rows[order].tolist():
         held.setdefault((seen.topics[int(seen.topic[row])], int(seen.partition[row])), int(stable[row]))
     return held
+
+
+def still_held(held: Mapping[Place, int], ends: EndsByName) -> dict[Place, int]:
+    """Give those places whose last stable offset stands where it did, below the high watermark."""
+    names, partitions = [topic for topic, _ in held], np.array([partition for _, partition in held], np.int64)
+    rows = ends.rows(names, np.arange(len(held)), partitions).tolist()
+    return {
+        place: stable
+        for (place, stable), row in zip(held.items(), rows, strict=True)
+        if row >= 0 and ends.last_stable[row] == stable < ends.high_watermark[row]
+    }
