@@ -148,8 +148,8 @@ def _since(shown: Shown, group_verdict: Codes, group_row: Ints, group: Ints) -> 
 def find(window: Window) -> Codes:
     """Ask the rules in their order; the first that finds a row gives it its code. `UNDECIDED` where none can tell yet.
 
-    Only what is fine can be premature: what another rule has found is known, however young the history is. Of rows whose
-    newest commits are hidden nothing is known.
+    Only what is fine can be premature: what another rule has found is known, however young the history is. Of rows
+    whose newest commits are hidden nothing is known.
     """
     code = np.full(len(window), hysteresis.UNDECIDED, np.int8)
     open_ = np.ones(len(window), np.bool_)
