@@ -62,7 +62,8 @@ class LabelTexts:
 def value_texts(metric: Metric, table: pa.Table) -> pa.Array:
     """Give each row's value as text, null where there is none.
 
-    Whole numbers are exact to 64 bits. Moments (`timestamp("ms")`) become seconds with three decimals, also exact.
+    Whole numbers are exact to 64 bits; true is 1 and false is 0. Moments (`timestamp("ms")`) become seconds with three
+    decimals, also exact.
     """
     column = _one_array(table.column(metric.column))
     if metric.reading is Reading.ONE:
