@@ -1,4 +1,4 @@
-"""Which groups the reader of the fleet's page wants to see: from the address, over the columns, back into an address."""
+"""Which groups the reader of the fleet's page wants to see: from the address, over the columns, into an address."""
 
 from __future__ import annotations
 

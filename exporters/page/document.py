@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from exporters.page.nodes import el, html, tree
+from exporters.page.words import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,12 +26,19 @@ REFRESH_SECONDS: Final = 5
 """How often an open page asks; without the script the browser loads it anew half as often."""
 
 
+Sample: TypeAlias = tuple[float, int | None, float | None]
+"""Of a group at one moment (Unix seconds): lag in offsets and time lag in seconds; None where it is not known."""
+Samples: TypeAlias = "Sequence[Sample]"
+Marks: TypeAlias = "Sequence[tuple[float, str]]"
+"""What happened when (Unix seconds), in a word."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Page:
     """A page as of one moment, and the HTTP status code that goes with it.
 
     `root` leads from its address to the status page, `links` are (address, words) at its head, `foot` is its last line.
-    `samples` are of the charts: (Unix seconds, lag, time lag in seconds), None where a number is not known.
+    `samples` and `marks` are what the script draws, the oldest first.
     """
 
     title: str
@@ -39,7 +47,8 @@ class Page:
     links: Sequence[tuple[str, str]] = ()
     foot: str = ""
     code: int = 200
-    samples: Sequence[tuple[float, int | None, float | None]] = ()
+    samples: Samples = ()
+    marks: Marks = ()
 
     def html(self) -> bytes:
         """Write the whole document."""
@@ -47,7 +56,8 @@ class Page:
 
     def view(self) -> bytes:
         """Write what the script needs to bring the open page up to date."""
-        answer: dict[str, Any] = {"title": self.title, "main": tree(self.content), "samples": self.samples}
+        drawn = {"samples": self.samples, "marks": self.marks}
+        answer: dict[str, Any] = {"title": self.title, "main": tree(self.content), **drawn}
         return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
     def _document(self) -> Element:
@@ -67,7 +77,7 @@ class Page:
         )
 
     def _body(self) -> Element:
-        links = [[el("a", words, href=address), " "] for address, words in self.links]
+        links = listed((el("a", words, href=address) for address, words in self.links), " ")
         return el(
             "body",
             el("a", "Skip to the content", class_="skip", href="#main"),

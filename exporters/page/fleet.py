@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from exporters.page.chosen import NOT_KNOWN, Chosen
 from exporters.page.document import Page
-from exporters.page.monitor import is_old, monitor_card
+from exporters.page.monitor import freshness, is_old, monitor_card
 from exporters.page.nodes import Element, el
 from exporters.page.words import (
     SEVERITIES,
@@ -56,11 +56,14 @@ _HEADS: Final = (
 
 def fleet_page(published: Published | None, status: MonitorStatus, now: float, chosen: Chosen) -> Page:
     """Give the page as of `now` (Unix seconds)."""
-    content: list[Content] = [monitor_card(published, status, now)]
+    monitor = monitor_card(published, status, now)
     if published is None:
-        content.append(el("p", "No snapshot of the groups yet.", class_="note"))
-        return _page("Not ready", content, status)
-    return _page(_headline(published.snapshot), [_fleet(published, now, chosen, content)], status)
+        heading = el("h1", "Nothing is known yet")
+        return _page("not ready", [heading, monitor, el("p", "No snapshot of the groups yet.", class_="note")], status)
+    content = [_glance(published.snapshot, chosen, freshness(published, status, now)), _fleet(published, now, chosen)]
+    # Where the monitor is well, one line about it is enough at the top; where it is not, that comes before all numbers.
+    sound = status.ready and not is_old(published.snapshot.taken_at, now)
+    return _page(_in_short(published.snapshot), [content, monitor] if sound else [monitor, content], status)
 
 
 def group_link(name: str, root: str = "") -> str:
@@ -81,17 +84,14 @@ def _page(headline: str, content: Content, status: MonitorStatus) -> Page:
     return Page(f"{headline} · lagwarden", content, links=_LINKS, foot=foot)
 
 
-def _fleet(published: Published, now: float, chosen: Chosen, monitor: Content) -> Content:
+def _fleet(published: Published, now: float, chosen: Chosen) -> Content:
     every = in_milliseconds(published.snapshot.groups)
     if not len(every):
-        return [monitor, el("p", "No group has committed an offset or has members.", class_="note")]
+        return el("p", "No group has committed an offset or has members.", class_="note")
     shown = chosen.among(every)
     dead = pc.equal(shown.column("state"), _DEAD).fill_null(False)
     living = _worst_first(shown.filter(pc.invert(dead)))
-    old = is_old(published.snapshot.taken_at, now)
     return [
-        _glance(published.snapshot, every, chosen, old=old),
-        monitor,
         _filter(every, chosen),
         _stuck(living, now, chosen),
         _living(living, now, chosen),
@@ -99,37 +99,49 @@ def _fleet(published: Published, now: float, chosen: Chosen, monitor: Content) -
     ]
 
 
-def _headline(snapshot: Snapshot) -> str:
-    """Say in a few words whether anything is wrong; it is also the title of the browser's tab."""
+def _sick(snapshot: Snapshot) -> dict[str, int]:
+    """Count the groups that somebody must look at, by severity, the worst first."""
     severities = _counts(snapshot.groups, "severity")
-    sick = [(severities.get(severity, 0), severity) for severity in reversed(_SICK)]
-    if not any(number_ for number_, _ in sick):
-        judged = sum(number_ for word, number_ in severities.items() if word is not None)
-        return "No group is stuck" if judged else "Nothing is judged yet"
-    return ", ".join(f"{number(number_)} {word}" for number_, word in sick if number_)
+    return {severity: severities[severity] for severity in reversed(_SICK) if severity in severities}
+
+
+def _in_short(snapshot: Snapshot) -> str:
+    """Say for the browser's tab whether anything is wrong."""
+    return ", ".join(f"{number(how_many)} {severity}" for severity, how_many in _sick(snapshot).items()) or "all fine"
+
+
+def _headline(snapshot: Snapshot) -> str:
+    """Say whether anything is wrong."""
+    if sick := sum(_sick(snapshot).values()):
+        return f"{count(sick, 'group')} need{'s' if sick == 1 else ''} attention"
+    if snapshot.groups.column("severity").null_count == len(snapshot.groups):
+        return "Nothing is judged yet"
+    return "No group needs attention"
 
 
 def _counts(groups: pa.Table, column: str) -> dict[str | None, int]:
     """Count the groups by a word of theirs, the most frequent first."""
     grouped = groups.group_by(column).aggregate([([], "count_all")])
-    grouped = grouped.sort_by([("count_all", "descending"), (column, "ascending")])
-    return dict(zip(grouped[column].to_pylist(), grouped["count_all"].to_pylist(), strict=True))
+    pairs = zip(grouped[column].to_pylist(), grouped["count_all"].to_pylist(), strict=True)
+    return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0] or "")))
 
 
-def _glance(snapshot: Snapshot, groups: pa.Table, chosen: Chosen, *, old: bool) -> Element:
+def _glance(snapshot: Snapshot, chosen: Chosen, fresh: Content) -> Element:
     """Give the headline and how many groups are in which severity and verdict; each is a way to see only those."""
-    severities = _counts(groups, "severity")
+    severities = _counts(snapshot.groups, "severity")
     worst = max((SEVERITIES.index(word) for word in severities if word in SEVERITIES), default=1)
     of_severity = [
         _chip(chosen, "severity", severity, severities.get(severity, 0), f"severity-chip {severity}")
         for severity in reversed(SEVERITIES)
     ]
-    verdicts = [(verdict, how_many) for verdict, how_many in _counts(groups, "verdict").items() if verdict is not None]
+    bad = {row["verdict"]: row["severity"] for row in snapshot.verdict_groups.to_pylist()}
+    verdicts = [word for word in _counts(snapshot.groups, "verdict").items() if word[0] is not None]
+    verdicts.sort(key=lambda pair: -_rank(bad.get(str(pair[0]))))
     of_verdict = [_chip(chosen, "verdict", verdict, how_many, "verdict-chip") for verdict, how_many in verdicts]
-    headline = _headline(snapshot)
     return el(
         "section",
-        el("h1", f"{headline} as far as is known" if old else headline),
+        el("h1", _headline(snapshot)),
+        el("p", fresh, class_="fresh"),
         el("ul", of_severity, class_="chips big", aria_label="Groups by severity"),
         el("ul", of_verdict, class_="chips", aria_label="Groups by verdict") if of_verdict else None,
         class_=f"glance {SEVERITIES[worst]}",
@@ -137,12 +149,18 @@ def _glance(snapshot: Snapshot, groups: pa.Table, chosen: Chosen, *, old: bool) 
     )
 
 
+def _rank(severity: str | None) -> int:
+    return SEVERITIES.index(severity) if severity in SEVERITIES else 1
+
+
 def _chip(chosen: Chosen, column: str, word: str | None, how_many: int, class_: str) -> Element:
     """Give a count that chooses its groups, or, when they are chosen, lets them go."""
     value = NOT_KNOWN if word is None else word
     current = getattr(chosen, column) == value
     said: Content = [el("b", number(how_many)), " ", phrase(value)]
-    link = el("a", said, href=chosen.but(**{column: "" if current else value}), aria_current="true" if current else None)
+    link = el(
+        "a", said, href=chosen.but(**{column: "" if current else value}), aria_current="true" if current else None
+    )
     return el("li", link, class_=f"{class_}{'' if how_many else ' none'}", data_key=f"{column} {value}")
 
 
@@ -167,7 +185,15 @@ def _filter(groups: pa.Table, chosen: Chosen) -> Element:
     ]
     return el(
         "section",
-        el("form", el("label", "Filter", for_="filter"), field, hidden, el("button", "Show"), action="./", role="search"),
+        el(
+            "form",
+            el("label", "Filter", for_="filter"),
+            field,
+            hidden,
+            el("button", "Show"),
+            action="./",
+            role="search",
+        ),
         el("ul", states, class_="chips", aria_label="Groups by state"),
         el("a", "show all", href="./", class_="all") if chosen else None,
         class_="choose",
@@ -192,9 +218,9 @@ def _stuck(living: pa.Table, now: float, chosen: Chosen) -> Content:
     note = number(total) if total <= STUCK else f"the worst {number(STUCK)} of {number(total)}"
     return el(
         "section",
-        el("h2", "Stuck ", el("small", note), "" if not chosen else el("small", "of those chosen")),
+        el("h2", "Need attention ", el("small", f"{note} of those chosen" if chosen else note)),
         el("ol", [_story(row, now) for row in rows], class_="stuck"),
-        aria_label="Stuck groups",
+        aria_label="Need attention",
     )
 
 

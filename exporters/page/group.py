@@ -1,7 +1,8 @@
-"""One group's page at `/group?name=…` and `/groups/…`: what is the matter, what it is, its members, all it went through."""
+"""One group's page at `/group?name=…` and `/groups/…`: what is the matter, its members, all it went through."""
 
 from __future__ import annotations
 
+import dataclasses
 import urllib.parse
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,8 +21,10 @@ from exporters.page.words import (
     expiry,
     known,
     lasting,
+    listed,
     named,
     number,
+    phrase,
     printable,
     ranges,
     since,
@@ -31,16 +34,14 @@ from exporters.page.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from exporters.exposition import Published
+    from exporters.page.document import Samples
     from exporters.page.nodes import Content, Element
     from exporters.readmodel import GroupDetail, Snapshot
 
 _DEAD: Final = "Dead"
 _NEAR: Final = 8
 """How many groups are offered in place of one that is not there."""
-Samples = "Sequence[tuple[float, int | None, float | None]]"
 
 
 def group_page(
@@ -57,28 +58,37 @@ def group_page(
     if not found:
         return _page(name, root, _absent(snapshot, name, root), code=404)
     row, dead = found[0], found[0]["state"] == _DEAD
+    severities = {each["verdict"]: each["severity"] for each in snapshot.verdict_groups.to_pylist()}
     content = [
         _about(snapshot, row, detail, now),
         None if dead else _chart(),
         _notes(row, detail),
         findings_section(detail, now) if detail is not None else None,
-        topics_section(_of(snapshot.topics, name)),
+        topics_section(_of(snapshot.topics, name), severities),
         members_section(detail) if detail is not None else None,
-        partitions_section(in_milliseconds(_of(snapshot.partitions, name)), detail, now),
+        partitions_section(in_milliseconds(_of(snapshot.partitions, name)), detail, severities, now),
         history_section(detail, now) if detail is not None else None,
     ]
-    return _page(name, root, content, samples=samples)
+    return dataclasses.replace(_page(name, root, content), samples=samples, marks=_marks(detail))
 
 
 def _of(table: pa.Table, name: str) -> pa.Table:
     return table.filter(pc.equal(table.column("group"), pa.scalar(name)))
 
 
-def _page(name: str, root: str, content: Content, *, code: int = 200, samples: Samples = ()) -> Page:
+def _page(name: str, root: str, content: Content, code: int = 200) -> Page:
     json = f"{root}api/v1/group?name={urllib.parse.quote(name, safe='')}"
     title = f"{printable(name) or '(empty name)'} · lagwarden"
     links = ((root, "all groups"), (json, "as JSON"))
-    return Page(title, content, root, links, "times are ages; hover for UTC", code, samples)
+    return Page(title, content, root, links, "times are ages; hover for UTC", code)
+
+
+def _marks(detail: GroupDetail | None) -> list[tuple[float, str]]:
+    """Give what is marked on the charts: changes of the verdict, and transitions."""
+    if detail is None:
+        return []
+    happened = [(each.time, each.transition) for each in detail.transitions]
+    return sorted([*happened, *((each.time, phrase(each.verdict)) for each in detail.verdicts)])
 
 
 def _absent(snapshot: Snapshot, name: str, root: str) -> Element:
@@ -160,10 +170,10 @@ def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
     """Say what wants a look: partitions that nobody reads, topics that are not read any more."""
     notes: list[Content] = []
     if detail is not None and detail.unowned:
-        topics = [[", " if at else "", named(topic), " ", ranges(them)] for at, (topic, them) in enumerate(detail.unowned)]
-        notes.append(["Subscribed, but owned by no member: ", topics, "."])
+        unowned = listed([named(topic), " ", ranges(them)] for topic, them in detail.unowned)
+        notes.append(["Subscribed, but owned by no member: ", unowned, "."])
     if detail is not None and detail.unsubscribed:
-        topics = [[", " if at else "", named(topic)] for at, topic in enumerate(detail.unsubscribed)]
+        topics = listed(map(named, detail.unsubscribed))
         notes.append(["Offsets are kept of topics that nobody in the group subscribes to: ", topics, "."])
     if row["partitions_lag_unknown"]:
         what = count(row["partitions_lag_unknown"], "partition")

@@ -8,10 +8,10 @@ from exporters.page.fleet import table
 from exporters.page.nodes import el
 from exporters.page.words import (
     NONE,
-    SEVERITIES,
     badge,
     expiry,
     known,
+    listed,
     named,
     number,
     phrase,
@@ -23,7 +23,7 @@ from exporters.page.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     import pyarrow as pa
 
@@ -35,6 +35,8 @@ ROWS: Final = 1000
 
 Owners = dict[tuple[str, int], str]
 """Who owns a partition: by topic and number, the client's id."""
+Severities = dict[str, str]
+"""How bad each verdict is."""
 
 _MEMBERS: Final = (
     ("Member", ""), ("Client", ""), ("Host", ""), ("State", ""), ("Epoch", "number"), ("Assigned", ""),
@@ -52,13 +54,13 @@ _PARTITIONS: Final = (
 )  # fmt: skip
 
 
-def section(title: str, total: int, heads: tuple[tuple[str, str], ...], rows: Sequence[Element]) -> Element:
+def section(title: str, total: int, heads: tuple[tuple[str, str], ...], rows: list[Element]) -> Element:
     """Give a table with its title and how many rows there are, and how many are shown if not all."""
     note = number(total) if total == len(rows) else f"{number(len(rows))} of {number(total)}"
     return el("section", el("h2", f"{title} ", el("small", note)), table(heads, rows), aria_label=title)
 
 
-def topics_section(topics: pa.Table) -> Content:
+def topics_section(topics: pa.Table, severities: Severities) -> Content:
     """Show the group's topics, where there is more than one."""
     if len(topics) < 2:
         return None
@@ -66,7 +68,7 @@ def topics_section(topics: pa.Table) -> Content:
         el(
             "tr",
             el("th", named(row["topic"]), scope="row"),
-            el("td", badge(row["verdict"], None)),
+            el("td", badge(row["verdict"], severities.get(row["verdict"]))),
             [el("td", known(row[column]), class_="number") for column in ("lag_sum", "lag_max")],
             el("td", time_lag(row["time_lag_max"]), class_="number"),
             el("td", known(row["partitions"]), class_="number"),
@@ -87,13 +89,12 @@ def members_section(detail: GroupDetail) -> Element:
     return section("Members", len(detail.members), _MEMBERS, rows)
 
 
-def partitions_section(partitions: pa.Table, detail: GroupDetail | None, now: float) -> Element:
+def partitions_section(partitions: pa.Table, detail: GroupDetail | None, severities: Severities, now: float) -> Element:
     """Show where the group stands in each partition, and who owns it. Moments come as Unix milliseconds."""
     if not len(partitions):
         none = el("p", "No offset is kept.", class_="note")
         return el("section", el("h2", "Partitions ", el("small", "0")), none, aria_label="Partitions")
     owners = _owners(detail.members) if detail is not None else {}
-    severities = _severities(detail)
     rows = [_partition(row, owners, severities, now) for row in partitions.slice(0, ROWS).to_pylist()]
     return section("Partitions", len(partitions), _PARTITIONS, rows)
 
@@ -115,13 +116,13 @@ def _member(member: MemberDetail) -> Element:
         el("td", state),
         el("td", NONE if member.epoch is None else number(member.epoch), class_="number"),
         el("td", _assigned(member.assignment)),
-        el("td", [[", " if at else "", each] for at, each in enumerate(wanted)] or NONE),
+        el("td", listed(wanted) or NONE),
         data_key=member.member_id,
     )
 
 
 def _assigned(assignment: Iterable[tuple[str, tuple[int, ...]]]) -> Content:
-    shown = [[el("br") if at else "", named(topic), " ", ranges(them)] for at, (topic, them) in enumerate(assignment)]
+    shown = listed(([named(topic), " ", ranges(them)] for topic, them in assignment), el("br"))
     return shown or el("span", "nothing", class_="warn")
 
 
@@ -134,13 +135,7 @@ def _owners(members: Iterable[MemberDetail]) -> Owners:
     }
 
 
-def _severities(detail: GroupDetail | None) -> dict[str, str]:
-    """Give how bad each verdict is that the group's partitions have; the fine ones are not among the findings."""
-    findings = () if detail is None else detail.partition_findings
-    return {finding.verdict: finding.severity for _, _, finding in findings}
-
-
-def _partition(row: Mapping[str, Any], owners: Owners, severities: Mapping[str, str], now: float) -> Element:
+def _partition(row: Mapping[str, Any], owners: Owners, severities: Severities, now: float) -> Element:
     lag = known(row["lag"]) if row["lag"] is not None else _why(row["lag_unknown_reason"])
     numbers = (
         lag,
@@ -161,7 +156,7 @@ def _partition(row: Mapping[str, Any], owners: Owners, severities: Mapping[str, 
         "tr",
         el("th", named(row["topic"]), scope="row"),
         el("td", number(row["partition"]), class_="number"),
-        el("td", badge(verdict, severities.get(verdict, SEVERITIES[0]))),
+        el("td", badge(verdict, severities.get(verdict))),
         [el("td", value, class_="number") for value in numbers],
         el("td", NONE if owner is None else named(owner)),
         data_key=f"{row['partition']} {row['topic']}",

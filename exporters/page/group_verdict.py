@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from exporters.page.evidence import evidence_list
+from exporters.page.evidence import evidence_words
 from exporters.page.group_tables import ROWS, section
 from exporters.page.nodes import Element, el
 from exporters.page.words import (
@@ -13,6 +13,7 @@ from exporters.page.words import (
     duration,
     known,
     lasting,
+    listed,
     moment,
     named,
     number,
@@ -42,10 +43,17 @@ def verdict_card(row: Mapping[str, Any], finding: Finding | None, now: float) ->
         el("p", badge(row["verdict"], row["severity"]), " ", begun),
         el("p", printable(sentence), class_="sentence") if sentence else None,
         el("p", el("b", "What to do: "), printable(finding.next_step), class_="next") if finding is not None else None,
-        evidence_list(finding.evidence, now) if finding is not None else None,
+        _evidence(finding, now) if finding is not None else None,
         class_=f"card verdict {severity_class(row['severity'])}",
         aria_label="Verdict",
     )
+
+
+def _evidence(finding: Finding, now: float) -> Content:
+    """Show the numbers that the sentence was drawn from; the exact value shows when one points at it."""
+    words = evidence_words(finding.evidence, now)
+    shown = [el("div", el("dt", label), el("dd", said, title=exact or None)) for label, said, exact in words]
+    return el("dl", shown, aria_label="The numbers behind it") if shown else None
 
 
 def findings_section(detail: GroupDetail, now: float) -> Content:
@@ -66,7 +74,13 @@ def _finding(topic: str, partition: int, finding: Finding, of_group: Finding | N
         el("td", number(partition), class_="number"),
         el("td", badge(finding.verdict, finding.severity)),
         el("td", begun, class_="number"),
-        el("td", printable(finding.sentence), None if same else [" ", el("small", printable(finding.next_step))]),
+        el(
+            "td",
+            printable(finding.sentence),
+            " ",
+            None if same else el("small", printable(finding.next_step)),
+            class_="long",
+        ),
         data_key=f"{partition} {topic}",
     )
 
@@ -86,10 +100,12 @@ def history_section(detail: GroupDetail, now: float) -> Element:
 
 def _transition(transition: TransitionDetail, now: float) -> Element:
     what = printable(transition.transition)
-    replayed = None if transition.live else [" ", el("small", "replayed", title="Read when the monitor started")]
-    cause = [" ", el("b", printable(transition.cause))] if transition.cause else None
-    shown = [el("span", what, class_=f"happening {what}"), cause, replayed]
-    return _happened(transition.time, shown, transition.text, now)
+    shown = [el("span", what, class_=f"happening {what}")]
+    if transition.cause:
+        shown.append(el("b", printable(transition.cause)))
+    if not transition.live:
+        shown.append(el("small", "replayed", title="Read when the monitor started"))
+    return _happened(transition.time, listed(shown, " "), transition.text, now)
 
 
 def _change(change: VerdictChange, now: float) -> Element:
@@ -103,6 +119,6 @@ def _happened(time: float, what: Content, story: str, now: float) -> Element:
         el("td", moment(time), class_="time"),
         el("td", el("small", ago(time, now)), class_="time"),
         el("td", what),
-        el("td", printable(story)),
+        el("td", printable(story), class_="long"),
         data_key=f"{time} {story}",
     )

@@ -43,6 +43,14 @@ def monitor_card(published: Published | None, status: MonitorStatus, now: float)
     )
 
 
+def freshness(published: Published, status: MonitorStatus, now: float) -> Content:
+    """Say in a line of what moment the numbers are, and whether that can be relied on."""
+    taken = f"Snapshot taken {ago(published.snapshot.taken_at, now)}"
+    if is_old(published.snapshot.taken_at, now):
+        return el("span", f"{taken}: these numbers are old.", class_="bad")
+    return f"{taken}." if status.ready else el("span", f"{taken}, but the monitor is not ready.", class_="warn")
+
+
 def _verdict(status: MonitorStatus, *, old: bool) -> str:
     if not status.ready:
         return "Not ready"
@@ -67,7 +75,11 @@ def _facts(published: Published | None, status: MonitorStatus, now: float) -> li
 def _retention(status: MonitorStatus) -> Content:
     if status.offsets_retention_seconds is None:
         return UNKNOWN
-    return [duration(status.offsets_retention_seconds), " ", el("small", f"({printable(status.offsets_retention_source)})")]
+    return [
+        duration(status.offsets_retention_seconds),
+        " ",
+        el("small", f"({printable(status.offsets_retention_source)})"),
+    ]
 
 
 def _progress(status: MonitorStatus) -> Content:

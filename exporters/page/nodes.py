@@ -45,15 +45,25 @@ def el(tag: str, *content: Content, **attributes: str | float | bool | None) -> 
     return Element(tag, given, tuple(flat(content)))
 
 
-def flat(content: Content) -> Iterator[Node]:
-    """Give the nodes of nested lists in their order."""
+def flat(content: Content) -> list[Node]:
+    """Give the nodes of nested lists in their order, neighbouring texts as one: as they are once a browser has read."""
+    nodes: list[Node] = []
+    for node in _each(content):
+        if isinstance(node, str) and nodes and isinstance(nodes[-1], str):
+            nodes[-1] += node
+        elif node != "":
+            nodes.append(node)
+    return nodes
+
+
+def _each(content: Content) -> Iterator[Node]:
     if content is None:
         return
     if isinstance(content, str | Element):
         yield content
         return
     for part in content:
-        yield from flat(part)
+        yield from _each(part)
 
 
 def html(*content: Content) -> str:

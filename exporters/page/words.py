@@ -6,7 +6,7 @@ import datetime as dt
 import itertools
 from typing import TYPE_CHECKING, Final
 
-from exporters.page.nodes import Element, Node, el
+from exporters.page.nodes import Content, Element, Node, el
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,6 +70,11 @@ def time_lag(seconds: float | None, *, exact: bool | None = True) -> Node:
     if exact is not False:
         return said
     return el("span", f"\N{GREATER-THAN OR EQUAL TO}\u202f{said}", title="At least so old: older than what is known")
+
+
+def listed(parts: Iterable[Content], between: Content = ", ") -> list[Content]:
+    """Write parts one after the other with something between them."""
+    return [[between if at else None, part] for at, part in enumerate(parts)]
 
 
 def rate(per_second: float | None) -> Node:
