@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from exporters.page.words import ago, duration, number, phrase, printable
 
@@ -11,6 +11,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     Value = str | float | int | bool | None
+
+
+_LABELS: Final = {
+    "commit_time": "last commit",
+    "progress_time": "last progress",
+    "rewind_time": "went back",
+    "rewind_from": "from offset",
+    "rewind_to": "to offset",
+    "offset_expiry_time": "offset expires",
+    "group_since": "group so since",
+    "stable_since": "stable end since",
+    "catch_up_seconds": "caught up in",
+    "loss_in_seconds": "loss in",
+    "lost": "offsets lost",
+    "margin": "offsets of margin",
+}
+"""Where a name's own words would not be understood."""
 
 
 def evidence_words(
@@ -22,7 +39,7 @@ def evidence_words(
     `time_lag` and `..._seconds` seconds, `..._rate` offsets per second. `numbered` writes whole numbers.
     """
     for name, value in evidence.items():
-        label = phrase(name.removesuffix("_seconds").removesuffix("_time"))
+        label = _LABELS.get(name) or phrase(name.removesuffix("_seconds"))
         yield label, *_said(name, value, now, numbered)
 
 

@@ -15,11 +15,11 @@ import shutil
 import subprocess
 import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE: Final = 60.0
@@ -143,9 +143,7 @@ class Page:
     def emulate(self, *, width: int = 1280, height: int = 900, dark: bool = False, script: bool = True) -> None:
         """Give the window a size, a colour scheme, and scripts or none; a narrow one is a phone's."""
         phone = width < 600
-        self.send(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone
-        )
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[scheme])
         self.send("Emulation.setScriptExecutionDisabled", value=not script)

@@ -67,8 +67,8 @@ FATES: Final = (
         "warehouse-sync",
         "no_members",
         "critical",
-        "6 of 6 partitions; stock-0: The group has had no members for 2 h 5 min, with 182,440 offsets unread, the oldest "
-        "for 2 h 5 min.",
+        "6 of 6 partitions; stock-0: The group has had no members for 2 h 5 min, with 182,440 offsets unread, the "
+        "oldest for 2 h 5 min.",
         "Start the consumers; see why they ended. If nobody needs the group any more, delete it.",
         125,
         1_094_640,
@@ -81,8 +81,8 @@ FATES: Final = (
         "audit-archive",
         "losing_data",
         "critical",
-        "2 of 6 partitions; audit-1: Retention has removed 12,004 offsets before the group read them: the log now starts "
-        "at 9,100,233.",
+        "2 of 6 partitions; audit-1: Retention has removed 12,004 offsets before the group read them: the log now "
+        "starts at 9,100,233.",
         "Raise the topic's retention (retention.ms, retention.bytes) now, then make the group faster.",
         41,
         7_204_118,
@@ -93,8 +93,8 @@ FATES: Final = (
         "search-indexer",
         "falling_behind",
         "warning",
-        "6 of 6 partitions; products-4: Falls behind: 1,240 offsets/s come, 910/s are read; 401,220 offsets unread, the "
-        "oldest for 8 min 12 s.",
+        "6 of 6 partitions; products-4: Falls behind: 1,240 offsets/s come, 910/s are read; 401,220 offsets unread, "
+        "the oldest for 8 min 12 s.",
         "Add consumers (there are 6 partitions and 3 members), or make each record cheaper.",
         22,
         2_370_115,
@@ -325,7 +325,9 @@ def _member(fate: Fate, at: int) -> MemberDetail:
     )
 
 
-def serve(world: Callable[[float], Snapshot] = fleet, details: Callable[[str, float], GroupDetail] = detail_of) -> Server:
+def serve(
+    world: Callable[[float], Snapshot] = fleet, details: Callable[[str, float], GroupDetail] = detail_of
+) -> Server:
     """Serve a world that lives with the clock, a new snapshot each second; the server is started, stop it."""
     kept: list[tuple[int, Published]] = []
 
