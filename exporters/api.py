@@ -39,8 +39,8 @@ def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None
     """Give one group with its partitions, why lags are unknown, and its detail; None when there is no such group.
 
     The detail is of now, the rest of the snapshot's time. As `partitions` and `members` are numbers, what they count
-    stands in `by_partition`, `by_topic` and `by_member`. `finding` is the group's verdict in words, `findings` are those
-    of its partitions that are not fine, the worst first, `verdicts` how its verdict changed.
+    stands in `by_partition`, `by_topic` and `by_member`. `finding` is the group's verdict in words, `findings` are
+    those of its partitions that are not fine, the worst first, `verdicts` how its verdict changed.
     """
     found = rows(_of_group(snapshot.groups, group))
     if not found:
@@ -61,9 +61,7 @@ def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None
 def _detail(detail: GroupDetail | None) -> dict[str, Any]:
     """Give what is told of one group at a time; all of it null where nothing is known of the group now."""
     if detail is None:
-        return dict.fromkeys(
-            ("by_member", "transitions", "unowned", "unsubscribed", "finding", "findings", "verdicts")
-        )
+        return dict.fromkeys(("by_member", "transitions", "unowned", "unsubscribed", "finding", "findings", "verdicts"))
     return {
         "by_member": [_member(member) for member in detail.members],
         "transitions": [_transition(transition) for transition in detail.transitions],

@@ -1,11 +1,11 @@
 """Every metric, in one list. Run as a module, it prints `docs/metrics.md`.
 
 Each metric is one row, and that row is the only place where it is spelled: `exporters.group_metrics` and
-`exporters.health_metrics` have those about groups, `exporters.monitor_metrics` those about the monitor. The order here is the order in `/metrics` and in
-`docs/metrics.md`. Names follow the Prometheus conventions: one prefix, base units last, `_total` for counters,
-`_timestamp_seconds` for the moment of an event (readers subtract: an age that nobody updates looks young), `_info` for
-label sets to join on. No gauge ends in `_sum` or `_count`: those suffixes belong to histograms and summaries, and
-`promtool check metrics` refuses them elsewhere.
+`exporters.health_metrics` have those about groups, `exporters.monitor_metrics` those about the monitor. The order here
+is the order in `/metrics` and in `docs/metrics.md`. Names follow the Prometheus conventions: one prefix, base units
+last, `_total` for counters, `_timestamp_seconds` for the moment of an event (readers subtract: an age that nobody
+updates looks young), `_info` for label sets to join on. No gauge ends in `_sum` or `_count`: those suffixes belong to
+histograms and summaries, and `promtool check metrics` refuses them elsewhere.
 
 What a row promises is in `exporters.metric`; turning rows into text is `exporters.exposition` and `exporters.live`.
 """
@@ -58,14 +58,14 @@ scrape after the group has. Series about groups are rendered once per snapshot, 
 the monitor's own series are those of the scrape. Before the first snapshot there are only the latter.
 
 How many series: at most {len(PARTITION_METRICS + PARTITION_HEALTH_METRICS)} for each partition that a group has
-committed to or that belongs to it, {_PER_GROUP} for each group, {_PER_TOPIC} for each group and topic, one for each group
-and reason of an unknown lag, and one for each group and transition that has happened to it.
+committed to or that belongs to it, {_PER_GROUP} for each group, {_PER_TOPIC} for each group and topic, one for each
+group and reason of an unknown lag, and one for each group and transition that has happened to it.
 
 Verdicts are words; `docs/verdicts.md` says what each means. To be told of groups that need somebody, whatever their
 verdict: `lagwarden_group_severity >= 3`, and to have the word beside it:
-`lagwarden_group_severity * on (group) group_left (verdict) lagwarden_group_verdict >= 3`. With `health.rules: burrow` the
-verdicts are Burrow's words (`OK`, `WARN`, `ERR`, `STOP`, `STALL`, `REWIND`, `NOTFOUND`); WARN is of severity `warning`,
-NOTFOUND `unknown`, OK `fine`, all others `critical`.
+`lagwarden_group_severity * on (group) group_left (verdict) lagwarden_group_verdict >= 3`. With `health.rules: burrow`
+the verdicts are Burrow's words (`OK`, `WARN`, `ERR`, `STOP`, `STALL`, `REWIND`, `NOTFOUND`); WARN is of severity
+`warning`, NOTFOUND `unknown`, OK `fine`, all others `critical`.
 
 To name a group's kind or state beside a number, join on the one sample that its info metric has:
 `lagwarden_group_lag * on (group) group_left (kind, state) lagwarden_group_info`. Likewise the cause of a death:

@@ -73,6 +73,8 @@ def value_texts(metric: Metric, table: pa.Table) -> pa.Array:
         # The same 128 bits read as "thousandths" put the point in place without any rounding.
         milliseconds = column.cast(pa.int64()).cast(pa.decimal128(19, 0))
         return milliseconds.view(pa.decimal128(19, 3)).cast(_TEXT)
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
     return column.cast(_TEXT)
 
 

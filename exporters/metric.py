@@ -22,9 +22,9 @@ class Kind(enum.Enum):
 class Source(enum.Enum):
     """Which part of the read model a metric's rows come from; the value is the name of the field.
 
-    Those before `STATUS` are fields of `Snapshot`: they are rendered once, when a snapshot is published. The others belong to
-    `MonitorStatus` and are rendered anew for each scrape: they must be readable before there is a snapshot. `STATUS` is
-    the status itself, one row whose columns are its fields.
+    Those before `STATUS` are fields of `Snapshot`: they are rendered once, when a snapshot is published. The others
+    belong to `MonitorStatus` and are rendered anew for each scrape: they must be readable before there is a snapshot.
+    `STATUS` is the status itself, one row whose columns are its fields.
     """
 
     PARTITIONS = "partitions"
