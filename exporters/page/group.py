@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.page.document import Page
-from exporters.page.fleet import group_link, in_milliseconds
+from exporters.page.fleet import in_milliseconds
+from exporters.page.fleet_tables import group_link
 from exporters.page.group_tables import members_section, partitions_section, topics_section
 from exporters.page.group_verdict import findings_section, history_section, verdict_card
 from exporters.page.monitor import is_old

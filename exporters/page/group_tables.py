@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from exporters.page.fleet import table
+from exporters.page.fleet_tables import table
 from exporters.page.nodes import el
 from exporters.page.words import (
     NONE,

@@ -28,6 +28,7 @@ _COLUMNS: Final = ("group", "lag_sum", "time_lag_max")
 class _Moment:
     taken_at: float
     groups: pa.Table
+    size: int
 
     def of(self, group: str) -> Sample | None:
         """Give a group's numbers at this moment."""
@@ -45,17 +46,19 @@ class Trail:
         """Keep at most so many bytes; the newest moment is always kept."""
         self._limit = limit
         self._lock = threading.Lock()
-        self._moments = collections.deque[_Moment](maxlen=SAMPLES)
+        self._moments = collections.deque[_Moment]()
+        self._size = 0
 
     def note(self, snapshot: Snapshot) -> None:
         """Take in a snapshot, unless it is known. What is older than the newest is not put in between."""
         with self._lock:
             if self._moments and snapshot.taken_at <= self._moments[-1].taken_at:
                 return
-            self._moments.append(_Moment(snapshot.taken_at, snapshot.groups.select(_COLUMNS)))
-            size = sum(moment.groups.nbytes for moment in self._moments)
-            while size > self._limit and len(self._moments) > 1:
-                size -= self._moments.popleft().groups.nbytes
+            groups = snapshot.groups.select(_COLUMNS)
+            self._moments.append(_Moment(snapshot.taken_at, groups, groups.nbytes))
+            self._size += groups.nbytes
+            while len(self._moments) > 1 and (self._size > self._limit or len(self._moments) > SAMPLES):
+                self._size -= self._moments.popleft().size
 
     def of(self, group: str) -> list[Sample]:
         """Give what is known of a group, the oldest first."""
