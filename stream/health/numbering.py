@@ -87,7 +87,7 @@ class Places:
         at = at[at >= 0]
         old = self._row[at]
         self._places, self._row = self._places[at], np.arange(len(at))
-        self._asked = np.empty(0, np.int64)
+        self._asked = self._given = np.empty(0, np.int64)
         return old
 
     def _found(self, places: Ints) -> Ints:

@@ -58,6 +58,7 @@ def snapshot(
     groups: list[dict[str, Any]] | None = None,
     unknown_lags: list[dict[str, Any]] | None = None,
     transitions: list[dict[str, Any]] | None = None,
+    *,
     topics: list[dict[str, Any]] | None = None,
     verdict_groups: list[dict[str, Any]] | None = None,
 ) -> Snapshot:
