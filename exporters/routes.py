@@ -22,7 +22,12 @@ from exporters.cluster_exposition import joined
 from exporters.exposition import EMPTY, gzipped
 from exporters.live import render_live
 from exporters.negotiation import accepts_gzip, preferred_format
-from exporters.page import render_group_page, render_page, stylesheet
+from exporters.page.assets import ASSETS, asset
+from exporters.page.chosen import Chosen
+from exporters.page.document import VIEW_TYPE
+from exporters.page.fleet import fleet_page
+from exporters.page.group import group_page
+from exporters.page.trail import Trail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
 
     from exporters.cluster_exposition import PublishedCluster
     from exporters.exposition import Published
+    from exporters.page.document import Page
     from exporters.pieces import Text
     from exporters.readmodel import GroupDetail, MonitorStatus
 
@@ -40,7 +46,12 @@ READER_SECONDS: Final = 60.0
 
 _JSON: Final = "application/json"
 _FRESH: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-_PAGE_HEADERS: Final = {**_FRESH, "content-security-policy": "default-src 'none'; style-src 'self'; img-src data:"}
+# Scripts and styles from here alone, nothing inline, nobody's frame; and no script may turn text into HTML at all.
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_PAGE_HEADERS: Final = {**_FRESH, "content-security-policy": _POLICY, "referrer-policy": "no-referrer"}
 
 
 class _AnyName(Convertor[str]):
@@ -73,8 +84,8 @@ def build_app(
     """
     answers = _Answers(current, status, details, cluster, clock)
     routes = [
-        Route("/", answers.page),
-        Route("/style.css", answers.style),
+        Route("/", answers.fleet_page),
+        *(Route(f"/{name}", answers.asset) for name in ASSETS),
         Route("/livez", answers.livez),
         Route("/readyz", answers.readyz),
         Route("/metrics", answers.metrics),
@@ -99,11 +110,19 @@ class _Answers:
         cluster: Callable[[], PublishedCluster | None],
         clock: Callable[[], float],
     ) -> None:
-        self._current = current
+        self._published = current
+        self._trail = Trail()
         self._status = status
         self._details = details
         self._cluster = cluster
         self._clock = clock
+
+    def _current(self) -> Published | None:
+        """Give what is published now. Whoever reads it, the charts will know of it later."""
+        published = self._published()
+        if published is not None:
+            self._trail.note(published.snapshot)
+        return published
 
     async def livez(self, _request: Request) -> Response:
         """Say that the process answers. What else goes wrong heals by itself or ends the process: no restart helps."""
@@ -147,18 +166,27 @@ class _Answers:
             return Response(encode({"error": "no such group", "group": group}), 404, _FRESH, _JSON)
         return self.json(request, answer)
 
-    def page(self, request: Request) -> Response:
-        html = render_page(self._current(), self._status(), self._clock())
-        return self._sliced(request, html, _PAGE_HEADERS, "text/html; charset=utf-8")
+    def fleet_page(self, request: Request) -> Response:
+        chosen = Chosen.of(request.query_params)
+        return self._page(request, fleet_page(self._current(), self._status(), self._clock(), chosen))
 
     def group_page(self, request: Request) -> Response:
         name, published = _name(request), self._current()
         detail = self._details(name) if published and name is not None else None
-        page = render_group_page(published, name or "", detail, self._clock(), root=_root(request))
-        return self._sliced(request, page.html, _PAGE_HEADERS, "text/html; charset=utf-8", page.code)
+        samples = self._trail.of(name) if name is not None else []
+        page = group_page(published, name or "", detail, self._clock(), root=_root(request), samples=samples)
+        return self._page(request, page)
 
-    async def style(self, _request: Request) -> Response:
-        return Response(stylesheet(), headers={"cache-control": "max-age=60"}, media_type="text/css; charset=utf-8")
+    async def asset(self, request: Request) -> Response:
+        name = request.url.path.rpartition("/")[2]
+        headers = {"cache-control": "max-age=60", "x-content-type-options": "nosniff"}
+        return Response(asset(name), headers=headers, media_type=ASSETS[name])
+
+    def _page(self, request: Request, page: Page) -> Response:
+        """Answer a browser with the document, and the page's own script with what changes in it."""
+        if VIEW_TYPE in request.headers.get("accept", ""):
+            return self._sliced(request, page.view(), _FRESH, VIEW_TYPE, page.code)
+        return self._sliced(request, page.html(), _PAGE_HEADERS, "text/html; charset=utf-8", page.code)
 
     def _no_snapshot(self) -> Response:
         status = self._status()
@@ -172,7 +200,7 @@ class _Answers:
     def _sliced(
         self, request: Request, body: bytes, headers: dict[str, str], media_type: str, code: int = 200
     ) -> Response:
-        parts, headers = [body], {**headers, "vary": "Accept-Encoding"}
+        parts, headers = [body], {**headers, "vary": "Accept, Accept-Encoding"}
         if accepts_gzip(request.headers.get("accept-encoding", "")):
             parts, headers = gzipped(body), {**headers, "content-encoding": "gzip"}
         return SlicedResponse(parts, headers=headers, media_type=media_type, seconds=READER_SECONDS, code=code)

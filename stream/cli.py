@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from stream import cli_groups, cli_offline
+from stream import cli_explain, cli_groups, cli_offline
 from stream.exits import ExitCode, Refusal
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ def _load(file: Path | None, flags: dict[str, object], settings: Sequence[str] |
 
 
 cli_groups.register(app, _load)
+cli_explain.register(app, _load)
 cli_offline.register(app, _load)
 
 

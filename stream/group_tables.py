@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NUMBERS: Final = frozenset((
     "MEMBERS", "PARTITIONS", "LAG", "LAG-UNKNOWN", "LAST-COMMIT", "EXPIRES", "PARTITION", "CURRENT-OFFSET",
     "LOG-END-OFFSET", "COMMIT-AGE", "FOR", "#PARTITIONS", "#MEMBERS", "CURRENT-EPOCH", "GENERATION", "GROUP-EPOCH",
-    "TARGET-ASSIGNMENT-EPOCH", "GROUP-EXPIRES",
+    "TARGET-ASSIGNMENT-EPOCH", "GROUP-EXPIRES", "GREATEST-LAG", "TIME-LAG",
 ))  # fmt: skip
 _NOBODY: Final[Answer] = {"member_id": None, "client_host": None, "client_id": None}
 
@@ -141,6 +141,35 @@ def transitions_table(transitions: Iterable[Answer]) -> TextTable:
     return _table(("TIME (UTC)", "WHAT", "CAUSE", "SEEN", "STORY"), rows)
 
 
+def verdicts_table(changes: Iterable[Answer]) -> TextTable:
+    """Show how the verdict changed, the oldest first; what it was said to be then stands beside."""
+    rows = (
+        [
+            each["time"].replace("T", " ").removesuffix("Z"),
+            _verdict(each["before"]),
+            _verdict(each["verdict"]),
+            shown(each["sentence"]),
+        ]
+        for each in changes
+    )
+    return _table(("TIME (UTC)", "WAS", "IS", "STORY"), rows)
+
+
+def topics_table(topics: Iterable[Answer]) -> TextTable:
+    """Show where the group stands in each topic."""
+    rows = (
+        [
+            shown(each["topic"]),
+            _verdict(each["verdict"]),
+            *map(_cell, (each["partitions"], each["lag_sum"], each["lag_max"])),
+            _seconds(each["time_lag_max"]),
+            _cell(each["partitions_lag_unknown"]),
+        ]
+        for each in topics
+    )
+    return _table(["TOPIC", "VERDICT", "PARTITIONS", "LAG", "GREATEST-LAG", "TIME-LAG", "LAG-UNKNOWN"], rows)
+
+
 def _table(heads: Sequence[str], rows: Iterable[list[str]]) -> TextTable:
     return TextTable([Column(head, right=head in _NUMBERS) for head in heads], list(rows))
 
@@ -155,6 +184,15 @@ def _name(value: str | None) -> str:
 
 def _word(value: str | None) -> str:
     return "-" if value is None else value.replace(" ", "-")
+
+
+def _verdict(word: str | None) -> str:
+    """Write a verdict as one word, as the API has it: `falling_behind`."""
+    return "-" if word is None else shown(word)
+
+
+def _seconds(length: float | None) -> str:
+    return "-" if length is None else duration(length)
 
 
 def _age(moment: str | None, now: float) -> str:

@@ -40,11 +40,12 @@ class Running:
 
     knows_ends = True
 
-    def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
-        """Take the address. Raises Refusal if it is none."""
+    def __init__(self, url: str, clock: Callable[[], float] = time.time, otherwise: str = _ELSE) -> None:
+        """Take the address, and what a person can do where nobody answers there. Raises Refusal if it is none."""
         self.problems: list[str] = []
         self.notes: list[str] = []
         self._clock = clock
+        self._otherwise = otherwise
         self._url = url.rstrip("/")
         parts = urllib.parse.urlsplit(self._url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -53,6 +54,11 @@ class Running:
         # What listens on this machine is not reached through a proxy, whatever the environment says.
         handlers = [urllib.request.ProxyHandler({})] if _is_loopback(parts.hostname) else []
         self._opener = urllib.request.build_opener(*handlers)
+
+    @property
+    def address(self) -> str:
+        """Give who is asked."""
+        return self._url
 
     def groups(self) -> Answer:
         """Give all groups."""
@@ -81,7 +87,9 @@ class Running:
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             said = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
-            raise Refusal(f"no lagwarden answers at {self._url} ({said})", _ELSE, ExitCode.NO_INSTANCE) from error
+            raise Refusal(
+                f"no lagwarden answers at {self._url} ({said})", self._otherwise, ExitCode.NO_INSTANCE
+            ) from error
 
     def _refuse(self, code: int, answer: Answer) -> None:
         """Raise what an answer other than 200 means; a group that is not there is no refusal."""

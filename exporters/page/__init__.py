@@ -1,13 +1,8 @@
-"""The pages for a person with a browser: `/` shows the fleet, `/group?name=…` one group. HTML and CSS, no script.
+"""The pages for a person with a browser: `/` (`fleet`) shows the fleet, `/group?name=…` (`group`) one group.
 
-Everything that comes from the cluster is a name somebody chose, so all of it is escaped, characters that do not print
-are made visible, and writing direction cannot leak out of a name (`exporters.page.words`).
+HTML and CSS that are whole without a script, and a little script that keeps an open page fresh, filters as one types
+and draws the chart (`document` says how). Everything is served from this package.
+
+What comes from the cluster are names that somebody chose: they are text until they are written (`nodes`), characters
+that do not print are made visible, and writing direction cannot leak out of a name (`words`).
 """
-
-from __future__ import annotations
-
-from exporters.page.fleet import ROWS, render_page
-from exporters.page.group import Page, render_group_page
-from exporters.page.templates import stylesheet
-
-__all__ = ["ROWS", "Page", "render_group_page", "render_page", "stylesheet"]

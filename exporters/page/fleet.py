@@ -1,104 +1,178 @@
-"""The status page at `/`: can the numbers be relied on, how are the groups, and which have died lately."""
+"""The page at `/`: is anything wrong, can the numbers be relied on, which groups are stuck, and all groups by severity.
+
+Whatever the size of the fleet, a page has at most so many rows; the rest is a filter or a step away, and in the API.
+"""
 
 from __future__ import annotations
 
-import math
-import urllib.parse
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.page.templates import template
+from exporters.page.chosen import NOT_KNOWN, Chosen
+from exporters.page.document import Page
+from exporters.page.fleet_tables import SICK, gone_section, living_section, stuck_section
+from exporters.page.monitor import freshness, is_old, monitor_card
+from exporters.page.nodes import Element, el
 from exporters.page.words import (
-    UNKNOWN,
-    ago,
-    duration,
-    expiry,
-    known,
-    lasting,
-    named,
+    SEVERITIES,
+    count,
     number,
-    safe,
-    since,
-    state,
-    text,
+    phrase,
+    printable,
     tone,
 )
 
 if TYPE_CHECKING:
     from exporters.exposition import Published
+    from exporters.page.nodes import Content
     from exporters.readmodel import MonitorStatus, Snapshot
 
-ROWS: Final = 500
-"""How many living groups are shown at most, those with the greatest lag, and how many dead. All are in the API."""
 
 _DEAD: Final = "Dead"
+_LINKS: Final = (("metrics", "metrics"), ("api/v1/groups", "groups as JSON"), ("readyz", "readiness"))
 
 
-def render_page(published: Published | None, status: MonitorStatus, now: float) -> bytes:
-    """Render the page as of `now` (Unix seconds)."""
-    page = template("status.html").substitute(
-        tone="good" if status.ready else "bad",
-        verdict="Ready" if status.ready else "Not ready",
-        phase=safe(status.phase),
-        reasons="".join(f"<li>{safe(reason)}</li>" for reason in status.not_ready_reasons),
-        progress=_progress(status),
-        facts="".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in _facts(published, status, now)),
-        groups=_fleet(published.snapshot, now) if published else '<p class="note">No snapshot of the groups yet.</p>',
-        version=safe(status.version),
-    )
-    return page.encode()
+def fleet_page(published: Published | None, status: MonitorStatus, now: float, chosen: Chosen) -> Page:
+    """Give the page as of `now` (Unix seconds)."""
+    monitor = monitor_card(published, status, now)
+    if published is None:
+        heading = el("h1", "Nothing is known yet")
+        return _page("not ready", [heading, monitor, el("p", "No snapshot of the groups yet.", class_="note")], status)
+    content = [_glance(published.snapshot, chosen, freshness(published, status, now)), _fleet(published, now, chosen)]
+    # Where the monitor is well, one line about it is enough at the top; where it is not, that comes before all numbers.
+    sound = status.ready and not is_old(published.snapshot.taken_at, now)
+    return _page(_in_short(published.snapshot), [content, monitor] if sound else [monitor, content], status)
 
 
-def group_link(name: str, root: str = "") -> str:
-    """Give the address of a group's page. In a query any name can stand, whatever proxies make of paths."""
-    return f"{root}group?name={urllib.parse.quote(name, safe='')}"
+def _page(headline: str, content: Content, status: MonitorStatus) -> Page:
+    foot = f"lagwarden {printable(status.version)} · times are ages; hover for UTC"
+    return Page(f"{headline} · lagwarden", content, links=_LINKS, foot=foot)
 
 
-def _facts(published: Published | None, status: MonitorStatus, now: float) -> list[tuple[str, str]]:
-    """Give the line of small facts under the verdict."""
-    facts = [
-        ("Cluster", text(status.cluster_id)),
-        ("Kafka", "reachable" if status.kafka_reachable else '<span class="bad">not reachable</span>'),
-        ("Snapshot", ago(published.snapshot.taken_at, now) if published else "none yet"),
-        ("Last batch", "none yet" if status.last_batch_at is None else ago(status.last_batch_at, now)),
-        ("Batches", number(status.batches)),
-        ("Series", number(status.series)),
-        ("Offsets are kept", _retention(status)),
+def _fleet(published: Published, now: float, chosen: Chosen) -> Content:
+    every = in_milliseconds(published.snapshot.groups)
+    if not len(every):
+        return el("p", "No group has committed an offset or has members.", class_="note")
+    shown = chosen.among(every)
+    dead = pc.equal(shown.column("state"), _DEAD).fill_null(False)
+    living = _worst_first(shown.filter(pc.invert(dead)))
+    return [
+        _filter(every, chosen),
+        stuck_section(living, now, chosen),
+        living_section(living, now, chosen),
+        gone_section(shown.filter(dead), now),
     ]
-    errors = pc.sum(status.decode_errors.column("records")).as_py()
-    if errors:
-        facts.append(("Decode errors", f'<span class="bad">{number(errors)}</span>'))
-    return facts
 
 
-def _retention(status: MonitorStatus) -> str:
-    if status.offsets_retention_seconds is None:
-        return UNKNOWN
-    return f"{duration(status.offsets_retention_seconds)} <small>({safe(status.offsets_retention_source)})</small>"
+def _sick(snapshot: Snapshot) -> dict[str, int]:
+    """Count the groups that somebody must look at, by severity, the worst first."""
+    severities = _counts(snapshot.groups, "severity")
+    return {severity: severities[severity] for severity in reversed(SICK) if severity in severities}
 
 
-def _progress(status: MonitorStatus) -> str:
-    if status.catch_up_ratio is None or status.catch_up_ratio >= 1:
-        return ""
-    # Rounded down: 100 % while there is something left would be a lie.
-    said = [f"{math.floor(status.catch_up_ratio * 100)} % read"]
-    if status.catch_up_records_per_second is not None:
-        said.append(f"{number(round(status.catch_up_records_per_second))} records/s")
-    if status.catch_up_seconds_left is not None:
-        said.append(f"{duration(status.catch_up_seconds_left)} left")
-    bar = f'<progress max="1" value="{status.catch_up_ratio:.4f}"></progress>'
-    return f'<p class="progress">{bar} Catching up: {", ".join(said)}</p>'
+def _in_short(snapshot: Snapshot) -> str:
+    """Say for the browser's tab whether anything is wrong."""
+    return ", ".join(f"{number(how_many)} {severity}" for severity, how_many in _sick(snapshot).items()) or "all fine"
 
 
-def _fleet(snapshot: Snapshot, now: float) -> str:
-    """Give the counts by state, the living groups and the dead ones."""
-    groups = in_milliseconds(snapshot.groups)
-    if not len(groups):
-        return '<p class="note">No group has committed an offset or has members.</p>'
-    dead = pc.equal(groups.column("state"), _DEAD).fill_null(False)
-    return _glance(groups) + _living(groups.filter(pc.invert(dead)), now) + _gone(groups.filter(dead), now)
+def _headline(snapshot: Snapshot) -> str:
+    """Say whether anything is wrong."""
+    if sick := sum(_sick(snapshot).values()):
+        return f"{count(sick, 'group')} need{'s' if sick == 1 else ''} attention"
+    if snapshot.groups.column("severity").null_count == len(snapshot.groups):
+        return "Nothing is judged yet"
+    return "No group needs attention"
+
+
+def _counts(groups: pa.Table, column: str) -> dict[str | None, int]:
+    """Count the groups by a word of theirs, the most frequent first."""
+    grouped = groups.group_by(column).aggregate([([], "count_all")])
+    pairs = zip(grouped[column].to_pylist(), grouped["count_all"].to_pylist(), strict=True)
+    return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0] is None, pair[0] or "")))
+
+
+def _glance(snapshot: Snapshot, chosen: Chosen, fresh: Content) -> Element:
+    """Give the headline and how many groups are in which severity and verdict; each is a way to see only those."""
+    severities = _counts(snapshot.groups, "severity")
+    worst = max((SEVERITIES.index(word) for word in severities if word in SEVERITIES), default=1)
+    of_severity = [
+        _chip(chosen, "severity", severity, severities.get(severity, 0), f"severity-chip {severity}")
+        for severity in reversed(SEVERITIES)
+    ]
+    bad = {row["verdict"]: row["severity"] for row in snapshot.verdict_groups.to_pylist()}
+    verdicts = [word for word in _counts(snapshot.groups, "verdict").items() if word[0] is not None]
+    verdicts.sort(key=lambda pair: -_rank(bad.get(str(pair[0]))))
+    of_verdict = [_chip(chosen, "verdict", verdict, how_many, "verdict-chip") for verdict, how_many in verdicts]
+    return el(
+        "section",
+        el("h1", _headline(snapshot)),
+        el("p", fresh, class_="fresh"),
+        el("ul", of_severity, class_="chips big", aria_label="Groups by severity"),
+        el("ul", of_verdict, class_="chips", aria_label="Groups by verdict") if of_verdict else None,
+        class_=f"glance {SEVERITIES[worst]}",
+        aria_label="Fleet at a glance",
+    )
+
+
+def _rank(severity: str | None) -> int:
+    return SEVERITIES.index(severity) if severity in SEVERITIES else 1
+
+
+def _chip(chosen: Chosen, column: str, word: str | None, how_many: int, class_: str) -> Element:
+    """Give a count that chooses its groups, or, when they are chosen, lets them go."""
+    value = NOT_KNOWN if word is None else word
+    current = bool(value) and getattr(chosen, column) == value
+    said: Content = [el("b", number(how_many)), " ", phrase(value)]
+    link = el(
+        "a", said, href=chosen.but(**{column: "" if current else value}), aria_current="true" if current else None
+    )
+    return el("li", link, class_=f"{class_}{'' if how_many else ' none'}", data_key=f"{column} {value}")
+
+
+def _filter(groups: pa.Table, chosen: Chosen) -> Element:
+    """Give the field for a part of a name, and the choice by state."""
+    others = {word: getattr(chosen, word) for word in ("severity", "verdict", "state")}
+    hidden = [el("input", type="hidden", name=word, value=value) for word, value in others.items() if value]
+    field = el(
+        "input",
+        type="search",
+        name="filter",
+        id="filter",
+        value=chosen.filter,
+        placeholder="a part of the name",
+        autocomplete="off",
+        spellcheck="false",
+        data_keep=True,
+    )
+    states = [
+        _chip(chosen, "state", word, how_many, f"state-chip {'quiet' if word is None else tone(word)}")
+        for word, how_many in _counts(groups, "state").items()
+    ]
+    return el(
+        "section",
+        el(
+            "form",
+            el("label", "Filter", for_="filter"),
+            field,
+            hidden,
+            el("button", "Show"),
+            action="./",
+            role="search",
+        ),
+        el("ul", states, class_="chips", aria_label="Groups by state"),
+        el("a", "show all", href="./", class_="all") if chosen else None,
+        class_="choose",
+        aria_label="Choose groups",
+    )
+
+
+def _worst_first(groups: pa.Table) -> pa.Table:
+    """Sort by severity, then by how long records wait, then by how many; what is sorted by name stays so in between."""
+    rank = pc.index_in(groups.column("severity").cast(pa.string()), pa.array(SEVERITIES)).fill_null(1)
+    order = [(column, "descending", "at_end") for column in ("rank", "time_lag_max", "lag_sum")]
+    return groups.take(pc.sort_indices(groups.append_column("rank", rank), sort_keys=order))
 
 
 def in_milliseconds(table: pa.Table) -> pa.Table:
@@ -107,64 +181,3 @@ def in_milliseconds(table: pa.Table) -> pa.Table:
         if pa.types.is_timestamp(field.type):
             table = table.set_column(at, field.name, table.column(at).cast(pa.int64()))
     return table
-
-
-def _glance(groups: pa.Table) -> str:
-    counts = groups.group_by("state").aggregate([([], "count_all")]).sort_by([("count_all", "descending")])
-    chips = "".join(
-        f'<li class="{"quiet" if name is None else tone(name)}"><b>{number(count)}</b> {text(name)}</li>'
-        for name, count in zip(counts["state"].to_pylist(), counts["count_all"].to_pylist(), strict=True)
-    )
-    return f'<ul class="chips" aria-label="Groups by state">{chips}</ul>\n'
-
-
-def _living(groups: pa.Table, now: float) -> str:
-    """Give the table of the groups, greatest lag first, unknown last."""
-    total = len(groups)
-    if not total:
-        return '<p class="note">No group is alive.</p>'
-    # A stable sort of what is sorted by name: equal lags stay in that order.
-    order = pc.sort_indices(groups, [("lag_sum", "descending", "at_end")])
-    note = f"the {number(ROWS)} with the greatest lag of {number(total)}" if total > ROWS else number(total)
-    body = "".join(_group_row(row, now) for row in groups.take(order[:ROWS]).to_pylist())
-    return template("groups.html").substitute(note=note, rows=body)
-
-
-def _group_row(row: dict[str, Any], now: float) -> str:
-    # What a person looks for comes first: on a phone the rest is a swipe away.
-    numbers = (
-        known(row["lag_sum"]),
-        known(row["lag_max"]),
-        number(row["partitions_lag_unknown"]) if row["partitions_lag_unknown"] else "",
-        since(row["last_commit_time"], now),
-        expiry(row["first_offset_expiry_time"], now),
-        known(row["members"]),
-        known(row["partitions"]),
-    )
-    cells = [
-        f'<th scope="row"><a href="{group_link(row["group"])}">{named(row["group"])}</a></th>',
-        f"<td>{_state(row, now)}</td>",
-        *(f'<td class="number">{value}</td>' for value in numbers),
-        f"<td>{text(row['kind'])}</td>",
-    ]
-    return f"<tr>{''.join(cells)}</tr>\n"
-
-
-def _state(row: dict[str, Any], now: float) -> str:
-    shown = state(row["state"], asked=row["state_asked"])
-    return shown if row["state_since"] is None else f"{shown} <small>{lasting(row['state_since'], now)}</small>"
-
-
-def _gone(groups: pa.Table, now: float) -> str:
-    """Give the table of the dead, the latest death first."""
-    total = len(groups)
-    if not total:
-        return ""
-    order = pc.sort_indices(groups, [("died_time", "descending", "at_end")])
-    note = f"the latest {number(ROWS)} of {number(total)}" if total > ROWS else number(total)
-    body = "".join(
-        f'<tr><th scope="row"><a href="{group_link(row["group"])}">{named(row["group"])}</a></th>'
-        f"<td>{text(row['death_cause'])}</td><td>{since(row['died_time'], now)}</td><td>{text(row['kind'])}</td></tr>\n"
-        for row in groups.take(order[:ROWS]).to_pylist()
-    )
-    return template("gone.html").substitute(note=note, rows=body)

@@ -1,4 +1,4 @@
-"""One group's page at `/group?name=…` and `/groups/…`: what it is, its members, its partitions and its history."""
+"""One group's page at `/group?name=…` and `/groups/…`: what is the matter, its members, all it went through."""
 
 from __future__ import annotations
 
@@ -9,26 +9,35 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.page.fleet import group_link, in_milliseconds
-from exporters.page.group_tables import history_section, members_section, partitions_section
-from exporters.page.templates import template
+from exporters.page.document import Page
+from exporters.page.fleet import in_milliseconds
+from exporters.page.fleet_tables import group_link
+from exporters.page.group_tables import members_section, partitions_section, topics_section
+from exporters.page.group_verdict import findings_section, history_section, verdict_card
+from exporters.page.monitor import is_old
+from exporters.page.nodes import el
 from exporters.page.words import (
     ago,
+    count,
     expiry,
     known,
     lasting,
+    listed,
     named,
     number,
+    phrase,
+    printable,
     ranges,
-    safe,
     since,
     state,
     text,
-    tone,
+    time_lag,
 )
 
 if TYPE_CHECKING:
     from exporters.exposition import Published
+    from exporters.page.document import Samples
+    from exporters.page.nodes import Content, Element
     from exporters.readmodel import GroupDetail, Snapshot
 
 _DEAD: Final = "Dead"
@@ -36,76 +45,107 @@ _NEAR: Final = 8
 """How many groups are offered in place of one that is not there."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Page:
-    """A page and the HTTP status code that goes with it."""
-
-    html: bytes
-    code: int = 200
-
-
-def render_group_page(
-    published: Published | None, name: str, detail: GroupDetail | None, now: float, *, root: str
+def group_page(
+    published: Published | None, name: str, detail: GroupDetail | None, now: float, *, root: str, samples: Samples = ()
 ) -> Page:
-    """Render a group's page as of `now` (Unix seconds); `root` leads from its address to the status page."""
+    """Give a group's page as of `now` (Unix seconds); `root` leads from its address to the status page.
+
+    `samples` are its earlier (Unix seconds, lag, time lag), the oldest first.
+    """
     if published is None:
-        return _page(name, root, '<p class="note">No snapshot of the groups yet.</p>', 503)
+        return _page(name, root, el("p", "No snapshot of the groups yet.", class_="note"), code=503)
     snapshot = published.snapshot
     found = in_milliseconds(_of(snapshot.groups, name)).to_pylist()
     if not found:
-        return _page(name, root, _absent(snapshot, name, root), 404)
-    row = found[0]
-    body = _card(snapshot, row, now) + _notes(row, detail)
-    if detail is not None:
-        body += members_section(detail)
-    body += partitions_section(in_milliseconds(_of(snapshot.partitions, name)), detail, now)
-    if detail is not None:
-        body += history_section(detail, now)
-    return _page(name, root, body)
+        return _page(name, root, _absent(snapshot, name, root), code=404)
+    row, dead = found[0], found[0]["state"] == _DEAD
+    severities = {each["verdict"]: each["severity"] for each in snapshot.verdict_groups.to_pylist()}
+    content = [
+        _about(snapshot, row, detail, now),
+        None if dead else _chart(),
+        _notes(row, detail),
+        findings_section(detail, now) if detail is not None else None,
+        topics_section(_of(snapshot.topics, name), severities),
+        members_section(detail) if detail is not None else None,
+        partitions_section(in_milliseconds(_of(snapshot.partitions, name)), detail, severities, now),
+        history_section(detail, now) if detail is not None else None,
+    ]
+    return dataclasses.replace(_page(name, root, content), samples=samples, marks=_marks(detail))
 
 
 def _of(table: pa.Table, name: str) -> pa.Table:
     return table.filter(pc.equal(table.column("group"), pa.scalar(name)))
 
 
-def _page(name: str, root: str, body: str, code: int = 200) -> Page:
-    json = f"api/v1/group?name={urllib.parse.quote(name, safe='')}"
-    title = safe(name) or "(empty name)"
-    return Page(template("group.html").substitute(title=title, root=root, json=json, body=body).encode(), code)
+def _page(name: str, root: str, content: Content, code: int = 200) -> Page:
+    json = f"{root}api/v1/group?name={urllib.parse.quote(name, safe='')}"
+    title = f"{printable(name) or '(empty name)'} · lagwarden"
+    links = ((root, "all groups"), (json, "as JSON"))
+    return Page(title, content, root, links, "times are ages; hover for UTC", code)
 
 
-def _absent(snapshot: Snapshot, name: str, root: str) -> str:
+def _marks(detail: GroupDetail | None) -> list[tuple[float, str]]:
+    """Give what is marked on the charts: changes of the verdict, and transitions."""
+    if detail is None:
+        return []
+    happened = [(each.time, each.transition) for each in detail.transitions]
+    return sorted([*happened, *((each.time, phrase(each.verdict)) for each in detail.verdicts)])
+
+
+def _absent(snapshot: Snapshot, name: str, root: str) -> Element:
     """Say that there is no such group, and offer those whose names hold what was asked for."""
     names = snapshot.groups.column("group").cast(pa.string())
     near = names.filter(pc.match_substring(names, name, ignore_case=True))[:_NEAR].to_pylist()
-    links = "".join(f'<li><a href="{group_link(other, root)}">{named(other)}</a></li>' for other in near)
-    offered = f"<p>There are:</p><ul>{links}</ul>" if near else ""
-    return (
-        f'<section class="card bad"><p><strong>No such group</strong></p><p>{named(name)} has neither a committed '
-        f"offset nor a record, or its grace time after death is over.</p>{offered}</section>\n"
+    offered = [el("li", el("a", named(other), href=group_link(other, root))) for other in near]
+    return el(
+        "section",
+        el("h1", "No such group"),
+        el("p", named(name), " has neither a committed offset nor a record, or its grace time after death is over."),
+        [el("p", "There are:"), el("ul", offered)] if offered else None,
+        class_="card bad",
     )
 
 
-def _card(snapshot: Snapshot, row: dict[str, Any], now: float) -> str:
-    facts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in _facts(row, now))
-    shown = state(row["state"], asked=row["state_asked"])
-    since_when = row["state_since"]
-    beside = "" if since_when is None else f'<span class="phase">{lasting(since_when, now)}</span>'
-    dead = row["state"] == _DEAD
-    cause = f"<p>It died {since(row['died_time'], now)}: {text(row['death_cause'])}.</p>" if dead else ""
-    return (
-        f'<section class="card {"quiet" if row["state"] is None else tone(row["state"])}" aria-label="Group">'
-        f'<h2 class="name">{named(row["group"])}</h2><p>{shown} {beside}</p>{cause}<dl>{facts}</dl>'
-        f'<p class="note">Snapshot taken {ago(snapshot.taken_at, now)}.</p></section>\n'
+def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, now: float) -> list[Content]:
+    """Give what is the matter and what the group is."""
+    facts = [el("div", el("dt", name), el("dd", value)) for name, value in _facts(row, now)]
+    died = [since(row["died_time"], now), ": ", text(row["death_cause"])]
+    beside = None if row["state_since"] is None else el("span", lasting(row["state_since"], now), class_="phase")
+    taken = f"Snapshot taken {ago(snapshot.taken_at, now)}."
+    stale = is_old(snapshot.taken_at, now)
+    return [
+        el("h1", named(row["group"]), class_="name"),
+        verdict_card(row, detail.finding if detail is not None else None, now),
+        el(
+            "section",
+            el("p", state(row["state"], asked=row["state_asked"]), " ", beside),
+            el("p", "It died ", died, ".") if row["state"] == _DEAD else None,
+            el("dl", facts),
+            el("p", el("span", taken, class_="bad") if stale else taken, class_="note"),
+            class_="card",
+            aria_label="Group",
+        ),
+    ]
+
+
+def _chart() -> Element:
+    """Leave room for the chart, which the script draws and keeps."""
+    return el(
+        "section",
+        el("h2", "Over time"),
+        el("div", id="chart", data_keep=True),
+        el("noscript", el("p", "The chart needs the script of this page.", class_="note")),
+        aria_label="Over time",
     )
 
 
-def _facts(row: dict[str, Any], now: float) -> list[tuple[str, str]]:
+def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
     """Give what is known of the group; a fact that its kind has not, or that died with it, is left out."""
-    facts = [("Kind", text(row["kind"]))]
-    living = [
+    facts: list[tuple[str, Content]] = [("Kind", text(row["kind"]))]
+    living: list[tuple[str, Content]] = [
         ("Lag", known(row["lag_sum"])),
         ("Greatest lag", known(row["lag_max"])),
+        ("Time lag", time_lag(row["time_lag_max"])),
         ("Members", _members(row)),
         ("Partitions", known(row["partitions"])),
         ("Last commit", since(row["last_commit_time"], now)),
@@ -116,29 +156,30 @@ def _facts(row: dict[str, Any], now: float) -> list[tuple[str, str]]:
     if row["created_time"] is not None:
         facts.append(("Created", since(row["created_time"], now)))
     words = {"protocol_type": "Protocol type", "protocol": "Assignor"}
-    facts += [(said, safe(row[column])) for column, said in words.items() if row[column]]
+    facts += [(said, printable(row[column])) for column, said in words.items() if row[column]]
     numbers = {"generation": "Generation", "group_epoch": "Group epoch", "assignment_epoch": "Assignment epoch"}
     facts += [(said, number(row[column])) for column, said in numbers.items() if row[column] is not None]
     return facts
 
 
-def _members(row: dict[str, Any]) -> str:
+def _members(row: dict[str, Any]) -> Content:
     odd = ", ".join(f"{number(row[f'members_{how}'])} {how}" for how in ("idle", "away") if row[f"members_{how}"])
-    return f"{known(row['members'])} <small>({odd})</small>" if odd else known(row["members"])
+    return [known(row["members"]), " ", el("small", f"({odd})")] if odd else known(row["members"])
 
 
-def _notes(row: dict[str, Any], detail: GroupDetail | None) -> str:
+def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
     """Say what wants a look: partitions that nobody reads, topics that are not read any more."""
-    notes = []
+    notes: list[Content] = []
     if detail is not None and detail.unowned:
-        topics = ", ".join(f"{named(topic)} {ranges(numbers)}" for topic, numbers in detail.unowned)
-        notes.append(f"Subscribed, but owned by no member: {topics}.")
+        unowned = listed([named(topic), " ", ranges(them)] for topic, them in detail.unowned)
+        notes.append(["Subscribed, but owned by no member: ", unowned, "."])
     if detail is not None and detail.unsubscribed:
-        topics = ", ".join(map(named, detail.unsubscribed))
-        notes.append(f"Offsets are kept of topics that nobody in the group subscribes to: {topics}.")
+        topics = listed(map(named, detail.unsubscribed))
+        notes.append(["Offsets are kept of topics that nobody in the group subscribes to: ", topics, "."])
     if row["partitions_lag_unknown"]:
-        count = row["partitions_lag_unknown"]
-        what = "1 partition" if count == 1 else f"{number(count)} partitions"
+        what = count(row["partitions_lag_unknown"], "partition")
         notes.append(f"The lag of {what} is not known; the table says why.")
-    items = "".join(f"<li>{note}</li>" for note in notes)
-    return f'<ul class="notes">{items}</ul>\n' if notes else ""
+    if row["held_back"]:
+        held = "An open transaction holds back the log of this group's offsets"
+        notes.append(f"{held}: its commits are asked from the coordinator for now.")
+    return el("ul", [el("li", note) for note in notes], class_="notes") if notes else None

@@ -1,76 +1,129 @@
-"""The tables of a group's page: members, partitions with their owners, and what happened."""
+"""The tables of a group's page: topics, members, and partitions with their owners."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from exporters.page.words import NONE, ago, expiry, known, moment, named, number, ranges, safe, since
+from exporters.page.fleet_tables import table
+from exporters.page.nodes import el
+from exporters.page.words import (
+    NONE,
+    badge,
+    expiry,
+    known,
+    listed,
+    named,
+    number,
+    phrase,
+    printable,
+    ranges,
+    rate,
+    since,
+    time_lag,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import pyarrow as pa
 
-    from exporters.readmodel import GroupDetail, MemberDetail, TransitionDetail
+    from exporters.page.nodes import Content, Element
+    from exporters.readmodel import GroupDetail, MemberDetail
 
 ROWS: Final = 1000
 """How many rows of a table are shown at most; the API has all."""
 
-_PARTITIONS: Final = (
-    "Topic", "Partition", "Lag", "Committed", "End", "Last commit", "Last progress", "Expires", "Owner",
-)  # fmt: skip
-_LEFT: Final = frozenset({"Topic", "Owner"})
 Owners = dict[tuple[str, int], str]
+"""Who owns a partition: by topic and number, the client's id."""
+Severities = dict[str, str]
+"""How bad each verdict is."""
+
+_MEMBERS: Final = (
+    ("Member", ""), ("Client", ""), ("Host", ""), ("State", ""), ("Epoch", "number"), ("Assigned", ""),
+    ("Subscribed to", ""),
+)  # fmt: skip
+_TOPICS: Final = (
+    ("Topic", ""), ("Verdict", ""), ("Lag", "number"), ("Greatest lag", "number"), ("Time lag", "number"),
+    ("Partitions", "number"), ("Lag unknown", "number"),
+)  # fmt: skip
+_PARTITIONS: Final = (
+    ("Topic", ""), ("Partition", "number"), ("Verdict", ""), ("Lag", "number"), ("Time lag", "number"),
+    ("Committed", "number"), ("End", "number"), ("Produced", "number"), ("Consumed", "number"),
+    ("Last commit", "number"), ("Last progress", "number"), ("Expires", "number"), ("Margin", "number"),
+    ("Lost", "number"), ("Owner", ""),
+)  # fmt: skip
 
 
-def members_section(detail: GroupDetail) -> str:
+def section(title: str, total: int, heads: tuple[tuple[str, str], ...], rows: list[Element]) -> Element:
+    """Give a table with its title and how many rows there are, and how many are shown if not all."""
+    note = number(total) if total == len(rows) else f"{number(len(rows))} of {number(total)}"
+    return el("section", el("h2", f"{title} ", el("small", note)), table(heads, rows), aria_label=title)
+
+
+def topics_section(topics: pa.Table, severities: Severities) -> Content:
+    """Show the group's topics, where there is more than one."""
+    if len(topics) < 2:
+        return None
+    rows = [
+        el(
+            "tr",
+            el("th", named(row["topic"]), scope="row"),
+            el("td", badge(row["verdict"], severities.get(row["verdict"]))),
+            [el("td", known(row[column]), class_="number") for column in ("lag_sum", "lag_max")],
+            el("td", time_lag(row["time_lag_max"]), class_="number"),
+            el("td", known(row["partitions"]), class_="number"),
+            el("td", number(row["partitions_lag_unknown"] or 0), class_="number"),
+            data_key=row["topic"],
+        )
+        for row in topics.slice(0, ROWS).to_pylist()
+    ]
+    return section("Topics", len(topics), _TOPICS, rows)
+
+
+def members_section(detail: GroupDetail) -> Element:
     """Show who is in the group and what is theirs."""
     if not detail.members:
-        return '<section><h2>Members <small>0</small></h2><p class="note">Nobody is in the group.</p></section>\n'
-    heads = _heads(("Member", "Client", "Host", "State", "Epoch", "Assigned", "Subscribed to"))
+        nobody = el("p", "Nobody is in the group.", class_="note")
+        return el("section", el("h2", "Members ", el("small", "0")), nobody, aria_label="Members")
     rows = [_member(member) for member in detail.members[:ROWS]]
-    return _section("Members", len(detail.members), heads, rows)
+    return section("Members", len(detail.members), _MEMBERS, rows)
 
 
-def partitions_section(partitions: pa.Table, detail: GroupDetail | None, now: float) -> str:
+def partitions_section(partitions: pa.Table, detail: GroupDetail | None, severities: Severities, now: float) -> Element:
     """Show where the group stands in each partition, and who owns it. Moments come as Unix milliseconds."""
     if not len(partitions):
-        return '<section><h2>Partitions <small>0</small></h2><p class="note">No offset is kept.</p></section>\n'
+        none = el("p", "No offset is kept.", class_="note")
+        return el("section", el("h2", "Partitions ", el("small", "0")), none, aria_label="Partitions")
     owners = _owners(detail.members) if detail is not None else {}
-    heads = _heads(_PARTITIONS, left=_LEFT)
-    rows = [_partition(row, owners, now) for row in partitions.slice(0, ROWS).to_pylist()]
-    return _section("Partitions", len(partitions), heads, rows)
+    rows = [_partition(row, owners, severities, now) for row in partitions.slice(0, ROWS).to_pylist()]
+    return section("Partitions", len(partitions), _PARTITIONS, rows)
 
 
-def history_section(detail: GroupDetail, now: float) -> str:
-    """Show what happened, the latest first."""
-    if not detail.transitions:
-        return '<section><h2>History</h2><p class="note">Nothing has happened as far back as is known.</p></section>\n'
-    heads = _heads(("When (UTC)", "", "What", "Story"))
-    rows = [_transition(transition, now) for transition in reversed(detail.transitions[-ROWS:])]
-    return _section("History", len(detail.transitions), heads, rows)
-
-
-def _member(member: MemberDetail) -> str:
-    static = ""
+def _member(member: MemberDetail) -> Element:
+    named_static = None
     if member.instance_id is not None:
-        static = f'<br><small title="group.instance.id">static {named(member.instance_id)}</small>'
-    rack = f"<br><small>rack {named(member.rack)}</small>" if member.rack else ""
-    wanted = [named(topic) for topic in member.subscription]
+        named_static = [el("br"), el("small", "static ", named(member.instance_id), title="group.instance.id")]
+    rack = [el("br"), el("small", "rack ", named(member.rack))] if member.rack else None
+    wanted: list[Element] = [named(topic) for topic in member.subscription]
     if member.regex:
-        wanted.append(f"<code>{safe(member.regex)}</code>")
-    state = '<span class="warn">away</span>' if member.away else safe(member.state or "") or NONE
-    return (
-        f'<th scope="row">{named(member.member_id)}{static}</th>'
-        f"<td>{named(member.client_id)}</td><td>{named(member.client_host)}{rack}</td><td>{state}</td>"
-        f'<td class="number">{NONE if member.epoch is None else number(member.epoch)}</td>'
-        f"<td>{_assigned(member.assignment)}</td><td>{', '.join(wanted) or NONE}</td>"
+        wanted.append(el("code", printable(member.regex)))
+    state = el("span", "away", class_="warn") if member.away else printable(member.state or "") or NONE
+    return el(
+        "tr",
+        el("th", named(member.member_id), named_static, scope="row"),
+        el("td", named(member.client_id)),
+        el("td", named(member.client_host), rack),
+        el("td", state),
+        el("td", NONE if member.epoch is None else number(member.epoch), class_="number"),
+        el("td", _assigned(member.assignment)),
+        el("td", listed(wanted) or NONE),
+        data_key=member.member_id,
     )
 
 
-def _assigned(assignment: Iterable[tuple[str, tuple[int, ...]]]) -> str:
-    shown = [f"{named(topic)} {ranges(numbers)}" for topic, numbers in assignment]
-    return "<br>".join(shown) or '<span class="warn">nothing</span>'
+def _assigned(assignment: Iterable[tuple[str, tuple[int, ...]]]) -> Content:
+    shown = listed(([named(topic), " ", ranges(them)] for topic, them in assignment), el("br"))
+    return shown or el("span", "nothing", class_="warn")
 
 
 def _owners(members: Iterable[MemberDetail]) -> Owners:
@@ -82,53 +135,38 @@ def _owners(members: Iterable[MemberDetail]) -> Owners:
     }
 
 
-def _partition(row: Mapping[str, Any], owners: Owners, now: float) -> str:
-    lag = number(row["lag"]) if row["lag"] is not None else _why(row["lag_unknown_reason"])
+def _partition(row: Mapping[str, Any], owners: Owners, severities: Severities, now: float) -> Element:
+    lag = known(row["lag"]) if row["lag"] is not None else _why(row["lag_unknown_reason"])
     numbers = (
-        number(row["partition"]),
         lag,
-        known(row["committed_offset"]),
+        time_lag(row["time_lag"], exact=row["time_lag_exact"]),
+        _offset(row),
         known(row["high_watermark"]),
+        rate(row["produce_rate"]),
+        rate(row["consume_rate"]),
         since(row["commit_time"], now),
         since(row["progress_time"], now),
         expiry(row["offset_expiry_time"], now),
+        known(row["margin"]),
+        el("span", number(row["lost"]), class_="bad") if row["lost"] else known(row["lost"]),
     )
     owner = owners.get((row["topic"], row["partition"]))
-    return (
-        f'<th scope="row">{named(row["topic"])}</th>'
-        + "".join(f'<td class="number">{value}</td>' for value in numbers)
-        + f"<td>{NONE if owner is None else named(owner)}</td>"
+    verdict = row["verdict"]
+    return el(
+        "tr",
+        el("th", named(row["topic"]), scope="row"),
+        el("td", number(row["partition"]), class_="number"),
+        el("td", badge(verdict, severities.get(verdict))),
+        [el("td", value, class_="number") for value in numbers],
+        el("td", NONE if owner is None else named(owner)),
+        data_key=f"{row['partition']} {row['topic']}",
     )
 
 
-def _why(reason: str | None) -> str:
-    return f'<span class="unknown">{safe(reason or "unknown").replace("_", " ")}</span>'
+def _offset(row: Mapping[str, Any]) -> Content:
+    asked = el("abbr", "asked", title="Asked from the coordinator: an open transaction hides it from the log")
+    return [known(row["committed_offset"]), ["\N{NO-BREAK SPACE}", asked] if row["offset_asked"] else None]
 
 
-def _transition(transition: TransitionDetail, now: float) -> str:
-    replayed = "" if transition.live else ' <small title="Read when the monitor started">replayed</small>'
-    cause = f" <b>{safe(transition.cause)}</b>" if transition.cause else ""
-    what = safe(transition.transition)
-    return (
-        f'<td class="time">{moment(transition.time)}</td>'
-        f'<td class="time"><small>{ago(transition.time, now)}</small></td>'
-        f'<td><span class="happening {what}">{what}</span>{cause}{replayed}</td><td>{safe(transition.text)}</td>'
-    )
-
-
-def _heads(names: Iterable[str], left: frozenset[str] | None = None) -> str:
-    return "".join(
-        f'<th scope="col">{name}</th>'
-        if (name != "Epoch" if left is None else name in left)
-        else f'<th scope="col" class="number">{name}</th>'
-        for name in names
-    )
-
-
-def _section(title: str, total: int, heads: str, rows: list[str]) -> str:
-    note = number(total) if total == len(rows) else f"{number(len(rows))} of {number(total)}"
-    body = "".join(f"<tr>{row}</tr>\n" for row in rows)
-    return (
-        f'<section aria-label="{title}"><h2>{title} <small>{note}</small></h2><div class="wide"><table>\n'
-        f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}</tbody></table></div></section>\n"
-    )
+def _why(reason: str | None) -> Element:
+    return el("span", phrase(reason or "unknown"), class_="unknown")

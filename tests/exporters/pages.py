@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import html.parser
 
 VOID = {"meta", "link", "input", "br"}
@@ -13,7 +14,8 @@ class Reader(html.parser.HTMLParser):
     def __init__(self, page: bytes) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.tags: set[str] = set()
+        self.tags = collections.Counter[str]()
+        self.attributes: set[str] = set()
         self.links: list[str] = []
         self.rows: list[list[str]] = []
         self.tables: dict[str, list[list[str]]] = {}
@@ -24,7 +26,8 @@ class Reader(html.parser.HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note an element, its links, and where in the table it is."""
-        self.tags.add(tag)
+        self.tags[tag] += 1
+        self.attributes |= {name for name, _ in attrs}
         self.links += [value or "" for name, value in attrs if name in {"href", "src"}]
         if tag == "section":
             self.rows = self.tables[dict(attrs).get("aria-label") or ""] = []

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import urllib.parse
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from exporters.exposition import Published
-from exporters.page import render_group_page
+from exporters.page.group import group_page
 from exporters.page.group_tables import ROWS
-from exporters.page.words import expiry, moment, ranges
+from exporters.readmodel import Finding, VerdictChange
 from tests.exporters.pages import Reader
 from tests.exporters.worlds import HOSTILE_NAMES, NOON, detail, member, small_world, snapshot
 
@@ -24,7 +25,7 @@ DASH = "\u2013"
 def read(name: str = "billing", found: GroupDetail | None = None, world: Snapshot | None = None) -> Reader:
     """Render a group's page and read it."""
     published = Published.of(small_world() if world is None else world)
-    return Reader(render_group_page(published, name, found, NOW, root="./").html)
+    return Reader(group_page(published, name, found, NOW, root="./").html())
 
 
 def test_facts_of_the_group() -> None:
@@ -45,22 +46,86 @@ def test_members_with_what_is_theirs() -> None:
     ]
 
 
-def test_partitions_with_their_owners() -> None:
-    """Each partition with lag or the reason why not, ages, expiry and whose it is."""
-    huge, end = (f"{2**62 + more:_}".replace("_", "\u202f") for more in (0, 41))
-    assert read(found=detail()).tables["Partitions"][1:] == [
-        ["orders", "0", huge, "41", end, "6.5 s ago", "1 min 6 s ago", "in 6 d 23 h", "app"],
-        ["orders", "1", "no leader", "7", "unknown", "5.0 s ago", "unknown", DASH, "app"],
+def test_what_is_the_matter_and_what_to_do() -> None:
+    """Verdict with how long it holds, sentence, next step and the numbers behind it; angle brackets are text."""
+    page = read(found=detail())
+    assert "stopped for 35 s1 of 2 partitions; orders-0: No commit for 30 s" in page.text
+    assert "most to expect: <unread>." in page.text
+    assert "unread" not in page.tags
+    assert "What to do: See whether the consumer still runs" in page.text
+    assert "last commit35 s agopatience20 slag400membersunknown" in page.text
+
+
+def test_without_detail_the_verdict_is_that_of_the_snapshot() -> None:
+    """Sentence and verdict are there; what to do is not known. Before there is a judgement there is no card."""
+    assert "stopped for 35 s1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread." in read().text
+    assert "What to do" not in read().text
+    assert "Verdict" not in read("gone").tables
+
+
+def test_every_partition_that_is_not_fine_is_told() -> None:
+    """Each with its own sentence; what to do only where it is something else than for the group."""
+    told = read(found=detail()).tables["Partitions that are not fine"][1:]
+    assert [row[:4] for row in told] == [["orders", "0", "stopped", "35 s"], ["orders", "1", "unknown", "unknown"]]
+    assert "See whether the consumer" not in told[0][4]
+    assert told[1][4] == "The lag is not known: the partition has no leader. See why."
+
+
+def test_topics_are_summed_up_where_there_are_several() -> None:
+    """One topic is what the group's own facts say; several have a row each."""
+    assert "Topics" not in read(found=detail()).tables
+    topics = [{"group": "g", "topic": name, "lag_sum": 5, "verdict": "ok"} for name in ("a", "b")]
+    page = read("g", world=snapshot(groups=[{"group": "g"}], topics=topics))
+    assert page.tables["Topics"][1:] == [
+        ["a", "ok", "5", "unknown", "unknown", "unknown", "0"],
+        ["b", "ok", "5", "unknown", "unknown", "unknown", "0"],
     ]
+
+
+def test_partitions_with_their_owners() -> None:
+    """Each partition with verdict, lag or the reason why not, rates, ages, expiry and whose it is."""
+    huge, end = (f"{2**62 + more:_}".replace("_", "\u202f") for more in (0, 41))
+    least = "\N{GREATER-THAN OR EQUAL TO}\u202f1 min 1 s"
+    assert read(found=detail()).tables["Partitions"][1:] == [
+        [
+            *("orders", "0", "stopped", huge, least, "41", end, "120/s", "0/s", "6.5 s ago", "1 min 6 s ago"),
+            *("in 6 d 23 h", "41", "0", "app"),
+        ],
+        [
+            *("orders", "1", "unknown", "no leader", "unknown", "7", "unknown", "unknown", "unknown", "5.0 s ago"),
+            *("unknown", DASH, "unknown", "unknown", "app"),
+        ],
+    ]
+
+
+def test_a_commit_that_was_asked_says_so() -> None:
+    """What an open transaction hides from the log comes from the coordinator, and is marked."""
+    page = read('say "hi"\\\nthere')
+    assert page.tables["Partitions"][1][5] == "0\xa0asked"
+    assert "An open transaction holds back the log of this group's offsets" in page.text
 
 
 def test_history_is_told_backwards() -> None:
-    """The latest comes first; a cause stands beside, and what was replayed at the start says so."""
+    """Transitions and changes of the verdict in one list, the latest first; what was replayed at the start says so."""
+    sentence = "1 of 2 partitions; orders-0: No commit for 30 s, where 20 s would be the most to expect: <unread>."
     assert read(found=detail()).tables["History"][1:] == [
+        ["2023-11-14 22:12:50", "35 s ago", "verdict ok \N{RIGHTWARDS ARROW} stopped", sentence],
         ["2023-11-14 22:12:49", "35 s ago", "forgotten topic deleted", "1 offset"],
         ["2023-11-14 22:11:50", "1 min 35 s ago", "rebalanced", "3 members came"],
+        ["2023-11-14 21:13:20", "1 h 0 min ago", "verdict ok", "orders-0: Keeps up: 3 offsets unread."],
         ["2023-11-13 22:13:20", "1 d 0 h ago", "created replayed", "first seen"],
     ]
+
+
+def test_the_chart_gets_what_is_remembered_and_what_happened() -> None:
+    """The view has samples and marks; the document has room for the drawing, but for a dead group."""
+    samples = [(NOON / 1000 - 10, 5, 1.5), (NOON / 1000, None, None)]
+    page = group_page(Published.of(small_world()), "billing", detail(), NOW, root="./", samples=samples)
+    view = json.loads(page.view())
+    assert view["samples"] == [[NOON / 1000 - 10, 5, 1.5], [NOON / 1000, None, None]]
+    assert [NOON / 1000 - 30, "stopped"] in view["marks"]
+    assert "Over time" in Reader(page.html()).tables
+    assert "Over time" not in read("gone").tables
 
 
 def test_what_wants_a_look_is_said_in_words() -> None:
@@ -83,17 +148,17 @@ def test_a_dead_group_tells_its_cause() -> None:
 def test_without_detail_there_are_no_members_and_no_history() -> None:
     """What is not known is left out, not shown as nobody and nothing; what is known to be nobody is said."""
     assert not {"Members", "History"} & read().tables.keys()
-    nobody = read(found=detail(members=(), transitions=()))
+    nobody = read(found=detail(members=(), transitions=(), verdicts=()))
     assert "Nobody is in the group." in nobody.text
     assert "Nothing has happened" in nobody.text
 
 
 def test_a_group_that_is_not_there_offers_others() -> None:
     """The code says it is not there, and names that hold what was typed are linked."""
-    page = render_group_page(Published.of(small_world()), "BILL", None, NOW, root="../")
+    page = group_page(Published.of(small_world()), "BILL", None, NOW, root="../")
     assert page.code == 404
-    assert "../group?name=billing" in Reader(page.html).links
-    assert render_group_page(None, "billing", None, NOW, root="./").code == 503
+    assert "../group?name=billing" in Reader(page.html()).links
+    assert group_page(None, "billing", None, NOW, root="./").code == 503
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
@@ -103,8 +168,13 @@ def test_names_are_text_and_nothing_else(name: str) -> None:
     hostile = member(name, **mine, subscription=(name,), assignment=((name, (0,)),))
     row = {"group": name, "topic": name, "partition": 0, "lag_unknown_reason": name}
     world = snapshot([row], [{"group": name, "kind": name, "state": name, "protocol": name}])
-    page = read(name, detail(name, members=(hostile,), unsubscribed=(name,), unowned=((name, (1,)),)), world)
-    assert "script" not in page.tags
+    finding = Finding(name, name, None, name, {name: name}, name)
+    told: dict[str, Any] = {"finding": finding, "partition_findings": ((name, 0, finding),)}
+    told["verdicts"] = (VerdictChange(1, name, name, name),)
+    found = detail(name, members=(hostile,), unsubscribed=(name,), unowned=((name, (1,)),), **told)
+    page = read(name, found, world)
+    assert page.tags.keys() <= read(found=detail()).tags.keys()
+    assert page.tags["script"] == 1
     assert all(cell.isprintable() for rows in page.tables.values() for row in rows for cell in row)
     (link,) = (link for link in page.links if link.startswith("./api/"))
     assert urllib.parse.parse_qs(link.partition("?")[2], keep_blank_values=True) == {"name": [name]}
@@ -116,34 +186,3 @@ def test_long_tables_are_cut_and_it_is_said() -> None:
     page = read("g", world=world)
     assert len(page.tables["Partitions"]) == 1 + ROWS
     assert "1\u202f000 of 1\u202f005" in page.text
-
-
-@pytest.mark.parametrize(
-    ("partitions", "said"),
-    [((), ""), ((3,), "3"), ((2, 1, 0), "0&ndash;2"), ((0, 1, 3, 5, 6), "0&ndash;1, 3, 5&ndash;6")],
-)
-def test_partitions_are_written_in_ranges(partitions: tuple[int, ...], said: str) -> None:
-    """Neighbours are drawn together, in whatever order they come."""
-    assert ranges(partitions) == said
-
-
-@pytest.mark.parametrize(
-    ("left", "said", "alarming"),
-    [
-        pytest.param(172_800, "in 2 d 0 h", False, id="far"),
-        pytest.param(600, "in 10 min 0 s", True, id="within a day"),
-        pytest.param(-60, "due 1 min 0 s ago", True, id="due: the broker looks only now and then"),
-    ],
-)
-def test_expiry_is_said_from_now(left: int, said: str, alarming: bool) -> None:  # noqa: FBT001  # a table
-    """How long is left, standing out when it is little; nothing foreseen is a dash."""
-    shown = expiry(int((NOW + left) * 1000), NOW)
-    assert f">{said}<" in shown
-    assert ('class="warn"' in shown) == alarming
-    assert "&ndash;" in expiry(None, NOW)
-
-
-def test_a_moment_beyond_the_calendar_is_a_number() -> None:
-    """A damaged record's time does not break the page."""
-    assert moment(9e18) == "9e+18"
-    assert moment(1_700_000_000.5) == "2023-11-14 22:13:20"

@@ -1,37 +1,176 @@
-"""The status page as its reader finds it."""
+"""The page of the fleet as its reader finds it."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import re
 import urllib.parse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from exporters import metric
 from exporters.exposition import Published
-from exporters.page import ROWS, render_page, stylesheet
-from exporters.page.words import duration
+from exporters.page.chosen import Chosen
+from exporters.page.fleet import fleet_page
+from exporters.page.fleet_tables import ROWS, STUCK
+from exporters.page.words import SEVERITIES
 from tests.exporters.pages import Reader
 from tests.exporters.worlds import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_world, snapshot, status
 
+if TYPE_CHECKING:
+    from exporters.page.document import Page
+
 NOW = NOON / 1000 + 5
+DASH = "\u2013"
+UNJUDGED = [DASH, "unknown", "unknown"]
 
 
-def read(published: Published | None = None, **changes: Any) -> Reader:
-    """Render the status page and read it."""
-    return Reader(render_page(published, status(**changes), NOW))
+def page(published: Published | None = None, chosen: Chosen | None = None, **changes: Any) -> Page:
+    """Give the page five seconds past noon."""
+    return fleet_page(published, status(**changes), NOW, Chosen() if chosen is None else chosen)
 
 
-def test_groups_stand_by_lag_with_unknown_last() -> None:
-    """The greatest lag comes first, a group without a known lag last, and unknown is said and not guessed."""
+def read(published: Published | None = None, chosen: Chosen | None = None, **changes: Any) -> Reader:
+    """Write the page and read it."""
+    return Reader(page(published, chosen, **changes).html())
+
+
+def sick(name: str, severity: str, **columns: Any) -> dict[str, Any]:
+    """Make a group with a verdict of this severity."""
+    verdict = {"verdict": "stalled", "sentence": f"{name} stands still.", "verdict_since": NOON, "state": "Stable"}
+    return {"group": name, "severity": severity, **verdict, **columns}
+
+
+def names(reader: Reader) -> list[str]:
+    """Give the groups of the table in their order."""
+    return [row[0] for row in reader.tables["Groups"][1:]]
+
+
+def test_groups_stand_by_severity_with_unknown_said() -> None:
+    """The worst verdict comes first; what is not known is said and not guessed."""
     living = read(Published.of(small_world())).tables["Groups"]
     huge = f"{2**62:_}".replace("_", "\u202f")
     state = "Stable\xa0asked for 1 min 35 s"
     assert living[1:] == [
-        ["billing", state, huge, huge, "1", "5.0 s ago", "\u2013", "3", "2", "classic"],
-        ['say "hi"\\\\nthere', "Empty", "0", "0", "", "5.0 s ago", "in 59 min 55 s", "0", "1", "consumer"],
-        ["plain", "unknown", "unknown", "unknown", "", "unknown", "\u2013", "unknown", "0", "simple"],
+        ["billing", "stopped", huge, "1 min 1 s", state, "5.0 s ago", DASH, "3", "2", "1", "classic"],
+        ["plain", "unknown", "unknown", "unknown", "unknown", "unknown", DASH, "unknown", "0", "", "simple"],
+        ['say "hi"\\\\nthere', "caught up", "0", "0", "Empty", "5.0 s ago", "in 59 min 55 s", "0", "1", "", "consumer"],
     ]
+
+
+def test_the_order_within_a_severity() -> None:
+    """Whoever waits longest comes first, then the greatest lag, then the name; unknown is last."""
+    groups = [
+        sick("a", "warning", time_lag_max=5.0, lag_sum=9),
+        sick("b", "warning", time_lag_max=60.0, lag_sum=1),
+        sick("c", "warning", time_lag_max=5.0, lag_sum=10),
+        sick("d", "warning"),
+        sick("e", "critical"),
+        sick("f", "warning", time_lag_max=5.0, lag_sum=9),
+    ]
+    assert names(read(Published.of(snapshot(groups=groups)))) == ["e", "b", "c", "a", "f", "d"]
+
+
+def test_the_stuck_are_told_with_their_sentence() -> None:
+    """Whoever needs somebody is told in words, the worst first; notices and the unknown are not among them."""
+    groups = [sick(name, name) for name in sorted(SEVERITIES)]
+    text = read(Published.of(snapshot(groups=groups))).text
+    told = text.partition("Need attention")[2].partition("Groups")[0]
+    assert "critical stands still." in told
+    assert told.index("critical stands still.") < told.index("warning stands still.")
+    assert "notice" not in told
+    assert "unknown stands still." not in told
+
+
+@pytest.mark.parametrize(
+    ("severities", "says", "title"),
+    [
+        pytest.param(["fine"], "No group needs attention", "all fine", id="all is well"),
+        pytest.param(["notice", "unknown"], "No group needs attention", "all fine", id="nothing urgent"),
+        pytest.param(["critical"], "1 group needs attention", "1 critical", id="one"),
+        pytest.param(
+            ["warning", "critical", "critical"], "3 groups need attention", "2 critical, 1 warning", id="many"
+        ),
+        pytest.param([None], "Nothing is judged yet", "all fine", id="not judged"),
+    ],
+)
+def test_the_headline_says_whether_anything_is_wrong(severities: list[str | None], says: str, title: str) -> None:
+    """One look at the page, or at the browser's tab, is enough."""
+    groups = [{"group": str(at), "severity": severity} for at, severity in enumerate(severities)]
+    shown = page(Published.of(snapshot(groups=groups)))
+    assert says in Reader(shown.html()).text
+    assert shown.title == f"{title} · lagwarden"
+
+
+def test_the_fleet_at_a_glance() -> None:
+    """Groups are counted by severity, verdict and state; each count leads to its groups, chosen it leads back."""
+    reader = read(Published.of(small_world()))
+    assert "1 critical0 warning0 notice1 unknown1 fine" in reader.text
+    assert "1 stopped" in reader.text
+    assert "1 Dead1 Empty1 Stable1 unknown" in reader.text
+    assert "./?severity=critical" in reader.links
+    chosen = read(Published.of(small_world()), Chosen(severity="critical"))
+    assert "./?severity=critical" not in chosen.links
+    assert "./?severity=critical&verdict=stopped" in chosen.links
+
+
+@pytest.mark.parametrize(
+    ("chosen", "shown"),
+    [
+        pytest.param(Chosen(filter="BILL"), ["billing"], id="a part of the name, in whatever case"),
+        pytest.param(Chosen(filter="i"), ["billing", "plain", 'say "hi"\\\\nthere'], id="several"),
+        pytest.param(Chosen(severity="fine"), ['say "hi"\\\\nthere'], id="a severity"),
+        pytest.param(Chosen(verdict="unknown"), ["plain"], id="a verdict"),
+        pytest.param(Chosen(state="unknown"), ["plain"], id="what is not known"),
+        pytest.param(Chosen(filter="i", state="Stable"), ["billing"], id="by both"),
+        pytest.param(Chosen(filter=".*"), [], id="no pattern, only a part"),
+        pytest.param(Chosen(severity="worse"), [], id="no such severity"),
+    ],
+)
+def test_groups_can_be_chosen(chosen: Chosen, shown: list[str]) -> None:
+    """Only those are shown that are so, and that none is so is said."""
+    reader = read(Published.of(small_world()), chosen)
+    assert names(reader) == shown
+    assert ("No living group is so." in reader.text) == (not shown)
+
+
+@pytest.mark.parametrize("start", ["-1", "x", "", "1e3", "\u0663", "9" * 400], ids=ascii)
+def test_an_address_that_makes_no_sense_is_read_as_none(start: str) -> None:
+    """Whatever somebody writes into the address, there is a page."""
+    assert Chosen.of({"start": start, "filter": "a", "x": "y"}) == Chosen(filter="a")
+
+
+def test_a_choice_survives_its_address() -> None:
+    """What an address says is what is read out of it, whatever was typed."""
+    for words in HOSTILE_NAMES:
+        chosen = Chosen(filter=words, severity="critical", state=words)
+        query = dict(urllib.parse.parse_qsl(chosen.but().partition("?")[2]))
+        assert Chosen.of(query) == chosen
+
+
+def test_many_groups_come_in_pieces_and_it_is_said() -> None:
+    """A piece at a time, with the count of all and a way to the next; beyond the end is the last piece."""
+    world = Published.of(snapshot(groups=[{"group": f"{at:05}", "lag_sum": at} for at in range(ROWS * 2 + 7)]))
+    first = read(world)
+    assert names(first)[0] == f"{ROWS * 2 + 6:05}"
+    assert len(names(first)) == ROWS
+    assert "1 to 200 of 407" in first.text
+    assert f"./?start={ROWS}" in first.links
+    last = read(world, Chosen(start=10**8))
+    assert len(names(last)) == 7
+    assert "401 to 407 of 407" in last.text
+    assert f"./?start={ROWS}" in last.links
+
+
+def test_many_stuck_groups_are_cut_and_it_is_said() -> None:
+    """When everything is stuck, the worst are told, and of the others how many there are."""
+    groups = [sick(f"g{at:03}", "critical", lag_sum=at) for at in range(STUCK + 3)]
+    text = read(Published.of(snapshot(groups=groups))).text
+    assert f"the worst {STUCK} of {STUCK + 3}" in text
+    assert "g052 stands still." in text
+    assert "g001 stands still." not in text
 
 
 def test_the_dead_stand_apart_with_their_cause() -> None:
@@ -39,65 +178,65 @@ def test_the_dead_stand_apart_with_their_cause() -> None:
     dead = [
         {"group": f"d{at}", "state": "Dead", "died_time": NOON - at * 60_000, "death_cause": "expired"} for at in (2, 1)
     ]
-    page = read(Published.of(snapshot(groups=[{"group": "alive"}, *dead])))
-    assert [row[0] for row in page.tables["Groups"][1:]] == ["alive"]
-    assert page.tables["Died lately"][1:] == [
+    reader = read(Published.of(snapshot(groups=[{"group": "alive"}, *dead])))
+    assert names(reader) == ["alive"]
+    assert reader.tables["Died lately"][1:] == [
         ["d1", "expired", "1 min 5 s ago", "unknown"],
         ["d2", "expired", "2 min 5 s ago", "unknown"],
     ]
     assert "Died lately" not in read(Published.of(snapshot(groups=[{"group": "alive"}]))).tables
 
 
-def test_the_fleet_at_a_glance() -> None:
-    """Groups are counted by state, the most frequent first."""
-    states = ["Stable", "Empty", "Stable", None, "Stable", "Empty"]
-    page = read(Published.of(snapshot(groups=[{"group": f"{at}", "state": state} for at, state in enumerate(states)])))
-    assert "3 Stable2 Empty1 unknown" in page.text
-
-
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
 def test_names_are_text_and_nothing_else(name: str) -> None:
     """A name opens no element and no attribute, shows what does not print, and its link leads to that very name."""
-    page = read(Published.of(snapshot(groups=[{"group": name, "kind": name, "state": name, "death_cause": name}])))
-    assert "script" not in page.tags
-    shown = page.rows[1][0]
-    assert shown.isprintable()
-    assert shown
-    (link,) = (link for link in page.links if link.startswith("group?name="))
-    assert urllib.parse.parse_qs(link.partition("?")[2], keep_blank_values=True) == {"name": [name]}
-
-
-def test_many_groups_are_cut_and_it_is_said() -> None:
-    """Only the greatest lags are shown, with the count of all."""
-    world = snapshot(groups=[{"group": f"{at:05}", "lag_sum": at} for at in range(ROWS + 700)])
-    page = read(Published.of(world))
-    assert len(page.rows) == 1 + ROWS
-    assert page.rows[1][0] == f"{ROWS + 699:05}"
-    assert "the 500 with the greatest lag of 1\u202f200" in page.text
+    words = dict.fromkeys(("group", "kind", "state", "death_cause", "verdict", "severity", "sentence"), name)
+    hostile = snapshot(groups=[words, sick(f"{name}!", "critical", sentence=name)])
+    reader = read(Published.of(hostile), Chosen(filter=name))
+    tame = snapshot(groups=[sick("a", "critical"), sick("b", "critical")])
+    clean = read(Published.of(tame), Chosen(filter="a"))
+    assert reader.tags.keys() <= clean.tags.keys() | {"small"}
+    assert reader.attributes <= clean.attributes
+    assert reader.tags["script"] == 1
+    shown = names(reader)
+    assert all(each and each.isprintable() for each in shown)
+    linked = {link for link in reader.links if link.startswith("group?name=")}
+    asked = [urllib.parse.parse_qs(link.partition("?")[2], keep_blank_values=True) for link in linked]
+    assert sorted(query["name"][0] for query in asked) == sorted([name, f"{name}!"])
 
 
 def test_before_the_first_snapshot_there_are_no_numbers_of_groups() -> None:
     """While catching up the page says so, why, how far and how long, and has no table."""
-    page = read(**CATCHING_UP)
-    assert page.rows == []
-    assert "Not ready" in page.text
-    assert "Reading what groups have committed so far." in page.text
-    assert "Catching up: 42 % read, 912\u202f346 records/s, 1 min 15 s left" in page.text
+    reader = read(**CATCHING_UP)
+    assert reader.rows == []
+    assert "Not ready" in reader.text
+    assert "Reading what groups have committed so far." in reader.text
+    assert "Catching up: 42 % read, 912\u202f346 records/s, 1 min 15 s left" in reader.text
 
 
 def test_what_the_status_says_is_escaped() -> None:
     """Reasons are text: an address in angle brackets does not become an element."""
-    page = read(**CONNECTING)
-    assert "Kafka does not answer at <broker>:9092." in page.text
-    assert "broker" not in page.tags
-    assert "not reachable" in page.text
+    reader = read(**CONNECTING)
+    assert "Kafka does not answer at <broker>:9092." in reader.text
+    assert "broker" not in reader.tags
+    assert "not reachable" in reader.text
+
+
+def test_a_monitor_that_is_well_is_a_line_and_one_that_is_not_comes_first() -> None:
+    """How fresh the numbers are is always said; old ones are said to be old before they are shown."""
+    fresh = read(Published.of(small_world())).text
+    assert "Snapshot taken 5.0 s ago." in fresh
+    assert fresh.index("needs attention") < fresh.index("Cluster")
+    assert "Decode errors3" in fresh
+    old = Published.of(dataclasses.replace(small_world(), taken_at=NOW - 300))
+    for text in (read(old).text, read(Published.of(small_world()), **(CATCHING_UP | {"catch_up_ratio": None})).text):
+        assert text.index("Cluster") < text.index("needs attention")
+    assert "These numbers are 5 min 0 s old." in read(old).text
 
 
 def test_ready_page_shows_no_progress() -> None:
-    """Once caught up, the bar is gone; decode errors are counted."""
-    page = read(Published.of(small_world()))
-    assert "progress" not in page.tags
-    assert "Decode errors3" in page.text
+    """Once caught up, the bar is gone."""
+    assert "progress" not in read(Published.of(small_world())).tags
 
 
 def test_a_cluster_without_groups_is_said_in_words() -> None:
@@ -107,25 +246,23 @@ def test_a_cluster_without_groups_is_said_in_words() -> None:
 
 def test_nothing_comes_from_outside() -> None:
     """Every link and asset is relative, so that the page works behind any prefix and without the internet."""
-    page = read(Published.of(small_world()))
-    assert [link for link in page.links if re.match(r"/|\w+:(?!,$)", link)] == []
-    assert b"url(" not in stylesheet()
-    assert b"prefers-color-scheme: dark" in stylesheet()
+    reader = read(Published.of(small_world()))
+    assert [link for link in reader.links if re.match(r"/|\w+:(?!,$)", link)] == []
 
 
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (0.04, "0.0 s"),
-        (9.96, "10.0 s"),
-        (10.9, "10 s"),
-        (59, "59 s"),
-        (60, "1 min 0 s"),
-        (3_725, "1 h 2 min"),
-        (90_000, "1 d 1 h"),
-        (86_400 * 400, "400 d 0 h"),
-    ],
-)
-def test_durations_are_said_in_two_units(seconds: float, said: str) -> None:
-    """Lengths of time read easily, whatever their size."""
-    assert duration(seconds) == said
+def test_the_view_holds_what_the_document_shows() -> None:
+    """The script gets the very content of the document, as values."""
+
+    def text(node: Any) -> str:
+        return node if isinstance(node, str) else "".join(map(text, node[2]))
+
+    shown = page(Published.of(small_world()))
+    view = json.loads(shown.view())
+    assert view["title"] == shown.title
+    document = Reader(shown.html()).text
+    assert "".join(map(text, view["main"])) in document
+
+
+def test_severities_are_those_of_the_metrics() -> None:
+    """A page and a metric call the same thing the same."""
+    assert tuple(metric.SEVERITIES) == SEVERITIES

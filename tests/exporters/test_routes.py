@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import re
 import urllib.parse
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,8 @@ import pytest
 
 from exporters.catalogue import SNAPSHOT_METRICS
 from exporters.exposition import Format, Published
+from exporters.page.assets import ASSETS
+from exporters.page.document import VIEW_TYPE
 from exporters.routes import build_app
 from tests.exporters.worlds import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, detail, small_world, snapshot, status
 
@@ -185,14 +189,56 @@ def test_nothing_can_be_written(path: str) -> None:
     assert client().ask("POST", path).status_code == 405
 
 
-def test_page_and_its_style() -> None:
-    """The page comes with a policy that lets nothing run and nothing load from elsewhere."""
-    app = client(Published.of(small_world()))
-    page = app.get("/")
+def test_the_page_and_its_policy() -> None:
+    """The page comes with a policy that lets nothing load or run but what lagwarden itself serves as a file."""
+    page = client(Published.of(small_world())).get("/")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert page.headers["vary"] == "Accept, Accept-Encoding"
+    policy = page.headers["content-security-policy"].split("; ")
+    assert policy[:3] == ["default-src 'none'", "script-src 'self'", "style-src 'self'"]
+    assert "require-trusted-types-for 'script'" in policy
+    assert "unsafe" not in page.headers["content-security-policy"]
     assert "billing" in page.text
-    assert app.get("/style.css").headers["content-type"] == "text/css; charset=utf-8"
+
+
+@pytest.mark.parametrize("name", ASSETS)
+def test_what_the_page_needs_is_served(name: str) -> None:
+    """Style and scripts come as what they are, and ask for nothing from anywhere else."""
+    answer = client().get(f"/{name}")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == ASSETS[name]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|url\(|@import|innerHTML|eval\(", answer.text)
+
+
+@pytest.mark.parametrize(
+    ("address", "code"),
+    [("/?filter=bill", 200), ("/group?name=billing", 200), ("/groups/billing", 200), ("/group?name=nobody", 404)],
+)
+def test_the_same_address_gives_the_view_to_the_script(address: str, code: int) -> None:
+    """Asked for its own media type, a page's address answers with its content as values."""
+    answer = client(Published.of(small_world())).get(address, headers={"accept": VIEW_TYPE})
+    assert answer.status_code == code
+    assert answer.headers["content-type"] == VIEW_TYPE
+    assert answer.json().keys() == {"title", "main", "samples", "marks"}
+
+
+def test_the_charts_know_what_anybody_has_read() -> None:
+    """Each snapshot that somebody reads, also by a scrape, is remembered for the chart of a group."""
+    holder = [Published.of(small_world())]
+    app = Client(build_app(lambda: holder[0], status))
+    app.get("/metrics")
+    holder[0] = Published.of(dataclasses.replace(small_world(), taken_at=NOON / 1000 + 10))
+    view = app.get("/group?name=billing", headers={"accept": VIEW_TYPE}).json()
+    assert [moment for moment, _, _ in view["samples"]] == [NOON / 1000, NOON / 1000 + 10]
+
+
+def test_the_fleet_can_be_filtered_without_a_script() -> None:
+    """The form sends what was typed in the address, and the page answers with what is so."""
+    text = client(Published.of(small_world())).get("/", params={"filter": "bill", "severity": "critical"}).text
+    assert "billing</bdi>" in text
+    assert "plain</bdi>" not in text
+    assert 'value="bill"' in text
 
 
 @pytest.mark.parametrize(

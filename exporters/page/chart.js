@@ -1,0 +1,204 @@
+// Draws a group's lag and time lag over time as SVG: what the server remembers, and what came while the page was open.
+// Owns nothing but its own drawing; numbers and our own words alone go into it.
+
+const SVG = "http://www.w3.org/2000/svg";
+const HEIGHT = 150;
+const PAD = { left: 62, right: 12, top: 12, bottom: 24 };
+const SPAN_SECONDS = 3600;
+const GAP_SECONDS = 90; // between samples further apart there is no line: nobody knows what was in between
+const STEPS = [1, 2, 5, 10];
+const TIME_STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 43200, 86400];
+
+const PANELS = [
+  { name: "Lag", unit: "offsets", column: 1, say: count, step: decimal },
+  { name: "Time lag", unit: "age of the oldest unread record", column: 2, say: duration, step: sexagesimal },
+];
+
+export class Chart {
+  #place;
+  #samples = new Map();
+  #marks = [];
+  #pointed = null;
+  #width = 0;
+
+  constructor(place) {
+    this.#place = place;
+    new ResizeObserver(([change]) => {
+      if (change.contentRect.width === this.#width) return; // it is our own drawing that changes the height
+      this.#width = change.contentRect.width;
+      this.#redraw();
+    }).observe(place);
+    place.addEventListener("pointermove", (event) => this.#point(event));
+    place.addEventListener("pointerleave", () => this.#point(null));
+  }
+
+  /** Take in what the server remembers: [Unix seconds, lag, time lag], and what happened: [Unix seconds, word]. */
+  draw(samples, marks) {
+    for (const sample of samples) this.#samples.set(sample[0], sample);
+    this.#marks = marks;
+    this.#redraw();
+  }
+
+  #point(event) {
+    this.#pointed = event === null ? null : event.clientX - (this.#place.querySelector("svg")?.getBoundingClientRect().left ?? 0);
+    this.#redraw();
+  }
+
+  #redraw() {
+    if (this.#width === 0) return;
+    const every = [...this.#samples.values()].sort((one, other) => one[0] - other[0]);
+    const end = every.at(-1)?.[0] ?? 0;
+    const samples = every.filter((sample) => sample[0] >= end - SPAN_SECONDS);
+    const width = Math.max(this.#width, 240);
+    const time = scale(Math.min(samples[0]?.[0] ?? 0, end - 60), end, PAD.left, width - PAD.right);
+    const near = this.#pointed === null ? null : nearest(samples, time, this.#pointed);
+    this.#place.replaceChildren(...PANELS.map((panel) => figure(panel, samples, this.#marks, time, width, near)));
+  }
+}
+
+function figure(panel, samples, marks, time, width, near) {
+  const known = samples.filter((sample) => sample[panel.column] !== null);
+  const shown = near ?? samples.at(-1);
+  const value = shown === undefined || shown[panel.column] === null ? "unknown" : panel.say(shown[panel.column]);
+  const when = near === null ? "now" : `${clock(near[0])} (${duration(time.end - near[0])} before)`;
+  const caption = element("figcaption", { class: "reading" });
+  caption.append(text("b", panel.name), ` ${value} `, text("small", when));
+  const most = Math.max(0, ...known.map((sample) => sample[panel.column]));
+  const drawing = svg("svg", { width, height: HEIGHT, role: "img" });
+  drawing.append(title(panel, known, most, time));
+  const step = panel.step(most / 3);
+  const top = Math.max(step * Math.ceil(most / step), step);
+  const level = scale(0, top, HEIGHT - PAD.bottom, PAD.top);
+  for (let at = 0; at <= top + step / 2; at += step) drawing.append(...line(panel.say(at), level(at), width));
+  drawing.append(...ticks(time), ...happened(marks, time));
+  for (const piece of pieces(known)) drawing.append(...stretch(piece, panel.column, time, level));
+  if (near !== null && near[panel.column] !== null) {
+    drawing.append(svg("line", { class: "pointer", x1: time(near[0]), x2: time(near[0]), y1: PAD.top, y2: level(0) }));
+    drawing.append(svg("circle", { class: "dot", cx: time(near[0]), cy: level(near[panel.column]), r: 4 }));
+  }
+  const whole = element("figure", {});
+  whole.append(caption, drawing);
+  return whole;
+}
+
+function title(panel, known, most, time) {
+  const span = duration(time.end - time.start);
+  const words = known.length
+    ? `${panel.name} (${panel.unit}) over ${span}: now ${panel.say(known.at(-1)[panel.column])}, at most ${panel.say(most)}`
+    : `${panel.name}: not known`;
+  const named = svg("title", {});
+  named.textContent = words;
+  return named;
+}
+
+function line(words, y, width) {
+  return [
+    svg("line", { class: "grid", x1: PAD.left, x2: width - PAD.right, y1: y, y2: y }),
+    label(words, { x: PAD.left - 8, y: y + 4, "text-anchor": "end" }),
+  ];
+}
+
+function ticks(time) {
+  const step = sexagesimal((time.end - time.start) / 4);
+  const marks = [];
+  for (let back = step; back <= time.end - time.start; back += step) {
+    marks.push(label(`\u2212${duration(back)}`, { x: time(time.end - back), y: HEIGHT - 6, "text-anchor": "middle" }));
+  }
+  marks.push(label("now", { x: time(time.end), y: HEIGHT - 6, "text-anchor": "end" }));
+  return marks;
+}
+
+function happened(marks, time) {
+  return marks
+    .filter(([at]) => at > time.start && at <= time.end)
+    .map(([at, word]) => {
+      const mark = svg("line", { class: "mark", x1: time(at), x2: time(at), y1: PAD.top, y2: HEIGHT - PAD.bottom });
+      const named = svg("title", {});
+      named.textContent = `${word}, ${clock(at)}`;
+      mark.append(named);
+      return mark;
+    });
+}
+
+/** Cut samples where too much time lies between two. */
+function pieces(samples) {
+  const cut = [];
+  for (const sample of samples) {
+    if (cut.length && sample[0] - cut.at(-1).at(-1)[0] <= GAP_SECONDS) cut.at(-1).push(sample);
+    else cut.push([sample]);
+  }
+  return cut;
+}
+
+function stretch(samples, column, time, level) {
+  const points = samples.map((sample) => `${time(sample[0]).toFixed(1)},${level(sample[column]).toFixed(1)}`);
+  const [first, last] = [time(samples[0][0]).toFixed(1), time(samples.at(-1)[0]).toFixed(1)];
+  if (points.length === 1) return [svg("circle", { class: "dot", cx: first, cy: level(samples[0][column]), r: 3 })];
+  return [
+    svg("path", { class: "area", d: `M${first},${level(0)}L${points.join("L")}L${last},${level(0)}Z` }),
+    svg("path", { class: "curve", d: `M${points.join("L")}` }),
+  ];
+}
+
+function nearest(samples, time, x) {
+  const distance = (sample) => Math.abs(time(sample[0]) - x);
+  return samples.length ? samples.reduce((one, other) => (distance(other) < distance(one) ? other : one)) : null;
+}
+
+function scale(start, end, from, to) {
+  const place = (value) => from + ((value - start) / (end - start || 1)) * (to - from);
+  return Object.assign(place, { start, end });
+}
+
+function decimal(least) {
+  const size = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+  return size * STEPS.find((step) => size * step >= least);
+}
+
+function sexagesimal(least) {
+  return TIME_STEPS.find((step) => step >= least) ?? 86_400 * Math.ceil(least / 86_400);
+}
+
+function count(value) {
+  if (value < 1e5) return Math.round(value).toLocaleString("en").replaceAll(",", "\u202f");
+  return new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format(value);
+}
+
+function duration(seconds) {
+  if (seconds < 1) return seconds ? `${seconds.toFixed(1)} s` : "0";
+  const units = [["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
+  const at = units.findIndex(([, size]) => seconds >= size);
+  const said = units.slice(at, at + 2).map(([unit, size], place) => {
+    const whole = Math.floor((place ? seconds % units[at][1] : seconds) / size);
+    return whole ? `${whole} ${unit}` : "";
+  });
+  return said.filter(Boolean).join(" ");
+}
+
+function clock(seconds) {
+  return new Date(seconds * 1000).toLocaleTimeString();
+}
+
+function label(words, attributes) {
+  const made = svg("text", { class: "label", ...attributes });
+  made.textContent = words;
+  return made;
+}
+
+function text(tag, words) {
+  const made = element(tag, {});
+  made.textContent = words;
+  return made;
+}
+
+function element(tag, attributes) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
+function svg(tag, attributes) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}

@@ -1,0 +1,89 @@
+"""What every page has around its own content, and the two forms in which a page is answered.
+
+A browser gets a whole HTML document, complete without any script. The script on it then asks the same address again for
+the page's *view*: title and content as JSON (`exporters.page.nodes.tree`), out of which it brings the open page up to
+date. So nothing is worded, sorted or escaped in two places.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from exporters.page.nodes import el, html, tree
+from exporters.page.words import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from exporters.page.nodes import Content, Element
+
+VIEW_TYPE: Final = "application/vnd.lagwarden.view+json"
+"""The media type by which the script asks for a page's view."""
+
+REFRESH_SECONDS: Final = 5
+"""How often an open page asks; without the script the browser loads it anew half as often."""
+
+
+Sample: TypeAlias = tuple[float, int | None, float | None]
+"""Of a group at one moment (Unix seconds): lag in offsets and time lag in seconds; None where it is not known."""
+Samples: TypeAlias = "Sequence[Sample]"
+Marks: TypeAlias = "Sequence[tuple[float, str]]"
+"""What happened when (Unix seconds), in a word."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Page:
+    """A page as of one moment, and the HTTP status code that goes with it.
+
+    `root` leads from its address to the status page, `links` are (address, words) at its head, `foot` is its last line.
+    `samples` and `marks` are what the script draws, the oldest first.
+    """
+
+    title: str
+    content: Content
+    root: str = "./"
+    links: Sequence[tuple[str, str]] = ()
+    foot: str = ""
+    code: int = 200
+    samples: Samples = ()
+    marks: Marks = ()
+
+    def html(self) -> bytes:
+        """Write the whole document."""
+        return f"<!doctype html>\n{html(self._document())}\n".encode()
+
+    def view(self) -> bytes:
+        """Write what the script needs to bring the open page up to date."""
+        drawn = {"samples": self.samples, "marks": self.marks}
+        answer: dict[str, Any] = {"title": self.title, "main": tree(self.content), **drawn}
+        return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+    def _document(self) -> Element:
+        return el("html", self._head(), self._body(), lang="en")
+
+    def _head(self) -> Element:
+        return el(
+            "head",
+            el("meta", charset="utf-8"),
+            el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            el("meta", name="color-scheme", content="light dark"),
+            el("noscript", el("meta", http_equiv="refresh", content=2 * REFRESH_SECONDS)),
+            el("title", self.title),
+            el("link", rel="icon", href="data:,"),
+            el("link", rel="stylesheet", href=f"{self.root}style.css"),
+            el("script", type="module", src=f"{self.root}page.js"),
+        )
+
+    def _body(self) -> Element:
+        links = listed((el("a", words, href=address) for address, words in self.links), " ")
+        return el(
+            "body",
+            el("a", "Skip to the content", class_="skip", href="#main"),
+            el("header", el("p", el("a", "lagwarden", href=self.root), class_="brand"), el("nav", links)),
+            el("p", id="trouble", role="status", hidden=True),
+            el("main", self.content, id="main", tabindex="-1", data_seconds=REFRESH_SECONDS),
+            el("footer", self.foot),
+            el("p", id="said", role="status", aria_live="polite", class_="unseen"),
+        )

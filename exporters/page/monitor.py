@@ -1,0 +1,95 @@
+"""The monitor about itself: can its numbers be relied on, how fresh are they, how far is the catch-up."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import pyarrow.compute as pc
+
+from exporters.page.nodes import Element, el
+from exporters.page.words import UNKNOWN, ago, duration, number, printable, text
+
+if TYPE_CHECKING:
+    from exporters.exposition import Published
+    from exporters.page.nodes import Content
+    from exporters.readmodel import MonitorStatus
+
+OLD_SECONDS: Final = 60.0
+"""From this age on, numbers are said to be old: some ticks have been missed by then."""
+
+
+def is_old(taken_at: float, now: float) -> bool:
+    """Tell whether numbers of that moment must not pass for those of now."""
+    return now - taken_at > OLD_SECONDS
+
+
+def monitor_card(published: Published | None, status: MonitorStatus, now: float) -> Element:
+    """Show whether the monitor is ready, why not, and how fresh what it shows is."""
+    old = published is not None and is_old(published.snapshot.taken_at, now)
+    good = status.ready and not old
+    facts = [el("div", el("dt", name), el("dd", value)) for name, value in _facts(published, status, now)]
+    reasons = [printable(reason) for reason in status.not_ready_reasons]
+    if old and published is not None:
+        reasons.append(f"These numbers are {duration(now - published.snapshot.taken_at)} old.")
+    return el(
+        "section",
+        el("p", el("strong", _verdict(status, old=old)), " ", el("span", printable(status.phase), class_="phase")),
+        el("ul", [el("li", reason) for reason in reasons], class_="reasons") if reasons else None,
+        _progress(status),
+        el("dl", facts),
+        class_=f"card {'good' if good else 'bad'}",
+        aria_label="The monitor itself",
+    )
+
+
+def freshness(published: Published, status: MonitorStatus, now: float) -> Content:
+    """Say in a line of what moment the numbers are, and whether that can be relied on."""
+    taken = f"Snapshot taken {ago(published.snapshot.taken_at, now)}"
+    if is_old(published.snapshot.taken_at, now):
+        return el("span", f"{taken}: these numbers are old.", class_="bad")
+    return f"{taken}." if status.ready else el("span", f"{taken}, but the monitor is not ready.", class_="warn")
+
+
+def _verdict(status: MonitorStatus, *, old: bool) -> str:
+    if not status.ready:
+        return "Not ready"
+    return "Ready, but behind" if old else "Ready"
+
+
+def _facts(published: Published | None, status: MonitorStatus, now: float) -> list[tuple[str, Content]]:
+    facts: list[tuple[str, Content]] = [
+        ("Cluster", text(status.cluster_id)),
+        ("Kafka", "reachable" if status.kafka_reachable else el("span", "not reachable", class_="bad")),
+        ("Snapshot", ago(published.snapshot.taken_at, now) if published else "none yet"),
+        ("Last batch", "none yet" if status.last_batch_at is None else ago(status.last_batch_at, now)),
+        ("Series", number(status.series)),
+        ("Offsets are kept", _retention(status)),
+    ]
+    errors = pc.sum(status.decode_errors.column("records")).as_py()
+    if errors:
+        facts.append(("Decode errors", el("span", number(errors), class_="bad")))
+    return facts
+
+
+def _retention(status: MonitorStatus) -> Content:
+    if status.offsets_retention_seconds is None:
+        return UNKNOWN
+    return [
+        duration(status.offsets_retention_seconds),
+        " ",
+        el("small", f"({printable(status.offsets_retention_source)})"),
+    ]
+
+
+def _progress(status: MonitorStatus) -> Content:
+    if status.catch_up_ratio is None or status.catch_up_ratio >= 1:
+        return None
+    # Rounded down: 100 % while there is something left would be a lie.
+    said = [f"{math.floor(status.catch_up_ratio * 100)} % read"]
+    if status.catch_up_records_per_second is not None:
+        said.append(f"{number(round(status.catch_up_records_per_second))} records/s")
+    if status.catch_up_seconds_left is not None:
+        said.append(f"{duration(status.catch_up_seconds_left)} left")
+    bar = el("progress", max="1", value=f"{status.catch_up_ratio:.4f}", aria_label="Catching up")
+    return el("p", bar, f" Catching up: {', '.join(said)}", class_="progress")

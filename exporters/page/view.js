@@ -1,0 +1,78 @@
+// Builds elements out of trees of text, and brings open ones up to date: [tag, {attribute: value}, [child, …]] or text.
+// Owns the rule that nothing from outside is ever read as HTML: text becomes text nodes, and only the elements and
+// attributes below are made. Knows nothing of groups.
+
+const TAGS = new Set(
+  `a abbr b bdi br button code dd div dl dt form h1 h2 input label li nav noscript ol p progress section small span
+  strong table tbody td th thead tr ul`.split(/\s+/),
+);
+const ATTRIBUTES = new Set(
+  `action autocomplete class for hidden href id max name placeholder role scope spellcheck tabindex title type
+  value`.split(/\s+/),
+);
+
+/** Make the children of an element those of the trees. An element with data-keep stays as it is; so does the focus. */
+export function patch(parent, trees) {
+  const focused = document.activeElement;
+  bring(parent, trees);
+  if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
+}
+
+function bring(parent, trees) {
+  const keyed = new Map();
+  for (const child of parent.children) if (child.dataset.key !== undefined) keyed.set(child.dataset.key, child);
+  let at = parent.firstChild;
+  for (const tree of trees) {
+    const found = keyed.get(tree[1]?.["data-key"]) ?? at;
+    if (fits(found, tree)) {
+      keyed.delete(tree[1]?.["data-key"]);
+      if (found === at) at = at.nextSibling;
+      else parent.insertBefore(found, at);
+      update(found, tree);
+    } else {
+      parent.insertBefore(build(tree), at);
+    }
+  }
+  while (at !== null) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+/** Tell whether a node may become what the tree says: the same kind of node, for the same thing. */
+function fits(node, tree) {
+  if (node === null) return false;
+  if (typeof tree === "string") return node.nodeType === Node.TEXT_NODE;
+  if (node.nodeType !== Node.ELEMENT_NODE || node.localName !== tree[0]) return false;
+  return node.dataset.key === tree[1]["data-key"] && node.id === (tree[1].id ?? "");
+}
+
+function update(node, tree) {
+  if (typeof tree === "string") {
+    if (node.data !== tree) node.data = tree;
+    return;
+  }
+  const [, attributes, children] = tree;
+  if ("data-keep" in attributes) return;
+  for (const { name } of [...node.attributes]) if (!(name in attributes)) node.removeAttribute(name);
+  for (const [name, value] of Object.entries(attributes)) if (node.getAttribute(name) !== value) set(node, name, value);
+  bring(node, children);
+}
+
+function build(tree) {
+  if (typeof tree === "string") return document.createTextNode(tree);
+  const [tag, attributes, children] = tree;
+  if (!TAGS.has(tag)) throw new Error(`no element of these pages: ${tag}`);
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) set(node, name, value);
+  // What is in a noscript is for those who do not run this.
+  if (tag !== "noscript") node.append(...children.map(build));
+  return node;
+}
+
+function set(node, name, value) {
+  if (!ATTRIBUTES.has(name) && !/^(aria|data)-[a-z]+$/.test(name)) throw new Error(`no attribute of these pages: ${name}`);
+  if (name === "href" && /^[^/?#.]*:/.test(value)) throw new Error("links lead to these pages alone");
+  node.setAttribute(name, value);
+}

@@ -1,0 +1,210 @@
+"""A headless Chromium driven by its DevTools protocol over a pipe: no port, no driver, no library.
+
+Every message of the protocol is JSON and ends with a zero byte; the browser reads on file descriptor 3 and writes on 4.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import itertools
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
+PATIENCE: Final = 60.0
+"""Seconds that any one thing may take; the machine may be busy."""
+
+
+class BrowserError(RuntimeError):
+    """The browser did not do what it was told."""
+
+
+def find() -> str | None:
+    """Give the path of a Chromium on this machine."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+class Browser:
+    """One browser and the messages to and from it; `page` gives tabs."""
+
+    def __init__(self, program: str) -> None:
+        self._numbers = itertools.count(1)
+        self._rest = b""
+        self.events: list[dict[str, Any]] = []
+        self._folder = tempfile.TemporaryDirectory(prefix="lagwarden-chromium-", ignore_cleanup_errors=True)
+        to_read, self._to = os.pipe()
+        self._from, to_write = os.pipe()
+        options = [
+            *("--headless=new", "--remote-debugging-pipe", f"--user-data-dir={self._folder.name}", "--no-first-run"),
+            # What the pages are asked for is all that it may ask for.
+            *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-pings"),
+            *("--disable-extensions", "--disable-gpu", "--hide-scrollbars", "--force-color-profile=srgb"),
+            # Root has no sandbox of the kernel's; what is shown here is our own.
+            *(["--no-sandbox"] if os.geteuid() == 0 else []),
+        ]
+        script = 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"'
+        command = ["bash", "-c", script, "chromium", str(to_read), str(to_write), program, *options, "about:blank"]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(to_read, to_write),
+            start_new_session=True,
+        )
+        os.close(to_read)
+        os.close(to_write)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the browser and all its processes."""
+        with contextlib.suppress(BrowserError, OSError):
+            self.send("Browser.close")
+        try:
+            self._process.wait(PATIENCE / 6)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, 9)
+            self._process.wait()
+        os.close(self._to)
+        os.close(self._from)
+        self._folder.cleanup()
+
+    def send(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
+        """Tell it something and give its answer; what happens meanwhile is put to `events`. Raises BrowserError."""
+        number = next(self._numbers)
+        message = {"id": number, "method": method, "params": parameters} | ({"sessionId": session} if session else {})
+        os.write(self._to, json.dumps(message).encode() + b"\0")
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            for came in self._read(0.5):
+                if came.get("id") == number:
+                    if "error" in came:
+                        raise BrowserError(f"{method}: {came['error']}")
+                    answer: dict[str, Any] = came["result"]
+                    return answer
+                self.events.append(came)
+        raise BrowserError(f"{method}: no answer")
+
+    def listen(self, seconds: float) -> None:
+        """Let things happen for some time, at most."""
+        self.events += self._read(seconds)
+
+    @contextlib.contextmanager
+    def page(self, **emulated: Any) -> Iterator[Page]:
+        """Give an empty tab of its own profile, as `Page.emulate` would have it."""
+        context = self.send("Target.createBrowserContext")["browserContextId"]
+        target = self.send("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        page = Page(self, session)
+        for domain in ("Page", "Runtime", "Network", "Log", "Accessibility"):
+            page.send(f"{domain}.enable")
+        page.emulate(**emulated)
+        yield page
+        self.send("Target.disposeBrowserContext", browserContextId=context)
+
+    def _read(self, seconds: float) -> list[dict[str, Any]]:
+        """Give the whole messages that come within some time."""
+        if not select.select([self._from], [], [], seconds)[0]:
+            return []
+        piece = os.read(self._from, 1 << 20)
+        if not piece:
+            raise BrowserError("the browser has ended")
+        *messages, self._rest = (self._rest + piece).split(b"\0")
+        return [json.loads(message) for message in messages]
+
+
+class Page:
+    """A tab."""
+
+    def __init__(self, browser: Browser, session: str) -> None:
+        self._browser = browser
+        self._session = session
+
+    def send(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Tell the tab something."""
+        return self._browser.send(method, self._session, **parameters)
+
+    def emulate(self, *, width: int = 1280, height: int = 900, dark: bool = False, script: bool = True) -> None:
+        """Give the window a size, a colour scheme, and scripts or none; a narrow one is a phone's."""
+        phone = width < 600
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.send("Emulation.setEmulatedMedia", features=[scheme])
+        self.send("Emulation.setScriptExecutionDisabled", value=not script)
+
+    def open(self, address: str) -> None:
+        """Go to an address and wait until all of it is there."""
+        self._browser.events.clear()
+        answer = self.send("Page.navigate", url=address)
+        if "errorText" in answer:
+            raise BrowserError(f"{address}: {answer['errorText']}")
+        self.wait(lambda: self.events("Page.loadEventFired") != [], f"{address} to load")
+
+    def run(self, expression: str) -> Any:
+        """Evaluate an expression in the page, waiting for what it promises; give its value."""
+        answer = self.send(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, userGesture=True
+        )
+        if "exceptionDetails" in answer:
+            raise BrowserError(f"{expression}: {answer['exceptionDetails']}")
+        return answer["result"].get("value")
+
+    def wait(self, fact: Callable[[], bool], what: str) -> None:
+        """Wait for a fact. Raises BrowserError."""
+        deadline = time.monotonic() + PATIENCE
+        while not fact():
+            if time.monotonic() > deadline:
+                raise BrowserError(f"waited in vain for {what}")
+            self._browser.listen(0.05)
+
+    def wait_for(self, expression: str) -> None:
+        """Wait until an expression is true in the page."""
+        self.wait(lambda: bool(self.run(expression)), expression)
+
+    def type(self, text: str) -> None:
+        """Type where the focus is."""
+        for sign in text:
+            self.send("Input.insertText", text=sign)
+
+    def press(self, key: str, text: str = "") -> None:
+        """Press a key and let it go."""
+        for kind in ("keyDown", "keyUp"):
+            self.send("Input.dispatchKeyEvent", type=kind, key=key, **({"text": text} if text else {}))
+
+    def events(self, method: str) -> list[dict[str, Any]]:
+        """Give what has happened of one kind since the page was opened."""
+        mine = [event for event in self._browser.events if event.get("sessionId") == self._session]
+        return [event["params"] for event in mine if event["method"] == method]
+
+    def complaints(self) -> list[str]:
+        """Give everything that the console shows as an error or a warning, and every exception."""
+        said = [entry["entry"] for entry in self.events("Log.entryAdded")]
+        lines = [f"{entry['level']}: {entry['text']} {entry.get('url', '')}" for entry in said]
+        lines += [str(each["exceptionDetails"]) for each in self.events("Runtime.exceptionThrown")]
+        calls = self.events("Runtime.consoleAPICalled")
+        return lines + [f"{call['type']}: {call['args']}" for call in calls]
+
+    def asked(self) -> list[str]:
+        """Give the addresses that were asked for."""
+        return [event["request"]["url"] for event in self.events("Network.requestWillBeSent")]
+
+    def picture(self, file: Path, *, whole: bool = False) -> None:
+        """Write what is seen as a PNG; `whole`: also what one must scroll to."""
+        shot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        file.write_bytes(base64.b64decode(shot["data"]))

@@ -1,0 +1,365 @@
+"""A made-up fleet as a page is looked at: some groups of every severity, a detail for each, and as many more as wanted.
+
+`python -m tests.page.made_up [GROUPS]` serves it on the loopback, alive, for somebody who works on the pages.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from exporters.exposition import Published
+from exporters.readmodel import (
+    GROUPS,
+    PARTITIONS,
+    TOPICS,
+    TRANSITIONS,
+    UNKNOWN_LAGS,
+    VERDICT_GROUPS,
+    Finding,
+    GroupDetail,
+    MemberDetail,
+    Snapshot,
+    TransitionDetail,
+    VerdictChange,
+)
+from exporters.server import Server
+from tests.exporters.worlds import status, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fate:
+    """A group and what is the matter with it."""
+
+    group: str
+    verdict: str
+    severity: str
+    sentence: str | None
+    next_step: str
+    minutes: float
+    lag: int | None
+    time_lag: float | None
+    members: int = 3
+    state: str = "Stable"
+    partitions: int = 6
+    sick: int = 1
+
+
+FATES: Final = (
+    Fate(
+        "billing-invoices",
+        "poison_record",
+        "critical",
+        "1 of 6 partitions; invoices-3: Stuck at offset 48,211 for 14 min 20 s while the partitions beside it move on: "
+        "9,118 offsets unread, the oldest for 14 min 20 s.",
+        "Look at the record at the committed offset, and at the consumer's log; or is the partition paused?",
+        14.3,
+        9_118,
+        860.0,
+    ),
+    Fate(
+        "warehouse-sync",
+        "no_members",
+        "critical",
+        "6 of 6 partitions; stock-0: The group has had no members for 2 h 5 min, with 182,440 offsets unread, the "
+        "oldest for 2 h 5 min.",
+        "Start the consumers; see why they ended. If nobody needs the group any more, delete it.",
+        125,
+        1_094_640,
+        7_500.0,
+        members=0,
+        state="Empty",
+        sick=6,
+    ),
+    Fate(
+        "audit-archive",
+        "losing_data",
+        "critical",
+        "2 of 6 partitions; audit-1: Retention has removed 12,004 offsets before the group read them: the log now "
+        "starts at 9,100,233.",
+        "Raise the topic's retention (retention.ms, retention.bytes) now, then make the group faster.",
+        41,
+        7_204_118,
+        86_400.0,
+        sick=2,
+    ),
+    Fate(
+        "search-indexer",
+        "falling_behind",
+        "warning",
+        "6 of 6 partitions; products-4: Falls behind: 1,240 offsets/s come, 910/s are read; 401,220 offsets unread, "
+        "the oldest for 8 min 12 s.",
+        "Add consumers (there are 6 partitions and 3 members), or make each record cheaper.",
+        22,
+        2_370_115,
+        492.0,
+        sick=6,
+    ),
+    Fate(
+        "größe-消费者-\U0001f40c",
+        "expiring",
+        "warning",
+        "The broker forgets the group's offsets in 5 h 12 min: it has no members since 6 d 18 h.",
+        "Start the group, or let it go: afterwards it begins where auto.offset.reset says.",
+        300,
+        12,
+        3_600.0,
+        members=0,
+        state="Empty",
+        partitions=2,
+        sick=2,
+    ),
+    Fate(
+        "reports-nightly",
+        "recovering",
+        "notice",
+        "Behind, but catching up, done in about 6 min at this rate: 88,410 offsets unread, the oldest for 41 min.",
+        "Nothing, unless it takes too long for you.",
+        9,
+        88_410,
+        2_460.0,
+    ),
+    Fate(
+        '<img src=x onerror="alert(1)">&amp;\n\u202egnp.exe',
+        "abandoned",
+        "notice",
+        "Nobody in the group subscribes to old-topic any more, and its offsets are still kept.",
+        "Delete the offsets of this topic if it is meant: kafka-consumer-groups --delete-offsets.",
+        6_000,
+        4_310,
+        None,
+        partitions=1,
+    ),
+    Fate("legacy-import", "unknown", "unknown", "Not known: no leader.", "See the reason.", 3, None, None),
+    Fate("checkout", "ok", "fine", None, "Nothing.", 600, 41, 0.4, members=12, partitions=24, sick=24),
+    Fate("mail-sender", "caught_up", "fine", None, "Nothing.", 9_000, 0, 0.0, sick=6),
+    Fate("x" * 249, "caught_up", "fine", None, "Nothing.", 9_000, 0, 0.0, sick=6),
+)
+"""Groups with something to say of each, the worst first."""
+
+
+def fate_of(name: str) -> Fate:
+    """Give what is the matter with a group; those that only fill the fleet are fine."""
+    return next((fate for fate in FATES if fate.group == name), _filler(name))
+
+
+def _filler(name: str) -> Fate:
+    return Fate(name, "ok", "fine", None, "Nothing.", 700, len(name), 0.3, members=2, sick=6)
+
+
+def fleet(now: float, more: int = 0) -> Snapshot:
+    """Give the fleet at a moment, with so many groups more that are fine; lags go up and down with the time."""
+    fates = sorted([*FATES, *(_filler(f"team-{at % 40:02}.service-{at:05}") for at in range(more))], key=_name)
+    counts: dict[tuple[str, str], int] = {}
+    for fate in fates:
+        counts[fate.verdict, fate.severity] = counts.get((fate.verdict, fate.severity), 0) + 1
+    told = [fate for fate in fates if fate in FATES]
+    gone = {"group": "retired-v1", "kind": "classic", "state": "Dead", "partitions": 0, "partitions_lag_unknown": 0}
+    gone |= {"died_time": _ms(now, 30), "state_since": _ms(now, 30), "death_cause": "expired"}
+    groups = sorted([*(_group(fate, now) for fate in fates), gone], key=lambda row: str(row["group"]))
+    return Snapshot(
+        now,
+        table(PARTITIONS, [row for fate in told for row in _partitions(fate, now)]),
+        table(GROUPS, groups),
+        table(UNKNOWN_LAGS, [{"group": "legacy-import", "reason": "no_leader", "partitions": 1}]),
+        table(TRANSITIONS, [{"group": fate.group, "transition": "created", "count": 1} for fate in told]),
+        table(TOPICS, [row for fate in told for row in _topics(fate)]),
+        table(
+            VERDICT_GROUPS,
+            [{"verdict": word, "severity": bad, "groups": count} for (word, bad), count in sorted(counts.items())],
+        ),
+    )
+
+
+def detail_of(name: str, now: float) -> GroupDetail:
+    """Give a group's detail at a moment."""
+    fate = fate_of(name)
+    finding = Finding(
+        fate.verdict,
+        fate.severity,
+        now - fate.minutes * 60,
+        fate.sentence or "Keeps up: 41 offsets unread, the oldest for less than a second.",
+        {
+            "committed_offset": 48_211,
+            "progress_time": "2026-11-21T16:40:12.000Z",
+            "lag": fate.lag,
+            "time_lag": fate.time_lag,
+            "patience_seconds": 62.5,
+            "consume_rate": 0.0,
+            "transaction": None,
+        },
+        fate.next_step,
+    )
+    sick = () if fate.severity == "fine" else tuple((_topic(fate), 3 + at, finding) for at in range(fate.sick))
+    return GroupDetail(
+        group=name,
+        members=tuple(_member(fate, at) for at in range(fate.members)),
+        transitions=(
+            TransitionDetail(now - 90_000, "created", "first seen", None, live=False, came=0, went=0),
+            TransitionDetail(now - 1_500, "rebalanced", "a member left, 2 stay", None, live=True, came=0, went=1),
+            TransitionDetail(now - 1_490, "rebalanced", "a member came: 3", None, live=True, came=1, went=0),
+        ),
+        unowned=(),
+        unsubscribed=(),
+        finding=finding,
+        partition_findings=sick,
+        verdicts=(
+            VerdictChange(now - 86_000, None, "ok", "Keeps up."),
+            VerdictChange(now - 9_000, "ok", "recovering", "Behind, but catching up."),
+            VerdictChange(now - 8_400, "recovering", "ok", "Keeps up."),
+            VerdictChange(now - fate.minutes * 60, "ok", fate.verdict, finding.sentence),
+        ),
+    )
+
+
+def _name(fate: Fate) -> str:
+    return fate.group
+
+
+def _ms(now: float, minutes: float) -> int:
+    return int((now - minutes * 60) * 1000)
+
+
+def _topic(fate: Fate) -> str:
+    return fate.group.partition("-")[2] or "things"
+
+
+def _group(fate: Fate, now: float) -> dict[str, Any]:
+    sway = 1 + 0.4 * math.sin(now / 47 + len(fate.group)) + 0.2 * math.sin(now / 11)
+    alone = fate.state == "Empty"
+    return {
+        "group": fate.group,
+        "kind": "consumer" if len(fate.group) % 3 == 0 else "classic",
+        "state": fate.state,
+        "state_asked": False,
+        "state_since": _ms(now, fate.minutes + 11),
+        "created_time": _ms(now, 90_000 / 60),
+        "protocol_type": "consumer",
+        "protocol": "range",
+        "generation": 17,
+        "members": fate.members,
+        "members_idle": 0,
+        "members_away": 0,
+        "partitions": fate.partitions,
+        "lag_sum": None if fate.lag is None else int(fate.lag * sway),
+        "lag_max": None if fate.lag is None else int(fate.lag * sway / 2),
+        "partitions_lag_unknown": 1 if fate.lag is None else 0,
+        "last_commit_time": _ms(now, fate.minutes if alone else 0.05),
+        "first_offset_expiry_time": _ms(now, -312) if alone else None,
+        "group_expiry_time": _ms(now, -312) if alone else None,
+        "verdict": fate.verdict,
+        "severity": fate.severity,
+        "verdict_since": _ms(now, fate.minutes),
+        "verdict_partitions": fate.sick,
+        "sentence": fate.sentence,
+        "time_lag_max": fate.time_lag and fate.time_lag * sway,
+        "held_back": False,
+    }
+
+
+def _partitions(fate: Fate, now: float) -> list[dict[str, Any]]:
+    alone = fate.state == "Empty"
+    return [
+        {
+            "group": fate.group,
+            "topic": _topic(fate),
+            "partition": at,
+            "committed_offset": 48_211 + at,
+            "commit_time": _ms(now, fate.minutes if alone else 0.05),
+            "progress_time": _ms(now, fate.minutes if alone else 0.07),
+            "high_watermark": 48_211 + at + (fate.lag or 0),
+            "last_stable_offset": 48_211 + at + (fate.lag or 0),
+            "log_start_offset": 17,
+            "lag": fate.lag,
+            "lag_unknown_reason": "no_leader" if fate.lag is None else None,
+            "offset_expiry_time": _ms(now, -312) if alone else None,
+            "lost": 12_004 if fate.verdict == "losing_data" and at == 1 else 0,
+            "margin": 48_194,
+            "time_lag": fate.time_lag,
+            "time_lag_exact": at != 2,
+            "produce_rate": 104.2,
+            "consume_rate": 0.0 if at == 3 else 98.1,
+            "trend": "growing",
+            "verdict": fate.verdict if 3 <= at < 3 + fate.sick else "ok",
+            "verdict_since": _ms(now, fate.minutes),
+            "offset_asked": False,
+        }
+        for at in range(fate.partitions)
+    ]
+
+
+def _topics(fate: Fate) -> list[dict[str, Any]]:
+    row = {
+        "group": fate.group,
+        "topic": _topic(fate),
+        "partitions": fate.partitions,
+        "lag_sum": fate.lag,
+        "lag_max": fate.lag,
+        "time_lag_max": fate.time_lag,
+        "partitions_lag_unknown": 0,
+        "verdict": fate.verdict,
+    }
+    return [row]
+
+
+def _member(fate: Fate, at: int) -> MemberDetail:
+    return MemberDetail(
+        member_id=f"{fate.group[:20]}-{at}-5f0c2d1e-9b1e-4c1c-8a57-0d3f7a1b{at:04}",
+        instance_id=f"pod-{at}" if at == 1 else None,
+        client_id=f"{fate.group[:20]}-{at}",
+        client_host=f"/10.0.3.{at + 11}",
+        rack=None,
+        epoch=17,
+        state="Stable",
+        away=False,
+        assignor=None,
+        subscription=(_topic(fate),),
+        regex=None,
+        assignment=((_topic(fate), tuple(range(at, fate.partitions, max(fate.members, 1)))),),
+    )
+
+
+def serve(
+    world: Callable[[float], Snapshot] = fleet, details: Callable[[str, float], GroupDetail] = detail_of
+) -> Server:
+    """Serve a world that lives with the clock, a new snapshot each second; the server is started, stop it."""
+    kept: list[tuple[int, Published]] = []
+
+    def current() -> Published:
+        now = int(time.time())
+        if not kept or kept[-1][0] != now:
+            kept[:] = [(now, Published.of(world(float(now))))]
+        return kept[-1][1]
+
+    def known(name: str) -> GroupDetail | None:
+        return details(name, time.time())
+
+    def alive() -> Any:
+        now = time.time()
+        return status(started_at=now - 7_200, snapshot_taken_at=now, last_batch_at=now - 1.2, series=18_204)
+
+    server = Server("127.0.0.1", 0, current, alive, known)
+    server.start()
+    return server
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serve until Ctrl-C."""
+    more = int(arguments[0]) if arguments else 0
+    server = serve(lambda now: fleet(now, more))
+    print(f"http://127.0.0.1:{server.port}/", flush=True)  # noqa: T201 -- for a person at a terminal
+    try:
+        while True:
+            time.sleep(60)
+    except KeyboardInterrupt:
+        server.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
