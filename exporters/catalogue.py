@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
+from exporters.choice_metrics import BUDGET_METRICS, TARGET_METRICS
 from exporters.group_metrics import GROUP_METRICS, LIFE_METRICS, PARTITION_METRICS
 from exporters.metric import Source
 from exporters.monitor_metrics import ENDS_METRICS, READINESS_METRICS, STREAM_METRICS
@@ -22,10 +23,10 @@ from exporters.monitor_metrics import ENDS_METRICS, READINESS_METRICS, STREAM_ME
 if TYPE_CHECKING:
     from exporters.metric import Metric
 
-SNAPSHOT_METRICS: Final = PARTITION_METRICS + GROUP_METRICS + LIFE_METRICS
+SNAPSHOT_METRICS: Final = PARTITION_METRICS + GROUP_METRICS + LIFE_METRICS + TARGET_METRICS
 """What is rendered once per snapshot."""
 
-LIVE_METRICS: Final = READINESS_METRICS + ENDS_METRICS + STREAM_METRICS
+LIVE_METRICS: Final = READINESS_METRICS + BUDGET_METRICS + ENDS_METRICS + STREAM_METRICS
 """What is rendered for each scrape, also before there is a snapshot."""
 
 METRICS: Final = SNAPSHOT_METRICS + LIVE_METRICS
@@ -34,7 +35,9 @@ _CHAPTERS: Final = (
     ("Per group, topic and partition", PARTITION_METRICS),
     ("Per group", GROUP_METRICS),
     ("The life of a group", LIFE_METRICS),
+    ("Targets of groups", TARGET_METRICS),
     ("Readiness of the monitor", READINESS_METRICS),
+    ("What is left out of `/metrics`", BUDGET_METRICS),
     ("How groups and offsets end", ENDS_METRICS),
     ("The stream behind it", STREAM_METRICS),
 )

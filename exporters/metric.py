@@ -22,26 +22,28 @@ class Kind(enum.Enum):
 class Source(enum.Enum):
     """Which part of the read model a metric's rows come from; the value is the name of the field.
 
-    The first four are fields of `Snapshot`: they are rendered once, when a snapshot is published. The others belong to
-    `MonitorStatus` and are rendered anew for each scrape: they must be readable before there is a snapshot. `STATUS` is
-    the status itself, one row whose columns are its fields.
+    Those that are `in_snapshot` are fields of `Snapshot`: they are rendered once, when a snapshot is published. The
+    others belong to `MonitorStatus` and are rendered anew for each scrape: they must be readable before there is a
+    snapshot. `STATUS` is the status itself, one row whose columns are its fields.
     """
 
     PARTITIONS = "partitions"
     GROUPS = "groups"
     UNKNOWN_LAGS = "unknown_lags"
     TRANSITIONS = "transitions"
+    TARGETS = "targets"
     STATUS = "status"
     RECORDS_READ = "records_read"
     DECODE_ERRORS = "decode_errors"
     OFFSETS_PARTITIONS = "offsets_partitions"
     DEATHS = "deaths"
     EXPIRY_CHECKS = "expiry_checks"
+    SERIES_DROPPED = "series_dropped"
 
     @property
     def in_snapshot(self) -> bool:
         """Whether the rows come with the snapshot, as opposed to the live status of the monitor."""
-        return self in {Source.PARTITIONS, Source.GROUPS, Source.UNKNOWN_LAGS, Source.TRANSITIONS}
+        return self in {Source.PARTITIONS, Source.GROUPS, Source.UNKNOWN_LAGS, Source.TRANSITIONS, Source.TARGETS}
 
 
 class Reading(enum.Enum):

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
+from exporters.choice import EVERYTHING, Choice, Chooser
 from exporters.exposition import Published
 from exporters.readmodel import OFFSETS_PARTITIONS
 from stream import snapshot
@@ -42,8 +43,9 @@ _log = structlog.get_logger(__name__)
 class Publisher:
     """Holds the fleet and what is published of it; changes come from one thread, ticks from another."""
 
-    def __init__(self, vitals: Vitals, dead_grace: float = 3600.0) -> None:
+    def __init__(self, vitals: Vitals, dead_grace: float = 3600.0, choice: Choice = EVERYTHING) -> None:
         self._vitals = vitals
+        self._chooser = Chooser(choice)
         self._dead_grace = dead_grace
         self._ledger = Ledger()
         self._ownerships = Ownerships()
@@ -112,9 +114,9 @@ class Publisher:
         return ends
 
     def _publish(self, fleet: FleetColumns, ends: pa.Table, taken_at: float, context: Context) -> None:
-        published = Published.of(snapshot.build(fleet, ends, taken_at, context))
+        published = Published.of(snapshot.build(fleet, ends, taken_at, context), self._chooser)
         self._published, self._shown = published, (fleet, context)
-        self._vitals.series = published.exposition.series
+        self._vitals.series, self._vitals.series_dropped = published.exposition.series, self._chooser.dropped
         self._vitals.snapshot_taken_at = taken_at
         give_back()
 

@@ -24,6 +24,7 @@ from stream.cluster.errors import ClusterError
 from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
 from stream.exits import ExitCode, Refusal
 from stream.job import RETRY_SECONDS, Job, tasks_of
+from stream.metrics_choice import choice_of
 from stream.publish import Publisher
 from stream.session import SessionOptions, end_session, open_session
 from stream.vitals import FAILED, STOPPING, WAITING, Vitals
@@ -42,7 +43,7 @@ _JVM_GRACE_SECONDS: Final = 12.0
 def run(config: Config) -> int:
     """Run the monitor until SIGTERM or SIGINT; give the exit code. Raises Refusal for what a person must mend."""
     vitals = Vitals(metadata.version("lagwarden"), config.job.freshness_limit)
-    publisher = Publisher(vitals, config.groups.dead_grace)
+    publisher = Publisher(vitals, config.groups.dead_grace, choice_of(config.metrics))
     stopping = _stop_signals()
     with _serving(config, publisher, vitals):
         options = _session_options(config)

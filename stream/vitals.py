@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from decoders.tables import BY_NUMBER, tracking
-from exporters.readmodel import DECODE_ERRORS, NAME, OFFSETS_PARTITIONS, RECORDS_READ, MonitorStatus, empty
+from exporters.readmodel import (
+    DECODE_ERRORS,
+    NAME,
+    OFFSETS_PARTITIONS,
+    RECORDS_READ,
+    SERIES_DROPPED,
+    MonitorStatus,
+    empty,
+)
 from stream.groups.expiry import Retention
 from stream.groups.tally import Tally
 from stream.ledger import NOTHING_COUNTED, Accounts
@@ -54,6 +62,7 @@ class Vitals:
         self.last_batch_at: float | None = None
         self.resyncs = 0
         self.series = 0
+        self.series_dropped: pa.Table = empty(SERIES_DROPPED)
         self.offsets_partitions: pa.Table = empty(OFFSETS_PARTITIONS)
         self.retention = Retention(None, None, "unknown")
         self.accounts: Accounts = NOTHING_COUNTED
@@ -97,6 +106,7 @@ class Vitals:
             deaths=accounts.deaths,
             expiry_checks=accounts.checks,
             expiry_error_seconds=accounts.errors,
+            series_dropped=self.series_dropped,
         )
 
     def _catch_up(self) -> CatchUp | None:

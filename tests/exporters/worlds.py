@@ -14,6 +14,7 @@ from exporters.readmodel import (
     OFFSETS_PARTITIONS,
     PARTITIONS,
     RECORDS_READ,
+    SERIES_DROPPED,
     TRANSITIONS,
     UNKNOWN_LAGS,
     GroupDetail,
@@ -113,6 +114,7 @@ def status(**changes: Any) -> MonitorStatus:
         "offsets_retention_source": "broker",
         "deaths": table(DEATHS, [{"cause": "expired", "groups": 4}, {"cause": "topic deleted", "groups": 1}]),
         "expiry_checks": table(EXPIRY_CHECKS, [{"outcome": "early", "offsets": 2}, {"outcome": "kept", "offsets": 40}]),
+        "series_dropped": table(SERIES_DROPPED, [{"metric": "lagwarden_x", "series_now": 70, "series_ever": 700}]),
         "expiry_error_seconds": Histogram((0.0, 60.0, 600.0), (1, 11, 39), 40, 4_321.5),
     }
     return MonitorStatus(**fields | changes)
@@ -151,6 +153,7 @@ CONNECTING: dict[str, Any] = {
     "deaths": table(DEATHS, []),
     "expiry_checks": table(EXPIRY_CHECKS, []),
     "expiry_error_seconds": None,
+    "series_dropped": table(SERIES_DROPPED, []),
 }
 """Changes that turn it into one that has never reached Kafka."""
 
