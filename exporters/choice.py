@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from exporters.catalogue import SNAPSHOT_METRICS
 from exporters.choice_budget import Budget
 from exporters.choice_names import Wanted, first_match
+from exporters.lines import shown_rows
 from exporters.readmodel import NAME, TARGETS
 
 if TYPE_CHECKING:
@@ -116,6 +117,6 @@ def _rows(table: pa.Table, wanted: dict[str, Wanted]) -> pa.Table:
 
 
 def _series(shown: Snapshot, metric: Metric) -> int:
-    """Count the series of a metric: a null leaves none, whatever its reading."""
-    column = getattr(shown, metric.source.value).column(metric.column)
-    return len(column) - int(pc.sum(column.is_null()).as_py() or 0)
+    """Count the series of a metric."""
+    shows = shown_rows(getattr(shown, metric.source.value).column(metric.column), metric.unless)
+    return int(pc.sum(shows).as_py() or 0)

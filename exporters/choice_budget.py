@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from exporters.metric import Metric
 
 KEPT_LONGEST: Final = {
-    Source.PARTITIONS: ("lag", "committed_offset", "commit_time", "progress_time"),
+    Source.PARTITIONS: (
+        *("verdict", "lag", "time_lag", "lost", "committed_offset", "commit_time", "progress_time"),
+        *("catch_up_seconds", "produce_rate", "consume_rate", "margin", "offset_expiry_time"),
+    ),
+    Source.TOPICS: ("lag_sum", "time_lag_max"),
 }
 """Columns by source, the most important first; a column that is not named goes before those that are."""
 _RETURN_SHARE: Final = 0.95

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.metric import Reading
+from exporters.metric import SEVERITIES, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,12 +66,22 @@ def value_texts(metric: Metric, table: pa.Table) -> pa.Array:
     """
     column = _one_array(table.column(metric.column))
     if metric.reading is Reading.ONE:
-        return pc.if_else(column.is_valid(), _text("1"), pa.scalar(None, _TEXT))
+        return pc.if_else(shown_rows(column, metric.unless), _text("1"), pa.scalar(None, _TEXT))
+    if metric.reading is Reading.RANK:
+        return pc.index_in(column.cast(pa.string()), value_set=pa.array(SEVERITIES, pa.string())).cast(_TEXT)
     if metric.reading is Reading.MOMENT:
         # The same 128 bits read as "thousandths" put the point in place without any rounding.
         milliseconds = column.cast(pa.int64()).cast(pa.decimal128(19, 0))
         return milliseconds.view(pa.decimal128(19, 3)).cast(_TEXT)
     return column.cast(_TEXT)
+
+
+def shown_rows(column: pa.Array, unless: Sequence[str]) -> pa.BooleanArray:
+    """Tell which values leave a sample: all but nulls and the words of `unless`."""
+    if not unless:
+        return column.is_valid()
+    words = column.cast(pa.string())
+    return pc.and_(words.is_valid(), pc.invert(pc.is_in(words, value_set=pa.array(unless, pa.string()))))
 
 
 def escape(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -31,6 +31,8 @@ class Source(enum.Enum):
     GROUPS = "groups"
     UNKNOWN_LAGS = "unknown_lags"
     TRANSITIONS = "transitions"
+    TOPICS = "topics"
+    VERDICT_GROUPS = "verdict_groups"
     TARGETS = "targets"
     STATUS = "status"
     RECORDS_READ = "records_read"
@@ -38,12 +40,31 @@ class Source(enum.Enum):
     OFFSETS_PARTITIONS = "offsets_partitions"
     DEATHS = "deaths"
     EXPIRY_CHECKS = "expiry_checks"
+    VERDICT_CHANGES = "verdict_changes"
     SERIES_DROPPED = "series_dropped"
 
     @property
     def in_snapshot(self) -> bool:
         """Whether the rows come with the snapshot, as opposed to the live status of the monitor."""
-        return self in {Source.PARTITIONS, Source.GROUPS, Source.UNKNOWN_LAGS, Source.TRANSITIONS, Source.TARGETS}
+        return self in _IN_SNAPSHOT
+
+
+_IN_SNAPSHOT: Final = frozenset(
+    {
+        Source.PARTITIONS,
+        Source.GROUPS,
+        Source.UNKNOWN_LAGS,
+        Source.TRANSITIONS,
+        Source.TOPICS,
+        Source.VERDICT_GROUPS,
+        Source.TARGETS,
+    }
+)
+
+FINE_VERDICTS: Final = ("ok", "caught_up", "OK")
+"""The verdicts of which a partition has no series; the last is Burrow's."""
+SEVERITIES: Final = ("fine", "unknown", "notice", "warning", "critical")
+"""The severities, the less bad before the worse."""
 
 
 class Reading(enum.Enum):
@@ -53,6 +74,7 @@ class Reading(enum.Enum):
     MOMENT = "the moment as Unix seconds"
     AGE = "seconds from the moment to now, never below 0"
     ONE = "always 1: the labels are the message"
+    RANK = "how bad the severity is: its place among them, 0 for fine to 4 for critical"
     BUCKETS = "a histogram: a cumulative count per bound, the count and the sum of all"
 
 
@@ -74,6 +96,8 @@ class Metric:
     reading: Reading = Reading.NUMBER
     # When no sample is there. Every sample of a group also leaves when the group does.
     absent: str = "never"
+    # Values of the column that leave no sample either.
+    unless: tuple[str, ...] = ()
 
     def is_among(self, names: Collection[str]) -> bool:
         """Tell whether a reader who asks for these names, of samples or families, wants it. No names ask for all."""
