@@ -62,7 +62,8 @@ class LabelTexts:
 def value_texts(metric: Metric, table: pa.Table) -> pa.Array:
     """Give each row's value as text, null where there is none.
 
-    Whole numbers are exact to 64 bits. Moments (`timestamp("ms")`) become seconds with three decimals, also exact.
+    Whole numbers are exact to 64 bits; true is 1 and false is 0. Moments (`timestamp("ms")`) become seconds with three
+    decimals, also exact.
     """
     column = _one_array(table.column(metric.column))
     if metric.reading is Reading.ONE:
@@ -73,6 +74,8 @@ def value_texts(metric: Metric, table: pa.Table) -> pa.Array:
         # The same 128 bits read as "thousandths" put the point in place without any rounding.
         milliseconds = column.cast(pa.int64()).cast(pa.decimal128(19, 0))
         return milliseconds.view(pa.decimal128(19, 3)).cast(_TEXT)
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
     return column.cast(_TEXT)
 
 

@@ -17,6 +17,8 @@ from starlette.routing import Route
 
 from exporters.api import encode, group_json, groups_json, readiness_json
 from exporters.bodies import BoundedRequests, SlicedResponse
+from exporters.cluster_api import cluster_routes
+from exporters.cluster_exposition import joined
 from exporters.exposition import EMPTY, gzipped
 from exporters.live import render_live
 from exporters.negotiation import accepts_gzip, preferred_format
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from exporters.cluster_exposition import PublishedCluster
     from exporters.exposition import Published
     from exporters.pieces import Text
     from exporters.readmodel import GroupDetail, MonitorStatus
@@ -60,6 +63,7 @@ def build_app(
     status: Callable[[], MonitorStatus],
     *,
     details: Callable[[str], GroupDetail | None] = lambda _: None,
+    cluster: Callable[[], PublishedCluster | None] = lambda: None,
     clock: Callable[[], float] = time.time,
 ) -> Starlette:
     """Build the application over what it reads: what is published, how the monitor is, and one group in detail.
@@ -67,7 +71,7 @@ def build_app(
     A name in a path may be any but `.` and `..`: those a client resolves before it asks. Hence each address of a group
     has a twin that takes the name from the query: `/api/v1/group?name=..` and `/group?name=..`.
     """
-    answers = _Answers(current, status, details, clock)
+    answers = _Answers(current, status, details, cluster, clock)
     routes = [
         Route("/", answers.page),
         Route("/style.css", answers.style),
@@ -77,6 +81,7 @@ def build_app(
         Route("/api/v1/groups", answers.groups),
         Route("/api/v1/groups/{name:any_name}", answers.group),
         Route("/api/v1/group", answers.group),
+        *cluster_routes(cluster, answers.json),
         Route("/groups/{name:any_name}", answers.group_page),
         Route("/group", answers.group_page),
     ]
@@ -91,11 +96,13 @@ class _Answers:
         current: Callable[[], Published | None],
         status: Callable[[], MonitorStatus],
         details: Callable[[str], GroupDetail | None],
+        cluster: Callable[[], PublishedCluster | None],
         clock: Callable[[], float],
     ) -> None:
         self._current = current
         self._status = status
         self._details = details
+        self._cluster = cluster
         self._clock = clock
 
     async def livez(self, _request: Request) -> Response:
@@ -111,6 +118,9 @@ class _Answers:
         names = frozenset(request.query_params.getlist("name[]"))
         published = self._current()
         exposition = published.exposition if published else EMPTY
+        cluster = self._cluster()
+        if cluster is not None:
+            exposition = joined(exposition, cluster.exposition)
         live = render_live(self._status(), self._clock(), form, names)
         headers = {**_FRESH, "vary": "Accept, Accept-Encoding"}
         parts: Sequence[Text]
@@ -123,7 +133,7 @@ class _Answers:
 
     def groups(self, request: Request) -> Response:
         published = self._current()
-        return self._json(request, groups_json(published)) if published else self._no_snapshot()
+        return self.json(request, groups_json(published)) if published else self._no_snapshot()
 
     def group(self, request: Request) -> Response:
         published = self._current()
@@ -135,7 +145,7 @@ class _Answers:
         answer = group_json(published.snapshot, group, self._details(group))
         if answer is None:
             return Response(encode({"error": "no such group", "group": group}), 404, _FRESH, _JSON)
-        return self._json(request, answer)
+        return self.json(request, answer)
 
     def page(self, request: Request) -> Response:
         html = render_page(self._current(), self._status(), self._clock())
@@ -155,8 +165,9 @@ class _Answers:
         answer = {"error": "no snapshot yet", "phase": status.phase, "reasons": status.not_ready_reasons}
         return Response(encode(answer), 503, {**_FRESH, "retry-after": "5"}, _JSON)
 
-    def _json(self, request: Request, answer: bytes) -> Response:
-        return self._sliced(request, answer, _FRESH, _JSON)
+    def json(self, request: Request, answer: bytes, code: int = 200) -> Response:
+        """Send an answer of the API."""
+        return self._sliced(request, answer, _FRESH, _JSON, code)
 
     def _sliced(
         self, request: Request, body: bytes, headers: dict[str, str], media_type: str, code: int = 200

@@ -18,6 +18,7 @@ from exporters.routes import build_app
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from exporters.cluster_exposition import PublishedCluster
     from exporters.exposition import Published
     from exporters.readmodel import GroupDetail, MonitorStatus
 
@@ -49,8 +50,9 @@ class Server:
     """Serves `/metrics`, `/livez`, `/readyz`, `/api/v1` and the status page until stopped.
 
     `current` gives what is published, or None before the first snapshot; `status` gives the monitor's own health;
-    `details` gives one group's members and history, or None where nothing is known of it. All are called on the
-    server's threads for each request, and must be quick and safe to call from there.
+    `details` gives one group's members and history, or None where nothing is known of it; `cluster` gives the facts
+    about the cluster beside the groups, or None before they are known. All are called on the server's threads for each
+    request, and must be quick and safe to call from there.
     """
 
     def __init__(
@@ -60,11 +62,13 @@ class Server:
         current: Callable[[], Published | None],
         status: Callable[[], MonitorStatus],
         details: Callable[[str], GroupDetail | None] = lambda _: None,
+        *,
+        cluster: Callable[[], PublishedCluster | None] = lambda: None,
     ) -> None:
         self._host = host
         self._port = port
         config = uvicorn.Config(
-            build_app(current, status, details=details),
+            build_app(current, status, details=details, cluster=cluster),
             lifespan="off",
             # The job owns logging; a line per scrape tells nobody anything.
             log_config=None,

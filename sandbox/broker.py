@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from sandbox.broker_properties import formatted_folder, properties_text
+from sandbox.broker_properties import Joining, formatted_folder, properties_text, renumber
 from sandbox.jars import BROKER, broker_jars
 from sandbox.java import SMALL_JVM, ClassArchive, class_path, find_java
 from sandbox.ports import LOOPBACK, accepts, free_port_pair
@@ -39,7 +39,8 @@ class Broker:
     """One broker: `with Broker() as broker: ... broker.bootstrap`. After `stop` or `kill`, `start` brings it back.
 
     It keeps its ports and its data over restarts. `folder` holds data, properties and log; without one a temporary
-    folder is made and removed by `close`. `properties` are Kafka's own, and win over the sandbox's.
+    folder is made and removed by `close`. `properties` are Kafka's own, and win over the sandbox's. One that `joins`
+    another, running one becomes a broker of its cluster, as node number `node`: stop it before that.
     """
 
     def __init__(
@@ -50,7 +51,10 @@ class Broker:
         offsets_partitions: int = 4,
         heap: str = "256m",
         properties: Mapping[str, str] | None = None,
+        joins: Broker | None = None,
+        node: int = 2,
     ) -> None:
+        self._joining = None if joins is None else Joining(node, joins.controller_port)
         self.version: Final = version
         self._own_folder = folder is None
         self.folder: Final = folder or Path(tempfile.mkdtemp(prefix="lagwarden-broker-"))
@@ -80,6 +84,13 @@ class Broker:
         if self._ports is None:
             raise BrokerError("a broker has no port before its first start")
         return self._ports[0]
+
+    @property
+    def controller_port(self) -> int:
+        """The port of the controller's listener. Raises BrokerError before the first start."""
+        if self._ports is None:
+            raise BrokerError("a controller has no port before its first start")
+        return self._ports[1]
 
     @property
     def data(self) -> Path:
@@ -161,8 +172,10 @@ class Broker:
         """Start the process once; tell whether it opened its port."""
         if not self.data.exists():
             shutil.copytree(formatted_folder(self.version), self.data)
+            if self._joining is not None:
+                renumber(self.data, self._joining.node)
         config = self.folder / "server.properties"
-        config.write_text(properties_text(self.data, self._ports or free_port_pair(), self._properties))
+        config.write_text(properties_text(self.data, self._ports or free_port_pair(), self._properties, self._joining))
         jars = broker_jars(self.version)
         archive = ClassArchive.of(f"broker-{self.version}", jars, SMALL_JVM)
         self._draft = None if archive.exists else archive.draft(str(self.port))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import dataclasses
 import subprocess
 import tempfile
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -45,8 +48,21 @@ SMALL: Final[dict[str, str]] = {
 }
 
 
-def properties_text(data: Path, ports: tuple[int, int], properties: Mapping[str, str]) -> str:
-    """Give a `server.properties` for one process, broker and controller; `properties` win over the sandbox's own."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Joining:
+    """A broker that is no controller and joins the cluster of another one, as node number `node` (2 or more)."""
+
+    node: int
+    controller_port: int
+
+
+def properties_text(
+    data: Path, ports: tuple[int, int], properties: Mapping[str, str], joining: Joining | None = None
+) -> str:
+    """Give a `server.properties` for one process; `properties` win over the sandbox's own.
+
+    The process is broker and controller, or, joining another one, a broker alone.
+    """
     port, controller_port = ports
     rows = {
         "process.roles": "broker,controller",
@@ -57,9 +73,27 @@ def properties_text(data: Path, ports: tuple[int, int], properties: Mapping[str,
         "controller.listener.names": "CONTROLLER",
         "log.dirs": str(data),
         **SMALL,
+        **({} if joining is None else _joining_rows(port, joining)),
         **properties,
     }
     return "".join(f"{key}={value}\n" for key, value in rows.items())
+
+
+def _joining_rows(port: int, joining: Joining) -> dict[str, str]:
+    return {
+        "process.roles": "broker",
+        "node.id": str(joining.node),
+        "controller.quorum.voters": f"1@{LOOPBACK}:{joining.controller_port}",
+        "listeners": f"PLAINTEXT://{LOOPBACK}:{port}",
+    }
+
+
+def renumber(data: Path, node: int) -> None:
+    """Make a copy of a formatted log directory that of another node: its number and its directory's id are its own."""
+    meta = data / "meta.properties"
+    rows = dict(line.split("=", 1) for line in meta.read_text().splitlines() if line and not line.startswith("#"))
+    rows |= {"node.id": str(node), "directory.id": base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")}
+    meta.write_text("".join(f"{key}={value}\n" for key, value in rows.items()))
 
 
 def formatted_folder(version: str) -> Path:

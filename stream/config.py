@@ -102,6 +102,21 @@ class Kafka(Section):
         return found
 
 
+class Cluster(Section):
+    """The facts about the cluster beside the groups: brokers, topics, settings, the size of `__consumer_offsets`."""
+
+    interval: Seconds = _option(
+        60.0, "How often the cluster is asked for them; 0 turns them off.", unit="seconds", ge=0, le=3600
+    )
+    partitions_shown: int = _option(
+        10_000,
+        "Partitions that have series of their own. In a cluster with more, those out of order (without a leader,"
+        " under-replicated, led by another broker than the preferred one) come first; topics are always counted whole.",
+        ge=0,
+        le=1_000_000,
+    )
+
+
 class Http(Section):
     """Where `/metrics`, `/livez`, `/readyz`, the API and the status page are served."""
 
@@ -251,6 +266,7 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kafka: Kafka
+    cluster: Cluster = Field(default_factory=Cluster)
     http: Http = Field(default_factory=Http)
     checkpoint: Checkpoint = Field(default_factory=Checkpoint)
     job: Job = Field(default_factory=Job)
@@ -265,6 +281,7 @@ class Config(BaseModel):
 
 SECTIONS: Final[dict[str, type[Section]]] = {
     "kafka": Kafka,
+    "cluster": Cluster,
     "http": Http,
     "checkpoint": Checkpoint,
     "job": Job,

@@ -22,6 +22,7 @@ from stream.class_archive import ClassArchive
 from stream.cluster.client import Cluster
 from stream.cluster.errors import ClusterError
 from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
+from stream.cluster_watch import ClusterWatch
 from stream.exits import ExitCode, Refusal
 from stream.job import RETRY_SECONDS, Job, tasks_of
 from stream.metrics_choice import choice_of
@@ -45,7 +46,8 @@ def run(config: Config) -> int:
     vitals = Vitals(metadata.version("lagwarden"), config.job.freshness_limit)
     publisher = Publisher(vitals, config.groups.dead_grace, choice_of(config.metrics))
     stopping = _stop_signals()
-    with _serving(config, publisher, vitals):
+    watch = ClusterWatch.of(config, publisher.current)
+    with _serving(config, publisher, vitals, watch), watch:
         options = _session_options(config)
         session = _opening(options)
         try:
@@ -72,8 +74,9 @@ def _stop_signals() -> threading.Event:
 
 
 @contextlib.contextmanager
-def _serving(config: Config, publisher: Publisher, vitals: Vitals) -> Iterator[None]:
-    server = Server(config.http.host, config.http.port, publisher.current, vitals.status, publisher.details)
+def _serving(config: Config, publisher: Publisher, vitals: Vitals, watch: ClusterWatch) -> Iterator[None]:
+    http = config.http
+    server = Server(http.host, http.port, publisher.current, vitals.status, publisher.details, cluster=watch.current)
     try:
         server.start()
     except AddressUnavailableError as error:

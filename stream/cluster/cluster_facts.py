@@ -101,7 +101,8 @@ def topic_facts(topology: Topology) -> pa.Table:
         "brokers": hosts,
         "brokers_skewed_percent": _above(hosting, count * factor, hosts),
         "brokers_leader_skewed_percent": _above(leading, count, hosts),
-        "brokers_spread_percent": 100 * hosts // (len(topology.brokers) or 1),
+        # A broker that has just gone can still be in sync.
+        "brokers_spread_percent": np.minimum(100 * hosts // (len(topology.brokers) or 1), 100),
     }
     names = pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), topic.dictionary)
     return pa.table([names, *(pa.array(values[name], pa.int32()) for name in TOPIC_FACTS.names[1:])], TOPIC_FACTS)

@@ -11,13 +11,18 @@ import typing
 import pyarrow as pa
 import pytest
 
-from exporters import readmodel
+from exporters import cluster_model, readmodel
 from exporters.catalogue import LIVE_METRICS, METRICS, SNAPSHOT_METRICS, markdown
+from exporters.cluster_metrics import CLUSTER_METRICS
 from exporters.metric import Kind, Metric, Reading, Source
 
 ROOT = pathlib.Path(__file__).parents[2]
 STATUS_TYPES = typing.get_type_hints(readmodel.MonitorStatus)
-SCHEMAS = {source: getattr(readmodel, source.name) for source in Source if source is not Source.STATUS}
+SCHEMAS = {
+    source: getattr(cluster_model if source.in_cluster else readmodel, source.name)
+    for source in Source
+    if source is not Source.STATUS
+}
 
 # Columns that no metric shows, each for its reason.
 NOT_EXPORTED = {
@@ -34,6 +39,12 @@ NOT_EXPORTED = {
     (Source.STATUS, "deaths"): "a table of its own",
     (Source.STATUS, "expiry_checks"): "a table of its own",
     (Source.STATUS, "series_dropped"): "a table of its own",
+    (Source.PARTITIONS_SHOWN, "leader_epoch"): "changes with the leader; the API has it",
+    (Source.PARTITIONS_SHOWN, "replica_brokers"): "a list; the API has it",
+    (Source.PARTITIONS_SHOWN, "in_sync_brokers"): "a list; the API has it",
+    (Source.PARTITIONS_SHOWN, "offline_brokers"): "a list; the API has it",
+    (Source.OFFSETS_REPLICAS, "unknown_reason"): "counted in UNKNOWN_FACTS",
+    (Source.CONFIGS, "unknown_reason"): "counted in UNKNOWN_FACTS",
 }
 
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
@@ -63,7 +74,7 @@ def fits(metric: Metric) -> bool:
         case Reading.AGE:
             return column is float
         case Reading.NUMBER:
-            return column in {int, float, bool, pa.int32(), pa.int64(), pa.float64()}
+            return column in {int, float, bool, pa.int32(), pa.int64(), pa.float64(), pa.bool_()}
         case Reading.BUCKETS:
             return column is readmodel.Histogram
 
@@ -85,8 +96,10 @@ def test_labels_are_names_or_numbers_of_the_same_row(metric: Metric) -> None:
 def test_source_names_a_field_of_the_snapshot_or_the_status() -> None:
     """The value of each source is the field that holds its table, where the renderers look for it."""
     in_snapshot = {field.name for field in dataclasses.fields(readmodel.Snapshot)}
+    in_cluster = {field.name for field in dataclasses.fields(cluster_model.ClusterFacts)}
     for source in SCHEMAS:
-        assert source.value in (in_snapshot if source.in_snapshot else STATUS_TYPES)
+        live_or_polled = in_cluster if source.in_cluster else STATUS_TYPES
+        assert source.value in (in_snapshot if source.in_snapshot else live_or_polled)
 
 
 def test_every_column_is_exported_or_has_a_reason() -> None:
@@ -105,8 +118,8 @@ def test_name_follows_the_conventions(metric: Metric) -> None:
     assert metric.name.endswith("_timestamp_seconds") == (metric.reading is Reading.MOMENT)
     assert not metric.name.endswith(("_sum", "_count", "_bucket", "_created"))
     assert metric.family.endswith(f"_{metric.unit}" if metric.unit else "")
-    assert metric.unit in {"", "seconds", "ratio"}
-    assert bool(metric.unit) == metric.family.endswith(("_seconds", "_ratio"))
+    assert metric.unit in {"", "seconds", "ratio", "bytes"}
+    assert bool(metric.unit) == metric.family.endswith(("_seconds", "_ratio", "_bytes"))
 
 
 @every_metric
@@ -135,9 +148,10 @@ def test_names_and_families_are_unique() -> None:
 
 
 def test_snapshot_and_live_metrics_are_told_apart_by_their_source() -> None:
-    """What is rendered once comes from the snapshot only, what is rendered per scrape from the status only."""
+    """What is rendered once comes from the snapshot or a poll only, what is rendered per scrape from the status."""
     assert all(metric.source.in_snapshot for metric in SNAPSHOT_METRICS)
-    assert not any(metric.source.in_snapshot for metric in LIVE_METRICS)
+    assert all(metric.source.in_cluster for metric in CLUSTER_METRICS)
+    assert not any(metric.source.in_snapshot or metric.source.in_cluster for metric in LIVE_METRICS)
 
 
 def test_reference_page_is_current() -> None:

@@ -6,30 +6,12 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cluster.client import Broker
 from stream.cluster.cluster_facts import PARTITION_FACTS, TOPIC_FACTS, partition_facts, topic_facts
-from stream.cluster.topology import REPLICAS, TOPICS, Topology
-
-Partition = tuple[int | None, list[int], list[int]]
-"""Leader, replicas, in sync."""
-
-
-def layout(topics: dict[str, list[Partition]], brokers: int) -> Topology:
-    """Make the topology of a cluster with so many brokers."""
-    rows = [
-        {"topic": name, "partition": number, "leader": leader, "leader_epoch": 0, "replicas": replicas, "in_sync": isr}
-        for name, partitions in sorted(topics.items())
-        for number, (leader, replicas, isr) in enumerate(partitions)
-    ]
-    names = pa.array([row["topic"] for row in rows], pa.string()).dictionary_encode()
-    others = pa.Table.from_pylist([{**row, "offline": []} for row in rows], schema=REPLICAS.remove(0))
-    table = others.add_column(0, REPLICAS[0], names.cast(REPLICAS[0].type) if rows else pa.array([], REPLICAS[0].type))
-    nodes = tuple(Broker(node, "b", 1, None) for node in range(brokers))
-    return Topology("c", nodes, None, None, TOPICS.empty_table(), table)
+from tests.stream.cluster.layouts import Partition, layout
 
 
 def by_hand(name: str, partitions: list[Partition], brokers: int) -> dict[str, Any]:
@@ -108,3 +90,49 @@ def test_a_skewed_topic() -> None:
             "brokers_spread_percent": 50,
         }
     ]
+
+
+def spread(*brokers: int) -> list[Partition]:
+    """Give a partition for each of these brokers, which leads it and holds its only replica."""
+    return [(broker, [broker], [broker]) for broker in brokers]
+
+
+@pytest.mark.parametrize(
+    ("rows", "brokers", "skewed", "leaders", "share"),
+    [
+        pytest.param(spread(0, 1, 2), 3, 0, 0, 100, id="one each on every broker"),
+        pytest.param(spread(0, 0, 1, 2), 3, 0, 0, 100, id="four on three: two are within the ceiling"),
+        pytest.param(
+            spread(0, 0, 0, 1, 2), 3, 33, 33, 100, id="five on three: three are above it; a third, rounded down"
+        ),
+        pytest.param(spread(0), 3, 0, 0, 33, id="fewer partitions than brokers: no skew, little spread"),
+        pytest.param(spread(0, 0, 0, 0), 3, 0, 0, 33, id="all on one broker: the average of one host is all of it"),
+        pytest.param([(None, [0], [])], 3, 0, 0, 0, id="nobody is in sync: no broker hosts it"),
+        pytest.param([(None, [0], []), *spread(1)], 2, 0, 0, 50, id="a lost partition counts for the average"),
+        pytest.param(
+            [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [0, 1], [0, 1])], 2, 0, 50, 100, id="one leads everything"
+        ),
+        pytest.param(
+            [(0, [0, 1, 2], [0, 1, 2]), (1, [1], [1])],
+            3,
+            0,
+            0,
+            100,
+            id="the factor is that of the first partition: three, though the second has one",
+        ),
+        pytest.param(
+            [(1, [1], [1]), (0, [0, 1, 2], [0, 1, 2])],
+            3,
+            33,
+            0,
+            100,
+            id="the same the other way round: a factor of one makes a broker with two skewed",
+        ),
+        pytest.param(spread(0, 7), 1, 0, 0, 100, id="a broker that has just gone hosts all the same: no more than all"),
+    ],
+)
+def test_skew_and_spread(rows: list[Partition], brokers: int, skewed: int, leaders: int, share: int) -> None:
+    """The formulas of CMAK in its integer percents, odd layouts included."""
+    (found,) = topic_facts(layout({"t": rows}, brokers)).to_pylist()
+    told = (found["brokers_skewed_percent"], found["brokers_leader_skewed_percent"], found["brokers_spread_percent"])
+    assert told == (skewed, leaders, share)

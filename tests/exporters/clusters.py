@@ -1,0 +1,106 @@
+"""A small cluster to export: what one poll saw, with gaps. Times in ms."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from exporters import cluster_model as model
+from exporters.cluster_model import ClusterFacts
+from tests.exporters.worlds import NOON, table
+
+_PARTITION: dict[str, Any] = {
+    "topic": "orders",
+    "leader_epoch": 3,
+    "replicas": 2,
+    "in_sync_replicas": 2,
+    "under_replicated": False,
+    "preferred_leader": True,
+    "replica_brokers": [1, 2],
+    "in_sync_brokers": [1, 2],
+    "offline_brokers": [],
+}
+
+
+def facts(**changes: Any) -> ClusterFacts:
+    """Give two brokers and a topic whose second partition nobody leads, with changes."""
+    whole = {"partition": 0, "leader": 1, **_PARTITION}
+    lost = {**_PARTITION, "partition": 1, "in_sync_replicas": 1, "under_replicated": True, "preferred_leader": False}
+    partitions = table(model.TOPIC_PARTITIONS, [whole, {**lost, "in_sync_brokers": [2], "offline_brokers": [1]}])
+    seen = ClusterFacts(
+        taken_at=NOON / 1000,
+        cluster_id="MkU3OEVBNTcwNTJENDM2Qk",
+        controller=3000,
+        controller_unknown_reason=None,
+        polls=table(model.POLLS, [{"poll_time": NOON, "poll_seconds": 0.25, "cleaner_suspect": True}]),
+        brokers=table(
+            model.BROKERS,
+            [
+                {"broker": 1, "host": "kafka-1", "port": 9092, "rack": "eu-1a", "leads": 1, "holds": 2},
+                {"broker": 2, "host": "kafka-2", "port": 9092, "leads": 0, "holds": 2},
+            ],
+        ),
+        controllers=table(model.CONTROLLERS, [{"broker": 3000, "active": True}]),
+        cluster_topics=table(
+            model.CLUSTER_TOPICS,
+            [
+                {
+                    "topic": "orders",
+                    "partitions": 2,
+                    "replication_factor": 2,
+                    "under_replicated": 1,
+                    "leaderless": 1,
+                    "preferred_leaders_ratio": 0.5,
+                    "brokers_skewed_ratio": 0.0,
+                    "brokers_spread_ratio": 1.0,
+                    "leaders_skewed_ratio": 0.33,
+                }
+            ],
+        ),
+        topic_partitions=partitions,
+        partitions_shown=partitions,
+        offsets_replicas=table(
+            model.OFFSETS_REPLICAS,
+            [
+                {"broker": 1, "bytes": 2**40, "growth": -12.5},
+                {"broker": 2, "unknown_reason": "not_authorized"},
+            ],
+        ),
+        configs=table(
+            model.CONFIGS,
+            [
+                {
+                    "scope": "broker",
+                    "name": "1",
+                    "key": "offsets.retention.minutes",
+                    "value": "10080",
+                    "source": "default_config",
+                },
+                {"scope": "broker", "name": "2", "key": "offsets.retention.minutes", "unknown_reason": "unreachable"},
+                {
+                    "scope": "topic",
+                    "name": "__consumer_offsets",
+                    "key": "cleanup.policy",
+                    "value": "compact",
+                    "source": "dynamic_topic_config",
+                },
+                {
+                    "scope": "topic",
+                    "name": "orders",
+                    "key": "retention.ms",
+                    "value": "604800000",
+                    "source": "default_config",
+                },
+            ],
+        ),
+        unknown_facts=table(
+            model.UNKNOWN_FACTS,
+            [
+                {"fact": "broker setting", "reason": "unreachable", "amount": 1},
+                {"fact": "offsets topic size", "reason": "not_authorized", "amount": 1},
+            ],
+        ),
+        cleaner_suspect=True,
+        cleaner_evidence=("log.cleaner.enable is false on broker 1",),
+    )
+    return dataclasses.replace(seen, **changes)
