@@ -39,8 +39,8 @@ def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None
     """Give one group with its partitions, why lags are unknown, and its detail; None when there is no such group.
 
     The detail is of now, the rest of the snapshot's time. As `partitions` and `members` are numbers, what they count
-    stands in `by_partition`, `by_topic` and `by_member`. `finding` is the group's verdict in words, `findings` are those
-    of its partitions that are not fine, the worst first, `verdicts` how its verdict changed.
+    stands in `by_partition`, `by_topic` and `by_member`. `finding` is the group's verdict in words, `findings` are
+    those of its partitions that are not fine, the worst first, `verdicts` how its verdict changed.
     """
     found = rows(_of_group(snapshot.groups, group))
     if not found:

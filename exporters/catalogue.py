@@ -68,16 +68,16 @@ those about the cluster beside the groups once per poll of it (`cluster.interval
 those of the scrape. Before the first snapshot there are only the latter two.
 
 How many series: at most {len(PARTITION_METRICS + PARTITION_HEALTH_METRICS)} for each partition that a group has
-committed to or that belongs to it, {_PER_GROUP} for each group, {_PER_TOPIC} for each group and topic, one for each group
-and reason of an unknown lag, and one for each group and transition that has happened to it. About the cluster:
-{len(TOPIC_METRICS)} for each topic, {len(REPLICA_METRICS)} for each of at most `cluster.partitions_shown` partitions, and
-one for each setting. The section `metrics` of the configuration says how much of it is shown.
+committed to or that belongs to it, {_PER_GROUP} for each group, {_PER_TOPIC} for each group and topic, one for each
+group and reason of an unknown lag, and one for each group and transition that has happened to it. About the cluster:
+{len(TOPIC_METRICS)} for each topic, {len(REPLICA_METRICS)} for each of at most `cluster.partitions_shown` partitions,
+and one for each setting. The section `metrics` of the configuration says how much of it is shown.
 
 Verdicts are words; `docs/verdicts.md` says what each means. To be told of groups that need somebody, whatever their
 verdict: `lagwarden_group_severity >= 3`, and to have the word beside it:
-`lagwarden_group_severity * on (group) group_left (verdict) lagwarden_group_verdict >= 3`. With `health.rules: burrow` the
-verdicts are Burrow's words (`OK`, `WARN`, `ERR`, `STOP`, `STALL`, `REWIND`, `NOTFOUND`); WARN is of severity `warning`,
-NOTFOUND `unknown`, OK `fine`, all others `critical`.
+`lagwarden_group_severity * on (group) group_left (verdict) lagwarden_group_verdict >= 3`. With `health.rules: burrow`
+the verdicts are Burrow's words (`OK`, `WARN`, `ERR`, `STOP`, `STALL`, `REWIND`, `NOTFOUND`); WARN is of severity
+`warning`, NOTFOUND `unknown`, OK `fine`, all others `critical`.
 
 To name a group's kind or state beside a number, join on the one sample that its info metric has:
 `lagwarden_group_lag * on (group) group_left (kind, state) lagwarden_group_info`. Likewise the cause of a death:

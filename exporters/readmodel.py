@@ -15,10 +15,12 @@ snapshot and while Kafka is away.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 MOMENT: Final = pa.timestamp("ms")
@@ -46,7 +48,7 @@ PARTITIONS: Final = pa.schema(
         # Offsets after the commit that retention deleted unread, and offsets between the log start and the commit.
         ("lost", pa.int64()),
         ("margin", pa.int64()),
-        # Age of the oldest unread record in seconds, exactly 0 where nothing is unread; not exact: it is at least so old.
+        # Age of the oldest unread record in seconds, exactly 0 where nothing is unread; not exact: it is at least that.
         ("time_lag", pa.float64()),
         ("time_lag_exact", pa.bool_()),
         # Offsets per second over the commit window, and in how many seconds nothing will be unread at these rates; null
@@ -105,8 +107,8 @@ GROUPS: Final = pa.schema(
         # A Dead group stays for a grace time: when it died and why (expired, deleted, topic deleted, unknown).
         ("died_time", MOMENT),
         ("death_cause", NAME),
-        # What there is to say of the group, how bad that is (fine, unknown, notice, warning, critical), and since when it
-        # holds; null before there is a judgement, and of the dead.
+        # What there is to say of the group, how bad that is (fine, unknown, notice, warning, critical), and since when
+        # it holds; null before there is a judgement, and of the dead.
         ("verdict", NAME),
         ("severity", NAME),
         ("verdict_since", MOMENT),

@@ -44,7 +44,7 @@ _JVM_GRACE_SECONDS: Final = 12.0
 def run(config: Config) -> int:
     """Run the monitor until SIGTERM or SIGINT; give the exit code. Raises Refusal for what a person must mend."""
     vitals = Vitals(metadata.version("lagwarden"), config.job.freshness_limit)
-    publisher = Publisher(vitals, config.groups.dead_grace, choice_of(config.metrics))
+    publisher = Publisher(vitals, config.groups.dead_grace, choice=choice_of(config.metrics))
     stopping = _stop_signals()
     watch = ClusterWatch.of(config, publisher.current)
     with _serving(config, publisher, vitals, watch), watch:

@@ -18,6 +18,7 @@ from exporters.readmodel import (
     OFFSETS_PARTITIONS,
     RECORDS_READ,
     SERIES_DROPPED,
+    VERDICT_CHANGES,
     MonitorStatus,
     empty,
 )
@@ -66,6 +67,7 @@ class Vitals:
         self.offsets_partitions: pa.Table = empty(OFFSETS_PARTITIONS)
         self.retention = Retention(None, None, "unknown")
         self.accounts: Accounts = NOTHING_COUNTED
+        self.verdict_changes: pa.Table = empty(VERDICT_CHANGES)
 
     def count(self, tally: Tally) -> None:
         """Add what a batch has read."""
@@ -105,6 +107,7 @@ class Vitals:
             offsets_retention_source=retention.source,
             deaths=accounts.deaths,
             expiry_checks=accounts.checks,
+            verdict_changes=self.verdict_changes,
             expiry_error_seconds=accounts.errors,
             series_dropped=self.series_dropped,
         )

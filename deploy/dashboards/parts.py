@@ -161,9 +161,12 @@ def board(
     name: str, description: str, rows: dict[str, Sequence[Panel]], variables: Sequence[dashboard.QueryVariable] = ()
 ) -> dashboard.Dashboard:
     """Make a dashboard of rows of panels, scoped by data source, job and instance, with links to the others."""
+    with warnings.catch_warnings():
+        # The builders would rather make the newer form, which only Grafana 12 and later read.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        made = dashboard.Dashboard(f"lagwarden / {name}")
     made = (
-        dashboard.Dashboard(f"lagwarden / {name}")
-        .uid(_UIDS[name])
+        made.uid(_UIDS[name])
         .description(description)
         .tags(["lagwarden", "kafka"])
         .readonly()
@@ -223,11 +226,7 @@ def marks(name: str, expression: str, text: str, colour: str, *, at_value: bool 
 
 def json_text(builder: dashboard.Dashboard) -> str:
     """Give a dashboard's file, in the form that every Grafana from version 10 on reads."""
-    with warnings.catch_warnings():
-        # The builders would rather make the newer form, which only Grafana 12 and later read.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        made = builder.build()
-    return json.dumps(made, cls=JSONEncoder, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return json.dumps(builder.build(), cls=JSONEncoder, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def _target(name: str, query: Query) -> prometheus.Dataquery:
