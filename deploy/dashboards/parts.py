@@ -9,7 +9,6 @@ import dataclasses
 import enum
 import itertools
 import json
-import warnings
 from typing import TYPE_CHECKING, Final
 
 from grafana_foundation_sdk.builders import common, dashboard, prometheus, stat, table, timeseries
@@ -161,12 +160,9 @@ def board(
     name: str, description: str, rows: dict[str, Sequence[Panel]], variables: Sequence[dashboard.QueryVariable] = ()
 ) -> dashboard.Dashboard:
     """Make a dashboard of rows of panels, scoped by data source, job and instance, with links to the others."""
-    with warnings.catch_warnings():
-        # The builders would rather make the newer form, which only Grafana 12 and later read.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        made = dashboard.Dashboard(f"lagwarden / {name}")
     made = (
-        made.uid(_UIDS[name])
+        dashboard.Dashboard(f"lagwarden / {name}")
+        .uid(_UIDS[name])
         .description(description)
         .tags(["lagwarden", "kafka"])
         .readonly()
