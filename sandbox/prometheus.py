@@ -9,18 +9,17 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import TYPE_CHECKING, Any, Final, Self
+from pathlib import Path
+from typing import Any, Final, Self
 
 import yaml
 
 from deploy.chart_schema import CHART
+from sandbox.cache import cache_folder
 from sandbox.patience import wait_until
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.prometheus_tools import find_tool
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 JOB: Final = "lagwarden"
 """The name of the scrape job, which the rules expect."""
@@ -51,8 +50,9 @@ class Prometheus:
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "prometheus.yml"
         config.write_text(configuration(target, interval, [_rules(folder, interval) if hurry else RULES]))
+        program = find_tool("prometheus")
         self._command = [
-            *(find_tool("prometheus"), f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"),
+            *(program, f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}", *_assets(program)),
             *(f"--web.listen-address={self.address.removeprefix('http://')}", "--log.level=warn"),
             "--storage.tsdb.retention.time=1d",
         ]
@@ -114,6 +114,13 @@ class Prometheus:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as refused:
             raise QueryError(json.load(refused)["error"]) from refused
+
+
+def _assets(program: str) -> list[str]:
+    """Tell Debian's Prometheus where its pages are when it was unpacked, not installed."""
+    pages = Path(program).parents[1] / "share" / "prometheus" / "web"
+    unpacked = Path(program).is_relative_to(cache_folder())
+    return [f"--web.local-assets={pages}/"] if unpacked and pages.is_dir() else []
 
 
 def configuration(target: str, interval: int, rules: list[Path]) -> str:

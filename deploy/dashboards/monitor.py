@@ -1,4 +1,4 @@
-"""The Monitor dashboard: lagwarden itself. Whether it is fresh, keeps up, understands what it reads, and what it costs."""
+"""The Monitor dashboard: whether lagwarden itself is fresh, keeps up, understands what it reads, and what it costs."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import enum
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
@@ -18,6 +17,7 @@ from deploy.chart_schema import CHART
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 RULES: Final = CHART / "rules"
 FILES: Final = sorted(RULES.glob("*.yaml"))

@@ -55,8 +55,8 @@ STUCK: Final = [
         "critical",
         Text(
             "Group billing is stuck: stalled",
-            "Records wait and the group does not read them; it does not end by itself. The oldest unread record is 5m 0s"
-            " old. Why, and what to do: lagwarden explain billing",
+            "Records wait and the group does not read them; it does not end by itself. The oldest unread record is 5m"
+            " 0s old. Why, and what to do: lagwarden explain billing",
         ),
         minutes=1,
         keep=5,

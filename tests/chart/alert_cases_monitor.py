@@ -381,7 +381,8 @@ CLEANER: Final = [
         [MONITOR],
         Text(
             "The log cleaner seems to stand still, __consumer_offsets only grows",
-            "A dead cleaner fills the brokers' disks, and makes every broker's and lagwarden's start longer by the day.",
+            "A dead cleaner fills the brokers' disks, and makes every broker's and lagwarden's start longer by the"
+            " day.",
         ),
     ),
     Case(

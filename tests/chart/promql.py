@@ -1,4 +1,4 @@
-"""What a PromQL expression asks for: its series, and the labels it names. Parsed by a parser that is not Prometheus'."""
+"""What a PromQL expression asks for: its series, and the labels it names; by a parser that is not Prometheus'."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox.prometheus_tools import ToolMissingError, find_tool
-from tests.chart.alert_case import FILES, Kind, alerts, promtool_says
+from tests.chart.alert_case import FILES, alerts, promtool_says
 from tests.chart.alert_cases import CASES
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def promtool() -> str:
 
 
 def test_the_files_pass_every_check(promtool: str) -> None:
-    """promtool finds nothing to complain of, not even doubled rules."""
+    """The checker finds nothing to complain of, not even doubled rules."""
     command = [promtool, "check", "rules", "--lint=all", "--lint-fatal", *map(str, FILES)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

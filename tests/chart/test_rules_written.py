@@ -1,4 +1,4 @@
-"""The alerts as they are written: what they ask for exists, each has its stories, its page and its place. Needs no tool."""
+"""The alerts as they are written: what they ask for exists, each has its stories, its page, its place. No tool."""
 
 from __future__ import annotations
 
