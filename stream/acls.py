@@ -30,7 +30,12 @@ RIGHTS: Final = (
         ("Read",),
     ),
     Right("retention and compaction of topics", ("--topic", "*"), ("DescribeConfigs",), optional=True),
-    Right("the broker's retention of offsets", ("--cluster",), ("DescribeConfigs", "Describe"), optional=True),
+    Right(
+        "the brokers' settings, the size of the offsets topic, and who the controller is",
+        ("--cluster",),
+        ("DescribeConfigs", "Describe"),
+        optional=True,
+    ),
     Right("ask for the states of groups that rebalance", ("--group", "*"), ("Describe",), optional=True),
     Right("name who holds a partition back", ("--transactional-id", "*"), ("Describe",), optional=True),
 )

@@ -7,6 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import structlog
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
@@ -21,7 +22,7 @@ from confluent_kafka.admin import (
 )
 
 from sandbox.broker import Broker
-from sandbox.patience import eventually
+from sandbox.patience import eventually, wait_until
 from sandbox.ports import LOOPBACK, free_port_pair
 from sandbox.tools import run_tool
 from sandbox.topics import create_topics
@@ -39,6 +40,7 @@ from stream.cluster.settings import read_broker_configs, read_topic_config
 from stream.cluster.topology import read_topology
 from stream.cluster.transactions import read_open_transactions
 from stream.cluster.watermarks import read_ends
+from stream.cluster_watch import ClusterWatch
 from stream.config_sources import load
 from stream.exits import ExitCode
 from stream.groups.placement import partition_for
@@ -339,6 +341,24 @@ class TestRights:
         for table in (offsets, transactions, sizes):
             assert table["error"].to_pylist() == ["not_authorized"]
         assert size_per_broker(sizes) == {1: None}
+
+    def test_the_watch_of_a_user_without_rights(self, secured: Secured) -> None:
+        """What bob may not know is counted and leaves no series, the rights are named in one line, the rest is told."""
+        watch = ClusterWatch.of(load(flags=secured.login("SASL", "bob", "bob-secret")), lambda: None)
+        with structlog.testing.capture_logs() as lines, watch:
+            wait_until(lambda: bool(lines), "the line")
+        published = watch.current()
+        assert published is not None
+        assert [line["grant"] for line in lines] == [
+            ["Describe on the cluster", "DescribeConfigs on the cluster", "DescribeConfigs on topic *"]
+        ]
+        unknown = {(row["fact"], row["reason"]) for row in published.facts.unknown_facts.to_pylist()}
+        refused = {"controller", "offsets topic size", "broker setting", "topic setting"}
+        assert unknown == {(fact, "not_authorized") for fact in refused}
+        shown = {family.metric.name for family in published.exposition.families}
+        assert "lagwarden_topic_partition_leader" in shown
+        assert not shown & {"lagwarden_controller", "lagwarden_offsets_topic_bytes", "lagwarden_config_info"}
+        assert "lagwarden_offsets_topic_cleaner_suspect" not in shown
 
     def test_a_transactional_id_that_may_not_be_described(self, secured: Secured) -> None:
         """Alice may read the topic, so she learns who holds it back, but not by which name, nor whether it hangs."""
