@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,8 +20,12 @@ from exporters.lines import shown_rows
 from exporters.readmodel import NAME, TARGETS
 
 if TYPE_CHECKING:
+    from exporters.cluster_model import ClusterFacts
     from exporters.metric import Metric
     from exporters.readmodel import Snapshot
+
+
+Model = TypeVar("Model", "Snapshot", "ClusterFacts")
 
 
 class Granularity(enum.StrEnum):
@@ -82,7 +86,7 @@ class Chooser:
         """Choose from a snapshot."""
         if self._choice.targets:
             snapshot = dataclasses.replace(snapshot, targets=targets_of(snapshot.groups, self._choice.targets))
-        shown = _part(snapshot, self._choice)
+        shown = part_of(snapshot, self._choice)
         metrics = [metric for metric in SNAPSHOT_METRICS if self._choice.granularity.has(metric)]
         kept = self._budget.fit({metric: _series(shown, metric) for metric in metrics})
         return Chosen(snapshot, shown, tuple(metric for metric in metrics if metric in kept))
@@ -97,16 +101,16 @@ def targets_of(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa.T
     return found.filter(seconds.is_valid())
 
 
-def _part(snapshot: Snapshot, choice: Choice) -> Snapshot:
-    """Leave out the rows of groups and topics that are not wanted, in every table that names them."""
+def part_of(model: Model, choice: Choice) -> Model:
+    """Leave out the rows of groups and topics that are not wanted, in every table of a model that names them."""
     wanted = {
         label: each for label, each in (("group", choice.groups), ("topic", choice.topics)) if not each.everything
     }
     if not wanted:
-        return snapshot
-    names = [field.name for field in dataclasses.fields(snapshot)]
-    tables = {name: table for name in names if isinstance(table := getattr(snapshot, name), pa.Table)}
-    return dataclasses.replace(snapshot, **{name: _rows(table, wanted) for name, table in tables.items()})
+        return model
+    names = [field.name for field in dataclasses.fields(model)]
+    tables = {name: table for name in names if isinstance(table := getattr(model, name), pa.Table)}
+    return dataclasses.replace(model, **{name: _rows(table, wanted) for name, table in tables.items()})
 
 
 def _rows(table: pa.Table, wanted: dict[str, Wanted]) -> pa.Table:

@@ -289,7 +289,8 @@ class Metrics(Section):
     """What of all that is known stands in `/metrics`; a pattern is a regular expression (RE2) of the whole name."""
 
     granularity: Literal["partition", "topic", "group"] = _option(
-        "partition", "The finest series: `topic` leaves out those of partitions, `group` those of topics too."
+        "partition",
+        "The finest series, also of the cluster: `topic` leaves out those of partitions, `group` those of topics too.",
     )
     groups_allow: Patterns = _option((), "Patterns of the groups to show.", shown="every group")
     groups_deny: Patterns = _option((), "Patterns of groups to leave out, such as `console-consumer-.*`.", shown="none")

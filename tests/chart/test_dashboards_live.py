@@ -203,9 +203,9 @@ def test_all_series_of_a_group_leave_with_it(world: World) -> None:
     """A group that is deleted is shown as dead for its grace time; then, at the next scrape, it has no series left."""
     own = f'{{__name__=~"lagwarden_.*", group="{SHORT_LIVED}"}}'
     assert len(world.prometheus.query(own)) > 5
-    deletions = AdminClient({"bootstrap.servers": world.bootstrap}).delete_consumer_groups([SHORT_LIVED])
-    for deletion in deletions.values():
-        deletion.result(30)
+    admin = AdminClient({"bootstrap.servers": world.bootstrap, "log_level": 0})
+    for deletion in admin.delete_consumer_groups([SHORT_LIVED]).values():
+        deletion.result(60)
     died = f'lagwarden_group_death_info{{group="{SHORT_LIVED}"}}'
     wait_until(lambda: bool(world.prometheus.query(died)), "the group to be seen as dead", limit=60)
     (labels,) = (labels for labels, _ in world.prometheus.query(died))

@@ -140,7 +140,7 @@ def test_counters_are_shown_as_rates_over_the_right_time(query: PanelQuery) -> N
 
 @pytest.mark.parametrize("mark", annotations(), ids=lambda mark: mark.name)
 def test_a_mark_asks_for_what_there_is(mark: PanelQuery) -> None:
-    """The marks' queries and texts name series and labels that exist; their windows are fixed, they have no interval."""
+    """The marks' queries and texts name series and labels that exist; their windows are fixed, without an interval."""
     text = filled(mark.expression, SAMPLE)
     assert faults(text, SERIES) == []
     assert set(re.findall(r"{{(\w+)}}", mark.legend)) <= set[str]().union(*(SERIES[e.metric] for e in asked(text)))

@@ -13,8 +13,10 @@ from exporters.catalogue import SNAPSHOT_METRICS
 from exporters.choice import EVERYTHING, Choice, Chooser, Granularity, targets_of
 from exporters.choice_budget import KEPT_LONGEST, Budget
 from exporters.choice_names import Wanted, problem_of
+from exporters.cluster_exposition import PublishedCluster
 from exporters.exposition import Format, Published
 from exporters.metric import Source
+from tests.exporters.clusters import facts
 from tests.exporters.worlds import HOSTILE_NAMES, NOON, small_world, snapshot
 
 if TYPE_CHECKING:
@@ -212,3 +214,25 @@ def test_targets_stand_in_the_metrics() -> None:
     assert [(s.labels, s.value) for s in chosen if s.name == "lagwarden_group_target_seconds"] == [
         ({"group": "billing"}, 30.0)
     ]
+
+
+# --- the cluster beside the groups ---
+
+
+@pytest.mark.parametrize(
+    ("choice", "labels"),
+    [
+        pytest.param(EVERYTHING, {"topic", "partition"}, id="everything"),
+        pytest.param(Choice(Granularity.TOPIC), {"topic"}, id="no partitions"),
+        pytest.param(Choice(Granularity.GROUP), set(), id="no topics"),
+        pytest.param(Choice(topics=Wanted(deny=("orders",))), set(), id="not this topic"),
+    ],
+)
+def test_the_clusters_topics_are_chosen_too(choice: Choice, labels: set[str]) -> None:
+    """Granularity and patterns of topics hold for the cluster's own series; what the API tells stays whole."""
+    published = PublishedCluster.of(facts(), choice)
+    text = b"".join(bytes(part) for part in published.exposition.plain(Format.TEXT)).decode()
+    chosen = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    assert {label for sample in chosen for label in sample.labels} & {"topic", "partition"} == labels
+    assert "lagwarden_broker_leaders" in {sample.name for sample in chosen}
+    assert len(published.facts.cluster_topics) == 1
