@@ -150,7 +150,9 @@ def _monitoring() -> dict[str, Schema]:
                 "metricRelabelings": _OBJECTS,
             }
         ),
-        "rules": _closed({**common, "disabled": _NAMES, "alertLabels": _TEXTS}),
+        "rules": _closed(
+            {**common, "disabled": _NAMES, "alertLabels": _TEXTS, "runbookBaseUrl": _TEXT, "grafanaBaseUrl": _TEXT}
+        ),
         "dashboards": _closed({**common, "label": {"type": "string", "minLength": 1}, "labelValue": _TEXT}),
     }
 

@@ -2,11 +2,11 @@
 
 Each metric is one row, and that row is the only place where it is spelled: `exporters.group_metrics` and
 `exporters.health_metrics` have those about groups, `exporters.cluster_metrics` those about the cluster beside them,
-`exporters.monitor_metrics` those about the monitor. The order here is the order in `/metrics` and in `docs/metrics.md`.
-Names follow the Prometheus conventions: one prefix, base units last, `_total` for counters, `_timestamp_seconds` for
-the moment of an event (readers subtract: an age that nobody updates looks young), `_info` for label sets to join on. No
-gauge ends in `_sum` or `_count`: those suffixes belong to histograms and summaries, and `promtool check metrics`
-refuses them elsewhere.
+`exporters.monitor_metrics` and `exporters.choice_metrics` those about the monitor. The order here is the order in
+`/metrics` and in `docs/metrics.md`. Names follow the Prometheus conventions: one prefix, base units last, `_total` for
+counters, `_timestamp_seconds` for the moment of an event (readers subtract: an age that nobody updates looks young),
+`_info` for label sets to join on. No gauge ends in `_sum` or `_count`: those suffixes belong to histograms and
+summaries, and `promtool check metrics` refuses them elsewhere.
 
 What a row promises is in `exporters.metric`; turning rows into text is `exporters.exposition` and `exporters.live`.
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
+from exporters.choice_metrics import BUDGET_METRICS, TARGET_METRICS
 from exporters.cluster_metrics import BROKER_METRICS, CLUSTER_METRICS, POLL_METRICS, REPLICA_METRICS, TOPIC_METRICS
 from exporters.group_metrics import GROUP_METRICS, LIFE_METRICS, PARTITION_METRICS
 from exporters.health_metrics import GROUP_HEALTH_METRICS, PARTITION_HEALTH_METRICS, VERDICT_CHANGE_METRICS
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
     from exporters.metric import Metric
 
 SNAPSHOT_METRICS: Final = (
-    PARTITION_METRICS + PARTITION_HEALTH_METRICS + GROUP_METRICS + GROUP_HEALTH_METRICS + LIFE_METRICS
+    PARTITION_METRICS + PARTITION_HEALTH_METRICS + GROUP_METRICS + GROUP_HEALTH_METRICS + LIFE_METRICS + TARGET_METRICS
 )
 """What is rendered once per snapshot."""
 
-LIVE_METRICS: Final = READINESS_METRICS + VERDICT_CHANGE_METRICS + ENDS_METRICS + STREAM_METRICS
+LIVE_METRICS: Final = READINESS_METRICS + BUDGET_METRICS + VERDICT_CHANGE_METRICS + ENDS_METRICS + STREAM_METRICS
 """What is rendered for each scrape, also before there is a snapshot."""
 
 METRICS: Final = SNAPSHOT_METRICS + CLUSTER_METRICS + LIVE_METRICS
@@ -41,11 +42,13 @@ _CHAPTERS: Final = (
     ("Per group", GROUP_METRICS),
     ("Verdicts and time lag per group", GROUP_HEALTH_METRICS),
     ("The life of a group", LIFE_METRICS),
+    ("Targets of groups", TARGET_METRICS),
     ("Brokers and settings", BROKER_METRICS),
     ("Per topic of the cluster", TOPIC_METRICS),
     ("Per partition of the cluster", REPLICA_METRICS),
     ("The offsets topic on disk", POLL_METRICS),
     ("Readiness of the monitor", READINESS_METRICS),
+    ("What is left out of `/metrics`", BUDGET_METRICS),
     ("How verdicts come and go", VERDICT_CHANGE_METRICS),
     ("How groups and offsets end", ENDS_METRICS),
     ("The stream behind it", STREAM_METRICS),
@@ -66,9 +69,9 @@ those of the scrape. Before the first snapshot there are only the latter two.
 
 How many series: at most {len(PARTITION_METRICS + PARTITION_HEALTH_METRICS)} for each partition that a group has
 committed to or that belongs to it, {_PER_GROUP} for each group, {_PER_TOPIC} for each group and topic, one for each
-group and reason of an unknown lag, and one for each group and transition that has happened to it. About the
-cluster: {len(TOPIC_METRICS)} for each topic, {len(REPLICA_METRICS)} for each of at most `cluster.partitions_shown`
-partitions, and one for each setting.
+group and reason of an unknown lag, and one for each group and transition that has happened to it. About the cluster:
+{len(TOPIC_METRICS)} for each topic, {len(REPLICA_METRICS)} for each of at most `cluster.partitions_shown` partitions,
+and one for each setting. The section `metrics` of the configuration says how much of it is shown.
 
 Verdicts are words; `docs/verdicts.md` says what each means. To be told of groups that need somebody, whatever their
 verdict: `lagwarden_group_severity >= 3`, and to have the word beside it:

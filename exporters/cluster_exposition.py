@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from exporters.choice import EVERYTHING, Choice, Granularity, part_of
 from exporters.cluster_metrics import CLUSTER_METRICS
 from exporters.exposition import Exposition, Family, Format, head
 from exporters.lines import label_texts, sample_lines
@@ -27,16 +28,16 @@ class PublishedCluster:
     exposition: Exposition
 
     @classmethod
-    def of(cls, facts: ClusterFacts) -> PublishedCluster:
-        """Render what a poll saw."""
-        return cls(facts, render(facts))
+    def of(cls, facts: ClusterFacts, choice: Choice = EVERYTHING) -> PublishedCluster:
+        """Render what is chosen of what a poll saw."""
+        return cls(facts, render(part_of(facts, choice), choice.granularity))
 
 
-def render(facts: ClusterFacts) -> Exposition:
-    """Render all metrics of a poll; one without a sample is left out whole."""
+def render(facts: ClusterFacts, granularity: Granularity = Granularity.PARTITION) -> Exposition:
+    """Render the metrics of a poll, no finer than asked for; one without a sample is left out whole."""
     labels: dict[tuple[str, tuple[str, ...]], Any] = {}
     families = []
-    for metric in CLUSTER_METRICS:
+    for metric in filter(granularity.has, CLUSTER_METRICS):
         table = getattr(facts, metric.source.value)
         key = (metric.source.value, metric.labels)
         texts = labels[key] if key in labels else labels.setdefault(key, label_texts(table, metric.labels))

@@ -20,9 +20,12 @@ from exporters.metric import Kind
 from exporters.pieces import NOTHING, Piece, Sum, Writer, gzip_member, sum_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
-    from exporters.metric import Metric, Source
+    import pyarrow as pa
+
+    from exporters.choice import Chooser
+    from exporters.metric import Metric
     from exporters.pieces import Text
     from exporters.readmodel import Snapshot
 
@@ -82,21 +85,25 @@ class Published:
     exposition: Exposition
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> Published:
-        """Render a snapshot. This is the expensive step; it belongs where the snapshot is made."""
-        return cls(snapshot, render(snapshot))
+    def of(cls, snapshot: Snapshot, chooser: Chooser | None = None) -> Published:
+        """Render what is chosen of a snapshot. This is the expensive step; it belongs where the snapshot is made."""
+        if chooser is None:
+            return cls(snapshot, render(snapshot))
+        chosen = chooser.choose(snapshot)
+        return cls(chosen.snapshot, render(chosen.shown, chosen.metrics))
 
 
 EMPTY: Final = Exposition((), dict.fromkeys(Format, NOTHING))
 """What there is before the first snapshot: nothing."""
 
 
-def render(snapshot: Snapshot) -> Exposition:
-    """Render all metrics of a snapshot."""
+def render(snapshot: Snapshot, metrics: Sequence[Metric] = SNAPSHOT_METRICS) -> Exposition:
+    """Render these metrics of a snapshot, in their order."""
     written: dict[str, Family] = {}
-    for source in dict.fromkeys(metric.source for metric in SNAPSHOT_METRICS):
-        written |= {family.metric.name: family for family in _families(snapshot, source)}
-    every = (written[metric.name] for metric in SNAPSHOT_METRICS)
+    for source in dict.fromkeys(metric.source for metric in metrics):
+        of_source = [metric for metric in metrics if metric.source is source]
+        written |= {family.metric.name: family for family in _families(getattr(snapshot, source.value), of_source)}
+    every = (written[metric.name] for metric in metrics)
     families = tuple(family for family in every if family.series)
     return Exposition(families, {form: sum_of(_chosen(families, form, ())) for form in Format})
 
@@ -119,10 +126,8 @@ def gzipped(text: bytes) -> list[bytes]:
     return EMPTY.gzipped(Format.TEXT, text)
 
 
-def _families(snapshot: Snapshot, source: Source) -> list[Family]:
+def _families(table: pa.Table, metrics: Sequence[Metric]) -> list[Family]:
     """Render the metrics of one table; those that share labels share the text of those."""
-    table = getattr(snapshot, source.value)
-    metrics = [metric for metric in SNAPSHOT_METRICS if metric.source is source]
     labels = {names: LabelTexts(table, names) for names in {metric.labels for metric in metrics}}
     writers, series = [Writer() for _ in metrics], [0] * len(metrics)
     for start in range(0, len(table), ROWS_AT_ONCE):

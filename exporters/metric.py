@@ -34,6 +34,7 @@ class Source(enum.Enum):
     TRANSITIONS = "transitions"
     TOPICS = "topics"
     VERDICT_GROUPS = "verdict_groups"
+    TARGETS = "targets"
     STATUS = "status"
     RECORDS_READ = "records_read"
     DECODE_ERRORS = "decode_errors"
@@ -41,6 +42,7 @@ class Source(enum.Enum):
     DEATHS = "deaths"
     EXPIRY_CHECKS = "expiry_checks"
     VERDICT_CHANGES = "verdict_changes"
+    SERIES_DROPPED = "series_dropped"
     POLLS = "polls"
     BROKERS = "brokers"
     CONTROLLERS = "controllers"
@@ -70,6 +72,7 @@ _IN_SNAPSHOT: Final = frozenset(
         Source.TRANSITIONS,
         Source.TOPICS,
         Source.VERDICT_GROUPS,
+        Source.TARGETS,
     }
 )
 

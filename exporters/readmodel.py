@@ -180,6 +180,13 @@ EXPIRY_CHECKS: Final = pa.schema([("outcome", NAME), ("offsets", pa.int64())])
 (somebody deleted it before), `late`, `missing` (no tombstone long after its time: the broker does not expire, or the
 log cleaner or the reader stands still)."""
 
+TARGETS: Final = pa.schema([("group", NAME), ("time_lag_target", pa.float64())])
+"""Groups that were given a target: the time lag, in seconds, that is still good."""
+
+SERIES_DROPPED: Final = pa.schema([("metric", NAME), ("series_now", pa.int64()), ("series_ever", pa.int64())])
+"""Metrics that the series budget left out: how many series of the snapshot that is served (null: none), and added up
+over all snapshots since the process started."""
+
 DECODE_ERRORS: Final = pa.schema([("record_type", NAME), ("version", NAME), ("reason", NAME), ("records", pa.int64())])
 """Records that could not be decoded since the process started, by type, value version and reason."""
 
@@ -195,6 +202,7 @@ class Snapshot:
     transitions: pa.Table = dataclasses.field(default_factory=TRANSITIONS.empty_table)
     topics: pa.Table = dataclasses.field(default_factory=TOPICS.empty_table)
     verdict_groups: pa.Table = dataclasses.field(default_factory=VERDICT_GROUPS.empty_table)
+    targets: pa.Table = dataclasses.field(default_factory=TARGETS.empty_table)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -325,6 +333,8 @@ class MonitorStatus:
     verdict_changes: pa.Table = dataclasses.field(default_factory=VERDICT_CHANGES.empty_table)
     # Seconds between the predicted and the true end of offsets that expired; positive: the tombstone came later.
     expiry_error_seconds: Histogram | None = None
+    # What the series budget left out of /metrics.
+    series_dropped: pa.Table = dataclasses.field(default_factory=SERIES_DROPPED.empty_table)
 
 
 def empty(schema: pa.Schema) -> pa.Table:

@@ -28,6 +28,8 @@ from sandbox.jars import JarError, connector_jars
 from sandbox.java import JavaMissingError
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
+from sandbox.prometheus import Prometheus
+from sandbox.prometheus_tools import ToolMissingError
 from sandbox.scrape import not_ready_because, scrape
 from sandbox.workload import Workload
 
@@ -90,6 +92,15 @@ def wait_until_ready(process: GuardedProcess, address: str) -> None:
         time.sleep(0.5)
 
 
+def prometheus_of(stack: contextlib.ExitStack, address: str, folder: Path) -> str:
+    """Start a Prometheus that scrapes and has the rules, where there is one; say where it is, or how to get one."""
+    try:
+        prometheus = stack.enter_context(Prometheus(address, folder / "prometheus"))
+    except (ToolMissingError, RuntimeError, TimeoutError) as error:
+        return f"skipped  Prometheus: {error}"
+    return f"alerts   {prometheus.address}/alerts (Prometheus scrapes, the chart's rules are loaded)"
+
+
 def show_groups(process: GuardedProcess, address: str, until: float) -> None:
     """Show the groups until a moment of `time.monotonic`: live on a terminal, else as lines now and then."""
     with contextlib.ExitStack() as stack:
@@ -135,8 +146,10 @@ def run(duration: float | None) -> int:
         stack.callback(process.terminate, STOP_LIMIT)
         try:
             wait_until_ready(process, address)
+            watched = prometheus_of(stack, address, folder)
             step(
                 f"ready after {time.monotonic() - began:.0f} s\n\n  metrics  {address}/metrics\n  status   {address}/\n"
+                f"  {watched}\n"
             )
             until = max(began + duration, time.monotonic() + LOOK_LEAST) if duration is not None else float("inf")
             show_groups(process, address, until)

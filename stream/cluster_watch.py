@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Final, Self
 
 import structlog
 
+from exporters.choice import EVERYTHING, Choice
 from exporters.cluster_exposition import PublishedCluster
 from stream import security
 from stream.cluster.client import Cluster
 from stream.cluster.errors import ClusterError
 from stream.cluster.reasons import Reason
 from stream.cluster_watch_poll import ClusterPoll
+from stream.metrics_choice import choice_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,11 +58,13 @@ class ClusterWatch:
         published: Callable[[], Published | None],
         interval: float,
         most_partitions_shown: int,
+        choice: Choice = EVERYTHING,
     ) -> None:
         self._connect = connect
         self._published = published
         self._interval = interval
         self._most_shown = most_partitions_shown
+        self._choice = choice
         self._stopping = threading.Event()
         self._current: PublishedCluster | None = None
         self._failed = 0
@@ -77,7 +81,8 @@ class ClusterWatch:
             options = security.client_options(kafka)
             return Cluster(kafka.bootstrap_servers, options, request_timeout=kafka.request_timeout)
 
-        return cls(connect, published, config.cluster.interval, config.cluster.partitions_shown)
+        asked = config.cluster
+        return cls(connect, published, asked.interval, asked.partitions_shown, choice_of(config.metrics))
 
     def current(self) -> PublishedCluster | None:
         """Give what the last poll saw; None before the first, after three that failed, and where there are none."""
@@ -109,7 +114,7 @@ class ClusterWatch:
         try:
             published = self._published()
             facts = poll.look(published.snapshot if published else None, time.time())
-            self._current = PublishedCluster.of(facts)
+            self._current = PublishedCluster.of(facts, self._choice)
         except ClusterError as error:
             self._fail(str(error))
         except Exception as error:  # noqa: BLE001 -- one answer that nobody foresaw must not end the watch

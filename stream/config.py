@@ -13,7 +13,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from stream.config_values import (
     Address,
+    Patterns,
     Seconds,
+    Targets,
     addresses,
     cached_classes,
     cached_jars,
@@ -283,6 +285,34 @@ class Log(Section):
     )
 
 
+class Metrics(Section):
+    """What of all that is known stands in `/metrics`; a pattern is a regular expression (RE2) of the whole name."""
+
+    granularity: Literal["partition", "topic", "group"] = _option(
+        "partition",
+        "The finest series, also of the cluster: `topic` leaves out those of partitions, `group` those of topics too.",
+    )
+    groups_allow: Patterns = _option((), "Patterns of the groups to show.", shown="every group")
+    groups_deny: Patterns = _option((), "Patterns of groups to leave out, such as `console-consumer-.*`.", shown="none")
+    topics_allow: Patterns = _option(
+        (), "Patterns of the topics to show; a group's own numbers are about all of its topics.", shown="every topic"
+    )
+    topics_deny: Patterns = _option((), "Patterns of topics to leave out.", shown="none")
+    series_budget: int | None = _option(
+        None,
+        "How many series about groups there may be. Where there are more, whole metrics of partitions and topics are"
+        " left out, the least important first and counted; a group's own never.",
+        shown="no limit",
+        ge=100,
+    )
+    targets: Targets = _option(
+        (),
+        "The time lag that is still good, as `PATTERN=DURATION` by group, such as `[billing-.*=30s, .*=10m]`; the"
+        " first pattern that matches counts. Alerts compare with it; a group without one is judged by its verdict.",
+        shown="none",
+    )
+
+
 class Config(BaseModel):
     """All sections. Built by `stream.config_sources.load`; only `kafka.bootstrap_servers` has no default."""
 
@@ -296,6 +326,7 @@ class Config(BaseModel):
     groups: Groups = Field(default_factory=Groups)
     health: Health = Field(default_factory=Health)
     log: Log = Field(default_factory=Log)
+    metrics: Metrics = Field(default_factory=Metrics)
 
     def masked(self) -> dict[str, Any]:
         """Give the effective values as plain data, every secret as stars."""
@@ -311,6 +342,7 @@ SECTIONS: Final[dict[str, type[Section]]] = {
     "groups": Groups,
     "health": Health,
     "log": Log,
+    "metrics": Metrics,
 }
 """The sections in the order of the documentation."""
 

@@ -49,6 +49,38 @@ def address(value: str) -> str:
     return value
 
 
+def patterns(value: object) -> object:
+    """Read a comma-separated text or a list; in a text a comma always separates."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def pattern(value: str) -> str:
+    """Check a regular expression as Prometheus writes them."""
+    # The engine is Arrow's, which `lagwarden version` need not load.
+    from exporters.choice_names import problem_of  # noqa: PLC0415
+
+    if (problem := problem_of(value)) is not None:
+        raise ValueError(f"{value!r} is no regular expression (RE2): {problem}")
+    return value
+
+
+def target(value: str) -> str:
+    """Check `PATTERN=DURATION`."""
+    target_of(value)
+    return value
+
+
+def target_of(value: str) -> tuple[str, float]:
+    """Read `PATTERN=DURATION` as the pattern and the seconds; a pattern may itself have an equals sign."""
+    names, sign, duration = value.rpartition("=")
+    if not sign:
+        raise ValueError(f"{value!r} must be PATTERN=DURATION, such as 'billing-.*=30s'")
+    number = seconds(duration)
+    if not isinstance(number, float) or number <= 0:
+        raise ValueError(f"{value!r} must end in a duration above 0, such as 30s")
+    return pattern(names.strip()), number
+
+
 def heap(value: str) -> str:
     """Check the size of a heap as Java writes it."""
     if not re.fullmatch(r"[1-9][0-9]*[kmgt]", value.lower()):
@@ -81,6 +113,8 @@ def cached_classes() -> Path:
 
 
 Seconds = Annotated[float, BeforeValidator(seconds)]
+Patterns = Annotated[tuple[Annotated[str, AfterValidator(pattern)], ...], BeforeValidator(patterns)]
+Targets = Annotated[tuple[Annotated[str, AfterValidator(target)], ...], BeforeValidator(patterns)]
 Address = Annotated[str, AfterValidator(address)]
 
 

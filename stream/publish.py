@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from exporters.choice import EVERYTHING, Choice, Chooser
 from exporters.exposition import Published
 from stream import snapshot
 from stream.cluster.errors import ClusterError
@@ -46,8 +47,15 @@ _log = structlog.get_logger(__name__)
 class Publisher:
     """Holds the fleet and what is published of it; changes come from one thread, ticks from another."""
 
-    def __init__(self, vitals: Vitals, dead_grace: float = 3600.0, diagnostician: Diagnostician | None = None) -> None:
+    def __init__(
+        self,
+        vitals: Vitals,
+        dead_grace: float = 3600.0,
+        diagnostician: Diagnostician | None = None,
+        choice: Choice = EVERYTHING,
+    ) -> None:
         self._vitals = vitals
+        self._chooser = Chooser(choice)
         self._dead_grace = dead_grace
         self._ledger = Ledger()
         self._ownerships = Ownerships()
@@ -147,9 +155,9 @@ class Publisher:
         diagnosis = self._diagnostician.look(held, ends, around, taken_at, context.expiry)
         self._vitals.verdict_changes = self._diagnostician.changes_table()
         window, diagnosed = diagnosis.diagnosed.opinion.window, diagnosis.diagnosed
-        published = Published.of(snapshot.of(diagnosis.moment, window, taken_at, context, diagnosed))
+        published = Published.of(snapshot.of(diagnosis.moment, window, taken_at, context, diagnosed), self._chooser)
         self._published, self._shown = published, (held.fleet, context, diagnosis)
-        self._vitals.series = published.exposition.series
+        self._vitals.series, self._vitals.series_dropped = published.exposition.series, self._chooser.dropped
         self._vitals.snapshot_taken_at = taken_at
 
     def _note(self, trouble: str | None) -> None:

@@ -25,6 +25,7 @@ from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
 from stream.cluster_watch import ClusterWatch
 from stream.exits import ExitCode, Refusal
 from stream.job import RETRY_SECONDS, Job, tasks_of
+from stream.metrics_choice import choice_of
 from stream.publish import Publisher
 from stream.session import SessionOptions, end_session, open_session
 from stream.vitals import FAILED, STOPPING, WAITING, Vitals
@@ -43,7 +44,7 @@ _JVM_GRACE_SECONDS: Final = 12.0
 def run(config: Config) -> int:
     """Run the monitor until SIGTERM or SIGINT; give the exit code. Raises Refusal for what a person must mend."""
     vitals = Vitals(metadata.version("lagwarden"), config.job.freshness_limit)
-    publisher = Publisher(vitals, config.groups.dead_grace)
+    publisher = Publisher(vitals, config.groups.dead_grace, choice=choice_of(config.metrics))
     stopping = _stop_signals()
     watch = ClusterWatch.of(config, publisher.current)
     with _serving(config, publisher, vitals, watch), watch:

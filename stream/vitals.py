@@ -17,6 +17,7 @@ from exporters.readmodel import (
     NAME,
     OFFSETS_PARTITIONS,
     RECORDS_READ,
+    SERIES_DROPPED,
     VERDICT_CHANGES,
     MonitorStatus,
     empty,
@@ -62,6 +63,7 @@ class Vitals:
         self.last_batch_at: float | None = None
         self.resyncs = 0
         self.series = 0
+        self.series_dropped: pa.Table = empty(SERIES_DROPPED)
         self.offsets_partitions: pa.Table = empty(OFFSETS_PARTITIONS)
         self.retention = Retention(None, None, "unknown")
         self.accounts: Accounts = NOTHING_COUNTED
@@ -107,6 +109,7 @@ class Vitals:
             expiry_checks=accounts.checks,
             verdict_changes=self.verdict_changes,
             expiry_error_seconds=accounts.errors,
+            series_dropped=self.series_dropped,
         )
 
     def _catch_up(self) -> CatchUp | None:

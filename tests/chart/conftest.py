@@ -36,6 +36,8 @@ groups:
         labels: {severity: critical}
         annotations:
           summary: '{{ $labels.group }} is at {{ $value | humanize }} of "all"'
+          runbook_url: docs/runbooks/FirstAlert.md
+          dashboard_url: /d/board?var-group={{ $labels.group | urlquery }}
   - name: b
     rules:
       - alert: SecondAlert

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,22 @@ def test_dashboards_come_through_unchanged(chart_with_files: Path) -> None:
     assert shown[0]["metadata"]["labels"]["grafana_dashboard"] == "1"
 
 
+def test_the_scrape_has_the_job_that_the_rules_name() -> None:
+    """Whatever the release is called, its series carry the job by which the rules tell that it is down."""
+    values = merged(ON, {"serviceMonitor": {"enabled": True}, "nameOverride": "another"})
+    (endpoint,) = render(values).one("ServiceMonitor")["spec"]["endpoints"]
+    job = {"targetLabel": "job", "replacement": "lagwarden"}
+    assert endpoint["relabelings"][0] == job
+    rules = [
+        rule
+        for one in render(values).of_kind("PrometheusRule")
+        for group in one["spec"]["groups"]
+        for rule in group["rules"]
+    ]
+    named = {word for rule in rules for word in re.findall(r'job="([^"]*)"', rule["expr"])}
+    assert named == {job["replacement"]}
+
+
 def test_an_alert_can_be_left_out_and_labelled(chart_with_files: Path) -> None:
     """A disabled alert is gone, with its group if nothing is left; alerts get the labels, their own win."""
     labels = {"team": "blue", "severity": "none"}
@@ -62,6 +79,18 @@ def test_an_alert_can_be_left_out_and_labelled(chart_with_files: Path) -> None:
     recording, alert = group["rules"]
     assert "labels" not in recording
     assert alert["labels"] == {"team": "blue", "severity": "critical"}
+
+
+def test_an_alert_leads_to_the_sites_own_places(chart_with_files: Path) -> None:
+    """Runbooks and dashboards are paths in the files; the values put a site's addresses before them, and only that."""
+    bases = {"runbookBaseUrl": "https://git.example/watch/", "grafanaBaseUrl": "https://grafana.example"}
+    (one,) = render(merged(ON, {"rules": bases}), chart_with_files).of_kind("PrometheusRule")
+    wanted = yaml.safe_load(RULES)["groups"]
+    wanted[0]["rules"][1]["annotations"] |= {
+        "runbook_url": "https://git.example/watch/docs/runbooks/FirstAlert.md",
+        "dashboard_url": "https://grafana.example/d/board?var-group={{ $labels.group | urlquery }}",
+    }
+    assert one["spec"]["groups"] == wanted
 
 
 def test_an_alert_that_is_not_there_cannot_be_left_out(chart_with_files: Path) -> None:

@@ -48,13 +48,14 @@ NOT_EXPORTED = {
     (Source.STATUS, "offsets_partitions"): "a table of its own",
     (Source.STATUS, "deaths"): "a table of its own",
     (Source.STATUS, "expiry_checks"): "a table of its own",
-    (Source.STATUS, "verdict_changes"): "a table of its own",
+    (Source.STATUS, "series_dropped"): "a table of its own",
     (Source.PARTITIONS_SHOWN, "leader_epoch"): "changes with the leader; the API has it",
     (Source.PARTITIONS_SHOWN, "replica_brokers"): "a list; the API has it",
     (Source.PARTITIONS_SHOWN, "in_sync_brokers"): "a list; the API has it",
     (Source.PARTITIONS_SHOWN, "offline_brokers"): "a list; the API has it",
     (Source.OFFSETS_REPLICAS, "unknown_reason"): "counted in UNKNOWN_FACTS",
     (Source.CONFIGS, "unknown_reason"): "counted in UNKNOWN_FACTS",
+    (Source.STATUS, "verdict_changes"): "a table of its own",
 }
 
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)

@@ -70,6 +70,8 @@ def test_running_monitor_shows_every_number() -> None:
         "lagwarden_batches_total": 360,
         "lagwarden_last_batch_duration_seconds": 0.25,
         "lagwarden_last_batch_timestamp_seconds": NOW - 2.5,
+        "lagwarden_series_over_budget/lagwarden_x": 70,
+        "lagwarden_series_dropped_total/lagwarden_x": 700,
         "lagwarden_resyncs_total": 0,
         "lagwarden_records_read_total/group_metadata/tracked": 17,
         "lagwarden_records_read_total/offset_commit/tracked": 2**53 + 1,

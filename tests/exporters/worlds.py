@@ -14,6 +14,7 @@ from exporters.readmodel import (
     OFFSETS_PARTITIONS,
     PARTITIONS,
     RECORDS_READ,
+    SERIES_DROPPED,
     TOPICS,
     TRANSITIONS,
     UNKNOWN_LAGS,
@@ -124,6 +125,7 @@ def status(**changes: Any) -> MonitorStatus:
         "offsets_retention_source": "broker",
         "deaths": table(DEATHS, [{"cause": "expired", "groups": 4}, {"cause": "topic deleted", "groups": 1}]),
         "expiry_checks": table(EXPIRY_CHECKS, [{"outcome": "early", "offsets": 2}, {"outcome": "kept", "offsets": 40}]),
+        "series_dropped": table(SERIES_DROPPED, [{"metric": "lagwarden_x", "series_now": 70, "series_ever": 700}]),
         "verdict_changes": table(
             VERDICT_CHANGES, [{"verdict": "stopped", "groups": 2}, {"verdict": "ok", "groups": 0}]
         ),
@@ -166,6 +168,7 @@ CONNECTING: dict[str, Any] = {
     "expiry_checks": table(EXPIRY_CHECKS, []),
     "verdict_changes": table(VERDICT_CHANGES, []),
     "expiry_error_seconds": None,
+    "series_dropped": table(SERIES_DROPPED, []),
 }
 """Changes that turn it into one that has never reached Kafka."""
 

@@ -1,0 +1,258 @@
+"""What the dashboards are made of: queries scoped to one monitor, panels with the house's defaults, variables, links.
+
+No metric is named here but the ones that the variables list.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import itertools
+import json
+from typing import TYPE_CHECKING, Final
+
+from grafana_foundation_sdk.builders import common, dashboard, prometheus, stat, table, timeseries
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models import common as common_models
+from grafana_foundation_sdk.models import dashboard as models
+from grafana_foundation_sdk.models.prometheus import PromQueryFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SOURCE: Final = common_models.DataSourceRef(type_val="prometheus", uid="${datasource}")
+MINE: Final = 'job=~"$job", instance=~"$instance"'
+"""What every selector has: the monitor that is looked at."""
+OF_GROUP: Final = f'{MINE}, group="$group"'
+"""What the selectors of the group's dashboard have."""
+PLAIN: Final = ("green", ())
+"""Colours without a limit: the first colour, and (from where on, colour)."""
+
+WIDTH: Final = 24
+_REFRESH: Final = "30s"
+_UIDS: Final = {"Fleet": "lagwarden-fleet", "Group": "lagwarden-group", "Monitor": "lagwarden-monitor"}
+
+Colours = tuple[str, tuple[tuple[float, str], ...]]
+
+
+class Unit(enum.StrEnum):
+    """Units as Grafana calls them."""
+
+    SECONDS = "s"
+    BYTES = "bytes"
+    COUNT = "short"
+    RATE = "cps"
+    BYTES_PER_SECOND = "Bps"
+    RATIO = "percentunit"
+    MOMENT = "dateTimeAsIso"
+    CORES = "none"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Query:
+    """An expression, in which `MINE` and `OF_GROUP` stand for those matchers, and the legend of its series."""
+
+    expression: str
+    legend: str = ""
+
+    @property
+    def text(self) -> str:
+        """The expression as Grafana gets it."""
+        return self.expression.replace("OF_GROUP", OF_GROUP).replace("MINE", MINE)
+
+
+def graph(
+    title: str, description: str, unit: Unit, *queries: Query, width: int = 12, stacked: bool = False
+) -> timeseries.Panel:
+    """Make lines over time. The legend is a table with the last and the greatest value."""
+    panel = (
+        timeseries.Panel()
+        .title(title)
+        .description(description)
+        .datasource(SOURCE)
+        .unit(unit)
+        .height(8)
+        .span(width)
+        .line_width(1)
+        .fill_opacity(30 if stacked else 0)
+        .min(0)
+        .legend(_legend())
+        .tooltip(common.VizTooltipOptions().mode(common_models.TooltipDisplayMode.MULTI))
+    )
+    if stacked:
+        panel = panel.stacking(common.StackingConfig().mode(common_models.StackingMode.NORMAL))
+    for name, query in zip("ABCDEFGH", queries, strict=False):
+        panel = panel.with_target(_target(name, query).range())
+    return panel
+
+
+def figure(
+    title: str,
+    description: str,
+    unit: Unit,
+    query: Query,
+    *,
+    width: int = 4,
+    colours: Colours = PLAIN,
+    named: bool = False,
+) -> stat.Panel:
+    """Make one number; `named` shows the name of the series instead, for what is told by a label."""
+    return (
+        stat.Panel()
+        .title(title)
+        .description(description)
+        .datasource(SOURCE)
+        .unit(unit)
+        .height(4)
+        .span(width)
+        .thresholds(_thresholds(colours))
+        .text_mode(common_models.BigValueTextMode.NAME if named else common_models.BigValueTextMode.AUTO)
+        .graph_mode(common_models.BigValueGraphMode.NONE)
+        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
+        .with_target(_target("A", query).instant())
+    )
+
+
+def listing(
+    title: str,
+    description: str,
+    columns: dict[str, tuple[str, Unit, Query]],
+    *,
+    width: int = 12,
+    labels: Sequence[str] = ("group",),
+) -> table.Panel:
+    """Make a table: one row for each set of labels, one column for each query, by name: heading, unit, query.
+
+    Sorted by the first query's column, the greatest first; a group leads to its own dashboard.
+    """
+    headings = {f"Value #{name}": heading for name, (heading, _, _) in columns.items()}
+    hidden = dict.fromkeys(("Time", "job", "instance", "__name__"), True)
+    order = {name: at for at, name in enumerate((*labels, *headings))}
+    panel = (
+        table.Panel()
+        .title(title)
+        .description(description)
+        .datasource(SOURCE)
+        .unit(Unit.COUNT)
+        .height(9)
+        .span(width)
+        .no_value("none")
+        .sort_by([common.TableSortByFieldState().display_name(next(iter(headings.values()))).desc(True)])
+        .with_transformation(models.DataTransformerConfig(id_val="merge", options={}))
+        .with_transformation(
+            models.DataTransformerConfig(
+                id_val="organize", options={"excludeByName": hidden, "indexByName": order, "renameByName": headings}
+            )
+        )
+        .override_by_name("group", [models.DynamicConfigValue(id_val="links", value=[_group_link()])])
+    )
+    for name, (heading, unit, query) in columns.items():
+        target = _target(name, query).instant().format(PromQueryFormat.TABLE)
+        panel = panel.with_target(target)
+        panel = panel.override_by_name(heading, [models.DynamicConfigValue(id_val="unit", value=unit.value)])
+    return panel
+
+
+Panel = timeseries.Panel | stat.Panel | table.Panel
+
+
+def board(
+    name: str, description: str, rows: dict[str, Sequence[Panel]], variables: Sequence[dashboard.QueryVariable] = ()
+) -> dashboard.Dashboard:
+    """Make a dashboard of rows of panels, scoped by data source, job and instance, with links to the others."""
+    made = (
+        dashboard.Dashboard(f"lagwarden / {name}")
+        .uid(_UIDS[name])
+        .description(description)
+        .tags(["lagwarden", "kafka"])
+        .readonly()
+        .refresh(_REFRESH)
+        .time("now-3h", "now")
+        .timezone("browser")
+        .tooltip(models.DashboardCursorSync.CROSSHAIR)
+        .with_variable(dashboard.DatasourceVariable("datasource").label("Data source").type("prometheus"))
+        .with_variable(choice("job", "Job", "label_values(lagwarden_build_info, job)"))
+        .with_variable(choice("instance", "Instance", 'label_values(lagwarden_build_info{job=~"$job"}, instance)'))
+    )
+    for variable in variables:
+        made = made.with_variable(variable)
+    for other, uid in _UIDS.items():
+        if other != name:
+            made = made.link(_link(f"lagwarden / {other}", f"/d/{uid}"))
+    number = itertools.count(1)
+    for title, panels in rows.items():
+        made = made.with_row(dashboard.Row(title).id(next(number)))
+        for panel in panels:
+            made = made.with_panel(panel.id(next(number)))
+    return made
+
+
+def choice(name: str, label: str, query: str, *, several: bool = True) -> dashboard.QueryVariable:
+    """Make a variable of the values of a label, asked anew whenever the time range changes."""
+    made = (
+        dashboard.QueryVariable(name)
+        .label(label)
+        .datasource(SOURCE)
+        .query({"query": query, "refId": f"variable-{name}", "qryType": 1})
+        .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(models.VariableSort.ALPHABETICAL_ASC)
+        .multi(several)
+        .include_all(several)
+    )
+    if several:
+        made = made.all_value(".+").current(models.VariableOption(text=["All"], value=["$__all"], selected=True))
+    return made
+
+
+def marks(name: str, expression: str, text: str, colour: str, *, at_value: bool = False) -> dashboard.AnnotationQuery:
+    """Make marks in all graphs where an expression has a sample; `at_value`: at the moment in ms that its value is."""
+    return (
+        dashboard.AnnotationQuery()
+        .name(name)
+        .datasource(SOURCE)
+        .enable(True)
+        .icon_color(colour)
+        .expr(Query(expression).text)
+        .step("30s")
+        .title_format(name)
+        .text_format(text)
+        .use_value_for_time(at_value)
+    )
+
+
+def json_text(builder: dashboard.Dashboard) -> str:
+    """Give a dashboard's file, in the form that every Grafana from version 10 on reads."""
+    return json.dumps(builder.build(), cls=JSONEncoder, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _target(name: str, query: Query) -> prometheus.Dataquery:
+    return prometheus.Dataquery().ref_id(name).datasource(SOURCE).expr(query.text).legend_format(query.legend)
+
+
+def _legend() -> common.VizLegendOptions:
+    return (
+        common.VizLegendOptions()
+        .display_mode(common_models.LegendDisplayMode.TABLE)
+        .placement(common_models.LegendPlacement.BOTTOM)
+        .show_legend(True)
+        .calcs(["lastNotNull", "max"])
+    )
+
+
+def _thresholds(colours: Colours) -> dashboard.ThresholdsConfig:
+    first, others = colours
+    steps = [
+        models.Threshold(value=None, color=first),
+        *(models.Threshold(value=at, color=name) for at, name in others),
+    ]
+    return dashboard.ThresholdsConfig().mode(models.ThresholdsMode.ABSOLUTE).steps(steps)
+
+
+def _link(title: str, url: str) -> dashboard.DashboardLink:
+    made = dashboard.DashboardLink(title).type(models.DashboardLinkType.LINK).url(url)
+    return made.include_vars(True).keep_time(True).icon("dashboard").placement("")
+
+
+def _group_link() -> dict[str, str]:
+    chosen = "${datasource:queryparam}&${job:queryparam}&${instance:queryparam}&var-group=${__data.fields.group}"
+    return {"title": "Open the group", "url": f"/d/{_UIDS['Group']}?{chosen}&${{__url_time_range}}"}

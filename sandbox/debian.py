@@ -1,0 +1,61 @@
+"""Programs from Debian's packages, unpacked into the cache folder: nothing on the machine is installed or changed."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox.cache import cache_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class PackagesMissingError(RuntimeError):
+    """The packages are not there and cannot be had; the message says why in one line."""
+
+
+def unpacked_folder(name: str) -> Path:
+    """Give the folder where `unpacked` puts a set of packages; it may not exist yet."""
+    return cache_folder() / "debian" / name
+
+
+def unpacked(name: str, packages: Sequence[str]) -> Path:
+    """Give the folder with these packages unpacked; fetch them where it is not there. Raises PackagesMissingError."""
+    folder = unpacked_folder(name)
+    if folder.is_dir():
+        return folder
+    if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
+        raise PackagesMissingError(f"{name} comes from Debian's packages, and there is no apt-get here")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".draft-") as draft:
+        for package in _download(packages, Path(draft)):
+            _run(["dpkg", "-x", str(package), f"{draft}/root"])
+        with contextlib.suppress(OSError):
+            Path(draft, "root").rename(folder)
+    if not folder.is_dir():
+        raise PackagesMissingError(f"{folder} could not be made")
+    return folder
+
+
+def _download(packages: Sequence[str], target: Path) -> list[Path]:
+    """Fetch the packages, with fresh lists where there are none or old ones."""
+    # apt would rather fetch as a user of its own, who may not write here, and warns.
+    command = ["apt-get", "--quiet", "download", *packages, "-o", "APT::Sandbox::User=root"]
+    try:
+        _run(command, target)
+    except PackagesMissingError:
+        _run(["apt-get", "--quiet", "update"])
+        _run(command, target)
+    return sorted(target.glob("*.deb"))
+
+
+def _run(command: Sequence[str], folder: Path | None = None) -> None:
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+    if done.returncode:
+        lines = (done.stdout + done.stderr).strip().splitlines()
+        raise PackagesMissingError(f"{command[0]} failed: {lines[-1] if lines else done.returncode}")

@@ -1,0 +1,115 @@
+"""One row of the alerts' tables: a story of some series, and what fires at a moment of it; and how promtool is asked.
+
+Series are written as promtool has them, one sample each half minute: `1x10` is a 1 eleven times, `_` a sample that is
+missing, `stale` the mark of a series that has left.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import subprocess
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from deploy.chart_schema import CHART
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+RULES: Final = CHART / "rules"
+FILES: Final = sorted(RULES.glob("*.yaml"))
+MONITOR: Final = {"job": "lagwarden", "instance": "watch-0:10848"}
+"""The labels that a scrape gives to all series of one monitor."""
+OTHER: Final = {"job": "lagwarden", "instance": "other-0:10848"}
+"""Those of a second monitor in the same Prometheus."""
+
+
+class Kind(enum.Enum):
+    """What a row shows; each alert needs one of each."""
+
+    BEFORE = "just before"
+    AFTER = "just after"
+    ODD = "healthy but odd"
+    VANISHED = "its series vanish"
+    DEAD = "the monitor dies"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Text:
+    """What a person reads in the alert."""
+
+    summary: str
+    description: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Case:
+    """A story: series, the moment at which Prometheus is asked, and the labels of each alert that fires then.
+
+    With `text`, the only alert that fires is compared word by word.
+    """
+
+    alert: str
+    kind: Kind
+    story: str
+    series: Mapping[str, str]
+    at: str
+    fires: Sequence[Mapping[str, str]] = ()
+    text: Text | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the row."""
+        return f"{self.alert}: {self.kind.value}: {self.story}"
+
+
+def alerts() -> dict[str, dict[str, Any]]:
+    """Give every alert of the chart by its name, as its file has it."""
+    rules = [rule for file in FILES for group in yaml.safe_load(file.read_text())["groups"] for rule in group["rules"]]
+    return {rule["alert"]: rule for rule in rules if "alert" in rule}
+
+
+def of(metric: str, labels: Mapping[str, str] = MONITOR, /, **more: str) -> str:
+    """Write a series as PromQL has it."""
+    quoted = {name: value.replace("\\", "\\\\").replace('"', '\\"') for name, value in {**labels, **more}.items()}
+    return metric + "{" + ",".join(f'{name}="{value}"' for name, value in quoted.items()) + "}"
+
+
+def group_test(case: Case) -> dict[str, Any]:
+    """Give a row as one test of a promtool file."""
+    test: dict[str, Any] = {
+        "name": case.name,
+        "interval": "30s",
+        "input_series": [{"series": series, "values": values} for series, values in case.series.items()],
+    }
+    rule = alerts()[case.alert]
+    expected = [{**rule["labels"], **labels} for labels in case.fires]
+    if case.text is None:
+        samples = [
+            {"labels": of("ALERTS", labels, alertname=case.alert, alertstate="firing"), "value": 1}
+            for labels in expected
+        ]
+        asked = {"expr": f'ALERTS{{alertname="{case.alert}", alertstate="firing"}}', "eval_time": case.at}
+        return {**test, "promql_expr_test": [{**asked, "exp_samples": samples}]}
+    words = dataclasses.asdict(case.text)
+    ends = {name: _filled(rule["annotations"][name], case.fires[0]) for name in ("runbook_url", "dashboard_url")}
+    alert = {"exp_labels": expected[0], "exp_annotations": {**words, **ends}}
+    return {**test, "alert_rule_test": [{"eval_time": case.at, "alertname": case.alert, "exp_alerts": [alert]}]}
+
+
+def _filled(template: str, labels: Mapping[str, str]) -> str:
+    for name, value in labels.items():
+        template = template.replace(f"{{{{ $labels.{name} | urlquery }}}}", value)
+    return template
+
+
+def promtool_says(promtool: str, cases: Sequence[Case], folder: Path) -> str | None:
+    """Run rows through promtool; give what it has against them, or None."""
+    file = folder / "cases.yaml"
+    tests = {"rule_files": [str(each) for each in FILES], "evaluation_interval": "30s"}
+    file.write_text(yaml.safe_dump({**tests, "tests": [group_test(case) for case in cases]}, allow_unicode=True))
+    done = subprocess.run([promtool, "test", "rules", str(file)], capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else done.stdout + done.stderr

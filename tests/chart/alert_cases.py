@@ -1,0 +1,9 @@
+"""The stories of all alerts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.chart import alert_cases_groups, alert_cases_monitor
+
+CASES: Final = [*alert_cases_groups.CASES, *alert_cases_monitor.CASES]

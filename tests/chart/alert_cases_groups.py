@@ -1,0 +1,491 @@
+"""The stories of the alerts about groups (rules/groups.yaml and rules/targets.yaml)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.chart.alert_case import MONITOR, OTHER, Case, Kind, Text, of
+
+GROUP: Final = {**MONITOR, "group": "billing"}
+# Quotes, a backslash, letters beyond ASCII: a group is named by whoever starts it.
+HOSTILE: Final = {**MONITOR, "group": 'say "hi" \\ größe'}
+LAG: Final = of("lagwarden_group_time_lag_seconds", GROUP)
+REBALANCES: Final = of("lagwarden_group_transitions_total", GROUP, transition="rebalanced")
+
+
+def verdict(word: str, severity: str, labels: dict[str, str] = GROUP) -> str:
+    """Name the series of a group's verdict."""
+    return of("lagwarden_group_verdict", labels, verdict=word, severity=severity)
+
+
+def by_verdict(alert: str, word: str, severity: str, text: Text, *, minutes: int, keep: int, odd: Case) -> list[Case]:
+    """Give the stories of an alert that follows one verdict, said from the fifth minute on."""
+    said = {verdict(word, severity): "_x10 1x120", LAG: "0x9 300x120", REBALANCES: "0+1x130"}
+    left = 10 + 2 * minutes + 8
+    return [
+        Case(alert, Kind.BEFORE, "the verdict is not old enough", said, _at(5 + minutes, less=True)),
+        Case(alert, Kind.AFTER, "the verdict stays", said, f"{5 + minutes}m", [GROUP], text),
+        odd,
+        Case(
+            alert,
+            Kind.VANISHED,
+            "a group that ends is told of for a while, and then no more",
+            {verdict(word, severity): f"_x10 1x{left - 11} stale", LAG: f"0x9 300x{left - 11} stale"},
+            f"{left // 2 + keep + 1}m",
+        ),
+        Case(
+            alert,
+            Kind.DEAD,
+            "a restart of the monitor ends no alert, since nobody knows better",
+            {verdict(word, severity): f"_x10 1x{left - 11} stale _x3 1x40"},
+            f"{left // 2 + 1}m",
+            [GROUP],
+        ),
+    ]
+
+
+def _at(minutes: int, *, less: bool) -> str:
+    return f"{minutes - 1}m30s" if less else f"{minutes}m"
+
+
+STUCK: Final = [
+    *by_verdict(
+        "LagwardenGroupStuck",
+        "stalled",
+        "critical",
+        Text(
+            "Group billing is stuck: stalled",
+            "Records wait and the group does not read them; it does not end by itself. The oldest unread record is 5m"
+            " 0s old. Why, and what to do: lagwarden explain billing",
+        ),
+        minutes=1,
+        keep=5,
+        odd=Case(
+            "LagwardenGroupStuck",
+            Kind.ODD,
+            "notices and warnings are not stuck, nor is what has an alert of its own",
+            {
+                verdict("recovering", "notice"): "1x60",
+                verdict("skewed", "warning", {**MONITOR, "group": "b"}): "1x60",
+                verdict("no_members", "critical", {**MONITOR, "group": "c"}): "1x60",
+                verdict("losing_data", "critical", {**MONITOR, "group": "d"}): "1x60",
+                verdict("held_back", "critical", {**MONITOR, "group": "e"}): "1x60",
+                verdict("rebalance_storm", "critical", {**MONITOR, "group": "f"}): "1x60",
+            },
+            "20m",
+        ),
+    ),
+    Case(
+        "LagwardenGroupStuck",
+        Kind.ODD,
+        "a verdict that turns into another is the same alert, and the text has the new word",
+        {
+            verdict("stalled", "critical"): "1x20 stale",
+            verdict("stopped", "critical"): "_x20 1x20",
+            LAG: "5000x60",
+        },
+        "10m30s",
+        [GROUP],
+        Text(
+            "Group billing is stuck: stopped",
+            "Records wait and the group does not read them; it does not end by itself. The oldest unread record is"
+            " 1h 23m 20s old. Why, and what to do: lagwarden explain billing",
+        ),
+    ),
+    Case(
+        "LagwardenGroupStuck",
+        Kind.AFTER,
+        "a name with quotes, and no time lag known",
+        {verdict("poison_record", "critical", HOSTILE): "1x20"},
+        "5m",
+        [HOSTILE],
+    ),
+    Case(
+        "LagwardenGroupStuck",
+        Kind.AFTER,
+        "two monitors of two clusters have a group of the same name: only the stuck one is told of",
+        {
+            verdict("stopped", "critical"): "1x20",
+            verdict("ok", "fine", {**OTHER, "group": "billing"}): "1x20",
+        },
+        "5m",
+        [GROUP],
+    ),
+]
+
+NO_MEMBERS: Final = by_verdict(
+    "LagwardenGroupNoMembers",
+    "no_members",
+    "critical",
+    Text(
+        "Group billing has unread records and nobody to read them",
+        "The group is empty for longer than its own habit or a restart explains, and records wait. The oldest unread"
+        " record is 5m 0s old. More: lagwarden explain billing",
+    ),
+    minutes=1,
+    keep=5,
+    odd=Case(
+        "LagwardenGroupNoMembers",
+        Kind.ODD,
+        "a batch consumer that comes by the hour is empty and caught up in between",
+        {verdict("caught_up", "fine"): "1x60", of("lagwarden_group_members", GROUP): "0x60"},
+        "25m",
+    ),
+)
+
+STORM: Final = by_verdict(
+    "LagwardenGroupRebalanceStorm",
+    "rebalance_storm",
+    "critical",
+    Text(
+        "Group billing rebalances again and again, and its lag does not go down",
+        "It does not settle: about 12 rebalances in ten minutes. Which members come and go: lagwarden explain billing",
+    ),
+    minutes=1,
+    keep=10,
+    odd=Case(
+        "LagwardenGroupRebalanceStorm",
+        Kind.ODD,
+        "a rolling restart rebalances often, and the verdict knows that it may",
+        {
+            verdict("ok", "fine"): "1x60",
+            of("lagwarden_group_transitions_total", GROUP, transition="rebalanced"): "0+1x60",
+        },
+        "25m",
+    ),
+)
+
+LOSING: Final = by_verdict(
+    "LagwardenGroupLosingData",
+    "losing_data",
+    "critical",
+    Text(
+        "Retention overtakes group billing, records are lost unread",
+        "Nothing is lost yet, but will be within the hour as things go. Where: lagwarden explain billing",
+    ),
+    minutes=0,
+    keep=5,
+    odd=Case(
+        "LagwardenGroupLosingData",
+        Kind.ODD,
+        "what an abandoned topic loses is nobody's loss",
+        {
+            verdict("abandoned", "notice"): "1x60",
+            of("lagwarden_partition_lost_offsets", GROUP, topic="old", partition="0"): "0+10x60",
+        },
+        "25m",
+    ),
+)
+
+HELD: Final = by_verdict(
+    "LagwardenGroupHeldBack",
+    "held_back",
+    "critical",
+    Text(
+        "An open transaction holds group billing back",
+        "The group reads committed records only, and stands before a transaction that does not end. The producer's id"
+        " and since when: lagwarden explain billing",
+    ),
+    minutes=1,
+    keep=5,
+    odd=Case(
+        "LagwardenGroupHeldBack",
+        Kind.ODD,
+        "transactions that end come and go",
+        {verdict("held_back", "critical"): "_ 1 stale _x5 1 stale _x5 1 stale", verdict("ok", "fine"): "1x60"},
+        "20m",
+    ),
+)
+
+BEHIND: Final = by_verdict(
+    "LagwardenGroupFallingBehind",
+    "falling_behind",
+    "warning",
+    Text(
+        "Group billing falls behind",
+        "More is written than the group reads, commit after commit, for ten minutes. The oldest unread record is 5m 0s"
+        " old. Rates per partition: lagwarden explain billing",
+    ),
+    minutes=10,
+    keep=5,
+    odd=Case(
+        "LagwardenGroupFallingBehind",
+        Kind.ODD,
+        "a bursty topic falls behind for minutes and recovers, over and over",
+        {
+            verdict("falling_behind", "warning"): "1x10 stale _x9 1x10 stale _x9 1x10 stale",
+            verdict("recovering", "notice"): "_x10 1x9 stale _x10 1x9 stale",
+        },
+        "30m",
+    ),
+)
+
+REWOUND: Final = by_verdict(
+    "LagwardenGroupRewound",
+    "rewound",
+    "warning",
+    Text(
+        "Group billing went back and reads again what it had read",
+        "A group with members committed smaller offsets than before; nobody reset it while it was empty. How far and"
+        " when: lagwarden explain billing",
+    ),
+    minutes=1,
+    keep=5,
+    odd=Case(
+        "LagwardenGroupRewound",
+        Kind.ODD,
+        "a planned reset is no alert",
+        {verdict("reset", "notice"): "1x60", of("lagwarden_group_lag", GROUP): "0x10 90000-900x50"},
+        "25m",
+    ),
+)
+
+UNEVEN: Final = by_verdict(
+    "LagwardenGroupUneven",
+    "skewed",
+    "warning",
+    Text(
+        "Group billing leaves some partitions behind: skewed",
+        "The group as a whole reads, some of its partitions do not. Which ones: lagwarden explain billing",
+    ),
+    minutes=15,
+    keep=5,
+    odd=Case(
+        "LagwardenGroupUneven",
+        Kind.ODD,
+        "what has an alert of its own is not told twice",
+        {
+            verdict("falling_behind", "warning"): "1x60",
+            verdict("rewound", "warning", {**MONITOR, "group": "b"}): "1x60",
+            verdict("expiring", "warning", {**MONITOR, "group": "c"}): "1x60",
+        },
+        "25m",
+    ),
+)
+
+_PARTITION: Final = of("lagwarden_partition_verdict", GROUP, topic="orders", partition="3", verdict="expiring")
+_UNREAD: Final = of("lagwarden_group_lag", GROUP)
+_EXPIRY: Final = of("lagwarden_group_first_offset_expiry_timestamp_seconds", GROUP)
+EXPIRE: Final = [
+    Case(
+        "LagwardenGroupOffsetsExpireSoon",
+        Kind.BEFORE,
+        "the verdict is not old enough",
+        {verdict("expiring", "warning"): "_x10 1x60", _UNREAD: "5x60", _EXPIRY: "7800x60"},
+        "9m30s",
+    ),
+    Case(
+        "LagwardenGroupOffsetsExpireSoon",
+        Kind.AFTER,
+        "a group with unread records is about to be forgotten",
+        {verdict("expiring", "warning"): "_x10 1x60", _UNREAD: "5x60", _EXPIRY: "7800x60"},
+        "10m",
+        [GROUP],
+        Text(
+            "The broker will forget offsets of group billing although it has unread records",
+            "The first goes in 2h 0m 0s. After that the group would begin where auto.offset.reset says. Which ones:"
+            " lagwarden explain billing",
+        ),
+    ),
+    Case(
+        "LagwardenGroupOffsetsExpireSoon",
+        Kind.AFTER,
+        "another partition is worse, so the group's verdict is another",
+        {verdict("no_members", "critical"): "1x60", _PARTITION: "1x60", _UNREAD: "5x60"},
+        "10m",
+        [GROUP],
+    ),
+    Case(
+        "LagwardenGroupOffsetsExpireSoon",
+        Kind.ODD,
+        "a group that has read everything ended for good: nothing is lost with its offsets",
+        {verdict("expiring", "warning"): "1x60", _PARTITION: "1x60", _UNREAD: "0x60"},
+        "25m",
+    ),
+    Case(
+        "LagwardenGroupOffsetsExpireSoon",
+        Kind.VANISHED,
+        "the offsets are gone",
+        {verdict("expiring", "warning"): "1x20 stale", _UNREAD: "5x20 stale"},
+        "16m",
+    ),
+    Case(
+        "LagwardenGroupOffsetsExpireSoon",
+        Kind.DEAD,
+        "a restart of the monitor ends no alert",
+        {verdict("expiring", "warning"): "1x20 stale", _UNREAD: "5x20 stale"},
+        "12m",
+        [GROUP],
+    ),
+]
+
+_DEATH: Final = of("lagwarden_group_death_info", GROUP, death_cause="deleted")
+_DIED: Final = of("lagwarden_group_died_timestamp_seconds", GROUP)
+_LAST: Final = of("lagwarden_group_last_commit_timestamp_seconds", GROUP)
+_COMMITTED_UNTIL_10: Final = {_LAST: "0+30x20 stale"}
+_DEAD_FROM_11: Final = {_DEATH: "_x21 1x200", _DIED: "_x21 660x200"}
+DIED: Final = [
+    Case("LagwardenGroupDied", Kind.BEFORE, "it lives", _COMMITTED_UNTIL_10, "10m30s"),
+    Case(
+        "LagwardenGroupDied",
+        Kind.AFTER,
+        "deleted a minute after its last commit",
+        _COMMITTED_UNTIL_10 | _DEAD_FROM_11,
+        "11m",
+        [{**GROUP, "death_cause": "deleted"}],
+        Text(
+            "Group billing died (deleted) within an hour of its last commit",
+            "Its offsets are gone. If it comes back, it begins where auto.offset.reset says. Its history: lagwarden"
+            " explain billing",
+        ),
+    ),
+    Case(
+        "LagwardenGroupDied", Kind.AFTER, "an hour later it is old news", _COMMITTED_UNTIL_10 | _DEAD_FROM_11, "71m30s"
+    ),
+    Case(
+        "LagwardenGroupDied",
+        Kind.ODD,
+        "a group that nobody has used for an hour expires",
+        {_LAST: "0x139 stale", _DEATH: "_x140 1x20", _DIED: "_x140 4200x20"},
+        "71m",
+    ),
+    Case(
+        "LagwardenGroupDied",
+        Kind.ODD,
+        "a group goes with its topic",
+        _COMMITTED_UNTIL_10
+        | {of("lagwarden_group_death_info", GROUP, death_cause="topic deleted"): "_x21 1x200", _DIED: "_x21 660x200"},
+        "12m",
+    ),
+    Case(
+        "LagwardenGroupDied",
+        Kind.VANISHED,
+        "its grace time is over, or it is back",
+        _COMMITTED_UNTIL_10 | {_DEATH: "_x21 1x5 stale", _DIED: "_x21 660x5 stale"},
+        "16m",
+    ),
+    Case("LagwardenGroupDied", Kind.DEAD, "groups that end with the monitor did not die", {_LAST: "0+30x20"}, "20m"),
+]
+
+_TIME_LAG: Final = of("lagwarden_group_time_lag_seconds", GROUP)
+_TARGET: Final = of("lagwarden_group_target_seconds", GROUP)
+FAST: Final = [
+    Case(
+        "LagwardenGroupTargetFastBurn",
+        Kind.BEFORE,
+        "late for exactly half an hour",
+        {_TIME_LAG: "0x120 61x59 61x200", _TARGET: "60x400"},
+        "90m",
+    ),
+    Case(
+        "LagwardenGroupTargetFastBurn",
+        Kind.AFTER,
+        "late for half an hour and half a minute",
+        {_TIME_LAG: "0x120 61x200", _TARGET: "60x400"},
+        "90m30s",
+        [GROUP],
+        Text(
+            "Group billing was over its target for 30m 30s of the last hour, and is now",
+            "The oldest unread record is 1m 1s old, the target is 1m 0s. Why: lagwarden explain billing",
+        ),
+    ),
+    Case(
+        "LagwardenGroupTargetFastBurn",
+        Kind.ODD,
+        "a blip of eight minutes",
+        {_TIME_LAG: "0x120 900x15 0x200", _TARGET: "60x400"},
+        "68m",
+    ),
+    Case(
+        "LagwardenGroupTargetFastBurn",
+        Kind.ODD,
+        "late for long, and just caught up",
+        {_TIME_LAG: "0x20 900x100 0x200", _TARGET: "60x400"},
+        "67m",
+    ),
+    Case(
+        "LagwardenGroupTargetFastBurn",
+        Kind.ODD,
+        "a group that appears and has much to catch up with",
+        {_TIME_LAG: "_x60 86400x40", _TARGET: "_x60 60x40"},
+        "45m",
+    ),
+    Case(
+        "LagwardenGroupTargetFastBurn",
+        Kind.ODD,
+        "a group without a target is nobody's promise",
+        {_TIME_LAG: "86400x400", of("lagwarden_group_target_seconds", MONITOR, group="other"): "60x400"},
+        "180m",
+    ),
+    Case(
+        "LagwardenGroupTargetFastBurn",
+        Kind.VANISHED,
+        "the group ends",
+        {_TIME_LAG: "900x100 stale", _TARGET: "60x100 stale"},
+        "61m",
+    ),
+    Case(
+        "LagwardenGroupTargetFastBurn",
+        Kind.DEAD,
+        "what was not seen is not counted",
+        {_TIME_LAG: "0x120 900x20 _x100 900x5", _TARGET: "60x140 _x100 60x5"},
+        "121m",
+    ),
+]
+SLOW: Final = [
+    Case(
+        "LagwardenGroupTargetSlowBurn",
+        Kind.BEFORE,
+        "late for 72 minutes of six hours",
+        {_TIME_LAG: "0x600 900x143 900x100", _TARGET: "60x900"},
+        "372m",
+    ),
+    Case(
+        "LagwardenGroupTargetSlowBurn",
+        Kind.AFTER,
+        "late for a little more",
+        {_TIME_LAG: "0x600 900x200", _TARGET: "60x900"},
+        "372m30s",
+        [GROUP],
+        Text(
+            "Group billing was over its target for 1h 12m 30s of the last six hours",
+            "Its target is 1m 0s. It catches up in between, and is late again. Why: lagwarden explain billing",
+        ),
+    ),
+    Case(
+        "LagwardenGroupTargetSlowBurn",
+        Kind.ODD,
+        "an hour late in the night, and fine since",
+        {_TIME_LAG: "900x120 0x600", _TARGET: "60x900"},
+        "300m",
+    ),
+    Case(
+        "LagwardenGroupTargetSlowBurn",
+        Kind.VANISHED,
+        "the group ends",
+        {_TIME_LAG: "900x300 stale", _TARGET: "60x300 stale"},
+        "212m",
+    ),
+    Case(
+        "LagwardenGroupTargetSlowBurn",
+        Kind.DEAD,
+        "what was not seen is not counted",
+        {_TIME_LAG: "900x100 _x400 900x10", _TARGET: "60x100 _x400 60x10"},
+        "255m",
+    ),
+]
+
+CASES: Final = [
+    *STUCK,
+    *NO_MEMBERS,
+    *STORM,
+    *LOSING,
+    *HELD,
+    *BEHIND,
+    *REWOUND,
+    *UNEVEN,
+    *EXPIRE,
+    *DIED,
+    *FAST,
+    *SLOW,
+]

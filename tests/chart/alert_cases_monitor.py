@@ -1,0 +1,437 @@
+"""The stories of the alerts about lagwarden itself (rules/monitor.yaml)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.chart.alert_case import MONITOR, OTHER, Case, Kind, Text, of
+
+UP: Final = of("up")
+TAKEN: Final = of("lagwarden_snapshot_timestamp_seconds")
+READY: Final = of("lagwarden_ready")
+RATIO: Final = of("lagwarden_catch_up_ratio")
+# What a healthy monitor of 60 minutes looks like, at 30 s a sample.
+FRESH: Final = {TAKEN: "0+30x120"}
+
+
+def phase(word: str) -> str:
+    """Name the series of a phase."""
+    return of("lagwarden_phase_info", phase=word)
+
+
+DOWN: Final = [
+    Case("LagwardenMonitorDown", Kind.BEFORE, "down for less than five minutes", {UP: "1x10 0x60"}, "10m"),
+    Case(
+        "LagwardenMonitorDown",
+        Kind.AFTER,
+        "down for five minutes",
+        {UP: "1x10 0x60"},
+        "10m30s",
+        [MONITOR],
+        Text("lagwarden cannot be scraped", "Nobody watches the groups, and none of their alerts can fire."),
+    ),
+    Case("LagwardenMonitorDown", Kind.ODD, "a restart, and another", {UP: "1x10 0x3 1x10 0x3 1x40"}, "15m"),
+    Case(
+        "LagwardenMonitorDown",
+        Kind.ODD,
+        "one of two is down, and only that one is told of",
+        {UP: "0x60", of("up", OTHER): "1x60"},
+        "20m",
+        [MONITOR],
+    ),
+    Case(
+        "LagwardenMonitorDown",
+        Kind.VANISHED,
+        "Prometheus does not even know it any more",
+        {UP: "1x10 stale"},
+        "11m",
+        [{"job": "lagwarden"}],
+    ),
+    Case("LagwardenMonitorDown", Kind.DEAD, "it was never there", {of("up", job="other"): "1x60"}, "4m30s"),
+]
+
+STALE: Final = [
+    Case("LagwardenMonitorStale", Kind.BEFORE, "three minutes old", {TAKEN: "0+30x10 300x60"}, "7m30s"),
+    Case(
+        "LagwardenMonitorStale",
+        Kind.AFTER,
+        "older than two minutes for a minute",
+        {TAKEN: "0+30x10 300x60", of("lagwarden_kafka_reachable"): "1x10 0x60"},
+        "8m30s",
+        [MONITOR],
+        Text(
+            "What lagwarden shows is 3m 30s old",
+            "It answers, but has not read the ends of partitions for so long. Kafka does not answer it. /readyz says"
+            " why.",
+        ),
+    ),
+    Case(
+        "LagwardenMonitorStale",
+        Kind.ODD,
+        "a tick that takes two minutes now and then",
+        {TAKEN: "0 0 0 0 120 120 120 120 240 240 240 240 360 360 360 360 480 480"},
+        "8m30s",
+    ),
+    Case("LagwardenMonitorStale", Kind.VANISHED, "it starts anew", {TAKEN: "0+30x10 300x3 stale"}, "9m"),
+    Case("LagwardenMonitorStale", Kind.DEAD, "LagwardenMonitorDown tells of it", FRESH, "70m"),
+]
+
+NOT_READY: Final = [
+    Case(
+        "LagwardenMonitorNotReady",
+        Kind.BEFORE,
+        "it has caught up for less than a quarter of an hour",
+        {READY: "0x60", phase("starting"): "1x60"},
+        "14m30s",
+    ),
+    Case(
+        "LagwardenMonitorNotReady",
+        Kind.AFTER,
+        "it does not get on",
+        {READY: "0x60", phase("starting"): "1x60"},
+        "15m",
+        [MONITOR],
+        Text(
+            "lagwarden runs and shows no groups",
+            "It is starting, and does not get on. /readyz says why.",
+        ),
+    ),
+    Case(
+        "LagwardenMonitorNotReady",
+        Kind.AFTER,
+        "a catch-up that stands still",
+        {READY: "0x120", phase("catching up"): "1x120", RATIO: "0+0.01x40 0.4x80"},
+        "46m",
+        [MONITOR],
+    ),
+    Case(
+        "LagwardenMonitorNotReady",
+        Kind.ODD,
+        "a long catch-up that moves",
+        {READY: "0x120", phase("catching up"): "1x120", RATIO: "0+0.001x120"},
+        "60m",
+    ),
+    Case(
+        "LagwardenMonitorNotReady",
+        Kind.ODD,
+        "a cluster on which no group has ever committed",
+        {READY: "0x120", phase("waiting for topic"): "1x120"},
+        "60m",
+    ),
+    Case(
+        "LagwardenMonitorNotReady",
+        Kind.ODD,
+        "old numbers are LagwardenMonitorStale's",
+        {READY: "0x120", phase("running"): "1x120", TAKEN: "0x120"},
+        "60m",
+    ),
+    Case("LagwardenMonitorNotReady", Kind.VANISHED, "it is ready", {READY: "0x20 1x60"}, "20m"),
+    Case("LagwardenMonitorNotReady", Kind.DEAD, "LagwardenMonitorDown tells of it", {READY: "0x10 stale"}, "30m"),
+]
+
+STARTED: Final = of("process_start_time_seconds")
+RESTARTS: Final = [
+    Case("LagwardenMonitorRestarts", Kind.BEFORE, "two restarts", {STARTED: "1x10 300x10 600x100"}, "59m"),
+    Case(
+        "LagwardenMonitorRestarts",
+        Kind.AFTER,
+        "three restarts",
+        {STARTED: "1x10 _x3 300x10 _x3 600x10 _x3 900x60"},
+        "21m",
+        [MONITOR],
+        Text(
+            "lagwarden was started again 3 times within an hour",
+            "Its last line before the end, and its exit code (docs/config.md), say why.",
+        ),
+    ),
+    Case(
+        "LagwardenMonitorRestarts",
+        Kind.ODD,
+        "a rollout, a day after another",
+        {STARTED: "1x100 3000x200 9000x10"},
+        "155m",
+    ),
+    Case(
+        "LagwardenMonitorRestarts",
+        Kind.VANISHED,
+        "another program's restarts are not told of",
+        {of("process_start_time_seconds", job="other"): "1 2 3 4 5 6 7 8"},
+        "3m",
+    ),
+    Case("LagwardenMonitorRestarts", Kind.DEAD, "what is not there does not start", {STARTED: "1x10 stale"}, "30m"),
+]
+
+
+def offsets(metric: str, partition: int) -> str:
+    """Name a series of a partition of the offsets topic."""
+    return of(f"lagwarden_offsets_partition_{metric}", offsets_partition=str(partition))
+
+
+RUNNING: Final = {phase("running"): "1x200"}
+READER: Final = [
+    Case(
+        "LagwardenReaderBehind",
+        Kind.BEFORE,
+        "exactly a minute behind, at ten offsets a second",
+        RUNNING | {offsets("position", 0): "0+300x200", offsets("distance", 0): "600x200"},
+        "40m",
+    ),
+    Case(
+        "LagwardenReaderBehind",
+        Kind.AFTER,
+        "more than a minute behind for ten minutes",
+        RUNNING
+        | {
+            offsets("position", 0): "0+150x200",
+            offsets("position", 1): "0+150x200",
+            offsets("distance", 0): "300x40 301x100",
+            offsets("distance", 1): "300x200",
+        },
+        "30m30s",
+        [MONITOR],
+        Text(
+            "lagwarden does not keep up with __consumer_offsets",
+            "601 offsets lie before it; commits are seen late, so lag looks greater than it is.",
+        ),
+    ),
+    Case(
+        "LagwardenReaderBehind",
+        Kind.AFTER,
+        "it stands still with something to read",
+        RUNNING | {offsets("position", 0): "900x200", offsets("distance", 0): "1x200"},
+        "15m",
+        [MONITOR],
+    ),
+    Case(
+        "LagwardenReaderBehind",
+        Kind.ODD,
+        "a cluster at rest: nothing to read and nothing read",
+        RUNNING | {offsets("position", 0): "900x200", offsets("distance", 0): "0x200"},
+        "60m",
+    ),
+    Case(
+        "LagwardenReaderBehind",
+        Kind.ODD,
+        "a very busy topic, five seconds behind at any time",
+        RUNNING | {offsets("position", 0): "0+3000000x200", offsets("distance", 0): "500000x200"},
+        "60m",
+    ),
+    Case(
+        "LagwardenReaderBehind",
+        Kind.ODD,
+        "the catch-up has its own numbers",
+        {phase("catching up"): "1x200", offsets("position", 0): "0+300x200", offsets("distance", 0): "1000000x200"},
+        "60m",
+    ),
+    Case(
+        "LagwardenReaderBehind",
+        Kind.VANISHED,
+        "the cluster does not tell the ends",
+        RUNNING | {offsets("position", 0): "900x200", offsets("distance", 0): "1x10 stale"},
+        "30m",
+    ),
+    Case(
+        "LagwardenReaderBehind",
+        Kind.DEAD,
+        "LagwardenMonitorDown tells of it",
+        {
+            phase("running"): "1x10 stale",
+            offsets("position", 0): "900x10 stale",
+            offsets("distance", 0): "1x10 stale",
+        },
+        "30m",
+    ),
+]
+
+DURATION: Final = of("lagwarden_last_batch_duration_seconds")
+BATCHES: Final = of("lagwarden_batches_total")
+BATCH: Final = [
+    Case(
+        "LagwardenBatchSlow",
+        Kind.BEFORE,
+        "slow for less than a quarter of an hour",
+        RUNNING | {DURATION: "2x19 40x100", BATCHES: "0+1x120"},
+        "24m",
+    ),
+    Case(
+        "LagwardenBatchSlow",
+        Kind.AFTER,
+        "slow for a quarter of an hour",
+        RUNNING | {DURATION: "2x19 40x100", BATCHES: "0+1x120"},
+        "25m30s",
+        [MONITOR],
+        Text(
+            "No batch of lagwarden took less than 40s for ten minutes",
+            "Reading, keeping the state and writing the checkpoint are one batch: one of them is slow, most often the"
+            " disk.",
+        ),
+    ),
+    Case(
+        "LagwardenBatchSlow",
+        Kind.ODD,
+        "one slow batch, and then rest",
+        RUNNING | {DURATION: "40x200", BATCHES: "7x200"},
+        "60m",
+    ),
+    Case(
+        "LagwardenBatchSlow",
+        Kind.ODD,
+        "the catch-up reads in great batches",
+        {phase("catching up"): "1x200", DURATION: "90x200", BATCHES: "0+1x200"},
+        "60m",
+    ),
+    Case(
+        "LagwardenBatchSlow",
+        Kind.VANISHED,
+        "a new process has no last batch yet",
+        RUNNING | {DURATION: "40x20 stale", BATCHES: "0+1x20 0x60"},
+        "25m30s",
+    ),
+    Case(
+        "LagwardenBatchSlow",
+        Kind.DEAD,
+        "LagwardenMonitorDown tells of it",
+        {phase("running"): "1x20 stale", DURATION: "40x20 stale", BATCHES: "0+1x20 stale"},
+        "30m",
+    ),
+]
+
+
+def errors(alert: str, reason: str, text: Text, odd: Case) -> list[Case]:
+    """Give the stories of a counter that rises, or appears."""
+    labels = {**MONITOR, "record_type": "offset_commit", "version": "9", "reason": reason}
+    series = of("lagwarden_decode_errors_total", labels)
+    return [
+        Case(alert, Kind.BEFORE, "none yet", {series: "_x10 3x60"}, "4m30s"),
+        Case(alert, Kind.AFTER, "the first ones", {series: "_x10 3x60"}, "5m", [labels], text),
+        Case(alert, Kind.AFTER, "one more", {series: "3x100 4x60"}, "51m", [labels]),
+        Case(alert, Kind.ODD, "those of long ago", {series: "3x100"}, "20m"),
+        odd,
+        Case(alert, Kind.VANISHED, "a restart counts from nothing", {series: "3x60 stale"}, "31m"),
+        Case(alert, Kind.DEAD, "LagwardenMonitorDown tells of it", {series: "3x60"}, "45m"),
+    ]
+
+
+def _of_reason(reason: str) -> dict[str, str]:
+    return {of("lagwarden_decode_errors_total", record_type="x", version="1", reason=reason): "0+1x60"}
+
+
+DECODE: Final = errors(
+    "LagwardenDecodeErrors",
+    "short",
+    Text(
+        "Records of type offset_commit cannot be decoded (short)",
+        "What such a record says of its group is not known: a commit, a member or an end may be missing.",
+    ),
+    Case(
+        "LagwardenDecodeErrors",
+        Kind.ODD,
+        "a newer broker's records are another alert",
+        _of_reason("unknown_type") | _of_reason("unknown_version"),
+        "20m",
+    ),
+)
+UNKNOWN: Final = errors(
+    "LagwardenUnknownRecords",
+    "unknown_version",
+    Text(
+        "The brokers write records that lagwarden does not know: type offset_commit, version 9",
+        "The brokers are newer than lagwarden; what these records say is not seen.",
+    ),
+    Case("LagwardenUnknownRecords", Kind.ODD, "broken bytes are another alert", _of_reason("length_past_end"), "20m"),
+)
+
+_GAP: Final = {**MONITOR, "offsets_partition": "7"}
+GAP: Final = of("lagwarden_offsets_partition_stable_gap_since_timestamp_seconds", _GAP)
+HELD: Final = [
+    Case("LagwardenOffsetsHeldBack", Kind.BEFORE, "for six minutes", {GAP: "_x20 600x60"}, "16m"),
+    Case(
+        "LagwardenOffsetsHeldBack",
+        Kind.AFTER,
+        "for a little more",
+        {GAP: "_x20 600x60", of("lagwarden_group_held_back", group="a"): "1x90"},
+        "16m30s",
+        [_GAP],
+        Text(
+            "An open transaction holds partition 7 of __consumer_offsets back for 6m 30s",
+            "Commits behind it cannot be read; the coordinator is asked for the groups of that partition instead. So"
+            " far 1 groups.",
+        ),
+    ),
+    Case(
+        "LagwardenOffsetsHeldBack",
+        Kind.ODD,
+        "transactions that end, one after the other",
+        {GAP: "0x5 stale 210x5 stale 390x5 stale 570x5 stale 750x5"},
+        "13m",
+    ),
+    Case("LagwardenOffsetsHeldBack", Kind.VANISHED, "it has ended", {GAP: "0x20 stale"}, "11m"),
+    Case("LagwardenOffsetsHeldBack", Kind.DEAD, "LagwardenMonitorDown tells of it", {GAP: "0x20"}, "30m"),
+]
+
+SUSPECT: Final = of("lagwarden_offsets_topic_cleaner_suspect")
+CLEANER: Final = [
+    Case("LagwardenLogCleanerSuspect", Kind.BEFORE, "for less than an hour", {SUSPECT: "0x9 1x200"}, "64m30s"),
+    Case(
+        "LagwardenLogCleanerSuspect",
+        Kind.AFTER,
+        "for an hour",
+        {SUSPECT: "0x9 1x200"},
+        "65m",
+        [MONITOR],
+        Text(
+            "The log cleaner seems to stand still, __consumer_offsets only grows",
+            "A dead cleaner fills the brokers' disks, and makes every broker's and lagwarden's start longer by the"
+            " day.",
+        ),
+    ),
+    Case(
+        "LagwardenLogCleanerSuspect",
+        Kind.ODD,
+        "between two of its rounds it looks so",
+        {SUSPECT: "1x100 0x5 1x100 0x5"},
+        "100m",
+    ),
+    Case("LagwardenLogCleanerSuspect", Kind.VANISHED, "not known any more", {SUSPECT: "1x100 stale"}, "70m"),
+    Case("LagwardenLogCleanerSuspect", Kind.DEAD, "LagwardenMonitorDown tells of it", {SUSPECT: "1x100"}, "70m"),
+]
+
+OVER: Final = of("lagwarden_series_over_budget", metric="lagwarden_partition_progress_timestamp_seconds")
+DROPPED: Final = [
+    Case("LagwardenSeriesDropped", Kind.BEFORE, "for less than ten minutes", {OVER: "_x10 4000x60"}, "14m30s"),
+    Case(
+        "LagwardenSeriesDropped",
+        Kind.AFTER,
+        "for ten minutes",
+        {OVER: "_x10 4000x60", of("lagwarden_series_over_budget", metric="b"): "8500x80"},
+        "15m",
+        [MONITOR],
+        Text(
+            "12.5k series are left out of /metrics by the series budget",
+            "Metrics of partitions or topics are missing; those of groups are all there.",
+        ),
+    ),
+    Case(
+        "LagwardenSeriesDropped",
+        Kind.ODD,
+        "a burst of short-lived groups",
+        {OVER: "4000x10 stale _x10 4000x5 stale"},
+        "15m",
+    ),
+    Case("LagwardenSeriesDropped", Kind.VANISHED, "everything fits again", {OVER: "4000x60 stale"}, "31m"),
+    Case("LagwardenSeriesDropped", Kind.DEAD, "LagwardenMonitorDown tells of it", {OVER: "4000x30"}, "30m"),
+]
+
+CASES: Final = [
+    *DOWN,
+    *STALE,
+    *NOT_READY,
+    *RESTARTS,
+    *READER,
+    *BATCH,
+    *DECODE,
+    *UNKNOWN,
+    *HELD,
+    *CLEANER,
+    *DROPPED,
+]

@@ -1,0 +1,112 @@
+"""What a PromQL expression asks for: its series, and the labels it names; by a parser that is not Prometheus'."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from exporters.catalogue import METRICS
+from exporters.metric import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+promql_parser = pytest.importorskip("promql_parser", reason="promql-parser is not installed (the dev extra has it)")
+
+TARGET_LABELS: Final = frozenset({"job", "instance"})
+"""What a scrape adds to every series; what more it adds is the site's own business, and no query may name it."""
+OTHERS: Final = {
+    "up": TARGET_LABELS,
+    "process_start_time_seconds": TARGET_LABELS,
+    "process_resident_memory_bytes": TARGET_LABELS,
+    "process_cpu_seconds_total": TARGET_LABELS,
+    "process_open_fds": TARGET_LABELS,
+    "scrape_duration_seconds": TARGET_LABELS,
+    "scrape_samples_scraped": TARGET_LABELS,
+    "ALERTS": TARGET_LABELS | {"alertname", "alertstate", "severity", "about", "group"},
+}
+"""Series that are not lagwarden's own: of Prometheus, and of the process."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """One series selector, with the functions around it, the innermost last."""
+
+    metric: str
+    matchers: tuple[tuple[str, str, str], ...]
+    inside: tuple[str, ...]
+
+    @property
+    def labels(self) -> set[str]:
+        """The labels that it chooses by."""
+        return {name for name, _, _ in self.matchers}
+
+
+def parsed(expression: str) -> Any:
+    """Parse an expression. Raises ValueError with the parser's words."""
+    return promql_parser.parse(expression)
+
+
+def asked(expression: str) -> list[Asked]:
+    """Give every selector of an expression."""
+    return list(_walk(parsed(expression), ()))
+
+
+def _walk(node: Any, inside: tuple[str, ...]) -> Iterator[Asked]:
+    match type(node).__name__:
+        case "VectorSelector":
+            matchers = tuple((each.name, str(each.op), each.value) for each in node.matchers.matchers)
+            yield Asked(node.name, matchers, inside)
+        case "MatrixSelector":
+            yield from _walk(node.vector_selector, inside)
+        case "Call":
+            for argument in node.args:
+                yield from _walk(argument, (*inside, node.func.name))
+        case "BinaryExpr":
+            yield from _walk(node.lhs, inside)
+            yield from _walk(node.rhs, inside)
+        case "AggregateExpr":
+            yield from _walk(node.expr, (*inside, str(node.op)))
+        case "NumberLiteral" | "StringLiteral":
+            pass
+        case _:
+            yield from _walk(node.expr, inside)
+
+
+def named_labels(expression: str) -> set[str]:
+    """Give the labels by which an expression groups or matches: by, without, on, ignoring, group_left and so on."""
+    found = re.findall(r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)", expression)
+    return {label.strip() for labels in found for label in labels.split(",") if label.strip()}
+
+
+def known(recorded: dict[str, str]) -> dict[str, frozenset[str]]:
+    """Give the labels of every series that there is; `recorded` are rules by their names, with their expressions."""
+    series = {metric.name: frozenset(metric.labels) | TARGET_LABELS for metric in METRICS}
+    for metric in METRICS:
+        if metric.kind is Kind.HISTOGRAM:
+            for end in ("_bucket", "_sum", "_count"):
+                series[f"{metric.name}{end}"] = series[metric.name] | {"le"}
+    for name, expression in recorded.items():
+        series[name] = frozenset[str]().union(*(series[each.metric] for each in asked(expression)))
+    return series | OTHERS
+
+
+def faults(expression: str, series: dict[str, frozenset[str]]) -> list[str]:
+    """Say what an expression asks for that does not exist: a series, a label, a rate of what is no counter."""
+    found = []
+    counters = {metric.name for metric in METRICS if metric.kind is Kind.COUNTER}
+    selectors = asked(expression)
+    for each in selectors:
+        if each.metric not in series:
+            found.append(f"no such series: {each.metric}")
+            continue
+        found += [f"{each.metric} has no label {label}" for label in sorted(each.labels - series[each.metric])]
+        is_counter = each.metric in counters or each.metric.endswith(("_bucket", "_total"))
+        if set(each.inside) & {"rate", "increase", "irate"} and not is_counter:
+            found.append(f"{each.metric} is no counter, and stands in a rate")
+    there = frozenset[str]().union(*(series.get(each.metric, frozenset()) for each in selectors))
+    found += [f"no series has the label {label}" for label in sorted(named_labels(expression) - there)]
+    return found

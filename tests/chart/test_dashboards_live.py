@@ -1,0 +1,221 @@
+"""Dashboards, rules and series in a real Prometheus that scrapes a real lagwarden watching living traffic.
+
+One broker, one workload, one monitor and one Prometheus for the whole file: they take a minute or two to have something
+to show, so that this is a slow test. Nothing is simulated, and nothing listens but on 127.0.0.1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+import re
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from exporters.catalogue import SNAPSHOT_METRICS
+from exporters.metric import Reading, Source
+from sandbox.broker import Broker
+from sandbox.patience import wait_until
+from sandbox.ports import LOOPBACK
+from sandbox.prometheus import Prometheus
+from sandbox.prometheus_tools import ToolMissingError, find_tool
+from sandbox.workload import Workload
+from tests.chart.boards import PanelQuery, annotations, filled, queries
+from tests.integration.traffic import commit, make_topic
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+
+SCRAPE: Final = 1
+"""Seconds between two scrapes; a rate so goes over four."""
+SETTINGS: Final = {
+    "job.tick_interval": "4s",
+    "job.freshness_limit": "60s",
+    "groups.dead_grace": "20s",
+    # Late at once, so that the panels and rules about targets have something to show.
+    "metrics.targets": "stalled=1s,.*=1h",
+}
+SICK: Final = "stalled"
+"""A group of the workload that stands still on one partition, and is opened in the group's dashboard."""
+SHORT_LIVED: Final = "short-lived"
+MAY_BE_EMPTY: Final = {
+    "monitor: Catch-up": "it is over",
+    "monitor: Decode errors": "there are none",
+    "monitor: Last stable offset gap": "no transaction stays open",
+    "monitor: Series": "nothing is left out",
+    "monitor: Left out by the budget": "nothing is left out",
+    "monitor: Groups that died": "the counter appears with the first death, and has not risen since",
+    "monitor: Forecasts of expiry": "nothing expires within minutes",
+    "monitor: Growth of __consumer_offsets": "two polls of the cluster are needed",
+    "fleet: Offsets about to expire": "within a week by the default retention only what is Empty",
+    "fleet: Died lately": "after the grace time nobody is",
+    "fleet: Lag not known": "all lags are",
+    "fleet: Turns of verdicts": "they turn now and then",
+    "group: Offsets expire in": "not while it has members",
+    "group: Expiry": "not while it has members",
+    "group: Lag not known": "all lags are",
+    "group: Time to catch up": "a partition that stands still never will",
+    "group: Transitions": "it was created before the first scrape",
+    "group: Rebalances": "it settled before the first scrape",
+}
+"""Panels without data in a healthy run, and why."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class World:
+    """All that runs."""
+
+    bootstrap: str
+    traffic: Workload
+    monitor: Monitor
+    prometheus: Prometheus
+
+    def values(self) -> dict[str, str | list[str]]:
+        """Give what the dashboards' variables are set to."""
+        topics = self.prometheus.label_values(f'lagwarden_topic_lag{{group="{SICK}"}}', "topic")
+        return {"job": ["lagwarden"], "instance": [f"{LOOPBACK}:{self.monitor.port}"], "group": SICK, "topic": topics}
+
+    def ask(self, query: PanelQuery) -> list[dict[str, str]]:
+        """Ask as Grafana does; give the labels of each series that has data."""
+        text = filled(query.expression, self.values(), SCRAPE)
+        if query.instant:
+            return [labels for labels, _ in self.prometheus.query(text)]
+        end = time.time()
+        return [labels for labels, _ in self.prometheus.query_range(text, end - 60, end, 2)]
+
+    def api(self, path: str) -> Any:
+        """Ask lagwarden itself."""
+        return self.monitor.get(f"/api/v1/{path}").json
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Start everything, and wait until the sick group is known to be."""
+    try:
+        find_tool("prometheus", fetch=True)
+    except ToolMissingError as error:
+        pytest.skip(str(error))
+    folder: Path = tmp_path_factory.mktemp("world")
+    with Broker() as broker, Workload(broker.bootstrap) as traffic:
+        make_topic(broker.bootstrap, "once", 2)
+        commit(broker.bootstrap, SHORT_LIVED, "once", {0: 3, 1: 4})
+        traffic.wait_until_settled()
+        with Monitor(broker.bootstrap, folder, SETTINGS) as monitor:
+            monitor.wait_ready()
+            target = f"http://{LOOPBACK}:{monitor.port}"
+            with Prometheus(target, folder / "prometheus", interval=SCRAPE, hurry=True) as prometheus:
+                sick = f'lagwarden_group_severity{{group="{SICK}"}} >= 3'
+                wait_until(lambda: bool(prometheus.query(sick)), f"{SICK} to be seen as sick", limit=300)
+                # Rates, and what is shown over time, have some history then.
+                time.sleep(15)
+                yield World(broker.bootstrap, traffic, monitor, prometheus)
+
+
+def test_every_scrape_is_taken(world: World) -> None:
+    """Prometheus finds nothing wrong with what it scrapes, and the job is the one that the rules name."""
+    assert world.prometheus.scrape_error() is None
+    assert [value for _, value in world.prometheus.query('up{job="lagwarden"}')] == [1.0]
+
+
+def test_every_rule_is_evaluated(world: World) -> None:
+    """No rule fails on real series, and what a firing alert says has no unfilled place in it."""
+    rules = world.prometheus.rules()
+    assert len(rules) > 20
+    assert [(rule["name"], rule.get("lastError")) for rule in rules if rule["health"] != "ok"] == []
+    firing = [alert for rule in rules for alert in rule.get("alerts", [])]
+    assert {alert["labels"]["alertname"] for alert in firing} >= {"LagwardenGroupStuck"}
+    for alert in firing:
+        for text in alert["annotations"].values():
+            assert not re.search(r"error|<no value>|\{\{|  ", text), text
+
+
+def test_no_rule_fires_about_the_monitor(world: World) -> None:
+    """A healthy monitor on a healthy cluster has no alert of its own."""
+    firing = [alert for rule in world.prometheus.rules() for alert in rule.get("alerts", [])]
+    assert [alert["labels"]["alertname"] for alert in firing if alert["labels"]["about"] == "monitor"] == []
+
+
+def test_every_panel_shows_something(world: World) -> None:
+    """No query is refused, each has data where it is promised, and its series carry the labels of its legend."""
+    seen = {query: world.ask(query) for query in queries()}
+    empty = {query.name for query in queries()} - {query.name for query, found in seen.items() if found}
+    assert empty - set(MAY_BE_EMPTY) == set()
+    for query, found in seen.items():
+        wanted = set(re.findall(r"{{(\w+)}}", query.legend))
+        assert all(wanted <= labels.keys() for labels in found), query.name
+
+
+def test_the_marks_are_asked_without_a_fault(world: World) -> None:
+    """The queries of the marks are accepted; that of verdicts has the moment at which the group's turned."""
+    seen = {mark.panel: world.ask(mark) for mark in annotations()}
+    assert seen.keys() == {"Transition", "Verdict"}
+    assert [labels["verdict"] for labels in seen["Verdict"]] != []
+
+
+def test_the_numbers_are_those_of_the_api(world: World) -> None:
+    """Of one and the same snapshot, Prometheus has for every group and partition exactly what the API says."""
+    at, answers = _one_snapshot(world)
+    told = {(source, row["group"]): row for source, rows in answers.items() for row in rows if source is Source.GROUPS}
+    assert len(told) > 8
+    for metric in SNAPSHOT_METRICS:
+        if metric.source not in answers or metric.reading not in {Reading.NUMBER, Reading.ONE}:
+            continue
+        keys = [label for label in ("group", "topic", "partition") if label in metric.labels]
+        wanted = {
+            tuple(str(row[key]) for key in keys): 1.0 if metric.reading is Reading.ONE else float(row[metric.column])
+            for row in answers[metric.source]
+            if row[metric.column] is not None and row[metric.column] not in metric.unless
+        }
+        shown = world.prometheus.query(metric.name, at)
+        assert {tuple(labels[key] for key in keys): value for labels, value in shown} == pytest.approx(wanted), (
+            metric.name
+        )
+
+
+def _one_snapshot(world: World) -> tuple[float, dict[Source, list[dict[str, Any]]]]:
+    """Give a moment and what the API says of the snapshot that was scraped at it: its groups and partitions."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        groups = world.api("groups")
+        each = {row["group"]: world.api(f"groups/{row['group']}") for row in groups["groups"]}
+        if {answer["snapshot_time"] for answer in each.values()} != {groups["snapshot_time"]}:
+            continue
+        taken = dt.datetime.fromisoformat(groups["snapshot_time"]).timestamp()
+        for _ in range(6):
+            scraped = world.prometheus.query("timestamp(lagwarden_snapshot_timestamp_seconds)")
+            shown = world.prometheus.query("lagwarden_snapshot_timestamp_seconds", scraped[0][1])
+            if abs(shown[0][1] - taken) < 0.01:
+                partitions = [{"group": name, **row} for name, one in each.items() for row in one["by_partition"]]
+                return scraped[0][1], {Source.GROUPS: groups["groups"], Source.PARTITIONS: partitions}
+            time.sleep(SCRAPE / 2)
+    raise AssertionError("no snapshot was both asked for and scraped")
+
+
+def test_all_series_of_a_group_leave_with_it(world: World) -> None:
+    """A group that is deleted is shown as dead for its grace time; then, at the next scrape, it has no series left."""
+    own = f'{{__name__=~"lagwarden_.*", group="{SHORT_LIVED}"}}'
+    assert len(world.prometheus.query(own)) > 5
+    admin = AdminClient({"bootstrap.servers": world.bootstrap, "log_level": 0})
+    for deletion in admin.delete_consumer_groups([SHORT_LIVED]).values():
+        deletion.result(60)
+    died = f'lagwarden_group_death_info{{group="{SHORT_LIVED}"}}'
+    wait_until(lambda: bool(world.prometheus.query(died)), "the group to be seen as dead", limit=60)
+    (labels,) = (labels for labels, _ in world.prometheus.query(died))
+    assert labels["death_cause"] == "deleted"
+    wait_until(lambda: world.monitor.get(f"/api/v1/groups/{SHORT_LIVED}").status == 404, "the group to go", limit=120)
+    gone = time.time()
+
+    def scraped_since() -> bool:
+        return world.prometheus.query("timestamp(up)")[0][1] > gone
+
+    wait_until(scraped_since, "the next scrape", limit=30)
+    assert world.prometheus.query(own) == []
+    assert SHORT_LIVED not in json.dumps(world.api("groups"))

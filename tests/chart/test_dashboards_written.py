@@ -1,0 +1,181 @@
+"""The dashboards as they are written: the rules of Grafana's linter, and queries that ask for what there is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from deploy.chart_schema import CHART
+from tests.chart.alert_case import alerts
+from tests.chart.boards import BOARDS, PanelQuery, annotations, filled, panels, queries
+from tests.chart.promql import OTHERS, asked, faults, known, named_labels
+from tests.chart.test_rules_written import RECORDED
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+SERIES: Final = known(RECORDED)
+# Filled in so that the parser sees what Prometheus would.
+SAMPLE: Final[dict[str, str | list[str]]] = {
+    "job": ["lagwarden"],
+    "instance": ["a:1", "b:1"],
+    "group": 'say "hi"',
+    "topic": ["a.b", "c"],
+}
+VARIABLES: Final = {
+    "fleet": ["datasource", "job", "instance"],
+    "group": ["datasource", "job", "instance", "group", "topic"],
+    "monitor": ["datasource", "job", "instance"],
+}
+# Reasons of a group's end and verdicts in a runbook's text, which are set apart as panels are.
+WORDS: Final = {"Stalled", "Poison record", "Expired", "Deleted", "Skewed", "Never committed"}
+
+every_board = pytest.mark.parametrize("name", BOARDS)
+every_query = pytest.mark.parametrize("query", queries(), ids=lambda query: query.name)
+every_panel = pytest.mark.parametrize(
+    "panel", [panel for name in BOARDS for panel in panels(name)], ids=lambda panel: panel["title"]
+)
+
+
+# The builders would rather make the newer form, which only Grafana 12 and later read.
+@pytest.mark.filterwarnings("ignore:Prefer using dashboardv2:DeprecationWarning")
+def test_the_files_are_what_the_code_makes() -> None:
+    """Made anew, the dashboards are the files, to the letter; `python -m deploy.dashboards` renews them."""
+    pytest.importorskip("grafana_foundation_sdk", reason="grafana-foundation-sdk is not installed (dev extra)")
+    from deploy.dashboards.__main__ import files  # noqa: PLC0415 -- it needs what may be missing
+
+    assert {path: path.read_text() for path in sorted((CHART / "dashboards").glob("*.json"))} == files()
+
+
+@every_board
+def test_a_dashboard_is_locked_and_found(name: str) -> None:
+    """It cannot be edited in place, has an address that alerts know, a description and links to the others."""
+    made = BOARDS[name]
+    assert made["editable"] is False
+    assert made["uid"] == f"lagwarden-{name}"
+    assert made["title"] == f"lagwarden / {name.title()}"
+    assert made["description"].endswith(".")
+    others = {f"/d/lagwarden-{other}" for other in BOARDS if other != name}
+    assert {link["url"] for link in made["links"]} == others
+    assert all(link["includeVars"] and link["keepTime"] for link in made["links"])
+
+
+@every_board
+def test_a_dashboard_has_the_linters_variables(name: str) -> None:
+    """A data source of its own choosing first, then job and instance; values are asked anew with the time range."""
+    variables = BOARDS[name]["templating"]["list"]
+    assert [each["name"] for each in variables] == VARIABLES[name]
+    source, *others = variables
+    assert (source["type"], source["query"], source["label"]) == ("datasource", "prometheus", "Data source")
+    for each in others:
+        assert each["type"] == "query"
+        assert each["refresh"] == 2
+        assert each["datasource"]["uid"] == "${datasource}"
+        series, label = re.fullmatch(r"label_values\((.*), (\w+)\)", each["query"]["query"]).groups()  # type: ignore[union-attr]
+        assert faults(filled(series, SAMPLE), SERIES) == []
+        assert label in SERIES[asked(filled(series, SAMPLE))[0].metric]
+        assert each["multi"] == each["includeAll"] == (each["name"] != "group")
+
+
+@every_panel
+def test_a_panel_says_what_it_shows(panel: dict[str, Any]) -> None:
+    """Each panel has a title, a sentence, a unit, the chosen data source, and at least one query."""
+    assert panel["title"]
+    assert panel["description"].endswith(".")
+    assert panel["fieldConfig"]["defaults"]["unit"]
+    assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+    assert panel["targets"]
+    assert {json.dumps(target["datasource"]) for target in panel["targets"]} == {json.dumps(panel["datasource"])}
+    assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
+    # Several lines of one panel need names.
+    assert len(panel["targets"]) == 1 or panel["type"] == "table" or all(t["legendFormat"] for t in panel["targets"])
+
+
+@every_board
+def test_panels_are_told_apart_and_do_not_overlap(name: str) -> None:
+    """Numbers and titles are each another, and no two panels share a place."""
+    every = BOARDS[name]["panels"]
+    assert len({panel["id"] for panel in every}) == len(every)
+    assert len({panel["title"] for panel in every}) == len(every)
+    places = [
+        (x, y)
+        for panel in every
+        for at in [panel["gridPos"]]
+        for x in range(at["x"], at["x"] + at["w"])
+        for y in range(at["y"], at["y"] + at["h"])
+    ]
+    assert len(set(places)) == len(places)
+    assert max(x for x, _ in places) < 24
+
+
+@every_query
+def test_a_query_asks_for_what_there_is(query: PanelQuery) -> None:
+    """Every series and label exists, only counters have rates, and a legend names labels that the answer has."""
+    text = filled(query.expression, SAMPLE)
+    assert faults(text, SERIES) == []
+    there = set[str]().union(*(SERIES[each.metric] for each in asked(text)), named_labels(text))
+    assert set(re.findall(r"{{(\w+)}}", query.legend)) <= there
+
+
+@every_query
+def test_a_query_is_of_the_chosen_monitor_and_group(query: PanelQuery) -> None:
+    """Each selector chooses by job and instance, so that two monitors never mix; on the group's, by the group too."""
+    for each in asked(filled(query.expression, SAMPLE)):
+        assert {("job"), ("instance")} <= each.labels
+        if query.board == "group":
+            assert ("group", "MatchOp.Equal", 'say "hi"') in each.matchers
+
+
+@every_query
+def test_counters_are_shown_as_rates_over_the_right_time(query: PanelQuery) -> None:
+    """A counter is never shown raw, and a rate goes over as much time as the scrapes need."""
+    text = filled(query.expression, SAMPLE)
+    for each in asked(text):
+        if each.metric.endswith("_total"):
+            assert {"rate", "increase"} & set(each.inside)
+    assert all(window == "$__rate_interval" for window in re.findall(r"\[([^\]]*)\]", query.expression))
+
+
+@pytest.mark.parametrize("mark", annotations(), ids=lambda mark: mark.name)
+def test_a_mark_asks_for_what_there_is(mark: PanelQuery) -> None:
+    """The marks' queries and texts name series and labels that exist; their windows are fixed, without an interval."""
+    text = filled(mark.expression, SAMPLE)
+    assert faults(text, SERIES) == []
+    assert set(re.findall(r"{{(\w+)}}", mark.legend)) <= set[str]().union(*(SERIES[e.metric] for e in asked(text)))
+
+
+@pytest.mark.parametrize("alert", alerts().values(), ids=alerts())
+def test_an_alerts_dashboard_takes_what_the_alert_gives(alert: dict[str, Any]) -> None:
+    """The address in an alert names a dashboard that exists and variables that it has."""
+    name, _, rest = alert["annotations"]["dashboard_url"].removeprefix("/d/lagwarden-").partition("?")
+    assert set(re.findall(r"var-(\w+)=", rest)) <= set(VARIABLES[name])
+
+
+@pytest.mark.parametrize("alert", alerts())
+def test_a_runbook_names_panels_that_exist(alert: str) -> None:
+    """What a runbook tells to look at is the title of a panel."""
+    text = (ROOT / "docs" / "runbooks" / f"{alert}.md").read_text().partition("## Diagnosis")[2]
+    named = {" ".join(words.split()) for words in re.findall(r"(?<![*\w])\*([A-Z_][^*]*)\*(?![*\w])", text)}
+    assert named - WORDS <= {panel["title"] for name in BOARDS for panel in panels(name)}
+
+
+def test_what_is_shown_of_groups_is_nearly_all_there_is() -> None:
+    """Every metric about groups stands in a dashboard or a rule, but for those with a reason not to."""
+    shown = {each.metric for query in queries() for each in asked(filled(query.expression, SAMPLE))}
+    shown |= {each.metric for alert in alerts().values() for each in asked(alert["expr"])}
+    own = {name for name in SERIES if name not in OTHERS and "group" in SERIES[name] and name.startswith("lagwarden_")}
+    assert own - shown - set(RECORDED) == {
+        # Each has a better sibling in the same panel.
+        "lagwarden_group_created_timestamp_seconds",
+        "lagwarden_group_state_since_timestamp_seconds",
+        "lagwarden_group_generation",
+        "lagwarden_group_epoch",
+        "lagwarden_group_assignment_epoch",
+        "lagwarden_group_lag_max",
+        "lagwarden_group_partitions",
+        "lagwarden_group_severity",
+        "lagwarden_group_topics_unsubscribed",
+        "lagwarden_topic_time_lag_seconds",
+    }

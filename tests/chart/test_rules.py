@@ -1,0 +1,48 @@
+"""The alerts, judged by promtool: what fires, what stays quiet, and what a person reads."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox.prometheus_tools import ToolMissingError, find_tool
+from tests.chart.alert_case import FILES, alerts, promtool_says
+from tests.chart.alert_cases import CASES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.chart
+
+
+@pytest.fixture(scope="session")
+def promtool() -> str:
+    """Give promtool; skip where it is not here and cannot be had."""
+    try:
+        return find_tool("promtool", fetch=True)
+    except ToolMissingError as error:
+        pytest.skip(str(error))
+
+
+def test_the_files_pass_every_check(promtool: str) -> None:
+    """The checker finds nothing to complain of, not even doubled rules."""
+    command = [promtool, "check", "rules", "--lint=all", "--lint-fatal", *map(str, FILES)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("alert", alerts())
+def test_an_alert_fires_when_it_should_and_only_then(alert: str, promtool: str, tmp_path: Path) -> None:
+    """Every story of the alert comes out as the table says, to the word."""
+    told = [case for case in CASES if case.alert == alert]
+    said = promtool_says(promtool, told, tmp_path)
+    assert said is None, said
+
+
+def test_a_wrong_story_is_noticed(promtool: str, tmp_path: Path) -> None:
+    """The stories can fail: of a case that fires, one that says it does not is refused, and the other way round."""
+    for case in [next(case for case in CASES if bool(case.fires) is fires) for fires in (True, False)]:
+        wrong = type(case)(case.alert, case.kind, case.story, case.series, case.at, () if case.fires else [{"a": "b"}])
+        assert promtool_says(promtool, [wrong], tmp_path) is not None

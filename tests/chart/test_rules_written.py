@@ -1,0 +1,133 @@
+"""The alerts as they are written: what they ask for exists, each has its stories, its page, its place. No tool."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from stream.health.verdict import SEVERITY, Severity
+from tests.chart.alert_case import FILES, Kind, alerts
+from tests.chart.alert_cases import CASES
+from tests.chart.promql import asked, faults, known
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+RUNBOOKS: Final = ROOT / "docs" / "runbooks"
+RULES: Final = [
+    rule for file in FILES for group in yaml.safe_load(file.read_text())["groups"] for rule in group["rules"]
+]
+RECORDED: Final = {rule["record"]: rule["expr"] for rule in RULES if "record" in rule}
+ALERTS: Final = alerts()
+
+every_alert = pytest.mark.parametrize("alert", ALERTS.values(), ids=ALERTS)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("alert") or rule.get("record"))
+def test_a_rule_asks_for_what_there_is(rule: dict[str, Any]) -> None:
+    """Every series and label of every rule is one that lagwarden or Prometheus makes; only counters have rates."""
+    assert faults(rule["expr"], known(RECORDED)) == []
+
+
+def test_a_rule_that_asks_for_nothing_is_noticed() -> None:
+    """The check can fail: a slip in a name, in a label, or a rate of a gauge has its sentence."""
+    series = known(RECORDED)
+    assert faults("lagwarden_group_lagg > 0", series) == ["no such series: lagwarden_group_lagg"]
+    assert faults('lagwarden_group_lag{topic="a"}', series) == ["lagwarden_group_lag has no label topic"]
+    assert faults("rate(lagwarden_group_lag[5m])", series) == [
+        "lagwarden_group_lag is no counter, and stands in a rate"
+    ]
+    assert faults("sum by (cluster) (lagwarden_group_lag)", series) == ["no series has the label cluster"]
+
+
+@every_alert
+def test_an_alert_says_how_bad_it_is_and_about_what(alert: dict[str, Any]) -> None:
+    """Routes and inhibitions go by two labels; the name tells the subject, and a person reads two sentences."""
+    assert alert["labels"]["severity"] in {"critical", "warning", "info"}
+    assert alert["labels"]["about"] == ("group" if alert["alert"].startswith("LagwardenGroup") else "monitor")
+    assert alert["annotations"].keys() == {"summary", "description", "runbook_url", "dashboard_url"}
+    assert re.fullmatch(r"Lagwarden([A-Z][a-z]+)+", alert["alert"])
+
+
+@every_alert
+def test_an_alert_has_its_runbook(alert: dict[str, Any]) -> None:
+    """The page has the four headings, opens a dashboard and asks lagwarden itself."""
+    assert alert["annotations"]["runbook_url"] == f"docs/runbooks/{alert['alert']}.md"
+    text = (ROOT / alert["annotations"]["runbook_url"]).read_text()
+    assert re.findall(r"^#+ .*", text, re.MULTILINE) == [
+        f"# {alert['alert']}",
+        "## Meaning",
+        "## Impact",
+        "## Diagnosis",
+        "## Mitigation",
+    ]
+    diagnosis = text.partition("## Diagnosis")[2].partition("## Mitigation")[0]
+    diagnosis = " ".join(diagnosis.split())
+    assert "lagwarden explain GROUP" in diagnosis
+    board = re.fullmatch(r"/d/lagwarden-(group|monitor)\?.*", alert["annotations"]["dashboard_url"])
+    assert board is not None
+    assert f"*lagwarden / {board[1].title()}*" in diagnosis
+
+
+def test_every_runbook_has_its_alert() -> None:
+    """No page is left of an alert that is gone; the list in docs/alerting.md has every alert."""
+    assert {page.stem for page in RUNBOOKS.glob("*.md")} == set(ALERTS)
+    listed = re.findall(r"\(runbooks/(\w+)\.md\)", (ROOT / "docs" / "alerting.md").read_text())
+    assert listed == list(ALERTS)
+
+
+@every_alert
+def test_a_runbook_names_panels_and_alerts_that_exist(alert: dict[str, Any]) -> None:
+    """Another alert that a page mentions exists."""
+    text = (RUNBOOKS / f"{alert['alert']}.md").read_text()
+    assert set(re.findall(r"Lagwarden\w+", text)) <= set(ALERTS)
+
+
+@every_alert
+def test_an_alert_has_stories_of_every_kind(alert: dict[str, Any]) -> None:
+    """Just before, just after, healthy but odd, series that vanish, a monitor that dies; one is read word by word."""
+    told = [case for case in CASES if case.alert == alert["alert"]]
+    assert {case.kind for case in told} == set(Kind)
+    assert [case.name for case in told if case.fires] != []
+    assert any(case.text for case in told)
+    assert len({case.name for case in told}) == len(told)
+
+
+def test_every_story_is_of_an_alert() -> None:
+    """No story is left of an alert that is gone."""
+    assert {case.alert for case in CASES} == set(ALERTS)
+
+
+@pytest.mark.parametrize("verdict", [word for word, severity in SEVERITY.items() if severity >= Severity.WARNING])
+def test_every_verdict_of_a_sick_group_is_an_alert(verdict: str) -> None:
+    """For each verdict that somebody must act on there is exactly one alert that asks for it, of the same severity."""
+    severity = SEVERITY[verdict].name.lower()
+    asking = [
+        alert["alert"]
+        for alert in ALERTS.values()
+        for each in asked(alert["expr"])
+        if each.metric == "lagwarden_group_verdict"
+        and _chooses(each.matchers, {"verdict": verdict, "severity": severity})
+    ]
+    assert len(asking) == 1
+    assert ALERTS[asking[0]]["labels"]["severity"] == severity
+
+
+def _chooses(matchers: tuple[tuple[str, str, str], ...], labels: dict[str, str]) -> bool:
+    """Tell whether matchers choose a series with these labels."""
+    for name, op, value in matchers:
+        hit = re.fullmatch(value, labels[name]) if "Re" in op else value == labels[name]
+        if bool(hit) == ("Not" in op):
+            return False
+    return True
+
+
+def test_no_rule_counts_records() -> None:
+    """No alert compares a number of offsets with another number than 0: how much is much depends on the topic."""
+    in_offsets = ("_lag", "_lag_max", "_offsets", "_distance", "_stable_gap", "distance:sum")
+    for alert in ALERTS.values():
+        for name in (each.metric for each in asked(alert["expr"]) if each.metric.endswith(in_offsets)):
+            limits = re.findall(rf"{name}(?:\{{[^}}]*\}})?\s*[<>]=?\s*([0-9.]+)", alert["expr"])
+            assert set(limits) <= {"0"}, alert["alert"]
