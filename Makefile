@@ -36,7 +36,7 @@ contracts: $(STAMP)  ## which package may import which
 	$(BIN)/lint-imports --no-cache
 
 quick: lint types contracts  ## what needs no JVM: lint, types, import contracts, laws and units (seconds)
-	$(BIN)/pytest -q -m "$(QUICK)"
+	$(BIN)/pytest -q -n auto -m "$(QUICK)"
 
 test: setup quick  ## everything but the slow profiles: quick first, then Spark and a real broker
 	$(BIN)/pytest -v -m "$(FULL)"
