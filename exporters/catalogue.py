@@ -1,14 +1,13 @@
 """Every metric, in one list. Run as a module, it prints `docs/metrics.md`.
 
 Each metric is one row, and that row is the only place where it is spelled: `exporters.group_metrics` has those about
-groups, `exporters.monitor_metrics` those about the monitor. The order here is the order in `/metrics` and in
-`docs/metrics.md`. Names follow the Prometheus conventions: one prefix, base units last, `_total` for counters,
-`_timestamp_seconds` for the moment of an event (readers subtract: an age that nobody updates looks young), `_info` for
-label sets to join on. No gauge ends in `_sum` or `_count`: those suffixes belong to histograms and summaries, and
-`promtool check metrics` refuses them elsewhere.
+groups, `exporters.cluster_metrics` those about the cluster beside them, `exporters.monitor_metrics` those about the
+monitor. The order here is the order in `/metrics` and in `docs/metrics.md`. Names follow the Prometheus conventions:
+one prefix, base units last, `_total` for counters, `_timestamp_seconds` for the moment of an event (readers subtract:
+an age that nobody updates looks young), `_info` for label sets to join on. No gauge ends in `_sum` or `_count`: those
+suffixes belong to histograms and summaries, and `promtool check metrics` refuses them elsewhere.
 
 What a row promises is in `exporters.metric`; turning rows into text is `exporters.exposition` and `exporters.live`.
-What is told of the cluster beside the groups is in `exporters.cluster_metrics` and `exporters.cluster_exposition`.
 """
 
 from __future__ import annotations
@@ -59,14 +58,12 @@ those of the scrape. Before the first snapshot there are only the latter two.
 
 How many series: at most {len(PARTITION_METRICS)} for each partition that a group has committed to,
 {_PER_GROUP} for each group, one for each group and reason of an unknown lag, and one for each group and transition that
-has happened to it.
+has happened to it. About the cluster: {len(TOPIC_METRICS)} for each topic, {len(REPLICA_METRICS)} for each of at most
+`cluster.partitions_shown` partitions, and one for each setting.
 
 To name a group's kind or state beside a number, join on the one sample that its info metric has:
 `lagwarden_group_lag * on (group) group_left (kind, state) lagwarden_group_info`. Likewise the cause of a death:
 `lagwarden_group_died_timestamp_seconds * on (group) group_left (death_cause) lagwarden_group_death_info`.
-
-About the cluster there are {len(TOPIC_METRICS)} series for each topic, {len(REPLICA_METRICS)} for each of at most
-`cluster.partitions_shown` partitions, and one for each setting.
 
 `/metrics` answers in the Prometheus text format 0.0.4 or in OpenMetrics 1.0.0, whichever the `Accept` header prefers,
 compressed by gzip where that is accepted. `?name[]=lagwarden_group_lag` (repeatable) gives only the metrics named. The

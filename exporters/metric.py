@@ -22,9 +22,10 @@ class Kind(enum.Enum):
 class Source(enum.Enum):
     """Which part of the read model a metric's rows come from; the value is the name of the field.
 
-    The first four are fields of `Snapshot`: they are rendered once, when a snapshot is published. The others belong to
-    `MonitorStatus` and are rendered anew for each scrape: they must be readable before there is a snapshot. `STATUS` is
-    the status itself, one row whose columns are its fields.
+    Some are fields of `Snapshot` (`in_snapshot`): they are rendered once, when a snapshot is published. Some are fields
+    of `ClusterFacts` (`in_cluster`), rendered once per poll of the cluster. The others belong to `MonitorStatus` and
+    are rendered anew for each scrape: they must be readable before there is a snapshot. `STATUS` is the status itself,
+    one row whose columns are its fields.
     """
 
     PARTITIONS = "partitions"
@@ -37,7 +38,6 @@ class Source(enum.Enum):
     OFFSETS_PARTITIONS = "offsets_partitions"
     DEATHS = "deaths"
     EXPIRY_CHECKS = "expiry_checks"
-    # Fields of `ClusterFacts`, rendered once per poll of the cluster.
     POLLS = "polls"
     BROKERS = "brokers"
     CONTROLLERS = "controllers"
@@ -48,15 +48,15 @@ class Source(enum.Enum):
     UNKNOWN_FACTS = "unknown_facts"
 
     @property
+    def in_snapshot(self) -> bool:
+        """Whether the rows come with the snapshot, as opposed to the live status of the monitor."""
+        return self in {Source.PARTITIONS, Source.GROUPS, Source.UNKNOWN_LAGS, Source.TRANSITIONS}
+
+    @property
     def in_cluster(self) -> bool:
         """Whether the rows come with a poll of the cluster, as a `ClusterFacts`."""
         of_all = {Source.POLLS, Source.BROKERS, Source.CONTROLLERS, Source.CONFIGS, Source.UNKNOWN_FACTS}
         return self in of_all | {Source.CLUSTER_TOPICS, Source.PARTITIONS_SHOWN, Source.OFFSETS_REPLICAS}
-
-    @property
-    def in_snapshot(self) -> bool:
-        """Whether the rows come with the snapshot, as opposed to the live status of the monitor."""
-        return self in {Source.PARTITIONS, Source.GROUPS, Source.UNKNOWN_LAGS, Source.TRANSITIONS}
 
 
 class Reading(enum.Enum):

@@ -30,12 +30,6 @@ NOT_EXPORTED = {
     (Source.PARTITIONS, "last_stable_offset"): "as the high watermark",
     (Source.PARTITIONS, "log_start_offset"): "as the high watermark",
     (Source.PARTITIONS, "lag_unknown_reason"): "counted per group in UNKNOWN_LAGS",
-    (Source.PARTITIONS_SHOWN, "leader_epoch"): "changes with the leader; the API has it",
-    (Source.PARTITIONS_SHOWN, "replica_brokers"): "a list; the API has it",
-    (Source.PARTITIONS_SHOWN, "in_sync_brokers"): "a list; the API has it",
-    (Source.PARTITIONS_SHOWN, "offline_brokers"): "a list; the API has it",
-    (Source.OFFSETS_REPLICAS, "unknown_reason"): "counted in UNKNOWN_FACTS",
-    (Source.CONFIGS, "unknown_reason"): "counted in UNKNOWN_FACTS",
     (Source.GROUPS, "partitions_lag_unknown"): "the sum of UNKNOWN_LAGS of the group",
     (Source.STATUS, "not_ready_reasons"): "sentences; /readyz has them",
     (Source.STATUS, "started_at"): "process_start_time_seconds says it",
@@ -44,6 +38,12 @@ NOT_EXPORTED = {
     (Source.STATUS, "offsets_partitions"): "a table of its own",
     (Source.STATUS, "deaths"): "a table of its own",
     (Source.STATUS, "expiry_checks"): "a table of its own",
+    (Source.PARTITIONS_SHOWN, "leader_epoch"): "changes with the leader; the API has it",
+    (Source.PARTITIONS_SHOWN, "replica_brokers"): "a list; the API has it",
+    (Source.PARTITIONS_SHOWN, "in_sync_brokers"): "a list; the API has it",
+    (Source.PARTITIONS_SHOWN, "offline_brokers"): "a list; the API has it",
+    (Source.OFFSETS_REPLICAS, "unknown_reason"): "counted in UNKNOWN_FACTS",
+    (Source.CONFIGS, "unknown_reason"): "counted in UNKNOWN_FACTS",
 }
 
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
