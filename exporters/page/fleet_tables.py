@@ -110,16 +110,17 @@ def living_section(living: pa.Table, now: float, chosen: Chosen) -> Element:
     return el(
         "section",
         el("h2", "Groups ", el("small", note)),
-        table(_HEADS, [_row(row, now) for row in rows]),
+        table("Groups", _HEADS, [_row(row, now) for row in rows]),
         el("nav", [[step, " "] for step in steps], class_="steps", aria_label="More groups") if steps else None,
         aria_label="Groups",
     )
 
 
-def table(heads: tuple[tuple[str, str], ...], rows: list[Element]) -> Element:
-    """Give a table of rows under their heads: (words, class)."""
+def table(title: str, heads: tuple[tuple[str, str], ...], rows: list[Element]) -> Element:
+    """Give a table of rows under their heads: (words, class). Where it is wider than the window, it alone is moved."""
     head = el("tr", [el("th", words, scope="col", class_=class_ or None) for words, class_ in heads])
-    return el("div", el("table", el("thead", head), el("tbody", rows)), class_="wide", tabindex="0", role="group")
+    whole = el("table", el("thead", head), el("tbody", rows))
+    return el("div", whole, class_="wide", tabindex="0", role="group", aria_label=f"{title}, as a table")
 
 
 def _row(row: dict[str, Any], now: float) -> Element:
@@ -168,4 +169,4 @@ def gone_section(groups: pa.Table, now: float) -> Content:
         for row in groups.take(order[:ROWS]).to_pylist()
     ]
     heads = (("Group", ""), ("Cause", ""), ("Died", ""), ("Kind", ""))
-    return el("section", el("h2", "Died lately ", el("small", note)), table(heads, rows), aria_label="Died lately")
+    return el("section", el("h2", "Died lately ", el("small", note)), table("Died lately", heads, rows), aria_label="Died lately")

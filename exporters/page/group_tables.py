@@ -57,7 +57,7 @@ _PARTITIONS: Final = (
 def section(title: str, total: int, heads: tuple[tuple[str, str], ...], rows: list[Element]) -> Element:
     """Give a table with its title and how many rows there are, and how many are shown if not all."""
     note = number(total) if total == len(rows) else f"{number(len(rows))} of {number(total)}"
-    return el("section", el("h2", f"{title} ", el("small", note)), table(heads, rows), aria_label=title)
+    return el("section", el("h2", f"{title} ", el("small", note)), table(title, heads, rows), aria_label=title)
 
 
 def topics_section(topics: pa.Table, severities: Severities) -> Content:

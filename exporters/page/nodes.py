@@ -81,11 +81,16 @@ def tree(*content: Content) -> list[Any]:
 
 def _pieces(node: Node) -> Iterator[str]:
     if isinstance(node, str):
-        yield escaping.escape(node)
+        yield _escaped(node)
         return
-    attributes = "".join(f' {name}="{escaping.escape(value)}"' for name, value in node.attributes.items())
+    attributes = "".join(f' {name}="{_escaped(value)}"' for name, value in node.attributes.items())
     yield f"<{node.tag}{attributes}>"
     if node.tag not in VOID:
         for child in node.children:
             yield from _pieces(child)
         yield f"</{node.tag}>"
+
+
+def _escaped(text: str) -> str:
+    # A carriage return as it is would be read as a line feed.
+    return escaping.escape(text).replace("\r", "&#13;")

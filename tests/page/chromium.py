@@ -92,13 +92,13 @@ class Browser:
         os.write(self._to, json.dumps(message).encode() + b"\0")
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            for came in self._read(0.5):
-                if came.get("id") == number:
-                    if "error" in came:
-                        raise BrowserError(f"{method}: {came['error']}")
-                    answer: dict[str, Any] = came["result"]
-                    return answer
-                self.events.append(came)
+            came = self._read(0.5)
+            self.events += [each for each in came if each.get("id") != number]
+            for answer in (each for each in came if each.get("id") == number):
+                if "error" in answer:
+                    raise BrowserError(f"{method}: {answer['error']}")
+                result: dict[str, Any] = answer["result"]
+                return result
         raise BrowserError(f"{method}: no answer")
 
     def listen(self, seconds: float) -> None:
@@ -176,6 +176,15 @@ class Page:
     def wait_for(self, expression: str) -> None:
         """Wait until an expression is true in the page."""
         self.wait(lambda: bool(self.run(expression)), expression)
+
+    def wait_until(self, expression: str, value: str) -> None:
+        """Wait until an expression has a value. Raises BrowserError with the first difference."""
+        with contextlib.suppress(BrowserError):
+            self.wait(lambda: self.run(expression) == value, expression)
+            return
+        seen = str(self.run(expression))
+        at = next((at for at, (one, other) in enumerate(zip(seen, value, strict=False)) if one != other), -1)
+        raise BrowserError(f"it is {seen[max(at - 60, 0) : at + 200]!r} and not {value[max(at - 60, 0) : at + 200]!r}")
 
     def type(self, text: str) -> None:
         """Type where the focus is."""

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import math
 import sys
+import threading
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporters.exposition import Published
 from exporters.readmodel import (
@@ -31,6 +34,8 @@ from tests.exporters.worlds import status, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from exporters.readmodel import MonitorStatus
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -325,40 +330,61 @@ def _member(fate: Fate, at: int) -> MemberDetail:
     )
 
 
-def serve(
-    world: Callable[[float], Snapshot] = fleet, details: Callable[[str, float], GroupDetail] = detail_of
-) -> Server:
-    """Serve a world that lives with the clock, a new snapshot each second; the server is started, stop it."""
-    kept: list[tuple[int, Published]] = []
+class Served:
+    """A world on the loopback while it is entered. `show` exchanges it; `living` has it change with the clock."""
 
-    def current() -> Published:
-        now = int(time.time())
-        if not kept or kept[-1][0] != now:
-            kept[:] = [(now, Published.of(world(float(now))))]
-        return kept[-1][1]
+    def __init__(
+        self, world: Snapshot, details: Callable[[str, float], GroupDetail | None] = detail_of, port: int = 0
+    ) -> None:
+        self._world: Callable[[], Published] = functools.cache(lambda: Published.of(world))
+        self._details = details
+        self._server = Server("127.0.0.1", port, self._current, _status, self._detail)
 
-    def known(name: str) -> GroupDetail | None:
-        return details(name, time.time())
+    def __enter__(self) -> Self:
+        self._server.start()
+        return self
 
-    def alive() -> Any:
-        now = time.time()
-        return status(started_at=now - 7_200, snapshot_taken_at=now, last_batch_at=now - 1.2, series=18_204)
+    def __exit__(self, *_: object) -> None:
+        self._server.stop()
 
-    server = Server("127.0.0.1", 0, current, alive, known)
-    server.start()
-    return server
+    @property
+    def port(self) -> int:
+        """Give its port."""
+        return self._server.port
+
+    @property
+    def url(self) -> str:
+        """Give its address."""
+        return f"http://127.0.0.1:{self.port}/"
+
+    def show(self, world: Snapshot) -> None:
+        """Show another world from now on."""
+        self._world = functools.cache(lambda: Published.of(world))
+
+    def live(self, world: Callable[[float], Snapshot]) -> None:
+        """Show a world as it is in each second."""
+        at = functools.lru_cache(1)(lambda second: Published.of(world(float(second))))
+        self._world = lambda: at(int(time.time()))
+
+    def _current(self) -> Published:
+        return self._world()
+
+    def _detail(self, name: str) -> GroupDetail | None:
+        return self._details(name, time.time())
+
+
+def _status() -> MonitorStatus:
+    now = time.time()
+    return status(started_at=now - 7_200, snapshot_taken_at=now, last_batch_at=now - 1.2, series=18_204)
 
 
 def main(arguments: Sequence[str]) -> None:
     """Serve until Ctrl-C."""
     more = int(arguments[0]) if arguments else 0
-    server = serve(lambda now: fleet(now, more))
-    print(f"http://127.0.0.1:{server.port}/", flush=True)  # noqa: T201 -- for a person at a terminal
-    try:
-        while True:
-            time.sleep(60)
-    except KeyboardInterrupt:
-        server.stop()
+    with Served(fleet(time.time())) as served, contextlib.suppress(KeyboardInterrupt):
+        served.live(lambda now: fleet(now, more))
+        print(served.url, flush=True)  # noqa: T201 -- for a person at a terminal
+        threading.Event().wait()
 
 
 if __name__ == "__main__":
