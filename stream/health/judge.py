@@ -148,8 +148,8 @@ def _since(shown: Shown, group_verdict: Codes, group_row: Ints, group: Ints) -> 
 def find(window: Window) -> Codes:
     """Ask the rules in their order; the first that finds a row gives it its code. `UNDECIDED` where none can tell yet.
 
-    Only what is fine can be premature: what another rule has found is known, however young the history is. Of rows whose
-    newest commits are hidden nothing is known.
+    Only what is fine can be premature: what another rule has found is known, however young the history is. Of rows
+    whose newest commits are hidden nothing is known.
     """
     code = np.full(len(window), hysteresis.UNDECIDED, np.int8)
     open_ = np.ones(len(window), np.bool_)
@@ -171,7 +171,7 @@ def _sentence(window: Window, row: int, verdict: Verdict, found: int) -> str:
     shown = verdict.replace("_", " ")
     if found == hysteresis.UNDECIDED:
         before = "" if verdict == Verdict.UNKNOWN else f" It was {shown} before."
-        what = f": {waiting(window, row)}" if window.unread[row] else ""
+        what = f": {waiting(window, row)}" if window.lag[row] > 0 else ""
         return f"Not observed for long enough to tell yet{what}.{before}"
     now = VERDICTS[found]
     if now == verdict:
