@@ -13,7 +13,12 @@ from sandbox.debian import PackagesMissingError, unpacked, unpacked_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
-PROGRAMS: Final = {"prometheus": "prometheus", "promtool": "prometheus", "amtool": "prometheus-alertmanager"}
+PROGRAMS: Final = {
+    "prometheus": "prometheus",
+    "promtool": "prometheus",
+    "amtool": "prometheus-alertmanager",
+    "prometheus-alertmanager": "prometheus-alertmanager",
+}
 """The programs, and Debian's package of each."""
 _HOW: Final = (
     "install Debian's packages prometheus and prometheus-alertmanager, or run python -m sandbox.prometheus_tools"

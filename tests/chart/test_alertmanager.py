@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+import urllib.parse
+import urllib.request
+import uuid
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 import yaml
 
+from sandbox.patience import wait_until
+from sandbox.ports import LOOPBACK, free_port
+from sandbox.process import GuardedProcess
 from sandbox.prometheus_tools import ToolMissingError, find_tool
 from tests.chart.alert_case import alerts
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 EXAMPLE: Final = Path(__file__).resolve().parents[2] / "deploy" / "alertmanager.example.yaml"
+HERE: Final = {"job": "lagwarden", "instance": "watch-0:10848"}
+THERE: Final = {"job": "lagwarden", "instance": "other-0:10848"}
+STALE: Final = {"alertname": "LagwardenMonitorStale", "severity": "critical", "about": "monitor"}
+DOWN: Final = {"alertname": "LagwardenMonitorDown", "severity": "critical", "about": "monitor"}
+_GROUP: Final = {**HERE, "about": "group", "group": "billing"}
+STUCK: Final = {**_GROUP, "alertname": "LagwardenGroupStuck", "severity": "critical"}
+LATE: Final = {**_GROUP, "alertname": "LagwardenGroupTargetFastBurn", "severity": "critical"}
+BEHIND: Final = {**_GROUP, "alertname": "LagwardenGroupFallingBehind", "severity": "warning"}
 RECEIVERS: Final = {"critical": "pager", "warning": "tickets", "info": "nobody"}
 
 
@@ -40,6 +58,85 @@ def test_an_alert_reaches_its_receiver(amtool: str, rule: dict[str, Any]) -> Non
     command = [amtool, "config", "routes", "test", f"--config.file={EXAMPLE}", *labels]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout.split() == [RECEIVERS[rule["labels"]["severity"]]], done.stderr
+
+
+@pytest.fixture(scope="module")
+def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run a real Alertmanager with the example; give the address of its alerts."""
+    try:
+        program = find_tool("prometheus-alertmanager", fetch=True)
+    except ToolMissingError as error:
+        pytest.skip(str(error))
+    folder, address = tmp_path_factory.mktemp("alertmanager"), f"{LOOPBACK}:{free_port()}"
+    command = [program, f"--config.file={EXAMPLE}", f"--storage.path={folder}", "--cluster.listen-address="]
+    command = [*_at_home(program), *command, f"--web.listen-address={address}"]
+    with GuardedProcess(command, folder / "log") as process:
+        ready = f"http://{address}/-/ready"
+        wait_until(lambda: not process.running or _answers(ready), "Alertmanager to be ready", limit=60)
+        if not process.running:
+            pytest.fail(f"Alertmanager does not start: {process.log.read_text()[-500:]}")
+        yield f"http://{address}/api/v2/alerts"
+
+
+@pytest.mark.chart
+@pytest.mark.parametrize(
+    ("sources", "muted"),
+    [
+        pytest.param([STUCK], set(), id="a stuck group is told of"),
+        pytest.param([STUCK, {**STALE, **HERE}], {"LagwardenGroupStuck"}, id="not while its monitor is stale"),
+        pytest.param([STUCK, {**STALE, **THERE}], set(), id="another monitor's staleness is not its own"),
+        pytest.param([STUCK, {**DOWN, **HERE}], {"LagwardenGroupStuck"}, id="nor while it is down"),
+        pytest.param(
+            [STUCK, {**DOWN, "job": "lagwarden"}], {"LagwardenGroupStuck"}, id="nor when it is lost altogether"
+        ),
+        pytest.param([STUCK, LATE], {"LagwardenGroupTargetFastBurn"}, id="that it is late too is no news"),
+        pytest.param([LATE, BEHIND], {"LagwardenGroupFallingBehind"}, id="a warning waits behind a page"),
+        pytest.param([STUCK, {**BEHIND, "group": "other"}], set(), id="another group is told of"),
+        pytest.param([{**STALE, **HERE}, {**DOWN, **HERE}], {"LagwardenMonitorStale"}, id="down is more than stale"),
+        pytest.param([{**DOWN, **HERE}], set(), id="nothing mutes itself"),
+    ],
+)
+def test_who_mutes_whom(alertmanager: str, sources: list[dict[str, str]], muted: set[str]) -> None:
+    """Given some alerts, a real Alertmanager suppresses those that the example says, and only those."""
+    # Every row has a job of its own, so that rows do not mute each other.
+    job = f"lagwarden-{uuid.uuid4()}"
+    alerts_given = [{"labels": {**labels, "job": job}} for labels in sources]
+    _post(alertmanager, alerts_given)
+    query = urllib.parse.urlencode({"filter": f'job="{job}"'})
+    with urllib.request.urlopen(f"{alertmanager}?{query}", timeout=30) as answer:  # noqa: S310 - http on loopback
+        shown = json.load(answer)
+    assert len(shown) == len(sources)
+    assert {one["labels"]["alertname"] for one in shown if one["status"]["state"] == "suppressed"} == muted
+
+
+def _at_home(program: str) -> list[str]:
+    """Let Debian's Alertmanager find its templates, for which it looks only where it would be installed.
+
+    In a mount namespace of its own, what was unpacked lies there; nothing on the machine changes.
+    """
+    unpacked = Path(program).parents[1] / "share"
+    if unpacked == Path("/usr/share"):
+        return []
+    inside = f'mount --bind "{unpacked}" /usr/share && exec "$@"'
+    tried = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
+    if tried.returncode:
+        pytest.skip("Debian's Alertmanager is not installed, and no mount namespace can be had to run it unpacked")
+    return ["unshare", "--mount", "sh", "-c", inside, "sh"]
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5):  # noqa: S310 - http on loopback
+            return True
+    except OSError:
+        return False
+
+
+def _post(url: str, alerts_given: list[dict[str, Any]]) -> None:
+    body = json.dumps(alerts_given).encode()
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310 - http on loopback
+    with urllib.request.urlopen(request, timeout=30):  # noqa: S310 - http on loopback
+        pass
 
 
 def test_what_mutes_exists() -> None:

@@ -50,12 +50,8 @@ MAY_BE_EMPTY: Final = {
     "monitor: Catch-up": "it is over",
     "monitor: Decode errors": "there are none",
     "monitor: Last stable offset gap": "no transaction stays open",
-    "monitor: Series": "nothing is left out",
     "monitor: Left out by the budget": "nothing is left out",
-    "monitor: Groups that died": "the counter appears with the first death, and has not risen since",
-    "monitor: Forecasts of expiry": "nothing expires within minutes",
     "monitor: Growth of __consumer_offsets": "two polls of the cluster are needed",
-    "fleet: Offsets about to expire": "within a week by the default retention only what is Empty",
     "fleet: Died lately": "after the grace time nobody is",
     "fleet: Lag not known": "all lags are",
     "fleet: Turns of verdicts": "they turn now and then",
@@ -63,8 +59,6 @@ MAY_BE_EMPTY: Final = {
     "group: Expiry": "not while it has members",
     "group: Lag not known": "all lags are",
     "group: Time to catch up": "a partition that stands still never will",
-    "group: Transitions": "it was created before the first scrape",
-    "group: Rebalances": "it settled before the first scrape",
 }
 """Panels without data in a healthy run, and why."""
 
