@@ -1,0 +1,69 @@
+"""What a tick wants to have asked beyond ends and surroundings, as the tick sees it. Nothing is asked here.
+
+`Enquiries` is who asks; `Silent` asks nobody, for where there is no cluster: the rules that live on answers are then
+silent too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from stream.held_back import nothing_held_back
+from stream.observed import Asked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from stream.groups.fleet import FleetColumns
+    from stream.health.columns import Ints
+    from stream.health.observed import Observed
+    from stream.health.windows import Window
+    from stream.held_back import HeldBack
+    from stream.surroundings import Surroundings
+
+
+class Enquiries(Protocol):
+    """Asks the cluster, tick after tick, in the order of the methods. Nothing of it raises; `now` is Unix seconds."""
+
+    def ask_first(self, fleet: FleetColumns, now: float) -> None:
+        """Ask for commits that were hidden at the last tick, before the ends of this one are read."""
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Topics that groups have commits of which the log may not tell yet: their ends are needed too."""
+
+    def held_back(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> HeldBack:
+        """Ask for the commits that open transactions hide."""
+
+    def asked(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> Asked:
+        """Ask what health needs: retention, transactions, tails; expiry is put in by the caller."""
+
+    def seeding(self, seen: Observed) -> tuple[Ints, Ints] | None:
+        """Give times and offsets for `stream.health.memory.Memory.seed`, once, at the first tick."""
+
+    def note(self, window: Window) -> None:
+        """Learn from what was judged what is worth asking at the next tick."""
+
+
+class Silent:
+    """Asks nobody."""
+
+    topics: frozenset[str] = frozenset()
+
+    def ask_first(self, fleet: FleetColumns, now: float) -> None:
+        """See Enquiries."""
+
+    def held_back(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> HeldBack:  # noqa: ARG002 - the protocol's
+        """See Enquiries."""
+        return nothing_held_back(fleet)
+
+    def asked(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> Asked:  # noqa: ARG002 - the protocol's
+        """See Enquiries."""
+        return Asked()
+
+    def seeding(self, seen: Observed) -> tuple[Ints, Ints] | None:  # noqa: ARG002 - the protocol's
+        """See Enquiries."""
+        return None
+
+    def note(self, window: Window) -> None:
+        """See Enquiries."""
