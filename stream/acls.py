@@ -36,7 +36,12 @@ RIGHTS: Final = (
         ("DescribeConfigs", "Describe"),
         optional=True,
     ),
-    Right("ask for the states of groups that rebalance", ("--group", "*"), ("Describe",), optional=True),
+    Right(
+        "groups that rebalance, or whose commits an open transaction hides",
+        ("--group", "*"),
+        ("Describe",),
+        optional=True,
+    ),
     Right("name who holds a partition back", ("--transactional-id", "*"), ("Describe",), optional=True),
 )
 
