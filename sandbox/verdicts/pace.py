@@ -26,13 +26,21 @@ SESSION: Final = 45 / FASTER
 HEARTBEAT: Final = 3 / FASTER
 MEMBERSHIP_REFRESH: Final = 240 / FASTER
 """Seconds after which a consumer looks for new partitions; they look every five minutes, so four on an average day."""
-DISTANT: Final = {"restart", "static_restart", "unlearned", "first_commit", "rebalance", "storm", "loss", "expiry"}
-"""The limits that are settings of their own; tick and slot follow from the job's."""
+_SETTINGS: Final = {
+    "restart_grace": "restart",
+    "static_restart_grace": "static_restart",
+    "rebalance_limit": "rebalance",
+    "storm_window": "storm",
+    "first_commit_grace": "first_commit",
+    "loss_notice": "loss",
+    "expiry_notice": "expiry",
+}
+"""Option of the section `health` -> limit; tick and slot follow from the job's options."""
 
 
 def limits() -> dict[str, float]:
-    """Give the limits of the play in seconds, by their names in `stream.health.limits`."""
-    return {name: getattr(Limits(), name) / 1_000 / FASTER for name in sorted(DISTANT)}
+    """Give the limits of the play in seconds, by the names of their options."""
+    return {option: getattr(Limits(), name) / 1_000 / FASTER for option, name in _SETTINGS.items()}
 
 
 # --- from when on it can be known, in seconds after the fault, by one who sees every commit and the ends at every tick

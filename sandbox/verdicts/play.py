@@ -13,16 +13,17 @@ from decoders.errors import DecodeError
 from decoders.events import OffsetCommitted
 from decoders.interpret import events
 from sandbox.broker import Broker
-from sandbox.members import PATIENCE, client_config
+from sandbox.members import client_config
 from sandbox.patience import eventually
 from sandbox.scenarios.desk import Desk
 from sandbox.topics import create_topics
-from sandbox.verdicts.cut import cut_log
+from sandbox.verdicts.clock import Clock
 from sandbox.verdicts.record import Commit, Record
 from sandbox.verdicts.scenario import END
+from sandbox.verdicts.second import SecondBroker
 from sandbox.verdicts.sick import OFFSETS_RETENTION
 from sandbox.verdicts.stage import OFFSETS_PARTITIONS, Stage, group_name, topic_name
-from sandbox.verdicts.violent import BROKER_STOPS, CUT, CUT_SHARE, MONITOR_STOPS
+from sandbox.verdicts.violence import Victims, led_by_two, violence
 from sandbox.verdicts.watch import Recorder, Watcher
 from sandbox.verdicts.writer import Writer
 from stream.offline.rows import OFFSETS_TOPIC
@@ -50,25 +51,6 @@ HEAP: Final = "400m"
 AT_ONCE: Final = 5_000
 
 
-class Clock:
-    """The seconds of the play; 0 is when `begin` is called."""
-
-    def __init__(self) -> None:
-        self._zero = float("inf")
-
-    def begin(self) -> None:
-        """Let the play begin."""
-        self._zero = time.monotonic()
-
-    def now(self) -> float:
-        """Give the seconds since it began; none before."""
-        return max(time.monotonic() - self._zero, 0.0)
-
-    def wait(self, until: float) -> None:
-        """Wait for a moment of the play."""
-        time.sleep(max(until - self.now(), 0.0))
-
-
 def play(scenarios: Sequence[Scenario], folder: Path, say: Callable[[str], None], end: float = END) -> Record:
     """Play them; takes `end` seconds and about half a minute of preparation."""
     clock = Clock()
@@ -82,6 +64,10 @@ def play(scenarios: Sequence[Scenario], folder: Path, say: Callable[[str], None]
         watcher = stack.enter_context(Watcher(broker.bootstrap, folder))
         topics = make_topics(broker.bootstrap, scenarios)
         writers = stack.enter_context(written(broker.bootstrap, topics, clock))
+        second = stack.enter_context(contextlib.closing(SecondBroker(broker, folder / "second")))
+        for name in led_by_two(scenarios):
+            second.start()
+            second.lead(name, broker)
         watcher.wait_ready()
         stages = [Stage(desk, each, writers, clock.now) for each in scenarios]
         places = [(name, partition) for name, topic in topics.items() for partition in range(topic.partitions)]
@@ -94,7 +80,7 @@ def play(scenarios: Sequence[Scenario], folder: Path, say: Callable[[str], None]
         for each_stage in stages:
             stack.callback(each_stage.close)
             each_stage.start()
-        marks = _violence(broker, watcher, clock, scenarios, say, end)
+        marks = violence(Victims(broker, second, watcher), clock, scenarios, say, end)
         record = _record(began, stages, marks, recorder, broker.bootstrap)
         for each_stage in stages:
             each_stage.stop()
@@ -114,8 +100,10 @@ def commit_first(bootstrap: str) -> None:
 def make_topics(bootstrap: str, scenarios: Sequence[Scenario]) -> dict[str, Topic]:
     """Make the topics of all scenarios; gives them by their full names."""
     topics = {topic_name(group_name(each), short): topic for each in scenarios for short, topic in each.topics.items()}
-    for config in {tuple(sorted(topic.config.items())) for topic in topics.values()}:
-        alike = {name: t.partitions for name, t in topics.items() if tuple(sorted(t.config.items())) == config}
+    apart = led_by_two(scenarios)
+    mine = {name: topic for name, topic in topics.items() if name not in apart}
+    for config in {tuple(sorted(topic.config.items())) for topic in mine.values()}:
+        alike = {name: t.partitions for name, t in mine.items() if tuple(sorted(t.config.items())) == config}
         create_topics(bootstrap, alike, dict(config))
     return topics
 
@@ -136,40 +124,6 @@ def written(bootstrap: str, topics: dict[str, Topic], clock: Clock) -> Iterator[
     finally:
         for each in (crowd, *others.values()):
             each.close()
-
-
-def _violence(  # noqa: PLR0917 - everything that it may hit
-    broker: Broker,
-    watcher: Watcher,
-    clock: Clock,
-    scenarios: Sequence[Scenario],
-    say: Callable[[str], None],
-    end: float,
-) -> dict[str, float]:
-    marks: dict[str, float] = {}
-
-    def mark(name: str) -> None:
-        marks[name] = time.time()
-        say(f"{clock.now():5.0f} s: {name}")
-
-    if end > BROKER_STOPS:
-        clock.wait(BROKER_STOPS)
-        mark("broker stops")
-        broker.stop()
-        for each in scenarios:
-            if each.name == CUT:
-                cut_log(broker.data / f"{topic_name(group_name(each), 'in')}-0", CUT_SHARE)
-        broker.start()
-        mark("broker is back")
-    if end > MONITOR_STOPS:
-        clock.wait(MONITOR_STOPS)
-        mark("monitor stops")
-        watcher.stop()
-        watcher.start()
-        watcher.wait_ready()
-        mark("monitor is back")
-    clock.wait(end)
-    return marks
 
 
 def _record(
