@@ -63,15 +63,18 @@ def play(scenarios: Sequence[Scenario], folder: Path, say: Callable[[str], None]
         commit_first(broker.bootstrap)
         watcher = stack.enter_context(Watcher(broker.bootstrap, folder))
         topics = make_topics(broker.bootstrap, scenarios)
-        writers = stack.enter_context(written(broker.bootstrap, topics, clock))
+        apart = led_by_two(scenarios)
+        writers = stack.enter_context(written(broker.bootstrap, topics, apart, clock))
         second = stack.enter_context(contextlib.closing(SecondBroker(broker, folder / "second")))
-        for name in led_by_two(scenarios):
+        for name in apart:
             second.start()
             second.lead(name, broker)
         watcher.wait_ready()
         stages = [Stage(desk, each, writers, clock.now) for each in scenarios]
         places = [(name, partition) for name, topic in topics.items() for partition in range(topic.partitions)]
-        recorder = stack.enter_context(Recorder(watcher, places))
+        recorder = stack.enter_context(
+            Recorder(watcher, [[p for p in places if p[0] not in apart], [p for p in places if p[0] in apart]])
+        )
         say(f"{len(scenarios)} groups, {len(places)} partitions; the play takes {end:.0f} s")
         clock.begin()
         began = time.time()
@@ -109,12 +112,16 @@ def make_topics(bootstrap: str, scenarios: Sequence[Scenario]) -> dict[str, Topi
 
 
 @contextlib.contextmanager
-def written(bootstrap: str, topics: dict[str, Topic], clock: Clock) -> Iterator[dict[str, Writer]]:
-    """Give the producer of each topic, with all backlogs written: one for all plain topics."""
-    plain = {name: topic for name, topic in topics.items() if topic.transaction is None}
+def written(
+    bootstrap: str, topics: dict[str, Topic], apart: Sequence[str], clock: Clock
+) -> Iterator[dict[str, Writer]]:
+    """Give the producer of each topic, with all backlogs written: one for all whose writing nothing stops."""
+    plain = {name: topic for name, topic in topics.items() if topic.transaction is None and name not in apart}
     crowd = Writer(bootstrap, plain, clock.now)
     others = {
-        name: Writer(bootstrap, {name: topic}, clock.now, name) for name, topic in topics.items() if name not in plain
+        name: Writer(bootstrap, {name: topic}, clock.now, transactional=topic.transaction is not None)
+        for name, topic in topics.items()
+        if name not in plain
     }
     writers = {**dict.fromkeys(plain, crowd), **others}
     try:

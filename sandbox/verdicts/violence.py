@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sandbox.verdicts.cut import cut_log
 from sandbox.verdicts.stage import group_name, topic_name
-from sandbox.verdicts.violent import BROKER_STOPS, CUT, CUT_SHARE, LEADER_DIES, LED_BY_TWO, MONITOR_STOPS
+from sandbox.verdicts.violent import AFTERWARDS, BROKER_STOPS, CUT, CUT_SHARE, LEADER_DIES, LED_BY_TWO, MONITOR_STOPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,9 +52,11 @@ def violence(
         clock.wait(MONITOR_STOPS)
         mark("monitor stops")
         on.watcher.stop()
+        mark("monitor is gone")
         on.watcher.start()
         on.watcher.wait_ready()
         mark("monitor is back")
+        end = max(end, clock.now() + AFTERWARDS)
     clock.wait(end)
     return marks
 

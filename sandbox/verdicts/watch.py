@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import itertools
 import json
 import os
 import sys
@@ -23,8 +24,11 @@ from sandbox.verdicts import pace
 from sandbox.verdicts.record import Ends, Said, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
+    from concurrent.futures import Future
     from pathlib import Path
+
+    from confluent_kafka.admin import ListOffsetsResultInfo  # type: ignore[attr-defined] # its stubs do not re-export
 
 READY_LIMIT: Final = 180.0
 STOP_LIMIT: Final = 45.0
@@ -103,12 +107,13 @@ class Watcher:
 class Recorder:
     """Samples the monitor at every snapshot, and the ends of topics at every tick, in two threads."""
 
-    def __init__(self, watcher: Watcher, topics: Collection[tuple[str, int]]) -> None:
+    def __init__(self, watcher: Watcher, places: Collection[Collection[tuple[str, int]]]) -> None:
+        """Sample the ends of these partitions; each collection is asked for apart, so that a dead leader hides few."""
         self.snapshots: Final[list[Snapshot]] = []
         self.details: Final[dict[str, list[dict[str, Any]]]] = {}
         self.ends: Final[list[Ends]] = []
         self._watcher = watcher
-        self._topics = set(topics)
+        self._places = places
         self._admin = AdminClient(client_config(watcher.bootstrap))
         self._ended = threading.Event()
         self._threads = [threading.Thread(target=run, daemon=True) for run in (self._listen, self._measure)]
@@ -147,17 +152,23 @@ class Recorder:
 
     def _measure(self) -> None:
         while not self._ended.wait(pace.TICK):
-            places = [TopicPartition(*place) for place in sorted(self._topics)]
-            asked = self._admin.list_offsets(
-                dict.fromkeys(places, LATEST),
-                isolation_level=IsolationLevel.READ_UNCOMMITTED,
-                request_timeout=PATIENCE,
-            )
+            asked = [self._ask_ends(places) for places in self._places]
             offsets = []
-            for place, answer in asked.items():
-                with contextlib.suppress(KafkaException):  # a topic that was deleted, a broker that is away
-                    offsets.append((place.topic, place.partition, int(answer.result(PATIENCE).offset)))
+            for place, answer in itertools.chain.from_iterable(each.items() for each in asked):
+                # A topic that was deleted, a broker that is away.
+                with contextlib.suppress(KafkaException, TimeoutError):
+                    offset = int(answer.result(2 * pace.TICK).offset)
+                    if offset >= 0:
+                        offsets.append((place.topic, place.partition, offset))
             self.ends.append(Ends(time.time(), offsets))
+
+    def _ask_ends(self, places: Iterable[tuple[str, int]]) -> dict[TopicPartition, Future[ListOffsetsResultInfo]]:
+        found: dict[TopicPartition, Future[ListOffsetsResultInfo]] = self._admin.list_offsets(
+            dict.fromkeys((TopicPartition(*place) for place in places), LATEST),
+            isolation_level=IsolationLevel.READ_UNCOMMITTED,
+            request_timeout=pace.TICK,
+        )
+        return found
 
 
 def _said(row: dict[str, Any]) -> Said:

@@ -21,18 +21,20 @@ PERIOD: Final = 0.5
 class Writer:
     """Writes topics as their flows say. `clock` gives the seconds of the play."""
 
-    def __init__(self, bootstrap: str, topics: Mapping[str, Topic], clock: Callable[[], float], name: str = "") -> None:
+    def __init__(
+        self, bootstrap: str, topics: Mapping[str, Topic], clock: Callable[[], float], *, transactional: bool = False
+    ) -> None:
         self._topics = dict(topics)
         self._partitions = {name: topic.partitions for name, topic in topics.items()}
         self._written: dict[tuple[str, int, int], int] = {}
         self._clock = clock
-        self._transaction = next(iter(topics.values())).transaction if name else None
+        self._transaction = next(iter(topics.values())).transaction if transactional else None
         self._began: float | None = None
         self._holds = False
         config = {"topic.metadata.refresh.interval.ms": 1_000, "linger.ms": 5}
-        more = {"transactional.id": f"writer-of-{name}", "transaction.timeout.ms": 600_000} if name else {}
-        self._producer = Producer({**client_config(bootstrap), **config, **more})
-        if name:
+        more = {"transactional.id": f"writer-of-{min(topics)}", "transaction.timeout.ms": 600_000}
+        self._producer = Producer({**client_config(bootstrap), **config, **(more if transactional else {})})
+        if transactional:
             self._producer.init_transactions(PATIENCE)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._live, daemon=True)
@@ -91,7 +93,7 @@ class Writer:
             self._begin()
         for name, topic, partition, records in due:
             self._write(name, topic, partition, records)
-        self._producer.flush(PATIENCE)
+        self._producer.flush(PERIOD)  # what is not out by then is late, not lost
         if self._began is not None and not self._holds and now - self._began >= (self._transaction or 0.0):
             self._end()
 
