@@ -17,7 +17,15 @@ import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from exporters.exposition import Published
-    from exporters.readmodel import GroupDetail, MemberDetail, MonitorStatus, Snapshot, TransitionDetail
+    from exporters.readmodel import (
+        Finding,
+        GroupDetail,
+        MemberDetail,
+        MonitorStatus,
+        Snapshot,
+        TransitionDetail,
+        VerdictChange,
+    )
 
 
 @functools.lru_cache(maxsize=1)
@@ -31,7 +39,8 @@ def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None
     """Give one group with its partitions, why lags are unknown, and its detail; None when there is no such group.
 
     The detail is of now, the rest of the snapshot's time. As `partitions` and `members` are numbers, what they count
-    stands in `by_partition` and `by_member`.
+    stands in `by_partition`, `by_topic` and `by_member`. `finding` is the group's verdict in words, `findings` are
+    those of its partitions that are not fine, the worst first, `verdicts` how its verdict changed.
     """
     found = rows(_of_group(snapshot.groups, group))
     if not found:
@@ -43,6 +52,7 @@ def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None
             **found[0],
             "unknown_lags": {row["reason"]: row["partitions"] for row in unknown},
             "by_partition": rows(_of_group(snapshot.partitions, group).drop_columns(["group"])),
+            "by_topic": rows(_of_group(snapshot.topics, group).drop_columns(["group"])),
             **_detail(detail),
         }
     )
@@ -51,13 +61,29 @@ def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None
 def _detail(detail: GroupDetail | None) -> dict[str, Any]:
     """Give what is told of one group at a time; all of it null where nothing is known of the group now."""
     if detail is None:
-        return dict.fromkeys(("by_member", "transitions", "unowned", "unsubscribed"))
+        return dict.fromkeys(("by_member", "transitions", "unowned", "unsubscribed", "finding", "findings", "verdicts"))
     return {
         "by_member": [_member(member) for member in detail.members],
         "transitions": [_transition(transition) for transition in detail.transitions],
         "unowned": None if detail.unowned is None else dict(detail.unowned),
         "unsubscribed": detail.unsubscribed,
+        "finding": None if detail.finding is None else _finding(detail.finding),
+        "findings": [
+            {"topic": topic, "partition": partition, **_finding(finding)}
+            for topic, partition, finding in detail.partition_findings
+        ],
+        "verdicts": [_verdict_change(change) for change in detail.verdicts],
     }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    since = None if finding.since is None else moment(finding.since)
+    told = {field.name: getattr(finding, field.name) for field in dataclasses.fields(finding)}
+    return {**told, "since": since, "evidence": dict(finding.evidence)}
+
+
+def _verdict_change(change: VerdictChange) -> dict[str, Any]:
+    return {**dataclasses.asdict(change), "time": moment(change.time)}
 
 
 def _member(member: MemberDetail) -> dict[str, Any]:

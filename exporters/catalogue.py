@@ -1,11 +1,11 @@
 """Every metric, in one list. Run as a module, it prints `docs/metrics.md`.
 
-Each metric is one row, and that row is the only place where it is spelled: `exporters.group_metrics` has those about
-groups, `exporters.monitor_metrics` those about the monitor. The order here is the order in `/metrics` and in
-`docs/metrics.md`. Names follow the Prometheus conventions: one prefix, base units last, `_total` for counters,
-`_timestamp_seconds` for the moment of an event (readers subtract: an age that nobody updates looks young), `_info` for
-label sets to join on. No gauge ends in `_sum` or `_count`: those suffixes belong to histograms and summaries, and
-`promtool check metrics` refuses them elsewhere.
+Each metric is one row, and that row is the only place where it is spelled: `exporters.group_metrics` and
+`exporters.health_metrics` have those about groups, `exporters.monitor_metrics` those about the monitor. The order here
+is the order in `/metrics` and in `docs/metrics.md`. Names follow the Prometheus conventions: one prefix, base units
+last, `_total` for counters, `_timestamp_seconds` for the moment of an event (readers subtract: an age that nobody
+updates looks young), `_info` for label sets to join on. No gauge ends in `_sum` or `_count`: those suffixes belong to
+histograms and summaries, and `promtool check metrics` refuses them elsewhere.
 
 What a row promises is in `exporters.metric`; turning rows into text is `exporters.exposition` and `exporters.live`.
 """
@@ -16,30 +16,37 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from exporters.group_metrics import GROUP_METRICS, LIFE_METRICS, PARTITION_METRICS
+from exporters.health_metrics import GROUP_HEALTH_METRICS, PARTITION_HEALTH_METRICS, VERDICT_CHANGE_METRICS
 from exporters.metric import Source
 from exporters.monitor_metrics import ENDS_METRICS, READINESS_METRICS, STREAM_METRICS
 
 if TYPE_CHECKING:
     from exporters.metric import Metric
 
-SNAPSHOT_METRICS: Final = PARTITION_METRICS + GROUP_METRICS + LIFE_METRICS
+SNAPSHOT_METRICS: Final = (
+    PARTITION_METRICS + PARTITION_HEALTH_METRICS + GROUP_METRICS + GROUP_HEALTH_METRICS + LIFE_METRICS
+)
 """What is rendered once per snapshot."""
 
-LIVE_METRICS: Final = READINESS_METRICS + ENDS_METRICS + STREAM_METRICS
+LIVE_METRICS: Final = READINESS_METRICS + VERDICT_CHANGE_METRICS + ENDS_METRICS + STREAM_METRICS
 """What is rendered for each scrape, also before there is a snapshot."""
 
 METRICS: Final = SNAPSHOT_METRICS + LIVE_METRICS
 
 _CHAPTERS: Final = (
     ("Per group, topic and partition", PARTITION_METRICS),
+    ("Time lag and verdicts per partition", PARTITION_HEALTH_METRICS),
     ("Per group", GROUP_METRICS),
+    ("Verdicts and time lag per group", GROUP_HEALTH_METRICS),
     ("The life of a group", LIFE_METRICS),
     ("Readiness of the monitor", READINESS_METRICS),
+    ("How verdicts come and go", VERDICT_CHANGE_METRICS),
     ("How groups and offsets end", ENDS_METRICS),
     ("The stream behind it", STREAM_METRICS),
 )
 
 _PER_GROUP: Final = sum(metric.source is Source.GROUPS for metric in SNAPSHOT_METRICS)
+_PER_TOPIC: Final = sum(metric.source is Source.TOPICS for metric in SNAPSHOT_METRICS)
 
 _PREFACE: Final = f"""\
 # Metrics
@@ -50,9 +57,15 @@ A number that is not known is *absent*: there is no 0, -1 or NaN in its place. A
 scrape after the group has. Series about groups are rendered once per snapshot, so one scrape never mixes two moments;
 the monitor's own series are those of the scrape. Before the first snapshot there are only the latter.
 
-How many series: at most {len(PARTITION_METRICS)} for each partition that a group has committed to,
-{_PER_GROUP} for each group, one for each group and reason of an unknown lag, and one for each group and transition that
-has happened to it.
+How many series: at most {len(PARTITION_METRICS + PARTITION_HEALTH_METRICS)} for each partition that a group has
+committed to or that belongs to it, {_PER_GROUP} for each group, {_PER_TOPIC} for each group and topic, one for each
+group and reason of an unknown lag, and one for each group and transition that has happened to it.
+
+Verdicts are words; `docs/verdicts.md` says what each means. To be told of groups that need somebody, whatever their
+verdict: `lagwarden_group_severity >= 3`, and to have the word beside it:
+`lagwarden_group_severity * on (group) group_left (verdict) lagwarden_group_verdict >= 3`. With `health.rules: burrow`
+the verdicts are Burrow's words (`OK`, `WARN`, `ERR`, `STOP`, `STALL`, `REWIND`, `NOTFOUND`); WARN is of severity
+`warning`, NOTFOUND `unknown`, OK `fine`, all others `critical`.
 
 To name a group's kind or state beside a number, join on the one sample that its info metric has:
 `lagwarden_group_lag * on (group) group_left (kind, state) lagwarden_group_info`. Likewise the cause of a death:

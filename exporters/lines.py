@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.metric import Reading
+from exporters.metric import SEVERITIES, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,11 +66,15 @@ def value_texts(metric: Metric, table: pa.Table) -> pa.Array:
     """
     column = _one_array(table.column(metric.column))
     if metric.reading is Reading.ONE:
-        return pc.if_else(column.is_valid(), _text("1"), pa.scalar(None, _TEXT))
+        return pc.if_else(_shown(column, metric.unless), _text("1"), pa.scalar(None, _TEXT))
+    if metric.reading is Reading.RANK:
+        return pc.index_in(column.cast(pa.string()), value_set=pa.array(SEVERITIES, pa.string())).cast(_TEXT)
     if metric.reading is Reading.MOMENT:
         # The same 128 bits read as "thousandths" put the point in place without any rounding.
         milliseconds = column.cast(pa.int64()).cast(pa.decimal128(19, 0))
         return milliseconds.view(pa.decimal128(19, 3)).cast(_TEXT)
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
     return column.cast(_TEXT)
 
 
@@ -95,6 +99,14 @@ def _quoted(column: pa.Array, before: str, after: str) -> pa.Array:
     for found, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
         text = pc.replace_substring(text, found, written)
     return pc.binary_join_element_wise(_text(before), text, _text(after), _text(""))
+
+
+def _shown(column: pa.Array, unless: Sequence[str]) -> pa.BooleanArray:
+    """Tell which values leave a sample."""
+    if not unless:
+        return column.is_valid()
+    words = column.cast(pa.string())
+    return pc.and_(words.is_valid(), pc.invert(pc.is_in(words, value_set=pa.array(unless, pa.string()))))
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:

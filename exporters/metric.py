@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -22,26 +22,46 @@ class Kind(enum.Enum):
 class Source(enum.Enum):
     """Which part of the read model a metric's rows come from; the value is the name of the field.
 
-    The first four are fields of `Snapshot`: they are rendered once, when a snapshot is published. The others belong to
-    `MonitorStatus` and are rendered anew for each scrape: they must be readable before there is a snapshot. `STATUS` is
-    the status itself, one row whose columns are its fields.
+    Those before `STATUS` are fields of `Snapshot`: they are rendered once, when a snapshot is published. The others
+    belong to `MonitorStatus` and are rendered anew for each scrape: they must be readable before there is a snapshot.
+    `STATUS` is the status itself, one row whose columns are its fields.
     """
 
     PARTITIONS = "partitions"
     GROUPS = "groups"
     UNKNOWN_LAGS = "unknown_lags"
     TRANSITIONS = "transitions"
+    TOPICS = "topics"
+    VERDICT_GROUPS = "verdict_groups"
     STATUS = "status"
     RECORDS_READ = "records_read"
     DECODE_ERRORS = "decode_errors"
     OFFSETS_PARTITIONS = "offsets_partitions"
     DEATHS = "deaths"
     EXPIRY_CHECKS = "expiry_checks"
+    VERDICT_CHANGES = "verdict_changes"
 
     @property
     def in_snapshot(self) -> bool:
         """Whether the rows come with the snapshot, as opposed to the live status of the monitor."""
-        return self in {Source.PARTITIONS, Source.GROUPS, Source.UNKNOWN_LAGS, Source.TRANSITIONS}
+        return self in _IN_SNAPSHOT
+
+
+_IN_SNAPSHOT: Final = frozenset(
+    {
+        Source.PARTITIONS,
+        Source.GROUPS,
+        Source.UNKNOWN_LAGS,
+        Source.TRANSITIONS,
+        Source.TOPICS,
+        Source.VERDICT_GROUPS,
+    }
+)
+
+FINE_VERDICTS: Final = ("ok", "caught_up", "OK")
+"""The verdicts of which a partition has no series; the last is Burrow's."""
+SEVERITIES: Final = ("fine", "unknown", "notice", "warning", "critical")
+"""The severities, the less bad before the worse."""
 
 
 class Reading(enum.Enum):
@@ -51,6 +71,7 @@ class Reading(enum.Enum):
     MOMENT = "the moment as Unix seconds"
     AGE = "seconds from the moment to now, never below 0"
     ONE = "always 1: the labels are the message"
+    RANK = "how bad the severity is: its place among them, 0 for fine to 4 for critical"
     BUCKETS = "a histogram: a cumulative count per bound, the count and the sum of all"
 
 
@@ -72,6 +93,8 @@ class Metric:
     reading: Reading = Reading.NUMBER
     # When no sample is there. Every sample of a group also leaves when the group does.
     absent: str = "never"
+    # Values of the column that leave no sample either.
+    unless: tuple[str, ...] = ()
 
     def is_among(self, names: Collection[str]) -> bool:
         """Tell whether a reader who asks for these names, of samples or families, wants it. No names ask for all."""

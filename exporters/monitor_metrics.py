@@ -208,6 +208,17 @@ STREAM_METRICS: Final = (
         _OFFSETS,
         absent="the cluster did not answer for the partition",
     ),
+    Metric(
+        "lagwarden_offsets_partition_stable_gap_since_timestamp_seconds",
+        Kind.GAUGE,
+        "Since when the last stable offset stands where it does, below the high watermark.",
+        Source.OFFSETS_PARTITIONS,
+        "stable_gap_since",
+        _OFFSETS,
+        unit="seconds",
+        reading=Reading.MOMENT,
+        absent="there is no gap",
+    ),
 )
 """The stream behind them."""
 

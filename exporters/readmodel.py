@@ -15,9 +15,12 @@ snapshot and while Kafka is away.
 from __future__ import annotations
 
 import dataclasses
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 MOMENT: Final = pa.timestamp("ms")
@@ -41,9 +44,31 @@ PARTITIONS: Final = pa.schema(
         ("lag_unknown_reason", NAME),
         # When the broker will forget this offset, by its own rules; null when it never will, or that is not known.
         ("offset_expiry_time", MOMENT),
+        # From here on null in all rows as long as nothing has been judged, as in a capture.
+        # Offsets after the commit that retention deleted unread, and offsets between the log start and the commit.
+        ("lost", pa.int64()),
+        ("margin", pa.int64()),
+        # Age of the oldest unread record in seconds, exactly 0 where nothing is unread; not exact: it is at least that.
+        ("time_lag", pa.float64()),
+        ("time_lag_exact", pa.bool_()),
+        # Offsets per second over the commit window, and in how many seconds nothing will be unread at these rates; null
+        # also where that is never.
+        ("produce_rate", pa.float64()),
+        ("consume_rate", pa.float64()),
+        ("catch_up_seconds", pa.float64()),
+        # Of the lag left after each commit: growing, shrinking, steady; null where there is too little to tell.
+        ("trend", NAME),
+        ("verdict", NAME),
+        ("verdict_since", MOMENT),
+        # The commit was asked from the coordinator, because an open transaction hides it from the log.
+        ("offset_asked", pa.bool_()),
     ]
 )
-"""One row per (group, topic, partition) that has a committed offset."""
+"""One row per (group, topic, partition) that has a committed offset, or that belongs to the group without one.
+
+A partition belongs to a group if a member owns it or subscribes to its topic. Without any commit its committed offset,
+commit time and lag are null, and the reason for the latter is `never_committed`.
+"""
 
 GROUPS: Final = pa.schema(
     [
@@ -82,9 +107,41 @@ GROUPS: Final = pa.schema(
         # A Dead group stays for a grace time: when it died and why (expired, deleted, topic deleted, unknown).
         ("died_time", MOMENT),
         ("death_cause", NAME),
+        # What there is to say of the group, how bad that is (fine, unknown, notice, warning, critical), and since when
+        # it holds; null before there is a judgement, and of the dead.
+        ("verdict", NAME),
+        ("severity", NAME),
+        ("verdict_since", MOMENT),
+        # How many of its partitions have that verdict; 0 where the group has none.
+        ("verdict_partitions", pa.int32()),
+        # The verdict in one sentence with its numbers; null when the severity is fine.
+        ("sentence", pa.string()),
+        # The greatest time lag among its partitions, in seconds; null where none is known.
+        ("time_lag_max", pa.float64()),
+        # An open transaction hides the group's commits from the log: its coordinator is asked for them meanwhile.
+        ("held_back", pa.bool_()),
     ]
 )
 """One row per group; one that has died is in state Dead, without partitions, until its grace time is over."""
+
+TOPICS: Final = pa.schema(
+    [
+        ("group", NAME),
+        ("topic", NAME),
+        # With a committed offset; sum and maximum are over those whose lag is known, null when none is.
+        ("partitions", pa.int32()),
+        ("lag_sum", pa.int64()),
+        ("lag_max", pa.int64()),
+        ("time_lag_max", pa.float64()),
+        ("partitions_lag_unknown", pa.int32()),
+        # The worst of the partitions' verdicts; null before there is a judgement.
+        ("verdict", NAME),
+    ]
+)
+"""One row per group and topic of which PARTITIONS has rows."""
+
+VERDICT_GROUPS: Final = pa.schema([("verdict", NAME), ("severity", NAME), ("groups", pa.int64())])
+"""How many groups have each verdict; all verdicts that there are, also with none. Empty before there is a judgement."""
 
 TRANSITIONS: Final = pa.schema([("group", NAME), ("transition", NAME), ("count", pa.int64())])
 """Per group, how often it was created, rebalanced, emptied, reborn, converted, forgotten (some offsets), dead."""
@@ -103,6 +160,8 @@ OFFSETS_PARTITIONS: Final = pa.schema(
         ("distance", pa.int64()),
         # high watermark - last stable offset: what an open transaction holds back.
         ("stable_gap", pa.int64()),
+        # Since when the last stable offset stands where it does, below the high watermark; null when there is no gap.
+        ("stable_gap_since", MOMENT),
     ]
 )
 """One row per partition of `__consumer_offsets`."""
@@ -112,6 +171,9 @@ RECORDS_READ: Final = pa.schema([("record_type", NAME), ("tracking", NAME), ("re
 
 DEATHS: Final = pa.schema([("cause", NAME), ("groups", pa.int64())])
 """Groups that died since the process was ready, by cause. What the initial catch-up replays is not counted."""
+
+VERDICT_CHANGES: Final = pa.schema([("verdict", NAME), ("groups", pa.int64())])
+"""Groups that turned to each verdict since the process was ready. Turns from one fine verdict to another are none."""
 
 EXPIRY_CHECKS: Final = pa.schema([("outcome", NAME), ("offsets", pa.int64())])
 """Predicted expiries held against what came, since the process was ready: `kept` (the tombstone came in time), `early`
@@ -131,6 +193,8 @@ class Snapshot:
     groups: pa.Table
     unknown_lags: pa.Table
     transitions: pa.Table = dataclasses.field(default_factory=TRANSITIONS.empty_table)
+    topics: pa.Table = dataclasses.field(default_factory=TOPICS.empty_table)
+    verdict_groups: pa.Table = dataclasses.field(default_factory=VERDICT_GROUPS.empty_table)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -170,8 +234,34 @@ class TransitionDetail:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Finding:
+    """A verdict in words. `since` is Unix seconds.
+
+    `evidence` has the numbers that the sentence was drawn from: names in `_time` and `_since` are moments (RFC 3339),
+    `time_lag` and names in `_seconds` are seconds, names in `_rate` offsets per second; None: not known.
+    """
+
+    verdict: str
+    severity: str
+    since: float | None
+    sentence: str
+    evidence: Mapping[str, str | float | int | bool | None]
+    next_step: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VerdictChange:
+    """When a group's verdict turned to another (Unix seconds), and what was said of it then. `before` None: nothing."""
+
+    time: float
+    before: str | None
+    verdict: str
+    sentence: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class GroupDetail:
-    """What is only told of one group at a time, because it would be too much for all: members and history."""
+    """What is only told of one group at a time, because it would be too much for all: members, history, findings."""
 
     group: str
     members: tuple[MemberDetail, ...]
@@ -181,6 +271,12 @@ class GroupDetail:
     unowned: tuple[tuple[str, tuple[int, ...]], ...] | None
     # Topics that the group has offsets for and nobody subscribes to; None when the subscriptions are not known.
     unsubscribed: tuple[str, ...] | None
+    # The group's verdict in words; None before there is a judgement, and of the dead.
+    finding: Finding | None = None
+    # Topic, partition and finding of those whose verdict is not fine, the worst first; of many only these.
+    partition_findings: tuple[tuple[str, int, Finding], ...] = ()
+    # Oldest first; the newest that are kept, over restarts too.
+    verdicts: tuple[VerdictChange, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -226,6 +322,7 @@ class MonitorStatus:
     offsets_retention_source: str = "unknown"
     deaths: pa.Table = dataclasses.field(default_factory=DEATHS.empty_table)
     expiry_checks: pa.Table = dataclasses.field(default_factory=EXPIRY_CHECKS.empty_table)
+    verdict_changes: pa.Table = dataclasses.field(default_factory=VERDICT_CHANGES.empty_table)
     # Seconds between the predicted and the true end of offsets that expired; positive: the tombstone came later.
     expiry_error_seconds: Histogram | None = None
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 """Number of the layout of checkpoints; raised when state written before cannot be read on."""
 _MANIFEST: Final = "lagwarden.json"
+VERDICTS: Final = "verdicts.zip"
+"""What is kept of verdicts (`stream.verdict_file`); it goes where the state goes."""
 _CURRENT: Final = "current"
 """An empty file whose time says when the reader last had read all there was."""
 
@@ -213,7 +215,7 @@ def _set_aside(folder: Path) -> None:
     while (aside := folder / f"set-aside-{number}").exists():
         number += 1
     aside.mkdir()
-    for name in ("spark", _MANIFEST, _CURRENT):
+    for name in ("spark", _MANIFEST, _CURRENT, VERDICTS):
         if (folder / name).exists():
             (folder / name).rename(aside / name)
 

@@ -207,6 +207,58 @@ class Groups(Section):
     )
 
 
+class Health(Section):
+    """By which rules groups are judged, and the times that these go by. A group's own cadence stands above them."""
+
+    rules: Literal["lagwarden", "burrow"] = _option(
+        "lagwarden",
+        "`burrow`: exactly the rules of Burrow, in its words, for those who move from it and want to compare.",
+    )
+    restart_grace: Seconds = _option(
+        30.0,
+        "What a consumer may take to come back before its absence means something.",
+        unit="seconds",
+        gt=0,
+        le=86_400,
+    )
+    static_restart_grace: Seconds = _option(
+        60.0,
+        "The same for static members (`group.instance.id`), whose leaving nobody sees.",
+        unit="seconds",
+        gt=0,
+        le=86_400,
+    )
+    rebalance_limit: Seconds = _option(
+        60.0, "How long a rebalance may take while records wait.", unit="seconds", gt=0, le=86_400
+    )
+    storm_window: Seconds = _option(
+        600.0, "The stretch of time in which rebalances are counted.", unit="seconds", ge=60, le=86_400
+    )
+    first_commit_grace: Seconds = _option(
+        360.0,
+        "How long the first commit of a partition may take; clients look for new partitions every five minutes.",
+        unit="seconds",
+        gt=0,
+        le=86_400,
+    )
+    loss_notice: Seconds = _option(
+        3600.0, "How far ahead a loss of unread records to retention is foretold.", unit="seconds", gt=0, le=604_800
+    )
+    expiry_notice: Seconds = _option(
+        86_400.0,
+        "How long before the brokers forget an offset this is said.",
+        unit="seconds",
+        gt=0,
+        le=31_536_000,
+    )
+    end_points: int = _option(
+        48,
+        "How many points of the history of each partition's end are kept; 16 bytes each.",
+        ge=8,
+        le=1000,
+    )
+
+
 class Log(Section):
     """What lagwarden says about itself, on stderr."""
 
@@ -226,6 +278,7 @@ class Config(BaseModel):
     checkpoint: Checkpoint = Field(default_factory=Checkpoint)
     job: Job = Field(default_factory=Job)
     groups: Groups = Field(default_factory=Groups)
+    health: Health = Field(default_factory=Health)
     log: Log = Field(default_factory=Log)
 
     def masked(self) -> dict[str, Any]:
@@ -239,6 +292,7 @@ SECTIONS: Final[dict[str, type[Section]]] = {
     "checkpoint": Checkpoint,
     "job": Job,
     "groups": Groups,
+    "health": Health,
     "log": Log,
 }
 """The sections in the order of the documentation."""

@@ -24,12 +24,14 @@ from stream.cluster.errors import ClusterError
 from stream.cluster.offsets_topic import NAME, OffsetsTopic
 from stream.cluster.settings import read_topic_config
 from stream.cluster.watermarks import read_ends
+from stream.diagnosis import Diagnostician
 from stream.exits import ExitCode
 from stream.groups.codec import unpack
 from stream.groups.expiry import Retention
 from stream.groups.placement import Placement
 from stream.groups.reduce import Rules
 from stream.groups.tally import Tally
+from stream.health.limits import Limits
 from stream.pipeline import JobOptions, start
 from stream.progress import Progress
 from stream.pulses import Pulses
@@ -38,6 +40,7 @@ from stream.refusals import refusal_in
 from stream.seed import stored_shards
 from stream.survey import Survey
 from stream.topic_watch import TopicWatch
+from stream.verdict_file import VerdictFile
 from stream.vitals import CATCHING_UP, FAILED, RUNNING, STARTING, STOPPING
 
 if TYPE_CHECKING:
@@ -57,6 +60,8 @@ _LOOK_SECONDS: Final = (0.1, 0.5)
 """How often the query is looked at, while catching up and after: each look has the JVM write a report."""
 _BATCH_GRACE_SECONDS: Final = 15.0
 """For the running batch at a stop; with the JVM's grace less than the 30 s that supervisors give a process to end."""
+_TICK_GRACE_SECONDS: Final = 3.0
+"""For the running tick at a stop, which ends with what must survive being written."""
 
 Logs = dict[int, tuple[int, int, int]]
 """Per offsets partition: log start offset, high watermark, last stable offset."""
@@ -96,6 +101,7 @@ class Job:
             if not checkpoint.fresh:
                 self._publisher.seed(stored_shards(spark, checkpoint.spark))
                 _log.info("state restored", batches="kept", checkpoint=str(checkpoint.folder))
+            self._publisher.judge_by(self._diagnostician(checkpoint))
             vitals.phase = CATCHING_UP
             with contextlib.closing(Pulses("127.0.0.1", progress.pulse)) as pulses:
                 watch = TopicWatch(checkpoint, progress, self._tombstone_seconds)
@@ -130,6 +136,16 @@ class Job:
         source: Literal["configuration", "unknown"] = "unknown" if kept is None else "configuration"
         configured = Retention(kept, looks, source)
         return Survey(self._cluster, configured, groups.asked_per_tick, self._config.job.tick_interval)
+
+    def _diagnostician(self, checkpoint: Checkpoint) -> Diagnostician:
+        health = self._config.health
+        return Diagnostician(
+            limits_of(self._config, checkpoint.manifest.layout.slot_ms),
+            rules=health.rules,
+            points=health.end_points,
+            history=self._config.groups.history,
+            file=VerdictFile(checkpoint.folder),
+        )
 
     def _checkpoint(self, topic: OffsetsTopic, logs: Logs) -> Checkpoint:
         job = self._config.job
@@ -213,12 +229,18 @@ class Job:
         finally:
             watchdog.close()
             self._ended.set()
+        self._stop(spark, query, ticker)
+        return ExitCode.OK
+
+    def _stop(self, spark: SparkSession, query: StreamingQuery, ticker: threading.Thread) -> None:
+        """Let the running batch and the running tick end, but not for ever."""
         _log.info("stopping after the running batch")
-        vitals.phase = STOPPING
+        self._vitals.phase = STOPPING
         if not stop(query, _BATCH_GRACE_SECONDS):
             _log.warning("the batch did not end in time; it will run again at the next start")
             kill_jvm(spark)
-        return ExitCode.OK
+        if ticker.is_alive():
+            ticker.join(_TICK_GRACE_SECONDS)
 
     def _end_of_continuity(self, spark: SparkSession, query: StreamingQuery, why: str) -> int:
         """Stop serving what is not true any more; the next start sets the state aside and reads the topic anew."""
@@ -249,6 +271,27 @@ class Job:
                 first = False
                 _log.info("ready", seconds_from_start=round(time.time() - self._vitals.started_at, 1))
             due = max(due + job.tick_interval, time.monotonic())
+        self._publisher.keep()
+
+
+def limits_of(config: Config, slot_ms: int) -> Limits:
+    """Give the times that the rules go by; the slots are those of the checkpoint."""
+    health = config.health
+
+    def ms(seconds: float) -> int:
+        return int(seconds * 1000)
+
+    return Limits(
+        tick=ms(config.job.tick_interval),
+        slot=slot_ms,
+        restart=ms(health.restart_grace),
+        static_restart=ms(health.static_restart_grace),
+        first_commit=ms(health.first_commit_grace),
+        rebalance=ms(health.rebalance_limit),
+        storm=ms(health.storm_window),
+        loss=ms(health.loss_notice),
+        expiry=ms(health.expiry_notice),
+    )
 
 
 def tombstone_seconds(cluster: Cluster) -> float | None:

@@ -1,11 +1,11 @@
-"""(fleet, ends, surroundings, now) -> what health is told of one moment: `stream.health.observed.Observed`.
+"""(fleet, ends, surroundings, now) -> one moment in columns: what health is told, and what the read model shows.
 
-Whoever ticks calls it after the ends have been read, at every tick, and hands the answer to a `stream.health.judge`.
-Owns how names become numbers, and Arrow tables columns; it judges nothing, asks nothing and has no clock. What it is
-not given stays unknown.
+Whoever ticks calls it after the ends have been read, at every tick, and hands the answer to a `stream.health.judge`
+and to `stream.snapshot`. Owns how names become numbers, and Arrow tables columns; it judges nothing, asks nothing and
+has no clock. What it is not given stays unknown.
 
 Groups and topics are numbered as the read model sorts them, so row i here is row i of its PARTITIONS, and group
-number n is row n of its GROUPS. A partition that has never been committed has no row.
+number n is row n of its GROUPS. Rows: see `stream.observed_rows`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.runs import TOPIC_ID
+from stream.groups.runs import TOPIC_ID, Spans
 from stream.health import beyond
 from stream.health import lag as lags
 from stream.health.beyond import Origins
-from stream.health.lag import Ends
 from stream.health.limits import Limits
-from stream.health.observed import NOT_TOLD, Observed, OpenTransaction
+from stream.health.observed import NO_COMMIT, NOT_TOLD, Observed, OpenTransaction
+from stream.observed_ends import polled
 from stream.observed_groups import groups, wanted
+from stream.observed_rows import Belongings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,9 +35,12 @@ if TYPE_CHECKING:
     from stream.groups.fleet import FleetColumns
     from stream.health.columns import Ints
     from stream.health.tails import Tails
+    from stream.observed_ends import PolledEnds
+    from stream.observed_rows import Rows
     from stream.surroundings import Surroundings
 
 _NO_ID: Final = bytes(16)
+_NO_EXPIRY: Final = -1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,14 +54,24 @@ class Asked:
     transactions: Mapping[str, pa.Table] = dataclasses.field(default_factory=dict)
     """By topic, with the schema `stream.cluster.transactions.OPEN_TRANSACTIONS`."""
     tails: Tails | None = None
-    """Places numbered by the topics of the fleet in order of their names, as everything here is."""
-    reasons: NDArray[np.object_] | None = None
-    """Why the lag of each row is not known, by row of the read model's PARTITIONS."""
+    """Places numbered by the topics of the fleet in order of their names."""
     rebalancing_since: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """See `stream.observed_groups.rebalancing_since`."""
 
 
 _NOTHING: Final = Asked()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Moment:
+    """One moment of a fleet; all of it in the order of `rows`."""
+
+    fleet: FleetColumns
+    rows: Rows
+    polled: PolledEnds
+    found: lags.Lag
+    """Each commit held against the ends of its partition."""
+    seen: Observed
 
 
 def observed(
@@ -69,80 +83,88 @@ def observed(
     *,
     limits: Limits | None = None,
 ) -> Observed:
-    """Put one moment into columns: `ends` (schema `stream.cluster.watermarks.ENDS`) had been read at `now` (Unix s)."""
-    moment = int(now * 1000)
-    group, group_names = _ranked(fleet.group, {*fleet.memberships, *fleet.lives})
-    topic, topics = _ranked(fleet.topic, ())
-    order = np.lexsort((fleet.partition, topic, group))
-    group, topic, partition = group[order], topic[order], fleet.partition[order]
-    runs = fleet.runs.take(order)
+    """Put one moment into columns: what health is told of it, and no more (see `moment`)."""
+    return moment(fleet, ends, around, now, asked, limits=limits).seen
+
+
+def moment(
+    fleet: FleetColumns,
+    ends: pa.Table,
+    around: Surroundings,
+    now: float,
+    asked: Asked = _NOTHING,
+    *,
+    limits: Limits | None = None,
+    rows: Rows | None = None,
+    rebalances: Mapping[str, int] | None = None,
+) -> Moment:
+    """Put one moment into columns: `ends` (schema `stream.cluster.watermarks.ENDS`) had been read at `now` (Unix s).
+
+    `rows` are those of this very fleet, `rebalances` what `stream.observed_rebalances` counted of the groups.
+    """
+    at = int(now * 1000)
+    rows = rows or Belongings().rows(fleet, around)
+    topics, runs = rows.topics, fleet.runs
     storm = (limits or Limits()).storm
-    told = groups(group_names, fleet, around, moment, storm=storm, rebalancing=asked.rebalancing_since)
-    members = wanted(fleet, around, (group, topic, partition), group_names, topics)
-    return Observed(
-        now=moment,
+    told = groups(
+        rows.groups, fleet, around, at, storm=storm, rebalancing=asked.rebalancing_since, rebalances=rebalances or {}
+    )
+    members = wanted(fleet, around, (rows.group, rows.topic, rows.partition), rows.groups, topics)
+    read = polled(ends, topics)
+    spans = _spans(runs.spans, rows)
+    found = lags.lag(spans.last_offset, lags.place(rows.topic, rows.partition), read.ends)
+    seen = Observed(
+        now=at,
         groups=told,
-        topics=topics,
-        group=group,
-        topic=topic,
-        partition=partition,
-        spans=runs.spans,
-        slots=runs.slots,
-        ends=_ends(ends, topics),
+        topics=tuple(topics),
+        group=rows.group,
+        topic=rows.topic,
+        partition=rows.partition,
+        spans=spans,
+        slots=rows.slots(runs.slots),
+        ends=read.ends,
+        found=found,
         origins=Origins(
-            leader_epoch=runs.leader_epoch,
-            topic_id=beyond.topic_ids(runs.topic_id),
-            current_topic_id=_current_ids(topics, around)[topic],
+            leader_epoch=rows.take(runs.leader_epoch, -1),
+            topic_id=rows.take(beyond.topic_ids(runs.topic_id), 0),
+            current_topic_id=_current_ids(topics, around)[rows.topic],
         ),
-        recreated=_recreated(topics, around, moment),
+        recreated=_recreated(topics, around, at),
         subscribed=members.subscribed,
         owner=members.owner,
-        expiry=None if asked.expiry is None else asked.expiry.offset[order],
-        retention=None if asked.retention is None else _retention(topics, asked.retention)[topic],
-        tails=asked.tails,
+        expiry=None if asked.expiry is None else rows.take(asked.expiry.offset, _NO_EXPIRY),
+        retention=None if asked.retention is None else _retention(topics, asked.retention)[rows.topic],
+        tails=None if asked.tails is None else _renumbered(asked.tails, fleet.ranks.topics, topics),
         transactions=_transactions(topics, asked.transactions),
-        reasons=asked.reasons,
+        reasons=read.reasons(found, rows.topic),
+    )
+    return Moment(fleet, rows, read, found, seen)
+
+
+def _spans(spans: Spans, rows: Rows) -> Spans:
+    """Bring the spans into the order of the rows; of a row without a commit all is -1, and there are no commits."""
+    nothing = {"reset": False, "commits": 0, "rewinds": 0}
+    return Spans(
+        **{
+            field.name: rows.take(getattr(spans, field.name), nothing.get(field.name, NO_COMMIT))
+            for field in dataclasses.fields(Spans)
+        }
     )
 
 
-def _ranked(names: pa.DictionaryArray, more: Iterable[str]) -> tuple[Ints, tuple[str, ...]]:
-    """Give each row the number of its name, and the names in that order: sorted, those of `more` among them."""
-    own = names.dictionary.to_pylist()
-    every = tuple(sorted({*own, *more}))
-    of_dictionary = _numbers(own, every)
-    return _pick(of_dictionary, names), every
-
-
-def _numbers(names: Sequence[str], among: Sequence[str]) -> Ints:
-    """Give the place of each name among others, -1 where it is not there."""
-    place = {name: number for number, name in enumerate(among)}
-    return np.array([place.get(name, -1) for name in names], np.int64)
-
-
-def _pick(of_dictionary: Ints, encoded: pa.DictionaryArray) -> Ints:
-    numbers: Ints = of_dictionary[encoded.indices.to_numpy(zero_copy_only=False)]
-    return numbers
-
-
-def _ends(table: pa.Table, topics: Sequence[str]) -> Ends:
-    """Give the ends of the partitions of these topics by place; a topic that could not be described has none."""
-    encoded = table.column("topic").combine_chunks()
-    topic = _pick(_numbers(encoded.dictionary.to_pylist(), topics), encoded)
-    partition = table.column("partition").to_numpy()
-    rows = np.flatnonzero((partition >= 0) & (topic >= 0))
-    places = lags.place(topic[rows], partition[rows])
-    order = np.argsort(places, kind="stable")
-    high, start, stable = (
-        table.column(name).fill_null(lags.NOT_KNOWN).to_numpy()[rows[order]]
-        for name in ("high_watermark", "log_start_offset", "last_stable_offset")
-    )
-    known = (high >= 0) & (start >= 0)
-    return Ends(places[order], np.maximum(high, 0), np.maximum(start, 0), known, last_stable=stable)
+def _renumbered(tails: Tails, before: Sequence[str], topics: Sequence[str]) -> Tails:
+    """Give tails numbers by the topics of the moment: those of the fleet in the same order, and perhaps more."""
+    if len(before) == len(topics):
+        return tails
+    number = {name: at for at, name in enumerate(topics)}
+    numbers = np.array([number[name] for name in before] or [0], np.int64)
+    place = (numbers[tails.place >> 32] << 32) | (tails.place & 0xFFFFFFFF)
+    return dataclasses.replace(tails, place=place)
 
 
 def _current_ids(topics: Sequence[str], around: Surroundings) -> NDArray[np.uint64]:
     """Give the id that each topic has now, in the form of `beyond.topic_ids`; zeros where it is not known."""
-    return beyond.topic_ids(pa.array([around.topic_ids.get(name, _NO_ID) for name in topics], TOPIC_ID))
+    return beyond.topic_ids(pa.array([around.topic_ids.get(name, _NO_ID) for name in topics] or [_NO_ID], TOPIC_ID))
 
 
 def _recreated(topics: Sequence[str], around: Surroundings, moment: int) -> Ints:
@@ -152,7 +174,7 @@ def _recreated(topics: Sequence[str], around: Surroundings, moment: int) -> Ints
 
 
 def _retention(topics: Sequence[str], retention: Mapping[str, int]) -> Ints:
-    return np.array([retention.get(name, NOT_TOLD) for name in topics], np.int64)
+    return np.array([retention.get(name, NOT_TOLD) for name in topics] or [NOT_TOLD], np.int64)
 
 
 def _transactions(topics: Sequence[str], tables: Mapping[str, pa.Table]) -> dict[tuple[int, int], OpenTransaction]:

@@ -68,10 +68,12 @@ def groups(
     *,
     storm: int,
     rebalancing: Mapping[str, int],
+    rebalances: Mapping[str, int],
 ) -> Groups:
     """Tell of each of these groups where it stands; live rebalances within `storm` ms before `now` are counted.
 
-    A group that is asked to be rebalancing and is not in `rebalancing` has only just begun to.
+    `rebalances` are those that `stream.observed_rebalances` counted, which may be more than lives remember. A group
+    that is asked to be rebalancing and is not in `rebalancing` has only just begun to.
     """
     told = []
     for name in names:
@@ -83,7 +85,9 @@ def groups(
         stage=np.array([each.stage for each in told], np.int8),
         since=_ints([each.since for each in told]),
         members=_ints([each.members for each in told]),
-        rebalances=_ints([each.rebalances for each in told]),
+        rebalances=_ints(
+            [max(each.rebalances, rebalances.get(name, 0)) for name, each in zip(names, told, strict=True)]
+        ),
         emptied=_ints([each.emptied for each in told]),
         refilled=_ints([each.refilled for each in told]),
         static=np.array([each.static for each in told], np.bool_),

@@ -1,148 +1,98 @@
-"""(fleet, ends of the partitions, now) -> Snapshot: the read model of one moment, sorted and complete."""
+"""(one moment, what was judged of it) -> Snapshot: the read model of that moment, sorted and complete."""
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from exporters.readmodel import NAME, PARTITIONS, UNKNOWN_LAGS, Snapshot
 from stream.groups.ownership import Ownerships
-from stream.groups.runs import TOPIC_ID
-from stream.health import beyond
-from stream.health import lag as lags
-from stream.health.beyond import Origins
-from stream.health.lag import Ends, Lag
+from stream.health import beyond, windows
+from stream.health.limits import Limits
+from stream.health.memory import Memory
+from stream.observed import moment
 from stream.snapshot_groups import Sums, groups_table, moments, transitions_table
-from stream.surroundings import NOWHERE, Context, Surroundings
+from stream.snapshot_topics import topics_table
+from stream.surroundings import NOWHERE, Context
+from stream.verdict_columns import groups_by_verdict, partition_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from stream.groups.fleet import FleetColumns
+    from stream.health.columns import Ints
+    from stream.health.windows import Window
+    from stream.observed import Moment
+    from stream.verdict_columns import Diagnosed
 
-_NO_ID: Final = bytes(16)
+NEVER_COMMITTED: Final = "never_committed"
+"""Why there is no lag where the group has no offset yet: where it would begin to read is not known."""
 
 
-def build(
-    fleet: FleetColumns,
-    ends: pa.Table,
-    taken_at: float,
-    context: Context | None = None,
-) -> Snapshot:
+def build(fleet: FleetColumns, ends: pa.Table, taken_at: float, context: Context | None = None) -> Snapshot:
     """Join what the groups committed with the ends (schema `stream.cluster.watermarks.ENDS`) read after that.
 
-    Without a context nothing is known around the groups.
+    Nothing is judged. Without a context nothing is known around the groups.
     """
     context = context or Context.of(fleet, NOWHERE, Ownerships())
-    ranks, order = fleet.ranks, fleet.ranks.order
-    group, topic, partition = ranks.group, ranks.topic, ranks.partition
-    groups, topics = ranks.groups, ranks.topics
-    spans = fleet.runs.spans
-    columns = _end_columns(ends, topics)
-    origins = Origins(
-        leader_epoch=fleet.runs.leader_epoch[order],
-        topic_id=beyond.topic_ids(fleet.runs.topic_id.take(pa.array(order))),
-        current_topic_id=_current_ids(topics, context.around)[topic],
-    )
-    found, verdict = _lags(spans.last_offset[order], lags.place(topic, partition), columns.ends, origins)
-    reasons = _reasons(found, topic, columns, verdict)
-    taken = pa.array(found.row, mask=found.row < 0)
-    partitions = pa.table(
-        [
-            _names(group, groups),
-            _names(topic, topics),
-            pa.array(partition),
-            pa.array(spans.last_offset[order]),
-            moments(spans.last_time[order]),
-            moments(spans.reached_time[order]),
-            *(columns.table.column(name).take(taken) for name in ("high_watermark", "last_stable_offset")),
-            columns.table.column("log_start_offset").take(taken),
-            pa.array(found.lag, mask=~found.known),
-            reasons,
-            moments(context.expiry.offset[order]),
-        ],
-        schema=PARTITIONS,
-    )
+    seen = moment(fleet, ends, context.around, taken_at)
+    return of(seen, windows.build(seen.seen, Memory(), Limits()), taken_at, context)
+
+
+def of(at: Moment, window: Window, taken_at: float, context: Context, diagnosed: Diagnosed | None = None) -> Snapshot:
+    """Give the read model of a moment; the lags are those of the window, which knows what of them is no data."""
+    rows, committed = at.rows, at.rows.committed
+    known = window.known & committed
+    reasons = _reasons(window, committed)
+    judged = partition_columns(rows, diagnosed)
+    columns: dict[str, Any] = {
+        "group": _names(rows.group, rows.groups),
+        "topic": _names(rows.topic, rows.topics),
+        "partition": pa.array(rows.partition),
+        "committed_offset": pa.array(window.committed, mask=~committed),
+        "commit_time": moments(window.commit_time),
+        "progress_time": moments(window.progress_time),
+        **{name: at.polled.column(name, at.found) for name in ("high_watermark", "last_stable_offset")},
+        "log_start_offset": at.polled.column("log_start_offset", at.found),
+        "lag": pa.array(window.lag, mask=~known),
+        "lag_unknown_reason": reasons,
+        "offset_expiry_time": moments(rows.take(context.expiry.offset, -1)),
+        **judged,
+    }
+    nothing = {field.name: pa.nulls(len(rows), field.type) for field in PARTITIONS if field.name not in columns}
+    columns |= nothing
+    sums = Sums.of(rows.group, len(rows.groups), window, committed)
     return Snapshot(
         taken_at=taken_at,
-        partitions=partitions,
-        groups=groups_table(groups, Sums.of(group, len(groups), found, spans.last_time[order]), fleet, context),
-        unknown_lags=_unknown(group, groups, found, reasons),
-        transitions=transitions_table(fleet.lives),
+        partitions=pa.table([columns[field.name] for field in PARTITIONS], schema=PARTITIONS),
+        groups=groups_table(rows, sums, at.fleet, context, diagnosed),
+        unknown_lags=_unknown(rows.group, rows.groups, known, reasons),
+        transitions=transitions_table(at.fleet.lives),
+        topics=topics_table(rows, window, diagnosed),
+        verdict_groups=groups_by_verdict(diagnosed),
     )
 
 
-def _lags(
-    committed: NDArray[np.int64], places: NDArray[np.int64], ends: Ends, origins: Origins
-) -> tuple[Lag, NDArray[np.int8]]:
-    """Give the lags, and for each commit what is wrong with it (`stream.health.beyond`): such a lag is not known."""
-    found = lags.lag(committed, places, ends)
-    verdict = beyond.judge(committed, found, ends, origins)
-    return dataclasses.replace(found, known=found.known & ~beyond.is_unknown(verdict)), verdict
-
-
-def _current_ids(topics: list[str], around: Surroundings) -> NDArray[np.uint64]:
-    """Give the id that each topic has now, in the form of `beyond.topic_ids`; zeros where it is not known."""
-    return beyond.topic_ids(pa.array([around.topic_ids.get(name, _NO_ID) for name in topics] or [_NO_ID], TOPIC_ID))
-
-
-class _EndColumns:
-    """The ends of one poll, numbered by the topics of the fleet."""
-
-    def __init__(self, ends: Ends, table: pa.Table, topic_error: NDArray[Any], errors: NDArray[Any]) -> None:
-        self.ends = ends
-        self.table = table
-        self.topic_error = topic_error
-        """Per topic of the fleet: why it could not be described, None if it was."""
-        self.errors = errors
-        """Per row of the table: why an end of it is not known, None if all are."""
-
-
-def _end_columns(ends: pa.Table, topics: list[str]) -> _EndColumns:
-    numbers = {name: number for number, name in enumerate(topics)}
-    encoded = ends.column("topic").combine_chunks()
-    of_dictionary = np.array([numbers.get(name, -1) for name in encoded.dictionary.to_pylist()] or [-1], np.int64)
-    topic = of_dictionary[encoded.indices.to_numpy(zero_copy_only=False)]
-    partition = ends.column("partition").to_numpy()
-    errors = np.array(ends.column("error").cast(pa.string()).to_pylist(), object)
-    topic_error = np.full(len(topics), lags.NOT_ASKED, object)
-    topic_error[topic[topic >= 0]] = None
-    undescribed = (partition < 0) & (topic >= 0)
-    topic_error[topic[undescribed]] = errors[undescribed]
-    rows = np.flatnonzero((partition >= 0) & (topic >= 0))
-    places = lags.place(topic[rows], partition[rows])
-    rows = rows[np.argsort(places, kind="stable")]
-    table = ends.take(pa.array(rows))
-    known = (
-        pc.and_(table.column("high_watermark").is_valid(), table.column("log_start_offset").is_valid())
-        .to_numpy()
-        .astype(np.bool_)
-    )
-    numbers_of = {name: table.column(name).fill_null(0).to_numpy() for name in ("high_watermark", "log_start_offset")}
-    columns = Ends(np.sort(places), numbers_of["high_watermark"], numbers_of["log_start_offset"], known)
-    return _EndColumns(columns, table, topic_error, errors[rows])
-
-
-def _reasons(found: Lag, topic: NDArray[np.int64], columns: _EndColumns, verdict: NDArray[np.int8]) -> pa.Array:
+def _reasons(window: Window, committed: NDArray[np.bool_]) -> pa.Array:
     """Say for each row without a lag why."""
-    reasons = np.full(len(topic), None, object)
-    unknown = np.flatnonzero(~found.known)
-    for row in unknown.tolist():
-        if verdict[row]:
-            reasons[row] = beyond.WORDS[verdict[row]]
-        elif found.row[row] >= 0:
-            reasons[row] = columns.errors[found.row[row]]
+    told = window.seen.reasons
+    reasons = np.full(len(window), None, object)
+    for row in np.flatnonzero(~(window.known & committed)).tolist():
+        if window.broken[row]:
+            reasons[row] = beyond.WORDS[window.broken[row]]
+        elif window.known[row]:
+            reasons[row] = NEVER_COMMITTED
         else:
-            reasons[row] = columns.topic_error[topic[row]] or lags.UNKNOWN_PARTITION
+            reasons[row] = None if told is None else told[row]
     return pa.array(reasons, pa.string()).dictionary_encode().cast(NAME)
 
 
-def _unknown(group: NDArray[np.int64], groups: list[str], found: Lag, reasons: pa.Array) -> pa.Table:
-    table = pa.table({"group": _names(group, groups), "reason": reasons}).filter(pa.array(~found.known))
+def _unknown(group: Ints, groups: Sequence[str], known: NDArray[np.bool_], reasons: pa.Array) -> pa.Table:
+    table = pa.table({"group": _names(group, groups), "reason": reasons}).filter(pa.array(~known))
     counted = (
         table.cast(pa.schema([("group", pa.string()), ("reason", pa.string())]))
         .group_by(["group", "reason"])
@@ -159,5 +109,5 @@ def _unknown(group: NDArray[np.int64], groups: list[str], found: Lag, reasons: p
     )
 
 
-def _names(numbers: NDArray[np.int64], names: list[str]) -> pa.DictionaryArray:
+def _names(numbers: Ints, names: Sequence[str]) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), pa.array(names, pa.string()))

@@ -11,6 +11,8 @@ import pyarrow as pa
 from exporters.readmodel import GROUPS, MOMENT, NAME, TRANSITIONS
 from stream.groups.kinds import SIMPLE, Membership
 from stream.groups.lives import DEAD_STATE
+from stream.health.columns import most_per, sum_per
+from stream.verdict_columns import group_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
 
     from stream.groups.fleet import FleetColumns
     from stream.groups.lives import Life
-    from stream.health.lag import Lag
+    from stream.health.columns import Flags, Ints
+    from stream.health.windows import Window
+    from stream.observed_rows import Rows
     from stream.surroundings import Context
+    from stream.verdict_columns import Diagnosed
 
 _NO_KNOWN: Final = np.iinfo(np.int64).min
 _OFFSETS_ONLY: Final = Membership(SIMPLE, "Empty", 0)
@@ -28,29 +33,28 @@ _OFFSETS_ONLY: Final = Membership(SIMPLE, "Empty", 0)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sums:
-    """Per group over its partitions: how many, of how many the lag is known, its sum and maximum, the last commit."""
+    """Per owner of rows (a group, or a topic of a group): how many rows, and of how many there is a commit or a lag."""
 
+    rows: NDArray[np.int64]
     partitions: NDArray[np.int64]
+    """Those with a commit."""
     known: NDArray[np.int64]
+    """Those whose lag is known; `lag` is the sum and `most` the maximum over them."""
     lag: NDArray[np.int64]
     most: NDArray[np.int64]
     last_commit: NDArray[np.int64]
 
     @classmethod
-    def of(cls, group: NDArray[np.int64], groups: int, found: Lag, commit_time: NDArray[np.int64]) -> Sums:
-        """Sum up the rows of `group` numbers below `groups`."""
-        total = np.zeros(groups, np.int64)
-        np.add.at(total, group[found.known], found.lag[found.known])
-        most = np.full(groups, _NO_KNOWN, np.int64)
-        np.maximum.at(most, group[found.known], found.lag[found.known])
-        last = np.full(groups, _NO_KNOWN, np.int64)
-        np.maximum.at(last, group, commit_time)
+    def of(cls, owner: Ints, owners: int, window: Window, committed: Flags) -> Sums:
+        """Sum up rows by the numbers of their owners, all below `owners`."""
+        known = window.known & committed
         return cls(
-            partitions=np.bincount(group, minlength=groups),
-            known=np.bincount(group[found.known], minlength=groups),
-            lag=total,
-            most=most,
-            last_commit=last,
+            rows=np.bincount(owner, minlength=owners),
+            partitions=np.bincount(owner[committed], minlength=owners),
+            known=np.bincount(owner[known], minlength=owners),
+            lag=sum_per(window.lag[known], owner[known], owners),
+            most=most_per(window.lag[known], owner[known], owners, _NO_KNOWN),
+            last_commit=most_per(window.commit_time, owner, owners, _NO_KNOWN),
         )
 
 
@@ -75,8 +79,14 @@ class _Told:
     death_cause: str | None
 
 
-def groups_table(groups: Sequence[str], sums: Sums, fleet: FleetColumns, context: Context) -> pa.Table:
-    """Give the table of the groups, in this order (schema GROUPS)."""
+_TOLD: Final = frozenset(field.name for field in dataclasses.fields(_Told))
+
+
+def groups_table(
+    rows: Rows, sums: Sums, fleet: FleetColumns, context: Context, diagnosed: Diagnosed | None
+) -> pa.Table:
+    """Give the table of the groups, in the order of the rows (schema GROUPS)."""
+    groups = rows.groups
     told = [_told(name, fleet.memberships.get(name), fleet.lives.get(name), context) for name in groups]
     soonest, gone = context.expiry.of_groups(groups)
     unowned, unsubscribed = context.counts.unowned, context.counts.unsubscribed
@@ -85,12 +95,13 @@ def groups_table(groups: Sequence[str], sums: Sums, fleet: FleetColumns, context
         "partitions": pa.array(sums.partitions, pa.int32()),
         "lag_sum": pa.array(sums.lag, mask=sums.known == 0),
         "lag_max": pa.array(sums.most, mask=sums.known == 0),
-        "partitions_lag_unknown": pa.array(sums.partitions - sums.known, pa.int32()),
+        "partitions_lag_unknown": pa.array(sums.rows - sums.known, pa.int32()),
         "last_commit_time": moments(sums.last_commit),
         "partitions_unowned": pa.array([unowned.get(name) for name in groups], pa.int32()),
         "topics_unsubscribed": pa.array([unsubscribed.get(name) for name in groups], pa.int32()),
         "first_offset_expiry_time": moments(soonest),
         "group_expiry_time": moments(gone),
+        **group_columns(groups, rows, diagnosed),
     }
     return pa.table(
         [columns[field.name] if field.name in columns else _column(told, field) for field in GROUPS], schema=GROUPS
@@ -150,6 +161,8 @@ def moments(milliseconds: NDArray[np.int64]) -> pa.Array:
 
 
 def _column(told: Sequence[_Told], field: pa.Field) -> pa.Array:
+    if field.name not in _TOLD:
+        return pa.nulls(len(told), field.type)
     values = [getattr(one, field.name) for one in told]
     if field.type == NAME:
         return _names(values)

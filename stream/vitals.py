@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from decoders.tables import BY_NUMBER, tracking
-from exporters.readmodel import DECODE_ERRORS, NAME, OFFSETS_PARTITIONS, RECORDS_READ, MonitorStatus, empty
+from exporters.readmodel import (
+    DECODE_ERRORS,
+    NAME,
+    OFFSETS_PARTITIONS,
+    RECORDS_READ,
+    VERDICT_CHANGES,
+    MonitorStatus,
+    empty,
+)
 from stream.groups.expiry import Retention
 from stream.groups.tally import Tally
 from stream.ledger import NOTHING_COUNTED, Accounts
@@ -57,6 +65,7 @@ class Vitals:
         self.offsets_partitions: pa.Table = empty(OFFSETS_PARTITIONS)
         self.retention = Retention(None, None, "unknown")
         self.accounts: Accounts = NOTHING_COUNTED
+        self.verdict_changes: pa.Table = empty(VERDICT_CHANGES)
 
     def count(self, tally: Tally) -> None:
         """Add what a batch has read."""
@@ -96,6 +105,7 @@ class Vitals:
             offsets_retention_source=retention.source,
             deaths=accounts.deaths,
             expiry_checks=accounts.checks,
+            verdict_changes=self.verdict_changes,
             expiry_error_seconds=accounts.errors,
         )
 

@@ -14,7 +14,7 @@ column is missing stays silent:
 | `retention` | topic configs (`retention.ms`; -1 if compacted) | loss foretold only from the log start's own pace |
 | `tails` | a fetch of the tails that `Window.tail_wanted` marks | a marker at the end reads as lag 1 |
 | `transactions` | `stream.cluster` | a transaction that holds back has no name |
-| `reasons` | `stream.snapshot` | unknown lags have no reason but those of `beyond` |
+| `reasons` | the poll of the ends | unknown lags have no reason but those of `beyond` |
 
 Rows without any commit (`observed.NO_COMMIT` in `spans.last_offset`, -1 in its times) may be among them, for partitions
 that belong to a group and have never been committed: they are how `never_committed` is found.

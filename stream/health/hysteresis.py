@@ -5,8 +5,8 @@ rule asks (`Rule.confirm`), withdrawn after three ticks without any, and replace
 that is sick of changing faults is shown so as soon as it has been sick for one tick more than the fault of the moment
 asks. Thus input that alternates never makes the shown verdict alternate. "ok" and "caught up" take turns at once.
 
-The state packs into a few bytes per row that is not fine and unpacks after a restart, so that what was shown before
-stays until the rules have seen enough to say something else.
+The state packs into a few bytes per row and unpacks after a restart, so that what was shown before stays, "ok" as well
+as "stopped", until the rules have seen enough to say something else.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from stream.health.rules import RULES
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream.health.columns import Codes, Flags, Ints
     from stream.health.observed import Observed
 
@@ -30,20 +32,21 @@ CHANGE: Final = 2
 """Ticks until one sick verdict takes the place of another, or a notice is shown or withdrawn."""
 UNDECIDED: Final = -1
 """Instead of a code: the row cannot be judged at this tick, and what is shown stays."""
-FORMAT: Final = 1
+FORMAT: Final = 2
 _UNKNOWN: Final = CODE[Verdict.UNKNOWN]
 
 _CONFIRM: Final = np.ones(len(VERDICTS), np.int16)
 for _rule in RULES:
     _CONFIRM[CODE[_rule.verdict]] = _rule.confirm
+_NAME: Final = pa.dictionary(pa.int32(), pa.string())
 _PACKED: Final = pa.schema(
     [
-        ("group", pa.string()),
-        ("topic", pa.string()),
+        ("group", _NAME),
+        ("topic", _NAME),
         ("partition", pa.int32()),
-        ("shown", pa.string()),
+        ("shown", _NAME),
         ("since", pa.int64()),
-        ("candidate", pa.string()),
+        ("candidate", _NAME),
         ("candidate_since", pa.int64()),
         ("candidate_ticks", pa.int16()),
         ("sick_ticks", pa.int16()),
@@ -136,29 +139,29 @@ def carry(before: Shown, keys_before: Ints, keys: Ints, now: int) -> Shown:
 
 
 def pack(state: Shown, seen: Observed) -> bytes:
-    """Give the state of the rows of one moment as bytes: all that are shown as anything but fine, or may soon be."""
-    fine = SEVERITIES == Severity.FINE
-    rows = np.flatnonzero(~(fine[state.verdict] & fine[state.candidate]))
-    names, topics = np.array([*seen.groups.names, ""]), np.array([*seen.topics, ""])
-    words = np.array(VERDICTS)
+    """Give the state of the rows of one moment as bytes."""
+
+    def named(codes: Ints | Codes, names: Sequence[str]) -> pa.DictionaryArray:
+        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(names, pa.string()))
+
     table = pa.table(
         [
-            pa.array(names[seen.group[rows]].tolist(), pa.string()),
-            pa.array(topics[seen.topic[rows]].tolist(), pa.string()),
-            pa.array(seen.partition[rows], pa.int32()),
-            pa.array(words[state.verdict[rows]].tolist(), pa.string()),
-            pa.array(state.since[rows]),
-            pa.array(words[state.candidate[rows]].tolist(), pa.string()),
-            pa.array(state.candidate_since[rows]),
+            named(seen.group, seen.groups.names),
+            named(seen.topic, seen.topics),
+            pa.array(seen.partition, pa.int32()),
+            named(state.verdict, VERDICTS),
+            pa.array(state.since),
+            named(state.candidate, VERDICTS),
+            pa.array(state.candidate_since),
             *(
-                pa.array(np.minimum(column[rows], 1_000), pa.int16())
+                pa.array(np.minimum(column, 1_000), pa.int16())
                 for column in (state.candidate_ticks, state.sick_ticks, state.well_ticks)
             ),
         ],
         schema=_PACKED.with_metadata({"format": str(FORMAT)}),
     )
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
         stream.write_table(table)
     packed: bytes = sink.getvalue().to_pybytes()
     return packed
@@ -177,10 +180,7 @@ def unpack(packed: bytes, seen: Observed, now: int) -> Shown:
     if (table.schema.metadata or {}).get(b"format") != str(FORMAT).encode() or not len(table):
         return state
     rows, at = _rows(table, seen)
-    codes = {
-        name: np.array([CODE.get(Verdict(word), _UNKNOWN) if word in CODE else -1 for word in table[name].to_pylist()])
-        for name in ("shown", "candidate")
-    }
+    codes = {name: _numbers(table[name], VERDICTS) for name in ("shown", "candidate")}
     sound = (codes["shown"][at] >= 0) & (codes["candidate"][at] >= 0)
     rows, at = rows[sound], at[sound]
     state.verdict[rows], state.candidate[rows] = codes["shown"][at], codes["candidate"][at]
@@ -191,15 +191,24 @@ def unpack(packed: bytes, seen: Observed, now: int) -> Shown:
 
 def _rows(table: pa.Table, seen: Observed) -> tuple[Ints, Ints]:
     """Find the rows of a moment that a packed table speaks of, and the place in the table of each."""
-    places = zip(*(table[name].to_pylist() for name in ("group", "topic", "partition")), strict=True)
-    packed = {place: at for at, place in enumerate(places)}
-    groups = {name for name, _, _ in packed}
-    rows, at = [], []
-    wanted = np.array([name in groups for name in seen.groups.names], np.bool_)
-    for row in np.flatnonzero(wanted[seen.group]).tolist():
-        name = seen.groups.names[int(seen.group[row])]
-        found = packed.get((name, seen.topics[int(seen.topic[row])], int(seen.partition[row])))
-        if found is not None:
-            rows.append(row)
-            at.append(found)
-    return np.array(rows, np.int64), np.array(at, np.int64)
+    group, topic = _numbers(table["group"], seen.groups.names), _numbers(table["topic"], seen.topics)
+    there = np.flatnonzero((group >= 0) & (topic >= 0))
+    width = max(len(seen.topics), 1)
+    pairs, mine = np.unique(seen.group * width + seen.topic, return_inverse=True)
+    theirs = group[there] * width + topic[there]
+    at = np.minimum(np.searchsorted(pairs, theirs), max(len(pairs) - 1, 0))
+    there, at = (column[pairs[at] == theirs] for column in (there, at)) if len(pairs) else (there[:0], at[:0])
+    keys = (mine << 31) | seen.partition  # ascending, as the rows are
+    wanted = (at << 31) | table["partition"].to_numpy()[there]
+    rows = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+    met = keys[rows] == wanted if len(keys) else np.zeros(0, np.bool_)
+    return rows[met], there[met]
+
+
+def _numbers(names: pa.ChunkedArray, among: Sequence[str]) -> Ints:
+    """Give the place of each name among others, -1 where it is not there."""
+    encoded = names.combine_chunks()
+    place = {name: number for number, name in enumerate(among)}
+    of_dictionary = np.array([place.get(name, -1) for name in encoded.dictionary.to_pylist()] or [-1], np.int64)
+    numbers: Ints = of_dictionary[encoded.indices.to_numpy(zero_copy_only=False)]
+    return numbers

@@ -11,31 +11,18 @@ from stream.health import hysteresis, windows
 from stream.health.evidence import evidence
 from stream.health.limits import Limits
 from stream.health.memory import Memory
+from stream.health.opinion import Finding
 from stream.health.rules import RULES
 from stream.health.rules.rule import waiting
-from stream.health.verdict import CODE, SEVERITY, VERDICTS, Severity, Verdict, roll_up
+from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Verdict, roll_up
 
 if TYPE_CHECKING:
     from stream.health.columns import Codes, Ints
-    from stream.health.evidence import Value
     from stream.health.hysteresis import Shown
     from stream.health.observed import Observed
     from stream.health.windows import Window
 
 _RULE_OF = {rule.verdict: rule for rule in RULES}
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Finding:
-    """A verdict in words."""
-
-    verdict: Verdict
-    severity: Severity
-    since: int | None
-    """Since when it holds (ms)."""
-    sentence: str
-    evidence: dict[str, Value]
-    next_step: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,6 +40,22 @@ class Judged:
     """The row that shows the group's verdict best, -1 for a group without any."""
     group_rows: Ints
     """How many rows have it."""
+    group_since: Ints
+    """Since when the first of them has; -1 for a group without any."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """See Opinion."""
+        return VERDICTS
+
+    @property
+    def severities(self) -> Codes:
+        """See Opinion."""
+        return SEVERITIES
+
+    def worst(self, of: Ints, owners: int) -> Codes:
+        """See Opinion."""
+        return roll_up(self.verdict, self.window.lag, of, owners)[0]
 
     def of_row(self, row: int) -> Finding:
         """Say what is the matter with one partition of a group."""
@@ -62,7 +65,7 @@ class Judged:
             verdict=verdict,
             severity=SEVERITY[verdict],
             since=int(self.since[row]),
-            sentence=_sentence(self.window, row, verdict, int(self.found[row])),
+            sentence=self._sentence(row),
             evidence=evidence(self.window, row, rule.evidence),
             next_step=rule.next_step,
         )
@@ -72,13 +75,22 @@ class Judged:
         row = int(self.group_row[group])
         if row < 0:
             return _nothing_committed()
-        finding = self.of_row(row)
-        seen, rows = self.window.seen, int(self.group_rows[group])
+        sentence, since = self.sentence_of_group(group), int(self.group_since[group])
+        return dataclasses.replace(self.of_row(row), since=since, sentence=sentence)
+
+    def sentence_of_group(self, group: int) -> str:
+        """Give the sentence of that alone."""
+        row = int(self.group_row[group])
+        if row < 0:
+            return _nothing_committed().sentence
+        seen = self.window.seen
+        first, last = np.searchsorted(seen.group, (group, group + 1))
         place = f"{seen.topics[int(seen.topic[row])]}-{int(seen.partition[row])}"
-        total = int((seen.group == group).sum())
-        counted = f"{rows} of {total} partitions; " if total > 1 else ""
-        since = int(self.since[(seen.group == group) & (self.verdict == self.verdict[row])].min())
-        return dataclasses.replace(finding, since=since, sentence=f"{counted}{place}: {finding.sentence}")
+        counted = f"{int(self.group_rows[group])} of {last - first} partitions; " if last - first > 1 else ""
+        return f"{counted}{place}: {self._sentence(row)}"
+
+    def _sentence(self, row: int) -> str:
+        return _sentence(self.window, row, VERDICTS[self.verdict[row]], int(self.found[row]))
 
 
 class Judge:
@@ -93,6 +105,12 @@ class Judge:
         self._shown = hysteresis.begin(0, 0)
         self._seen: Observed | None = None
 
+    def begin(self, seen: Observed, history: tuple[Ints, Ints] | None) -> None:
+        """See the first moment before it is judged; put what offsets-for-times answered in front of the histories."""
+        self.memory.observe(seen)
+        if history is not None:
+            self.memory.seed(seen, *history)
+
     def judge(self, seen: Observed) -> Judged:
         """Judge one moment. Not to be called before the initial catch-up is over: half of a group looks sick."""
         window = windows.build(seen, self.memory, self.limits)
@@ -101,7 +119,8 @@ class Judge:
         self._seen = seen
         shown = self._shown
         code, row, rows = roll_up(shown.verdict, window.lag, seen.group, len(seen.groups.names))
-        return Judged(window, found, shown.verdict, shown.since, code, row, rows)
+        since = _since(shown, code, row, seen.group)
+        return Judged(window, found, shown.verdict, shown.since, code, row, rows, since)
 
     def pack(self) -> bytes | None:
         """Give what is shown as bytes for the next process; None before the first moment."""
@@ -116,6 +135,14 @@ class Judge:
             before = hysteresis.carry(self._shown, self._keys, keys, seen.now)
         self._keys = keys
         return before
+
+
+def _since(shown: Shown, group_verdict: Codes, group_row: Ints, group: Ints) -> Ints:
+    """Give since when the first of each group's rows has the group's verdict, -1 for a group without rows."""
+    since = np.full(len(group_verdict), np.iinfo(np.int64).max)
+    mine = shown.verdict == group_verdict[group] if len(group) else np.empty(0, np.bool_)
+    np.minimum.at(since, group[mine], shown.since[mine])
+    return np.where(group_row >= 0, since, -1)
 
 
 def find(window: Window) -> Codes:

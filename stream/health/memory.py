@@ -69,6 +69,13 @@ class Memory:
         places = (topics[seen.ends.place >> 32] << 32) | (seen.ends.place & 0xFFFFFFFF)
         self.high.seed(self._places.rows(places), time, offset)
 
+    def rows_of(self, seen: Observed, places: Ints) -> Ints:
+        """Give each place, numbered by the topics of `seen`, its row of the histories; -1: it was never seen."""
+        if not len(places):
+            return places
+        topics = self._topics.numbers(seen.topics)
+        return self._places.find((topics[places >> 32] << 32) | (places & 0xFFFFFFFF))
+
     def stable_since(self, rows: Ints) -> Ints:
         """Since when the last stable offset stands where it does, below the high watermark; -1 where it does not."""
         if not len(self._stable_since):

@@ -76,13 +76,18 @@ class Places:
         self._asked, self._given = places.copy(), self._row[at]
         return self._given
 
+    def find(self, places: Ints) -> Ints:
+        """Give each of these places its row, -1 for one that has none."""
+        at = self._found(places)
+        return np.where(at >= 0, self._row[at], -1) if len(self._row) else at
+
     def drop_all_but(self, places: Ints) -> Ints:
         """Forget all other places, number the rows anew and give the old row of each new one."""
         at = np.sort(self._found(places))
         at = at[at >= 0]
         old = self._row[at]
         self._places, self._row = self._places[at], np.arange(len(at))
-        self._asked = np.empty(0, np.int64)
+        self._asked = self._given = np.empty(0, np.int64)
         return old
 
     def _found(self, places: Ints) -> Ints:

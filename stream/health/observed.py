@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stream.groups.runs import Spans
     from stream.groups.window import Slots
     from stream.health.columns import Codes, Ints
-    from stream.health.lag import Ends
+    from stream.health.lag import Ends, Lag
     from stream.health.tails import Tails
 
 NO_COMMIT = -1
@@ -104,7 +104,9 @@ class Observed:
     transactions: Mapping[tuple[int, int], OpenTransaction] = dataclasses.field(default_factory=dict)
     """By (topic number, partition)."""
     reasons: NDArray[np.object_] | None = None
-    """Why the lag of a row is not known, where it is not (`stream.snapshot`'s column)."""
+    """Why the ends of a row are not known, where they are not."""
+    found: Lag | None = None
+    """Each row held against its end, where that has been done already."""
 
     def __len__(self) -> int:
         return len(self.group)

@@ -99,7 +99,7 @@ def build(seen: Observed, memory: Memory, limits: Limits) -> Window:
     of_ends = memory.observe(seen)
     places = lags.place(seen.topic, seen.partition)
     committed = seen.spans.last_offset
-    found = lags.lag(committed, places, seen.ends)
+    found = lags.lag(committed, places, seen.ends) if seen.found is None else seen.found
     row = np.where(found.row >= 0, of_ends[found.row], -1) if len(of_ends) else found.row
     broken = beyond.judge(committed, found, seen.ends, seen.origins)
     known = found.known & ~beyond.is_unknown(broken)
@@ -109,6 +109,7 @@ def build(seen: Observed, memory: Memory, limits: Limits) -> Window:
     unread = tails.unread(lag, known, places, next_offset=next_offset, end=ends.high_watermark, tails=seen.tails)
     still = memory.high.end_at(np.maximum(row, 0), np.full(len(row), seen.now - limits.tick))
     wanted = tails.worth_reading(unread, known, (row >= 0) & (still == ends.high_watermark))
+    wanted &= committed != NO_COMMIT  # where such a group would begin to read is not known anyway
     time_lag = timelag.time_lag(memory.high, row, next_offset, unread.lag > 0, known, seen.now)
     return _judged(
         seen,

@@ -25,7 +25,17 @@ NOT_EXPORTED = {
     (Source.PARTITIONS, "last_stable_offset"): "as the high watermark",
     (Source.PARTITIONS, "log_start_offset"): "as the high watermark",
     (Source.PARTITIONS, "lag_unknown_reason"): "counted per group in UNKNOWN_LAGS",
+    (Source.PARTITIONS, "time_lag_exact"): "for who looks at one partition",
+    (Source.PARTITIONS, "trend"): "a word for who looks at one partition; the rates say it in numbers",
+    (Source.PARTITIONS, "verdict_since"): "per group",
+    (Source.PARTITIONS, "offset_asked"): "per group, as held_back",
     (Source.GROUPS, "partitions_lag_unknown"): "the sum of UNKNOWN_LAGS of the group",
+    (Source.GROUPS, "verdict_partitions"): "counts the series of lagwarden_partition_verdict",
+    (Source.GROUPS, "sentence"): "a sentence; the API has it",
+    (Source.TOPICS, "partitions"): "counts the series of lagwarden_partition_committed_offset",
+    (Source.TOPICS, "lag_max"): "the maximum of lagwarden_partition_lag",
+    (Source.TOPICS, "partitions_lag_unknown"): "per group, with its reason",
+    (Source.TOPICS, "verdict"): "per partition and per group",
     (Source.STATUS, "not_ready_reasons"): "sentences; /readyz has them",
     (Source.STATUS, "started_at"): "process_start_time_seconds says it",
     (Source.STATUS, "records_read"): "a table of its own",
@@ -33,6 +43,7 @@ NOT_EXPORTED = {
     (Source.STATUS, "offsets_partitions"): "a table of its own",
     (Source.STATUS, "deaths"): "a table of its own",
     (Source.STATUS, "expiry_checks"): "a table of its own",
+    (Source.STATUS, "verdict_changes"): "a table of its own",
 }
 
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
@@ -62,7 +73,9 @@ def fits(metric: Metric) -> bool:
         case Reading.AGE:
             return column is float
         case Reading.NUMBER:
-            return column in {int, float, bool, pa.int32(), pa.int64()}
+            return column in {int, float, bool, pa.int32(), pa.int64(), pa.float64(), pa.bool_()}
+        case Reading.RANK:
+            return column == readmodel.NAME
         case Reading.BUCKETS:
             return column is readmodel.Histogram
 
@@ -110,8 +123,9 @@ def test_name_follows_the_conventions(metric: Metric) -> None:
 
 @every_metric
 def test_information_is_always_one(metric: Metric) -> None:
-    """A metric is an info metric exactly when its value is the constant 1."""
-    assert (metric.kind is Kind.INFO) == (metric.reading is Reading.ONE)
+    """An info metric has the constant 1; so have verdicts, which say how things stand and not what a thing is."""
+    stands_for_a_state = metric.column == "verdict"
+    assert (metric.kind is Kind.INFO or stands_for_a_state) == (metric.reading is Reading.ONE)
 
 
 @every_metric

@@ -99,9 +99,11 @@ def expected(world: Snapshot) -> Samples:
     for metric in SNAPSHOT_METRICS:
         for row in getattr(world, metric.source.value).to_pylist():
             value = row[metric.column]
-            if value is None:
+            if value is None or value in metric.unless:
                 continue
-            if metric.reading is Reading.ONE:
+            if metric.reading is Reading.RANK:
+                value = ("fine", "unknown", "notice", "warning", "critical").index(value)
+            elif metric.reading is Reading.ONE:
                 value = 1
             elif metric.reading is Reading.MOMENT:
                 value = (value - value.__class__(1970, 1, 1)).total_seconds()

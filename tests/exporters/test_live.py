@@ -57,6 +57,8 @@ def test_running_monitor_shows_every_number() -> None:
         "lagwarden_offsets_retention_check_interval_seconds": 600,
         "lagwarden_group_deaths_total/expired": 4,
         "lagwarden_group_deaths_total/topic deleted": 1,
+        "lagwarden_verdict_changes_total/ok": 0,
+        "lagwarden_verdict_changes_total/stopped": 2,
         "lagwarden_expiry_checks_total/early": 2,
         "lagwarden_expiry_checks_total/kept": 40,
         "lagwarden_expiry_error_seconds_bucket/0.0": 1,
@@ -78,6 +80,7 @@ def test_running_monitor_shows_every_number() -> None:
         "lagwarden_offsets_partition_last_stable_offset/0": 95,
         "lagwarden_offsets_partition_distance/0": 5,
         "lagwarden_offsets_partition_stable_gap/0": 5,
+        "lagwarden_offsets_partition_stable_gap_since_timestamp_seconds/0": NOW - 4,
     }
 
 

@@ -14,14 +14,19 @@ from exporters.readmodel import (
     OFFSETS_PARTITIONS,
     PARTITIONS,
     RECORDS_READ,
+    TOPICS,
     TRANSITIONS,
     UNKNOWN_LAGS,
+    VERDICT_CHANGES,
+    VERDICT_GROUPS,
+    Finding,
     GroupDetail,
     Histogram,
     MemberDetail,
     MonitorStatus,
     Snapshot,
     TransitionDetail,
+    VerdictChange,
 )
 
 NOON = 1_700_000_000_000
@@ -53,6 +58,9 @@ def snapshot(
     groups: list[dict[str, Any]] | None = None,
     unknown_lags: list[dict[str, Any]] | None = None,
     transitions: list[dict[str, Any]] | None = None,
+    *,
+    topics: list[dict[str, Any]] | None = None,
+    verdict_groups: list[dict[str, Any]] | None = None,
 ) -> Snapshot:
     """Make a snapshot taken at noon."""
     return Snapshot(
@@ -61,6 +69,8 @@ def snapshot(
         table(GROUPS, groups or []),
         table(UNKNOWN_LAGS, unknown_lags or []),
         table(TRANSITIONS, transitions or []),
+        table(TOPICS, topics or []),
+        table(VERDICT_GROUPS, verdict_groups or []),
     )
 
 
@@ -104,6 +114,7 @@ def status(**changes: Any) -> MonitorStatus:
                     "last_stable_offset": 95,
                     "distance": 5,
                     "stable_gap": 5,
+                    "stable_gap_since": NOON - 4_000,
                 },
                 {"offsets_partition": 1, "position": 7},
             ],
@@ -113,6 +124,9 @@ def status(**changes: Any) -> MonitorStatus:
         "offsets_retention_source": "broker",
         "deaths": table(DEATHS, [{"cause": "expired", "groups": 4}, {"cause": "topic deleted", "groups": 1}]),
         "expiry_checks": table(EXPIRY_CHECKS, [{"outcome": "early", "offsets": 2}, {"outcome": "kept", "offsets": 40}]),
+        "verdict_changes": table(
+            VERDICT_CHANGES, [{"verdict": "stopped", "groups": 2}, {"verdict": "ok", "groups": 0}]
+        ),
         "expiry_error_seconds": Histogram((0.0, 60.0, 600.0), (1, 11, 39), 40, 4_321.5),
     }
     return MonitorStatus(**fields | changes)
@@ -150,6 +164,7 @@ CONNECTING: dict[str, Any] = {
     "offsets_retention_source": "unknown",
     "deaths": table(DEATHS, []),
     "expiry_checks": table(EXPIRY_CHECKS, []),
+    "verdict_changes": table(VERDICT_CHANGES, []),
     "expiry_error_seconds": None,
 }
 """Changes that turn it into one that has never reached Kafka."""
@@ -169,6 +184,16 @@ def small_world() -> Snapshot:
                 "high_watermark": 2**62 + 41,
                 "lag": 2**62,
                 "offset_expiry_time": NOON + 604_800_000,
+                "lost": 0,
+                "margin": 41,
+                "time_lag": 61.5,
+                "time_lag_exact": False,
+                "produce_rate": 120.25,
+                "consume_rate": 0.0,
+                "trend": "growing",
+                "verdict": "stopped",
+                "verdict_since": NOON - 30_000,
+                "offset_asked": False,
             },
             {
                 "group": "billing",
@@ -177,6 +202,9 @@ def small_world() -> Snapshot:
                 "committed_offset": 7,
                 "commit_time": NOON,
                 "lag_unknown_reason": "no leader",
+                "verdict": "unknown",
+                "verdict_since": NOON - 10_000,
+                "offset_asked": False,
             },
             {
                 "group": 'say "hi"\\\nthere',
@@ -187,6 +215,14 @@ def small_world() -> Snapshot:
                 "progress_time": NOON - 1,
                 "high_watermark": 0,
                 "lag": 0,
+                "lost": 7,
+                "margin": 0,
+                "time_lag": 0.0,
+                "time_lag_exact": True,
+                "catch_up_seconds": 0.0,
+                "verdict": "caught_up",
+                "verdict_since": NOON - 60_000,
+                "offset_asked": True,
             },
         ],
         groups=[
@@ -210,6 +246,13 @@ def small_world() -> Snapshot:
                 "members_away": 0,
                 "partitions_unowned": 2,
                 "topics_unsubscribed": 0,
+                "verdict": "stopped",
+                "severity": "critical",
+                "verdict_since": NOON - 30_000,
+                "verdict_partitions": 1,
+                "sentence": "1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread.",
+                "time_lag_max": 61.5,
+                "held_back": False,
             },
             {
                 "group": "gone",
@@ -222,7 +265,17 @@ def small_world() -> Snapshot:
                 "died_time": NOON - 30_000,
                 "death_cause": "topic deleted",
             },
-            {"group": "plain", "kind": "simple", "partitions": 0, "partitions_lag_unknown": 0},
+            {
+                "group": "plain",
+                "kind": "simple",
+                "partitions": 0,
+                "partitions_lag_unknown": 0,
+                "verdict": "unknown",
+                "severity": "unknown",
+                "verdict_partitions": 0,
+                "sentence": "The group has committed no offsets.",
+                "held_back": False,
+            },
             {
                 "group": 'say "hi"\\\nthere',
                 "kind": "consumer",
@@ -238,6 +291,12 @@ def small_world() -> Snapshot:
                 "assignment_epoch": 8,
                 "first_offset_expiry_time": NOON + 3_600_000,
                 "group_expiry_time": NOON + 3_600_500,
+                "verdict": "caught_up",
+                "severity": "fine",
+                "verdict_since": NOON - 60_000,
+                "verdict_partitions": 1,
+                "time_lag_max": 0.0,
+                "held_back": True,
             },
         ],
         unknown_lags=[{"group": "billing", "reason": "no leader", "partitions": 1}],
@@ -245,6 +304,34 @@ def small_world() -> Snapshot:
             {"group": "billing", "transition": "created", "count": 1},
             {"group": "billing", "transition": "rebalanced", "count": 12},
             {"group": "gone", "transition": "dead", "count": 1},
+        ],
+        topics=[
+            {
+                "group": "billing",
+                "topic": "orders",
+                "partitions": 2,
+                "lag_sum": 2**62,
+                "lag_max": 2**62,
+                "time_lag_max": 61.5,
+                "partitions_lag_unknown": 1,
+                "verdict": "stopped",
+            },
+            {
+                "group": 'say "hi"\\\nthere',
+                "topic": "größe",
+                "partitions": 1,
+                "lag_sum": 0,
+                "lag_max": 0,
+                "time_lag_max": 0.0,
+                "partitions_lag_unknown": 0,
+                "verdict": "caught_up",
+            },
+        ],
+        verdict_groups=[
+            {"verdict": "caught_up", "severity": "fine", "groups": 1},
+            {"verdict": "unknown", "severity": "unknown", "groups": 1},
+            {"verdict": "stopped", "severity": "critical", "groups": 1},
+            {"verdict": "losing_data", "severity": "critical", "groups": 0},
         ],
     )
 
@@ -268,6 +355,23 @@ def member(member_id: str, **changes: Any) -> MemberDetail:
     return MemberDetail(**fields | changes)
 
 
+STOPPED = Finding(
+    verdict="stopped",
+    severity="critical",
+    since=NOON / 1000 - 30,
+    sentence="1 of 2 partitions; orders-0: No commit for 30 s, where 20 s would be the most to expect: <unread>.",
+    evidence={
+        "commit_time": "2023-11-14T22:12:50.000Z",
+        "patience_seconds": 20.0,
+        "lag": 400,
+        "members": None,
+    },
+    next_step="See whether the consumer still runs and what it waits for; a hung one is restarted.",
+)
+"""What is the matter with billing."""
+UNTOLD = Finding("unknown", "unknown", None, "The lag is not known: the partition has no leader.", {}, "See why.")
+
+
 def detail(group: str = "billing", **changes: Any) -> GroupDetail:
     """Make what is known of billing's members and history, with changes."""
     fields: dict[str, Any] = {
@@ -283,5 +387,11 @@ def detail(group: str = "billing", **changes: Any) -> GroupDetail:
         ),
         "unowned": (("orders", (4, 5, 6)),),
         "unsubscribed": ("old",),
+        "finding": STOPPED,
+        "partition_findings": (("orders", 0, STOPPED), ("orders", 1, UNTOLD)),
+        "verdicts": (
+            VerdictChange(NOON / 1000 - 3_600, None, "ok", "orders-0: Keeps up: 3 offsets unread."),
+            VerdictChange(NOON / 1000 - 30, "ok", "stopped", STOPPED.sentence),
+        ),
     }
     return GroupDetail(group, **fields | changes)

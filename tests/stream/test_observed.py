@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from stream import snapshot
 from stream.cluster.transactions import OPEN_TRANSACTIONS
 from stream.groups.expiry import predict
+from stream.groups.ranks import Names, Ranks
 from stream.groups.reduce import Rules
 from stream.groups.runs import columns_of
 from stream.health.judge import Judge
@@ -391,6 +392,10 @@ def test_the_order_of_the_fleet_does_not_matter(commits: list[Any], chance: Any)
         group=fleet.group.take(pa.array(rows)),
         topic=fleet.topic.take(pa.array(rows)),
         partition=fleet.partition[rows],
+        ranks=Ranks(
+            Names([(fleet.group.take(pa.array(rows)), fleet.topic.take(pa.array(rows)), fleet.partition[rows])]),
+            frozenset(fleet.ranks.groups),
+        ),
     )
     one, other = (observed(each, ends_of([]), NOWHERE, START / 1000) for each in (fleet, moved))
     for name in ("group", "topic", "partition", "subscribed", "owner"):

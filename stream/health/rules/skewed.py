@@ -42,9 +42,11 @@ def _topics(window: Window) -> tuple[Ints, int]:
 
 
 def _sentence(window: Window, row: int) -> str:
-    topic, topics = _topics(window)
-    share = int(window.lag[row]) / max(int(sum_per(window.lag, topic, topics)[topic[row]]), 1)
-    size = say.count(int((topic == topic[row]).sum()), "partition")
+    seen = window.seen
+    first, last = np.searchsorted(seen.group, (seen.group[row], seen.group[row] + 1))
+    mine = np.arange(first, last)[seen.topic[first:last] == seen.topic[row]]
+    share = int(window.lag[row]) / max(int(window.lag[mine].sum()), 1)
+    size = say.count(len(mine), "partition")
     rate = window.rates.produce[row]
     fed = "" if np.isnan(rate) else f"; it is written at {say.per_second(float(rate))}"
     return f"This one of {size} carries {share:.0%} of the topic's lag: {waiting(window, row)}{fed}."
