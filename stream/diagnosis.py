@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from stream.groups.fleet import FleetColumns
     from stream.health.columns import Flags
     from stream.health.opinion import Judging
+    from stream.held_back import HeldBack
     from stream.observed import Moment
-    from stream.observed_enquiries import HeldBack
     from stream.surroundings import Surroundings
     from stream.verdict_file import VerdictFile
 
@@ -109,6 +109,11 @@ class Diagnostician:
         self._kept_at: float | None = None
         self._left_out = 0
 
+    def ask_first(self, fleet: FleetColumns, now: float) -> frozenset[str]:
+        """Ask what must be asked before the ends are read; give the topics that those are needed of as well."""
+        self._enquiries.ask_first(fleet, now)
+        return self._enquiries.topics
+
     def held_back(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> HeldBack:
         """Ask for the commits that open transactions hide, before all else: the rest is about the fleet with them."""
         return self._enquiries.held_back(fleet, ends, around, now)
@@ -123,7 +128,9 @@ class Diagnostician:
         )
         rows = self._belongings.rows(fleet, around)
         rebalances = self._rebalances.count(fleet.lives, at)
-        here = moment(fleet, ends, around, now, asked, limits=self._limits, rows=rows, rebalances=rebalances)
+        here = moment(
+            fleet, ends, around, now, asked, limits=self._limits, rows=rows, rebalances=rebalances, hidden=held.hidden
+        )
         if self._first:
             self._judge.begin(here.seen, self._enquiries.seeding(here.seen))
             self._first = False

@@ -25,6 +25,8 @@ from stream.cluster.offsets_topic import NAME, OffsetsTopic
 from stream.cluster.settings import read_topic_config
 from stream.cluster.watermarks import read_ends
 from stream.diagnosis import Diagnostician
+from stream.enquiries import Enquiries
+from stream.enquiries_limits import Allowances
 from stream.exits import ExitCode
 from stream.groups.codec import unpack
 from stream.groups.expiry import Retention
@@ -138,12 +140,18 @@ class Job:
         return Survey(self._cluster, configured, groups.asked_per_tick, self._config.job.tick_interval)
 
     def _diagnostician(self, checkpoint: Checkpoint) -> Diagnostician:
-        health = self._config.health
+        health, layout = self._config.health, checkpoint.manifest.layout
         return Diagnostician(
-            limits_of(self._config, checkpoint.manifest.layout.slot_ms),
+            limits_of(self._config, layout.slot_ms),
             rules=health.rules,
             points=health.end_points,
             history=self._config.groups.history,
+            enquiries=Enquiries(
+                self._cluster,
+                Allowances(
+                    tick=self._config.job.tick_interval, slot=layout.slot_ms / 1000, keep_slots=layout.keep_slots
+                ),
+            ),
             file=VerdictFile(checkpoint.folder),
         )
 

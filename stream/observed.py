@@ -27,7 +27,7 @@ from stream.observed_groups import groups, wanted
 from stream.observed_rows import Belongings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -97,10 +97,12 @@ def moment(
     limits: Limits | None = None,
     rows: Rows | None = None,
     rebalances: Mapping[str, int] | None = None,
+    hidden: Collection[str] = (),
 ) -> Moment:
     """Put one moment into columns: `ends` (schema `stream.cluster.watermarks.ENDS`) had been read at `now` (Unix s).
 
-    `rows` are those of this very fleet, `rebalances` what `stream.observed_rebalances` counted of the groups.
+    `rows` are those of this very fleet, `rebalances` what `stream.observed_rebalances` counted of the groups; of
+    `hidden` groups an open transaction hides commits that nobody has told yet.
     """
     at = int(now * 1000)
     rows = rows or Belongings().rows(fleet, around)
@@ -132,6 +134,7 @@ def moment(
         recreated=_recreated(topics, around, at),
         subscribed=members.subscribed,
         owner=members.owner,
+        hidden=np.array([name in hidden for name in rows.groups], np.bool_)[rows.group] if hidden else None,
         expiry=None if asked.expiry is None else rows.take(asked.expiry.offset, _NO_EXPIRY),
         retention=None if asked.retention is None else _retention(topics, asked.retention)[rows.topic],
         tails=None if asked.tails is None else _renumbered(asked.tails, fleet.ranks.topics, topics),

@@ -6,47 +6,31 @@ silent too.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
+from stream.held_back import nothing_held_back
 from stream.observed import Asked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pyarrow as pa
 
     from stream.groups.fleet import FleetColumns
-    from stream.health.columns import Flags, Ints
+    from stream.health.columns import Ints
     from stream.health.observed import Observed
     from stream.health.windows import Window
+    from stream.held_back import HeldBack
     from stream.surroundings import Surroundings
-
-
-class HeldBack(Protocol):
-    """What is asked from coordinators because an open transaction hides it from the log."""
-
-    @property
-    def partitions(self) -> Mapping[int, int]:
-        """Offsets partitions that are held back, and since when (ms)."""
-
-    @property
-    def groups(self) -> frozenset[str]:
-        """The groups that are answered by their coordinators."""
-
-    @property
-    def fleet(self) -> FleetColumns:
-        """The fleet with those answers put in; the very one that was given where nothing is held back."""
-
-    @property
-    def asked(self) -> Flags:
-        """Which rows of that fleet were put in."""
 
 
 class Enquiries(Protocol):
     """Asks the cluster, tick after tick, in the order of the methods. Nothing of it raises; `now` is Unix seconds."""
+
+    def ask_first(self, fleet: FleetColumns, now: float) -> None:
+        """Ask for commits that were hidden at the last tick, before the ends of this one are read."""
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Topics that groups have commits of which the log may not tell yet: their ends are needed too."""
 
     def held_back(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> HeldBack:
         """Ask for the commits that open transactions hide."""
@@ -61,26 +45,17 @@ class Enquiries(Protocol):
         """Learn from what was judged what is worth asking at the next tick."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NothingHeld:
-    """Every commit is in the log."""
-
-    fleet: FleetColumns
-    partitions: Mapping[int, int] = dataclasses.field(default_factory=dict)
-    groups: frozenset[str] = frozenset()
-
-    @property
-    def asked(self) -> Flags:
-        """See HeldBack."""
-        return np.zeros(len(self.fleet.runs), np.bool_)
-
-
 class Silent:
     """Asks nobody."""
 
+    topics: frozenset[str] = frozenset()
+
+    def ask_first(self, fleet: FleetColumns, now: float) -> None:
+        """See Enquiries."""
+
     def held_back(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> HeldBack:  # noqa: ARG002 - the protocol's
         """See Enquiries."""
-        return NothingHeld(fleet)
+        return nothing_held_back(fleet)
 
     def asked(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> Asked:  # noqa: ARG002 - the protocol's
         """See Enquiries."""

@@ -116,6 +116,7 @@ class Publisher:
             self._fleet.drop_dead(int((time.time() - self._dead_grace) * 1000))
             fleet = self._fleet.columns()
         topics = {NAME, *fleet.topic.dictionary.to_pylist(), *subscribed_topics(fleet.memberships)}
+        topics |= self._diagnostician.ask_first(fleet, time.time())
         try:
             ends = read_ends(cluster, topics)
         except ClusterError as error:

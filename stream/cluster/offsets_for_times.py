@@ -14,12 +14,14 @@ import pyarrow as pa
 
 from stream.cluster import reasons, requests
 from stream.cluster.errors import ClusterError
+from stream.cluster.leaders import find_leaders
 from stream.cluster.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from stream.cluster.client import Cluster
+    from stream.cluster.leaders import Leaders
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 
@@ -48,12 +50,10 @@ OFFSETS_FOR_TIMES: Final = pa.schema(
 )
 
 _PARTITIONS_AT_ONCE: Final = 2_000
-_TOPICS_AT_ONCE: Final = 5_000
 _REMOTE_STORAGE_MS: Final = 5_000
 
 _Row = tuple[str, int, int]
 _Told = tuple[int | None, int | None, int | None, Reason | None]
-_Leader = tuple[int, int] | Reason
 
 
 def read_offsets_for_times(cluster: Cluster, wanted: pa.Table) -> pa.Table:
@@ -64,11 +64,11 @@ def read_offsets_for_times(cluster: Cluster, wanted: pa.Table) -> pa.Table:
     """
     columns = [wanted[name].to_pylist() for name in WANTED.names]
     rows: list[_Row] = list(zip(*columns, strict=True))
-    leaders = _leaders(cluster, sorted({topic for topic, _, _ in rows}))
+    leaders = find_leaders(cluster, {topic for topic, _, _ in rows})
     told: list[_Told] = [(None, None, None, Reason.OTHER)] * len(rows)
     of_node: dict[int, list[int]] = {}
     for at, (topic, partition, _) in enumerate(rows):
-        leader = leaders.get((topic, partition), leaders.get((topic, -1), Reason.NOT_FOUND))
+        leader = leaders.of(topic, partition)
         if isinstance(leader, Reason):
             told[at] = (None, None, None, leader)
         else:
@@ -80,19 +80,6 @@ def read_offsets_for_times(cluster: Cluster, wanted: pa.Table) -> pa.Table:
         for (_, piece), answer in zip(asked, cluster.call_all(calls), strict=True):
             _take(told, {(rows[at][0], rows[at][1]): at for at in piece}, answer)
     return _table(wanted, told)
-
-
-def _leaders(cluster: Cluster, topics: list[str]) -> dict[tuple[str, int], _Leader]:
-    """Give (node, epoch) of each partition's leader, or why there is none; partition -1 stands for a failed topic."""
-    found: dict[tuple[str, int], _Leader] = {}
-    for start in range(0, len(topics), _TOPICS_AT_ONCE):
-        for topic in cluster.metadata(topics[start : start + _TOPICS_AT_ONCE]).topics:
-            if not topic.partitions:
-                found[topic.name, -1] = reasons.of_code(topic.error_code) or Reason.NOT_FOUND
-            for p in topic.partitions:
-                led = p.leader_id >= 0
-                found[topic.name, p.partition_index] = (p.leader_id, p.leader_epoch) if led else Reason.NO_LEADER
-    return found
 
 
 def _pieces(rows: list[_Row], places: Iterable[int]) -> Iterator[list[int]]:
@@ -110,10 +97,10 @@ def _pieces(rows: list[_Row], places: Iterable[int]) -> Iterator[list[int]]:
             yield pile[start : start + _PARTITIONS_AT_ONCE]
 
 
-def _request(rows: list[_Row], piece: list[int], leaders: dict[tuple[str, int], _Leader]) -> Any:
+def _request(rows: list[_Row], piece: list[int], leaders: Leaders) -> Any:
     partitions: dict[str, list[tuple[int, int, int]]] = {}
     for topic, partition, time in (rows[at] for at in piece):
-        leader = leaders[topic, partition]
+        leader = leaders.of(topic, partition)
         epoch = -1 if isinstance(leader, Reason) else leader[1]
         partitions.setdefault(topic, []).append((partition, epoch, time))
     return requests.list_offsets_for_times(partitions, timeout_ms=_REMOTE_STORAGE_MS)

@@ -32,7 +32,6 @@ _FRAME: Final = struct.Struct(">qi")
 _MOST_BYTES: Final = 8 << 20
 _ATTEMPTS: Final = 20
 _PAUSE_SECONDS: Final = 0.25
-_OUT_OF_RANGE: Final = 1
 _DENIED: Final = 29
 _PASSING: Final = frozenset({3, 5, 6, 7, 9, 56, 74, 75, 78, 100})
 """Kafka's error codes that pass: no leader, another leader, another epoch, a leader that is not ready."""
@@ -107,7 +106,7 @@ def _fetch(cluster: Cluster, topic: str, stretch: Stretch, node: int) -> Fetched
     code = answer.error_code if part is None else part.error_code
     if code == _DENIED:
         raise no_topic_right(topic, "Read")
-    if code == _OUT_OF_RANGE:
+    if code == requests.OUT_OF_RANGE:
         return _skip_deleted(cluster, topic, stretch)
     if code in _PASSING:
         return None
@@ -131,7 +130,7 @@ def _take(stretch: Stretch, part: Any) -> Fetched:
     position = stretch.position
     records: list[LogRecord] = []
     try:
-        for batch, counts in _outcomes(_batches(bytes(part.records or b"")), part.aborted_transactions or ()):
+        for batch, counts in _outcomes(whole_batches(bytes(part.records or b"")), part.aborted_transactions or ()):
             position = max(position, batch.last_offset + 1)
             if counts:
                 records += [each for each in batch.records() if stretch.position <= each.offset < stretch.end]
@@ -143,7 +142,7 @@ def _take(stretch: Stretch, part: Any) -> Fetched:
     return Fetched(stretch.partition, records, stretch.position)
 
 
-def _batches(raw: bytes) -> Iterator[Batch]:
+def whole_batches(raw: bytes) -> Iterator[Batch]:
     """Give the whole batches of an answer; brokers cut the last one off wherever the answer is full."""
     at = 0
     while at + MAGIC_AT < len(raw):

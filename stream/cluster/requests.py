@@ -19,6 +19,9 @@ EARLIEST: Final = -2
 NEWEST: Final = -3
 """Timestamps that stand for the end of a partition, its start, and its record with the greatest timestamp (KIP-734)."""
 
+OUT_OF_RANGE: Final = 1
+"""Kafka's error code for a position that a log does not have (any more)."""
+
 # AclOperation.READ in Kafka's numbering, as it appears in the authorised operations of a topic (KIP-430).
 READ: Final = 3
 
@@ -113,4 +116,45 @@ def fetch(topic: str, partition: int, position: int, *, most_bytes: int) -> Any:
         rack_id="",
         min_version=5,  # version 4 does not tell where the log starts, older ones know no transactions
         max_version=12,  # from 13 on a topic is named by its id, which older brokers do not have
+    )
+
+
+def fetch_tails(
+    positions: Mapping[str, Sequence[tuple[int, int, int]]], *, most_bytes: int, most_bytes_each: int
+) -> Any:
+    """Ask one broker for the batches of each (partition, leader epoch, position) of these topics that it leads.
+
+    Up to the high watermark, whatever becomes of open transactions. Of the first partition that has anything at least
+    one batch comes, however large; of the others nothing where the bounds do not leave room for one.
+    """
+    partition = FetchRequest.FetchTopic.FetchPartition
+    return FetchRequest(
+        replica_id=-1,
+        max_wait_ms=0,
+        min_bytes=0,
+        max_bytes=most_bytes,
+        isolation_level=0,
+        session_id=0,
+        session_epoch=-1,
+        topics=[
+            FetchRequest.FetchTopic(
+                topic=name,
+                partitions=[
+                    partition(
+                        partition=index,
+                        current_leader_epoch=epoch,
+                        fetch_offset=position,
+                        last_fetched_epoch=-1,
+                        log_start_offset=-1,
+                        partition_max_bytes=most_bytes_each,
+                    )
+                    for index, epoch, position in rows
+                ],
+            )
+            for name, rows in positions.items()
+        ],
+        forgotten_topics_data=[],
+        rack_id="",
+        min_version=5,  # as `fetch`
+        max_version=12,
     )

@@ -148,7 +148,8 @@ def _since(shown: Shown, group_verdict: Codes, group_row: Ints, group: Ints) -> 
 def find(window: Window) -> Codes:
     """Ask the rules in their order; the first that finds a row gives it its code. `UNDECIDED` where none can tell yet.
 
-    Only what is fine can be premature: what another rule has found is known, however young the history is.
+    Only what is fine can be premature: what another rule has found is known, however young the history is. Of rows whose
+    newest commits are hidden nothing is known.
     """
     code = np.full(len(window), hysteresis.UNDECIDED, np.int8)
     open_ = np.ones(len(window), np.bool_)
@@ -160,6 +161,8 @@ def find(window: Window) -> Codes:
         open_ &= ~mine
     fine = (code == CODE[Verdict.OK]) | (code == CODE[Verdict.CAUGHT_UP])
     code[fine & window.undecided] = hysteresis.UNDECIDED
+    if window.seen.hidden is not None:  # they may have read on, or have members by now
+        code[window.seen.hidden] = hysteresis.UNDECIDED
     return code
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from stream.groups.runs import Spans
     from stream.groups.window import Slots
-    from stream.health.columns import Codes, Ints
+    from stream.health.columns import Codes, Flags, Ints
     from stream.health.lag import Ends, Lag
     from stream.health.tails import Tails
 
@@ -103,6 +103,8 @@ class Observed:
     """None: nobody reads tails, and a lag is taken for data. Else a row is undecided until its tail has been read."""
     transactions: Mapping[tuple[int, int], OpenTransaction] = dataclasses.field(default_factory=dict)
     """By (topic number, partition)."""
+    hidden: Flags | None = None
+    """Rows whose newest commits an open transaction may hide from the log; None: of no row."""
     reasons: NDArray[np.object_] | None = None
     """Why the ends of a row are not known, where they are not."""
     found: Lag | None = None

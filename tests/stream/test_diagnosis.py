@@ -12,7 +12,8 @@ from stream import snapshot
 from stream.diagnosis import Diagnostician
 from stream.groups.ownership import Ownerships
 from stream.health.limits import Limits
-from stream.observed_enquiries import NothingHeld, Silent
+from stream.held_back import HeldBack
+from stream.observed_enquiries import Silent
 from stream.surroundings import NOWHERE, Context
 from stream.verdict_file import VerdictFile
 from tests.stream.groups import written
@@ -220,18 +221,31 @@ def test_the_first_tick_is_seeded_once() -> None:
 class Holding(Silent):
     """Answers the commits of g by its coordinator."""
 
-    def held_back(self, fleet: FleetColumns, *_: Any) -> NothingHeld:
+    def held_back(self, fleet: FleetColumns, *_: Any) -> HeldBack:
         """Say that it does."""
-        return AllHeld(fleet, {3: 5}, frozenset({"g"}))
+        return HeldBack(fleet, np.ones(len(fleet.runs), np.bool_), {3: 5}, frozenset({"g"}))
 
 
-class AllHeld(NothingHeld):
-    """Every row was asked."""
+class Hiding(Silent):
+    """Has no answer for g yet, though its commits are hidden once it is told so."""
 
-    @property
-    def asked(self) -> Any:
-        """See HeldBack."""
-        return np.ones(len(self.fleet.runs), np.bool_)
+    hidden: frozenset[str] = frozenset()
+
+    def held_back(self, fleet: FleetColumns, *_: Any) -> HeldBack:
+        """Say so."""
+        return HeldBack(fleet, np.zeros(len(fleet.runs), np.bool_), {3: 5}, hidden=self.hidden)
+
+
+def test_nothing_bad_is_said_of_a_group_that_nobody_can_see() -> None:
+    """It may have read on behind the open transaction: what was said of it before stands."""
+    enquiries, story = Hiding(), Story(600)
+    judge = Diagnostician(LIMITS, enquiries=enquiries)
+    story.run(judge, 600)
+    enquiries.hidden = frozenset({"g"})
+    shown = story.run(judge, 900)[1]
+    assert row(shown.partitions)["verdict"] == "ok"
+    enquiries.hidden = frozenset()
+    assert row(story.tick(judge)[1].partitions)["verdict"] == "stopped"
 
 
 def test_answers_of_coordinators_are_marked() -> None:

@@ -17,6 +17,7 @@ REQUESTS: dict[str, Any] = {
     "offsets at times": requests.list_offsets_for_times({"t": [(0, 3, 99), (1, -1, -2)]}, timeout_ms=7),
     "the newest record": requests.list_offsets_for_times({"t": [(0, 3, requests.NEWEST)]}),
     "fetch": requests.fetch("t", 0, 5, most_bytes=100),
+    "tails": requests.fetch_tails({"t": [(0, 3, 5), (1, -1, 2**40)]}, most_bytes=100, most_bytes_each=10),
     "coordinators of groups": admin_requests.find_coordinators(["a", "b"], admin_requests.GROUP),
     "the coordinator of a group": admin_requests.find_coordinator("a", admin_requests.GROUP),
     "the coordinator of a transaction": admin_requests.find_coordinator("a", admin_requests.TRANSACTION),

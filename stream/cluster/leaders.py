@@ -1,0 +1,47 @@
+"""Who leads the partitions of some topics, and in which epoch: whom to ask what only a leader answers.
+
+Asked anew each time, in one metadata request per few thousand topics; nothing is remembered.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from stream.cluster import reasons
+from stream.cluster.reasons import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from stream.cluster.client import Cluster
+
+Leader = tuple[int, int] | Reason
+"""The node and its epoch, or why there is none."""
+
+_TOPICS_AT_ONCE: Final = 5_000
+_TOPIC: Final = -1
+
+
+class Leaders:
+    """The leaders of some partitions at one moment."""
+
+    def __init__(self, found: Mapping[tuple[str, int], Leader]) -> None:
+        self._found = found
+
+    def of(self, topic: str, partition: int) -> Leader:
+        """Give the leader of a partition; NOT_FOUND where there is no such partition."""
+        return self._found.get((topic, partition), self._found.get((topic, _TOPIC), Reason.NOT_FOUND))
+
+
+def find_leaders(cluster: Cluster, topics: Collection[str]) -> Leaders:
+    """Ask for the leaders of all partitions of these topics. Raises ClusterError when no broker answers at all."""
+    names = sorted(set(topics))
+    found: dict[tuple[str, int], Leader] = {}
+    for start in range(0, len(names), _TOPICS_AT_ONCE):
+        for topic in cluster.metadata(names[start : start + _TOPICS_AT_ONCE]).topics:
+            if not topic.partitions:
+                found[topic.name, _TOPIC] = reasons.of_code(topic.error_code) or Reason.NOT_FOUND
+            for p in topic.partitions:
+                led = p.leader_id >= 0
+                found[topic.name, p.partition_index] = (p.leader_id, p.leader_epoch) if led else Reason.NO_LEADER
+    return Leaders(found)

@@ -1,0 +1,106 @@
+"""What health must ask from the cluster beside the ends, tick after tick.
+
+Owns the order of the questions and what one tick's answers leave for the next; each kind of question is a module
+of its own (`enquiries_tails`, `enquiries_retention`, `enquiries_transactions`, `held_back_gaps`, `held_back_groups`,
+`enquiries_seeding`), and each is bounded (`enquiries_limits`). Nothing here raises: what is not answered is not known.
+
+In a tick: `ask_first` before the ends are read, then `held_back`, then `asked` for the fleet that it gave; when health
+has judged, `note`. `seeding` once, after the first look of health's memory.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from stream.enquiries_ends import EndsByName
+from stream.enquiries_limits import Allowances
+from stream.enquiries_retention import Retentions
+from stream.enquiries_seeding import seed
+from stream.enquiries_tails import TailWatch
+from stream.enquiries_transactions import Culprits, held_places, still_held
+from stream.held_back_gaps import OffsetsGaps
+from stream.held_back_groups import HiddenGroups
+from stream.observed import Asked
+from stream.observed_groups import rebalancing_since
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from stream.cluster.client import Cluster
+    from stream.enquiries_transactions import Place
+    from stream.groups.fleet import FleetColumns
+    from stream.health.columns import Ints
+    from stream.health.observed import Observed
+    from stream.health.windows import Window
+    from stream.held_back import HeldBack, OffsetsHeldBack
+    from stream.surroundings import Surroundings
+
+
+class Enquiries:
+    """Used by the thread of the ticks alone. `clock` gives seconds that only rise; every `now` is Unix seconds."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        allowances: Allowances | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._cluster = cluster
+        self._allowances = allowances = allowances or Allowances()
+        self._clock = clock
+        self._tails = TailWatch(cluster, allowances, clock)
+        self._retentions = Retentions(cluster, allowances)
+        self._culprits = Culprits(cluster, allowances, clock)
+        self._gaps = OffsetsGaps(allowances, Culprits(cluster, allowances, clock))
+        self._hidden = HiddenGroups(cluster, allowances)
+        self._held: dict[Place, int] = {}
+        self._rebalancing: dict[str, int] = {}
+
+    @property
+    def offsets_held_back(self) -> tuple[OffsetsHeldBack, ...]:
+        """The offsets partitions that an open transaction holds back as of the last tick, and its producers."""
+        return self._gaps.held_back
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Topics that groups have commits of which the log may not tell yet: their ends are needed too."""
+        return self._hidden.topics
+
+    def ask_first(self, fleet: FleetColumns, now: float) -> None:
+        """Ask for commits that were hidden at the last tick, before the ends of this one are read.
+
+        Left out, `held_back` asks for the next tick instead, and its answers are one tick older.
+        """
+        self._hidden.ask(fleet, int(now * 1000))
+
+    def held_back(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> HeldBack:  # noqa: ARG002 - what surrounds groups plays no part yet
+        """Put into the fleet what the log cannot tell because an open transaction hides it.
+
+        `ends` (schema ENDS) had been read at `now`. Gives the very same fleet where nothing is hidden.
+        """
+        moment, by_name = int(now * 1000), EndsByName(ends)
+        return self._hidden.put(fleet, by_name, self._gaps.look(by_name, moment), moment)
+
+    def asked(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> Asked:
+        """Ask what is due; places in the answer are numbered by the topics of this very fleet."""
+        by_name, moment = EndsByName(ends), int(now * 1000)
+        self._rebalancing = rebalancing_since(self._rebalancing, around, moment)
+        return Asked(
+            retention=self._retentions.look(by_name.topics, now),
+            transactions=self._culprits.look(still_held(self._held, by_name), moment),
+            tails=self._tails.look(fleet.ranks.topics, by_name),
+            rebalancing_since=self._rebalancing,
+        )
+
+    def note(self, window: Window) -> None:
+        """Take note of what health saw, for the questions of the next tick."""
+        self._tails.note(window)
+        self._held = held_places(window, int(self._allowances.grace * 1000))
+
+    def seeding(self, seen: Observed) -> tuple[Ints, Ints] | None:
+        """Ask where the partitions ended in the past: times and answers for `stream.health.memory.Memory.seed`."""
+        return seed(self._cluster, seen, self._allowances, self._clock)

@@ -1,0 +1,200 @@
+"""Hidden groups: asked in turn, shown from what they answered, and given back to the log when the gap closes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+import pytest
+
+from stream import held_back_groups
+from stream.cluster.fetched_offsets import GROUP_OFFSETS
+from stream.cluster.offsets_topic import NAME
+from stream.enquiries_ends import EndsByName
+from stream.enquiries_limits import Allowances
+from stream.groups.placement import partition_for
+from stream.held_back import OffsetsHeldBack
+from stream.held_back_groups import HiddenGroups
+from tests.stream.groups import written
+from tests.support.fleets import World, ends_of
+from tests.support.raw import commit_key, commit_value, group_key, group_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream.held_back import HeldBack
+
+NOON = 1_700_000_000_000
+TICK = 10_000
+PARTITIONS = 4
+IN_0 = [name for name in "abcdefghijklmnopqrstuvwxyz" if partition_for(name, PARTITIONS) == 0]
+IN_1 = [name for name in "abcdefghijklmnopqrstuvwxyz" if partition_for(name, PARTITIONS) == 1]
+GROUP, OTHER = IN_0[0], IN_1[0]
+
+
+class Cluster:
+    """Coordinators that answer from a table, and a log of which only a part can be read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **bounds: Any) -> None:
+        self.world = World()
+        self.offsets: dict[tuple[str, str, int], int] = {}
+        self.refused: dict[str, str] = {}
+        self.asked: list[list[str]] = []
+        self.stable, self.high = 10, 10
+        self.ends: list[tuple[str, int, int | None, int | None, int | None, str | None]] = [("t", 0, 99, 99, 0, None)]
+        self.now = NOON
+        self.groups = HiddenGroups(cast("Any", None), Allowances(**bounds))
+        monkeypatch.setattr(held_back_groups, "fetch_offsets", self._fetch)
+
+    def _fetch(self, _: object, __: object, groups: Sequence[str]) -> pa.Table:
+        self.asked.append(list(groups))
+        rows = [
+            {"group": group, "topic": topic, "partition": partition, "committed_offset": offset}
+            for (group, topic, partition), offset in sorted(self.offsets.items())
+            if group in groups and group not in self.refused
+        ]
+        rows += [{"group": group, "error": self.refused[group]} for group in groups if group in self.refused]
+        return pa.Table.from_pylist(rows, schema=GROUP_OFFSETS)
+
+    def commit(self, group: str, offset: int, topic: str = "t", *, hidden: bool = False) -> None:
+        """Let a group commit: the log tells it, or only its coordinator knows."""
+        self.offsets[group, topic, 0] = offset
+        if not hidden:
+            self.world.read([(commit_key(group, topic, 0), commit_value(offset, self.now))], time=self.now)
+
+    def tick(self, *held: int, first: bool = False) -> HeldBack:
+        """Let a tick go by while these offsets partitions are held back; `first`: asked before the ends are read."""
+        self.now += TICK
+        fleet = self.world.fleet.columns()
+        if first:
+            self.groups.ask(fleet, self.now)
+        own = [(NAME, p, self.high, self.stable if p in held else self.high, 0, None) for p in range(PARTITIONS)]
+        ends = EndsByName(ends_of([*own, *self.ends]))
+        shown = self.groups.put(fleet, ends, {p: OffsetsHeldBack(p, NOON) for p in held}, self.now)
+        if not shown.asked.any():
+            assert shown.fleet is fleet, "the very same fleet where nothing is put in"
+        return shown
+
+
+def told(shown: HeldBack) -> dict[tuple[str, str], tuple[int, bool]]:
+    """Give offset and mark by group and topic."""
+    fleet = shown.fleet
+    rows = zip(fleet.group.to_pylist(), fleet.topic.to_pylist(), fleet.runs.spans.last_offset, shown.asked, strict=True)
+    return {(group, topic): (int(offset), bool(asked)) for group, topic, offset, asked in rows}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """Give a cluster with one group in offsets partition 0 and one in partition 1."""
+    made = Cluster(monkeypatch)
+    made.commit(GROUP, 10)
+    made.commit(OTHER, 20)
+    return made
+
+
+def test_nothing_is_asked_while_nothing_is_held_back(cluster: Cluster) -> None:
+    """The fleet that was given comes back."""
+    for _ in range(3):
+        shown = cluster.tick(first=True)
+        assert (shown.groups, shown.hidden, dict(shown.partitions)) == (frozenset(), frozenset(), {})
+    assert cluster.asked == []
+
+
+def test_the_groups_of_the_partition_are_answered_by_their_coordinator(cluster: Cluster) -> None:
+    """Those of others are not asked; what was asked at one tick is held against the ends of the next."""
+    cluster.commit(GROUP, 30, hidden=True)
+    cluster.commit(OTHER, 50, hidden=True)
+    before = cluster.tick(0)
+    assert (before.hidden, before.groups) == (frozenset({GROUP}), frozenset())
+    assert told(before)[GROUP, "t"] == (10, False)
+    shown = cluster.tick(0)
+    assert told(shown) == {(GROUP, "t"): (30, True), (OTHER, "t"): (20, False)}
+    assert (shown.groups, shown.hidden, dict(shown.partitions)) == (frozenset({GROUP}), frozenset(), {0: NOON})
+    assert cluster.asked == [[GROUP], [GROUP]]
+
+
+def test_asked_before_the_ends_an_answer_is_used_at_once(cluster: Cluster) -> None:
+    """Then it is no newer than they are."""
+    cluster.tick(0, first=True)
+    cluster.commit(GROUP, 30, hidden=True)
+    assert told(cluster.tick(0, first=True))[GROUP, "t"] == (30, True)
+    assert cluster.asked == [[GROUP]], "not once more in the same tick"
+
+
+def test_an_answer_that_says_what_the_log_says_changes_nothing(cluster: Cluster) -> None:
+    """The group counts as answered all the same."""
+    cluster.tick(0)
+    shown = cluster.tick(0)
+    assert (shown.groups, bool(shown.asked.any())) == (frozenset({GROUP}), False)
+
+
+def test_the_log_is_believed_again_when_it_has_told(cluster: Cluster) -> None:
+    """An answer stands while the job has not read what is readable now; then nothing is left of it."""
+    cluster.commit(GROUP, 30, hidden=True)
+    cluster.tick(0)
+    cluster.high = 20
+    cluster.tick(0)
+    closed = cluster.tick()
+    assert told(closed)[GROUP, "t"] == (30, True), "the log has not been read yet"
+    cluster.world._position = 15
+    cluster.commit(GROUP, 25)
+    again = cluster.tick()
+    assert (told(again)[GROUP, "t"], again.groups) == ((25, False), frozenset())
+
+
+def test_an_answer_does_not_outlive_the_gap_for_long(cluster: Cluster) -> None:
+    """Where the log never tells of the key again: its offset was deleted before anybody could read of it."""
+    cluster.commit(GROUP, 30, hidden=True)
+    cluster.tick(0)
+    cluster.tick(0)
+    shown = [told(cluster.tick())[GROUP, "t"][1] for _ in range(8)]
+    assert shown == [True] * 6 + [False] * 2
+
+
+def test_a_commit_of_a_partition_that_the_log_does_not_know_gets_a_row(cluster: Cluster) -> None:
+    """With its ends known it is no partition without a commit; and the order of the rows is kept from tick to tick."""
+    cluster.commit(GROUP, 7, topic="new", hidden=True)
+    cluster.tick(0)
+    assert (GROUP, "new") not in told(cluster.tick(0)), "nobody has asked for the ends of that topic"
+    assert cluster.groups.topics == {"new"}
+    cluster.ends.append(("new", 0, 9, 9, 0, None))
+    shown = [cluster.tick(0) for _ in range(2)]
+    assert told(shown[0])[GROUP, "new"] == (7, True)
+    assert shown[0].fleet.ranks is shown[1].fleet.ranks
+    assert shown[0].fleet.ranks.topics == ["new", "t"]
+    assert len(shown[0].fleet.partition) == len(shown[0].fleet.runs) == 3
+    assert told(cluster.tick(0)) == told(shown[0])
+
+
+def test_so_many_groups_at_a_tick_the_longest_waiting_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has its turn; one that was not asked again keeps its answer."""
+    cluster = Cluster(monkeypatch, groups=2)
+    names = IN_0[:5]
+    for name in names:
+        cluster.commit(name, 1)
+        cluster.commit(name, 2, hidden=True)
+    for _ in range(4):
+        shown = cluster.tick(0)
+    assert [len(asked) for asked in cluster.asked] == [2, 2, 2, 2]
+    assert {name for asked in cluster.asked[:3] for name in asked} == set(names)
+    assert {told(shown)[name, "t"] for name in names} == {(2, True)}
+
+
+def test_groups_that_cannot_be_asked_stay_hidden(cluster: Cluster) -> None:
+    """Denied or away: what the log told is shown, and that it may be old is said."""
+    cluster.refused[GROUP] = "not_authorized"
+    cluster.commit(GROUP, 30, hidden=True)
+    cluster.tick(0)
+    shown = cluster.tick(0)
+    assert (shown.groups, shown.hidden, told(shown)[GROUP, "t"]) == (frozenset(), frozenset({GROUP}), (10, False))
+
+
+def test_share_groups_are_not_asked(cluster: Cluster) -> None:
+    """Their offsets are kept elsewhere; a group that is known from its members alone is asked."""
+    share, members = IN_0[1], IN_0[2]
+    record = written.record(11, {"group_id": share}, {"epoch": 1})
+    cluster.world.read([record])
+    assert cluster.world.fleet.columns().memberships[share].kind == "share"
+    cluster.world.read([(group_key(members), group_value(1, ["m"]))])
+    cluster.tick(0)
+    assert sorted(cluster.asked[0]) == sorted([GROUP, members])
