@@ -18,9 +18,11 @@ from exporters.readmodel import NAME, VERDICT_CHANGES
 from stream.health.burrow_judge import BurrowJudge
 from stream.health.judge import Judge
 from stream.health.limits import Limits
+from stream.health.observed import NO_COMMIT
 from stream.observed import moment
 from stream.observed_enquiries import Enquiries, Silent
 from stream.observed_groups import rebalancing_since
+from stream.observed_reading import Reading
 from stream.observed_rebalances import Rebalances
 from stream.observed_rows import Belongings
 from stream.verdict_columns import Diagnosed
@@ -29,7 +31,7 @@ from stream.verdict_history import VerdictHistory
 from stream.verdict_words import finding, partition_findings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from exporters.readmodel import Finding, VerdictChange
     from stream.groups.expiry import Expiry
@@ -105,6 +107,7 @@ class Diagnostician:
         self._rebalances = Rebalances(self._limits.storm, kept.rebalances)
         self._rebalancing: dict[str, int] = {}
         self._belongings = Belongings()
+        self._reading = Reading(self._limits.tick)
         self._first = True
         self._kept_at: float | None = None
         self._left_out = 0
@@ -113,6 +116,15 @@ class Diagnostician:
         """Ask what must be asked before the ends are read; give the topics that those are needed of as well."""
         self._enquiries.ask_first(fleet, now)
         return self._enquiries.topics
+
+    def follow(self, ends: pa.Table, positions: Mapping[int, int], now: float) -> None:
+        """See how far the log is read: `positions` were the reader's before the ends had been read, at `now`."""
+        self._reading.look(ends, positions, int(now * 1000))
+
+    def miss(self) -> None:
+        """Note that the cluster did not answer at a tick."""
+        self._reading.miss()
+        self._judge.miss()
 
     def held_back(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> HeldBack:
         """Ask for the commits that open transactions hide, before all else: the rest is about the fleet with them."""
@@ -128,8 +140,15 @@ class Diagnostician:
         )
         rows = self._belongings.rows(fleet, around)
         rebalances = self._rebalances.count(fleet.lives, at)
+        commit_time = rows.take(fleet.runs.spans.last_time, NO_COMMIT)
+        reach = self._reading.reach(rows, commit_time, rows.take(held.asked, nothing=False), at)
         here = moment(
-            fleet, ends, around, now, asked, limits=self._limits, rows=rows, rebalances=rebalances, hidden=held.hidden
+            *(fleet, ends, around, now, asked),
+            limits=self._limits,
+            rows=rows,
+            rebalances=rebalances,
+            hidden=held.hidden,
+            reach=reach,
         )
         if self._first:
             self._judge.begin(here.seen, self._enquiries.seeding(here.seen))

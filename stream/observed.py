@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from stream.health.columns import Ints
     from stream.health.tails import Tails
     from stream.observed_ends import PolledEnds
+    from stream.observed_reading import Reach
     from stream.observed_rows import Rows
     from stream.surroundings import Surroundings
 
@@ -98,11 +99,12 @@ def moment(
     rows: Rows | None = None,
     rebalances: Mapping[str, int] | None = None,
     hidden: Collection[str] = (),
+    reach: Reach | None = None,
 ) -> Moment:
     """Put one moment into columns: `ends` (schema `stream.cluster.watermarks.ENDS`) had been read at `now` (Unix s).
 
     `rows` are those of this very fleet, `rebalances` what `stream.observed_rebalances` counted of the groups; of
-    `hidden` groups an open transaction hides commits that nobody has told yet.
+    `hidden` groups an open transaction hides commits that nobody has told yet. `reach` is of these rows.
     """
     at = int(now * 1000)
     rows = rows or Belongings().rows(fleet, around)
@@ -140,6 +142,8 @@ def moment(
         tails=None if asked.tails is None else _renumbered(asked.tails, fleet.ranks.topics, topics),
         transactions=_transactions(topics, asked.transactions),
         reasons=read.reasons(found, rows.topic),
+        read_until=None if reach is None else reach.read_until,
+        answered_since=None if reach is None else reach.answered_since,
     )
     return Moment(fleet, rows, read, found, seen)
 

@@ -133,7 +133,7 @@ RHYTHMS: Final = (
         "a group has read all there was, and has left",
         {"in": Topic(flows=(Flow(until=30.0),))},
         (Join(),),
-        script=(At(150.0, (Leave(),)),),
+        script=(At(170.0, (Leave(),)),),
     ),
 )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Kind = Literal["sick", "healthy"]
 EVENT: Final = 60.0
 """When most faults happen: by then every group has shown its habits for ten slots."""
-END: Final = 260.0
+END: Final = 250.0
 """It may be later, for the monitor comes back when it does."""
 RATE: Final = 20.0
 FINE: Final = ("ok", "caught_up", "recovering", "reset")

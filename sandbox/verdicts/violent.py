@@ -13,7 +13,7 @@ from sandbox.verdicts.scenario import EVENT, At, Expected, Flow, Scenario, Topic
 from sandbox.verdicts.sick import ONE, THREE
 
 BROKER_STOPS: Final = 185.0
-MONITOR_STOPS: Final = 245.0
+MONITOR_STOPS: Final = 222.0
 AFTERWARDS: Final = 25.0
 """The play goes on for so long when the monitor is back."""
 CUT: Final = "truncated"
@@ -40,9 +40,9 @@ VIOLENT: Final = (
         CUT,
         "sick",
         "the log loses its end while the broker is down; the committed offset is above it now",
-        {"in": Topic(flows=(Flow(until=120.0),))},
+        {"in": Topic(flows=(Flow(until=150.0),))},
         (Join(),),
-        script=(At(150.0, (Leave(),)),),
+        script=(At(170.0, (Leave(),)),),
         # Known as soon as the ends are read again.
         expected=(Expected(("unknown",), pace.told(), "broker is back"),),
     ),

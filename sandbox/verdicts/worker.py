@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Final, Protocol
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 
 from sandbox.members import PATIENCE, client_config
 from sandbox.verdicts import pace
@@ -135,24 +135,36 @@ class ExactlyOnce(Worker):
     """Commits in transactions, each with a record that it writes. One that `hangs` does not end the next one."""
 
     def __init__(self, bootstrap: str, group: str, topics: Sequence[str], output: str) -> None:
-        config = {"transactional.id": group, "transaction.timeout.ms": 600_000}
-        self._producer = Producer({**client_config(bootstrap), **config})
-        self._producer.init_transactions(PATIENCE)
-        self._output = output
+        self._bootstrap, self._group, self._output = bootstrap, group, output
+        self._producer = self._new_producer()
         self._open = False
         self.hangs = False
         super().__init__(bootstrap, group, topics, isolated=True)
 
+    def _new_producer(self) -> Producer:
+        config = {"transactional.id": self._group, "transaction.timeout.ms": 600_000}
+        producer = Producer({**client_config(self._bootstrap), **config})
+        producer.init_transactions(PATIENCE)
+        return producer
+
     def _store(self, offsets: list[TopicPartition]) -> None:
         if self._open:
             return
+        try:
+            self._transact(offsets)
+        except KafkaException:
+            # Whatever broke it, a new producer with the same id fences the old one and aborts what it left open.
+            self._producer = self._new_producer()
+            raise
+
+    def _transact(self, offsets: list[TopicPartition]) -> None:
         self._producer.begin_transaction()
-        self._open = True
         self._producer.produce(self._output, "done", partition=0)
         self._producer.send_offsets_to_transaction(offsets, self.consumer.consumer_group_metadata(), PATIENCE)
-        if not self.hangs:
+        if self.hangs:
+            self._open = True
+        else:
             self._producer.commit_transaction(PATIENCE)
-            self._open = False
 
 
 class Guest:
