@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     _Tabled = Callable[[Sequence[Answer]], TextTable]
 
+_TOLD_AT_MOST: Final = 200
+"""How many partitions an instance tells of (`exporters.readmodel.GroupDetail`)."""
 FINDINGS: Final = 10
 CHANGES: Final = 10
 TRANSITIONS: Final = 5
@@ -145,11 +147,18 @@ def _partitions(group: Answer, now: float, limit: int | None) -> Iterator[Block]
     found: Sequence[Answer] = group["findings"] or ()
     if not found:
         return
-    title = f"Partitions that are not fine: {len(found)} of {_number(group['partitions'])}"
+    title = f"Partitions that are not fine: {_of_all(len(found), group['partitions'])}"
     yield Block([say(title, "bold"), *(line for each in found[:limit] for line in _finding(each, group, now))])
     left = len(found) - len(found[:limit])
     if left:
         yield Block([say(f"… and {left} more; --all tells of all.", "dim")])
+
+
+def _of_all(found: int, partitions: int | None) -> str:
+    """Say how many there are. Of very many an instance tells only the worst, and partitions without a commit count."""
+    if found >= _TOLD_AT_MOST:
+        return f"the worst {found}"
+    return f"{found}" if partitions is None or partitions < found else f"{found} of {_number(partitions)}"
 
 
 def _finding(finding: Answer, group: Answer, now: float) -> Iterator[Sentence]:
@@ -157,7 +166,8 @@ def _finding(finding: Answer, group: Answer, now: float) -> Iterator[Sentence]:
     colour = COLOURS.get(finding["severity"], "")
     head = [Span(f"{place}: "), Span(_words(finding["verdict"]), colour), Span(f"{_since(finding['since'], now)}. ")]
     yield Sentence([*head, Span(shown(finding["sentence"]))], 2)
-    yield say(_in_line(finding["evidence"], now), "dim", 4)
+    if finding["evidence"]:
+        yield say(_in_line(finding["evidence"], now), "dim", 4)
     if not group["finding"] or finding["next_step"] != group["finding"]["next_step"]:
         yield say(f"What to do: {shown(finding['next_step'])}", indent=4)
 

@@ -15,6 +15,7 @@ from stream.text_blocks import plain
 from tests.exporters.worlds import HOSTILE_NAMES, NOON, STOPPED, detail, small_world, snapshot
 
 NOW = NOON / 1000
+WAITS = "the oldest unread record waits for 1 min 1 s"
 FINE: dict[str, Any] = {"group": "g", "verdict": "ok", "severity": "fine", "verdict_since": NOON - 3_600_000}
 
 
@@ -44,16 +45,14 @@ def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
         "The group",
         "  A classic group (range), Stable (asked from the cluster) for 1 min 30 s.",
         "  3 members (1 idle); 2 partitions with offsets.",
-        f"  Lag {2**62:,} in all, {2**62:,} at most in a partition, the oldest unread record waits for 1 min 1 s; "
-        "last commit 0.0 s ago.",
+        f"  Lag {2**62:,} in all, {2**62:,} at most in a partition, {WAITS}; last commit 0.0 s ago.",
         "  No offset is about to expire.",
         "  Owned by no member: orders.",
         "  Not subscribed to: old.",
         "  Lag of 1 partition not known: no leader.",
         "",
         "Partitions that are not fine: 2 of 2",
-        "  orders-0: stopped for 30 s. "
-        "1 of 2 partitions; orders-0: No commit for 30 s, where 20 s would be the most to expect: <unread>.",
+        f"  orders-0: stopped for 30 s. {STOPPED.sentence}",
         "    last commit 30 s ago, patience 20 s, lag 400, members unknown",
         "  orders-1: unknown. The lag is not known: the partition has no leader.",
         "    What to do: See why.",
@@ -61,8 +60,7 @@ def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
         "Its verdicts, the oldest first",
         "TIME (UTC)               WAS  IS       STORY",
         "2023-11-14 21:13:20.000  -    ok       orders-0: Keeps up: 3 offsets unread.",
-        "2023-11-14 22:12:50.000  ok   stopped  1 of 2 partitions; orders-0: No commit for 30 s, where 20 s would be "
-        "the most to expect: <unread>.",
+        f"2023-11-14 22:12:50.000  ok   stopped  {STOPPED.sentence}",
         "",
         "What happened to it, the oldest first",
         "TIME (UTC)               WHAT        CAUSE          SEEN      STORY",
