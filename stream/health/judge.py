@@ -99,7 +99,7 @@ class Judge:
     def __init__(self, limits: Limits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
         """Begin, with what an earlier process packed, if there is any."""
         self.limits = limits or Limits()
-        self.memory = Memory(points)
+        self.memory = Memory(points, tick=self.limits.tick)
         self._packed = packed
         self._keys = np.empty(0, np.int64)
         self._shown = hysteresis.begin(0, 0)
@@ -110,6 +110,10 @@ class Judge:
         self.memory.observe(seen)
         if history is not None:
             self.memory.seed(seen, *history)
+
+    def miss(self) -> None:
+        """Note that the cluster did not answer at a tick."""
+        self.memory.miss()
 
     def judge(self, seen: Observed) -> Judged:
         """Judge one moment. Not to be called before the initial catch-up is over: half of a group looks sick."""
@@ -148,8 +152,8 @@ def _since(shown: Shown, group_verdict: Codes, group_row: Ints, group: Ints) -> 
 def find(window: Window) -> Codes:
     """Ask the rules in their order; the first that finds a row gives it its code. `UNDECIDED` where none can tell yet.
 
-    Only what is fine can be premature: what another rule has found is known, however young the history is. Of rows whose
-    newest commits are hidden nothing is known.
+    Only what is fine can be premature: what another rule has found is known, however young the history is. Of rows
+    whose newest commits are hidden nothing is known.
     """
     code = np.full(len(window), hysteresis.UNDECIDED, np.int8)
     open_ = np.ones(len(window), np.bool_)
@@ -171,7 +175,7 @@ def _sentence(window: Window, row: int, verdict: Verdict, found: int) -> str:
     shown = verdict.replace("_", " ")
     if found == hysteresis.UNDECIDED:
         before = "" if verdict == Verdict.UNKNOWN else f" It was {shown} before."
-        what = f": {waiting(window, row)}" if window.unread[row] else ""
+        what = f": {waiting(window, row)}" if window.lag[row] > 0 else ""
         return f"Not observed for long enough to tell yet{what}.{before}"
     now = VERDICTS[found]
     if now == verdict:

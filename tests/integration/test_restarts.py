@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import threading
-from typing import TYPE_CHECKING, Final
+import time
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from sandbox import tools
-from sandbox.patience import wait_until
+from sandbox.patience import eventually, wait_until
 from tests.integration.traffic import commit, consumer, make_topic, offsets_ends, places, tool_says
 from tests.support.monitor import Monitor
 
@@ -22,6 +23,25 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(600)]
 
 GROUPS: Final = tuple(f"group-{number}" for number in range(20))
+
+
+SURVIVES: Final = ("verdict", "severity", "verdict_since", "verdicts")
+"""What a restart must not change of a group that goes on as it did; its sentence counts seconds."""
+
+
+def stop_reading(bootstrap: str, group: str) -> None:
+    """Commit a few times a second apart, short of the end, and never again: a cadence, and then silence."""
+    with consumer(bootstrap, group) as client:
+        for offset in range(5):
+            eventually(lambda offset=offset: client.commit(offsets=places("t", {0: offset}), asynchronous=False))
+            time.sleep(1)
+
+
+def judged(monitor: Monitor, group: str) -> dict[str, Any]:
+    """Give what the API tells of a group; without a verdict as long as it does not know it."""
+    answer = monitor.get(f"/api/v1/groups/{group}")
+    told: dict[str, Any] = answer.json
+    return told if answer.status == 200 else {"verdict": None}
 
 
 def assert_agrees(shown: Metrics, bootstrap: str) -> None:
@@ -53,6 +73,10 @@ def test_what_happened_while_it_was_away_is_there_when_it_is_ready_again(
         monitor.start()
         assert_agrees(monitor.wait_ready().metrics(), bootstrap)
 
+        stop_reading(bootstrap, "sleeper")
+        monitor.wait_for(lambda: judged(monitor, "sleeper")["verdict"] == "stopped", "the verdict of sleeper", 60)
+        before = judged(monitor, "sleeper")
+
         ending = monitor.stop()
         assert (ending.code, ending.left_behind) == (0, ())
         assert ending.seconds < 30
@@ -64,6 +88,10 @@ def test_what_happened_while_it_was_away_is_there_when_it_is_ready_again(
         # Two commits and one tombstone.
         assert shown.records_read == 3
         assert shown.value("lagwarden_resyncs_total") == 0
+        for _ in range(5):
+            monitor.wait_ticks(1)
+            after = judged(monitor, "sleeper")
+            assert [after[name] for name in SURVIVES] == [before[name] for name in SURVIVES]
 
 
 def test_power_cuts_in_the_middle_of_batches_lose_nothing(make_broker: MakeBroker, tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ class Row:
     idle: int = 2 * SECOND
     patience: int = 20 * SECOND
     stuck: bool = False
+    excused: bool = False
     undecided: bool = False
     held_for: int | None = None
     loss_in: int = -1
@@ -95,6 +96,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         seen=seen,
         limits=Limits(),
         now=NOW,
+        heard=np.full(len(rows), NOW, np.int64),
         committed=spans.last_offset,
         commit_time=spans.last_time,
         progress_time=spans.reached_time,
@@ -111,6 +113,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         idle=_column(rows, "idle"),
         patience=_column(rows, "patience"),
         stuck=_column(rows, "stuck", np.bool_),
+        excused=_column(rows, "excused", np.bool_),
         undecided=_column(rows, "undecided", np.bool_),
         stable_since=_ago([row.held_for for row in rows]),
         loss_in=_column(rows, "loss_in"),
