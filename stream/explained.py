@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from exporters.page.evidence import evidence_words
 from exporters.page.words import duration
 from stream.group_answers import unix_time
-from stream.group_tables import topics_table, transitions_table, verdicts_table
+from stream.group_tables import findings_table, topics_table, transitions_table, verdicts_table
 from stream.text_blocks import COLOURS, Block, Sentence, Span, say
 from stream.text_tables import shown
 
@@ -35,7 +35,7 @@ def explain(group: Answer, now: float, *, everything: bool = False) -> list[Bloc
     """Tell all that helps a person to understand how a group is; a healthy one is explained as well."""
     blocks = [Block([_headline(group, now), *_why(group)]), Block(_what_to_do(group)), Block(_numbers(group, now))]
     blocks.append(Block(list(_standing(group, now))))
-    blocks.extend(_partitions(group, now, None if everything else FINDINGS))
+    blocks.extend(_partitions(group, now, everything=everything))
     if len(group["by_topic"]) > 1:
         blocks.append(Block([say("By topic", "bold")], topics_table(group["by_topic"])))
     blocks.extend(_history(group, everything=everything))
@@ -142,16 +142,27 @@ def _expiry(group: Answer, now: float) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _partitions(group: Answer, now: float, limit: int | None) -> Iterator[Block]:
-    """Tell of each partition that is not fine what it is, and its numbers."""
+def _partitions(group: Answer, now: float, *, everything: bool) -> Iterator[Block]:
+    """Give the numbers of each partition that is not fine, and say in words what the group's own sentence does not."""
     found: Sequence[Answer] = group["findings"] or ()
     if not found:
         return
+    kept = found if everything else found[:FINDINGS]
     title = f"Partitions that are not fine: {_of_all(len(found), group['partitions'])}"
-    yield Block([say(title, "bold"), *(line for each in found[:limit] for line in _finding(each, group, now))])
-    left = len(found) - len(found[:limit])
-    if left:
-        yield Block([say(f"… and {left} more; --all tells of all.", "dim")])
+    more = f", the worst {len(kept)}; --all tells of all" if len(kept) < len(found) else ""
+    heading = Sentence([Span(title, "bold"), Span(more, "dim")])
+    yield Block([heading], findings_table(kept, group["by_partition"], now))
+    told = found if everything else _one_of_each(found, group["verdict"])
+    if lines := [line for each in told for line in _finding(each, group, now)]:
+        yield Block(lines)
+
+
+def _one_of_each(found: Sequence[Answer], verdict: str | None) -> list[Answer]:
+    """Give the worst partition of each verdict but the group's: that one has been told."""
+    worst: dict[str, Answer] = {}
+    for each in found:
+        worst.setdefault(each["verdict"], each)
+    return [each for word, each in worst.items() if word != verdict]
 
 
 def _of_all(found: int, partitions: int | None) -> str:

@@ -15,6 +15,10 @@ from stream.text_blocks import plain
 from tests.exporters.worlds import HOSTILE_NAMES, NOON, STOPPED, detail, small_world, snapshot
 
 NOW = NOON / 1000
+FINDINGS_HEAD = (
+    f"TOPIC   PARTITION  VERDICT  FOR  {'LAG':>19}  TIME-LAG  CURRENT-OFFSET  {'LOG-END-OFFSET':>19}  COMMIT-AGE"
+    "  PROGRESS-AGE"
+)
 WAITS = "the oldest unread record waits for 1 min 1 s"
 FINE: dict[str, Any] = {"group": "g", "verdict": "ok", "severity": "fine", "verdict_since": NOON - 3_600_000}
 
@@ -52,8 +56,10 @@ def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
         "  Lag of 1 partition not known: no leader.",
         "",
         "Partitions that are not fine: 2 of 2",
-        f"  orders-0: stopped for 30 s. {STOPPED.sentence}",
-        "    last commit 30 s ago, patience 20 s, lag 400, members unknown",
+        FINDINGS_HEAD,
+        f"orders          0  stopped  30s  {2**62}      1m1s              41  {2**62 + 41}          1s          1m1s",
+        f"orders          1  unknown    -  {'-':>19}         -               7  {'-':>19}          0s             -",
+        "",
         "  orders-1: unknown. The lag is not known: the partition has no leader.",
         "    What to do: See why.",
         "",
@@ -137,14 +143,24 @@ def test_much_is_cut_unless_all_is_wanted() -> None:
     """The worst partitions and the latest changes; how many there are, and how to see all, is said."""
     many = tuple(("t", at, STOPPED) for at in range(FINDINGS + 4))
     changes = tuple(VerdictChange(NOW - at, "ok", "stopped", f"n{at}.") for at in range(CHANGES + 2, 0, -1))
-    short = lines({**FINE, "partitions": 40}, partition_findings=many, verdicts=changes)
-    assert f"Partitions that are not fine: {FINDINGS + 4} of 40" in short
-    assert "… and 4 more; --all tells of all." in short
+    group = {**FINE, "verdict": "stopped", "partitions": 40}
+    short = lines(group, partition_findings=many, verdicts=changes)
+    assert "Partitions that are not fine: 14 of 40, the worst 10; --all tells of all" in short
+    assert sum(line.startswith("t  ") for line in short) == FINDINGS
+    assert not any(line.startswith("  t-") for line in short)
     assert "Its verdicts, the latest 10 of 12, the oldest first" in short
     assert not any("n12." in line for line in short)
-    whole = lines({**FINE, "partitions": 40}, partition_findings=many, verdicts=changes, everything=True)
+    whole = lines(group, partition_findings=many, verdicts=changes, everything=True)
     assert any(line.startswith("  t-13: ") for line in whole)
     assert any("n12." in line for line in whole)
+
+
+def test_of_very_many_partitions_it_is_not_said_how_many() -> None:
+    """An instance tells only of the worst: that number is not that of all."""
+    many = tuple(("t", at, STOPPED) for at in range(200))
+    assert "Partitions that are not fine: the worst 200" in " ".join(
+        lines({**FINE, "partitions": 900}, partition_findings=many)
+    )
 
 
 def test_topics_are_told_where_there_are_several() -> None:
