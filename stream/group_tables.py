@@ -23,7 +23,7 @@ _NUMBERS: Final = frozenset((
     "MEMBERS", "PARTITIONS", "LAG", "LAG-UNKNOWN", "LAST-COMMIT", "EXPIRES", "PARTITION", "CURRENT-OFFSET",
     "LOG-END-OFFSET", "COMMIT-AGE", "FOR", "#PARTITIONS", "#MEMBERS", "CURRENT-EPOCH", "GENERATION", "GROUP-EPOCH",
     "TARGET-ASSIGNMENT-EPOCH", "GROUP-EXPIRES", "GREATEST-LAG", "TIME-LAG",
-    "PROGRESS-AGE",
+    "PROGRESS-AGE", "COMMITTED", "END",
 ))  # fmt: skip
 _NOBODY: Final[Answer] = {"member_id": None, "client_host": None, "client_id": None}
 
@@ -158,7 +158,7 @@ def verdicts_table(changes: Iterable[Answer]) -> TextTable:
 
 def findings_table(findings: Iterable[Answer], partitions: Iterable[Answer], now: float) -> TextTable:
     """Show the partitions that are not fine with the numbers that matter for most verdicts."""
-    heads = "TOPIC PARTITION VERDICT FOR LAG TIME-LAG CURRENT-OFFSET LOG-END-OFFSET COMMIT-AGE PROGRESS-AGE"
+    heads = "TOPIC PARTITION VERDICT FOR LAG TIME-LAG COMMITTED END COMMIT-AGE PROGRESS-AGE"
     known = {(row["topic"], row["partition"]): row for row in partitions}
     rows = ((each, known.get((each["topic"], each["partition"]), {})) for each in findings)
     return _table(

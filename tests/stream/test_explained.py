@@ -16,8 +16,7 @@ from tests.exporters.worlds import HOSTILE_NAMES, NOON, STOPPED, detail, small_w
 
 NOW = NOON / 1000
 FINDINGS_HEAD = (
-    f"TOPIC   PARTITION  VERDICT  FOR  {'LAG':>19}  TIME-LAG  CURRENT-OFFSET  {'LOG-END-OFFSET':>19}  COMMIT-AGE"
-    "  PROGRESS-AGE"
+    f"TOPIC   PARTITION  VERDICT  FOR  {'LAG':>19}  TIME-LAG  COMMITTED  {'END':>19}  COMMIT-AGE  PROGRESS-AGE"
 )
 WAITS = "the oldest unread record waits for 1 min 1 s"
 FINE: dict[str, Any] = {"group": "g", "verdict": "ok", "severity": "fine", "verdict_since": NOON - 3_600_000}
@@ -57,8 +56,8 @@ def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
         "",
         "Partitions that are not fine: 2 of 2",
         FINDINGS_HEAD,
-        f"orders          0  stopped  30s  {2**62}      1m1s              41  {2**62 + 41}          1s          1m1s",
-        f"orders          1  unknown    -  {'-':>19}         -               7  {'-':>19}          0s             -",
+        f"orders          0  stopped  30s  {2**62}      1m1s         41  {2**62 + 41}          1s          1m1s",
+        f"orders          1  unknown    -  {'-':>19}         -          7  {'-':>19}          0s             -",
         "",
         "  orders-1: unknown. The lag is not known: the partition has no leader.",
         "    What to do: See why.",
