@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from exporters.page.evidence import evidence_words
 from exporters.page.words import duration
 from stream.group_answers import unix_time
-from stream.group_tables import topics_table, transitions_table, verdicts_table
+from stream.group_tables import findings_table, topics_table, transitions_table, verdicts_table
 from stream.text_blocks import COLOURS, Block, Sentence, Span, say
 from stream.text_tables import shown
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     _Tabled = Callable[[Sequence[Answer]], TextTable]
 
+_TOLD_AT_MOST: Final = 200
+"""How many partitions an instance tells of (`exporters.readmodel.GroupDetail`)."""
 FINDINGS: Final = 10
 CHANGES: Final = 10
 TRANSITIONS: Final = 5
@@ -33,7 +35,7 @@ def explain(group: Answer, now: float, *, everything: bool = False) -> list[Bloc
     """Tell all that helps a person to understand how a group is; a healthy one is explained as well."""
     blocks = [Block([_headline(group, now), *_why(group)]), Block(_what_to_do(group)), Block(_numbers(group, now))]
     blocks.append(Block(list(_standing(group, now))))
-    blocks.extend(_partitions(group, now, None if everything else FINDINGS))
+    blocks.extend(_partitions(group, now, everything=everything))
     if len(group["by_topic"]) > 1:
         blocks.append(Block([say("By topic", "bold")], topics_table(group["by_topic"])))
     blocks.extend(_history(group, everything=everything))
@@ -140,16 +142,34 @@ def _expiry(group: Answer, now: float) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _partitions(group: Answer, now: float, limit: int | None) -> Iterator[Block]:
-    """Tell of each partition that is not fine what it is, and its numbers."""
+def _partitions(group: Answer, now: float, *, everything: bool) -> Iterator[Block]:
+    """Give the numbers of each partition that is not fine, and say in words what the group's own sentence does not."""
     found: Sequence[Answer] = group["findings"] or ()
     if not found:
         return
-    title = f"Partitions that are not fine: {len(found)} of {_number(group['partitions'])}"
-    yield Block([say(title, "bold"), *(line for each in found[:limit] for line in _finding(each, group, now))])
-    left = len(found) - len(found[:limit])
-    if left:
-        yield Block([say(f"… and {left} more; --all tells of all.", "dim")])
+    kept = found if everything else found[:FINDINGS]
+    title = f"Partitions that are not fine: {_of_all(len(found), group['partitions'])}"
+    more = f", the worst {len(kept)}; --all tells of all" if len(kept) < len(found) else ""
+    heading = Sentence([Span(title, "bold"), Span(more, "dim")])
+    yield Block([heading], findings_table(kept, group["by_partition"], now))
+    told = found if everything else _one_of_each(found, group["verdict"])
+    if lines := [line for each in told for line in _finding(each, group, now)]:
+        yield Block(lines)
+
+
+def _one_of_each(found: Sequence[Answer], verdict: str | None) -> list[Answer]:
+    """Give the worst partition of each verdict but the group's: that one has been told."""
+    worst: dict[str, Answer] = {}
+    for each in found:
+        worst.setdefault(each["verdict"], each)
+    return [each for word, each in worst.items() if word != verdict]
+
+
+def _of_all(found: int, partitions: int | None) -> str:
+    """Say how many there are. Of very many an instance tells only the worst, and partitions without a commit count."""
+    if found >= _TOLD_AT_MOST:
+        return f"the worst {found}"
+    return f"{found}" if partitions is None or partitions < found else f"{found} of {_number(partitions)}"
 
 
 def _finding(finding: Answer, group: Answer, now: float) -> Iterator[Sentence]:
@@ -157,7 +177,8 @@ def _finding(finding: Answer, group: Answer, now: float) -> Iterator[Sentence]:
     colour = COLOURS.get(finding["severity"], "")
     head = [Span(f"{place}: "), Span(_words(finding["verdict"]), colour), Span(f"{_since(finding['since'], now)}. ")]
     yield Sentence([*head, Span(shown(finding["sentence"]))], 2)
-    yield say(_in_line(finding["evidence"], now), "dim", 4)
+    if finding["evidence"]:
+        yield say(_in_line(finding["evidence"], now), "dim", 4)
     if not group["finding"] or finding["next_step"] != group["finding"]["next_step"]:
         yield say(f"What to do: {shown(finding['next_step'])}", indent=4)
 

@@ -23,6 +23,7 @@ _NUMBERS: Final = frozenset((
     "MEMBERS", "PARTITIONS", "LAG", "LAG-UNKNOWN", "LAST-COMMIT", "EXPIRES", "PARTITION", "CURRENT-OFFSET",
     "LOG-END-OFFSET", "COMMIT-AGE", "FOR", "#PARTITIONS", "#MEMBERS", "CURRENT-EPOCH", "GENERATION", "GROUP-EPOCH",
     "TARGET-ASSIGNMENT-EPOCH", "GROUP-EXPIRES", "GREATEST-LAG", "TIME-LAG",
+    "PROGRESS-AGE", "COMMITTED", "END",
 ))  # fmt: skip
 _NOBODY: Final[Answer] = {"member_id": None, "client_host": None, "client_id": None}
 
@@ -153,6 +154,29 @@ def verdicts_table(changes: Iterable[Answer]) -> TextTable:
         for each in changes
     )
     return _table(("TIME (UTC)", "WAS", "IS", "STORY"), rows)
+
+
+def findings_table(findings: Iterable[Answer], partitions: Iterable[Answer], now: float) -> TextTable:
+    """Show the partitions that are not fine with the numbers that matter for most verdicts."""
+    heads = "TOPIC PARTITION VERDICT FOR LAG TIME-LAG COMMITTED END COMMIT-AGE PROGRESS-AGE"
+    known = {(row["topic"], row["partition"]): row for row in partitions}
+    rows = ((each, known.get((each["topic"], each["partition"]), {})) for each in findings)
+    return _table(
+        heads.split(),
+        (
+            [
+                shown(each["topic"]),
+                str(each["partition"]),
+                _verdict(each["verdict"]),
+                _age(each["since"], now),
+                _cell(row.get("lag")),
+                _seconds(row.get("time_lag")),
+                *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark")),
+                *(_age(row.get(name), now) for name in ("commit_time", "progress_time")),
+            ]
+            for each, row in rows
+        ),
+    )
 
 
 def topics_table(topics: Iterable[Answer]) -> TextTable:

@@ -95,7 +95,7 @@ def drawn(blocks: Iterable[Block]) -> Iterator[RenderableType]:
             yield Text("")
         for sentence in block.sentences:
             text = Text.assemble(*((span.text, span.style) for span in sentence.spans))
-            yield Padding(text, (0, 0, 0, sentence.indent))
+            yield Padding(text, (0, 0, 0, sentence.indent), expand=False)
         if block.table is not None:
             yield drawn_table(block.table)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import select
 import threading
 from typing import TYPE_CHECKING, Self
 
@@ -63,10 +64,12 @@ class Asking:
             self._opened = group
             self._changed.set()
 
-    def quietened(self) -> None:
-        """Take note that the answers have been looked at."""
-        with contextlib.suppress(BlockingIOError):
-            os.read(self.wake, 4096)
+    def quietened(self, seconds: float = 0.0) -> bool:
+        """Take note that the answers will be looked at; tell whether they have changed, waiting so long for it."""
+        if not select.select([self.wake], [], [], seconds)[0]:
+            return False
+        os.read(self.wake, 4096)
+        return True
 
     def _run(self) -> None:
         while not self._over:

@@ -137,7 +137,9 @@ def _prompt(state: State, found: int) -> Text:
     if not state.typing:
         return Text("")
     words = shown(state.filter) if state.filter else ""
-    return Text.assemble(("filter: ", "bold"), words, "\N{LEFT ONE EIGHTH BLOCK}", (f"  {found:,} groups", "dim"))
+    return Text.assemble(
+        ("filter: ", "bold"), words, "\N{LEFT ONE EIGHTH BLOCK}", (f"  {found:,} of {len(state.groups):,}", "dim")
+    )
 
 
 def _trouble(state: State) -> Text:

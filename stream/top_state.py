@@ -75,7 +75,7 @@ def press(state: State, key: str, height: int) -> State:
     if key == Key.ENTER or (key == Key.RIGHT and not state.typing):
         name = state.rows[state.place]["group"] if state.rows else None
         return dataclasses.replace(state, chosen=name, opened=name, detail=None, scrolled=0)
-    return _type(state, key)
+    return settled(_type(state, key), height)
 
 
 _FAR: Final = 1 << 30
@@ -131,5 +131,5 @@ def _type(state: State, key: str) -> State:
 
 
 def _filtered(state: State, words: str, *, typing: bool) -> State:
-    changed = dataclasses.replace(state, filter=words, typing=typing, first=0)
-    return _choose(changed, changed.place, _FAR)
+    """Begin at the top; what was chosen stays so where it is among the rows."""
+    return dataclasses.replace(state, filter=words, typing=typing, first=0)

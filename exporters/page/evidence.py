@@ -20,7 +20,7 @@ _LABELS: Final = {
     "rewind_from": "from offset",
     "rewind_to": "to offset",
     "offset_expiry_time": "offset expires",
-    "group_since": "group so since",
+    "group_since": "state since",
     "stable_since": "stable end since",
     "catch_up_seconds": "caught up in",
     "loss_in_seconds": "loss in",

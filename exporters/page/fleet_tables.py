@@ -17,6 +17,7 @@ from exporters.page.words import (
     lasting,
     named,
     number,
+    phrase,
     printable,
     severity_class,
     since,
@@ -78,13 +79,19 @@ def _story(row: dict[str, Any], now: float) -> Element:
             " ",
             el("a", named(row["group"]), href=group_link(row["group"]), class_="name"),
             " ",
-            el("small", lasting(row["verdict_since"], now)) if row["verdict_since"] is not None else None,
+            el("small", _standing(row, now)),
         ),
         el("p", printable(row["sentence"]), class_="sentence") if row["sentence"] else None,
         el("p", [[el("span", name, " ", el("b", value)), " "] for name, value in facts], class_="facts"),
         class_=severity_class(row["severity"]),
         data_key=row["group"],
     )
+
+
+def _standing(row: dict[str, Any], now: float) -> Content:
+    """Say how bad it is and since when, for those to whom the colours say nothing."""
+    begun = row["verdict_since"]
+    return [phrase(row["severity"]), [" ", lasting(begun, now)] if begun is not None else None]
 
 
 def _share(row: dict[str, Any]) -> Content:
@@ -169,4 +176,9 @@ def gone_section(groups: pa.Table, now: float) -> Content:
         for row in groups.take(order[:ROWS]).to_pylist()
     ]
     heads = (("Group", ""), ("Cause", ""), ("Died", ""), ("Kind", ""))
-    return el("section", el("h2", "Died lately ", el("small", note)), table("Died lately", heads, rows), aria_label="Died lately")
+    return el(
+        "section",
+        el("h2", "Died lately ", el("small", note)),
+        table("Died lately", heads, rows),
+        aria_label="Died lately",
+    )

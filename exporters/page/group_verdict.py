@@ -37,10 +37,12 @@ def verdict_card(row: Mapping[str, Any], finding: Finding | None, now: float) ->
     if row["verdict"] is None:
         return None
     sentence = finding.sentence if finding is not None else row["sentence"]
-    begun = None if row["verdict_since"] is None else el("span", lasting(row["verdict_since"], now), class_="phase")
+    begun = None if row["verdict_since"] is None else [" ", lasting(row["verdict_since"], now)]
     return el(
         "section",
-        el("p", badge(row["verdict"], row["severity"]), " ", begun),
+        el(
+            "p", badge(row["verdict"], row["severity"]), " ", el("span", phrase(row["severity"]), begun, class_="phase")
+        ),
         el("p", printable(sentence), class_="sentence") if sentence else None,
         el("p", el("b", "What to do: "), printable(finding.next_step), class_="next") if finding is not None else None,
         _evidence(finding, now) if finding is not None else None,

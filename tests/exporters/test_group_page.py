@@ -49,7 +49,7 @@ def test_members_with_what_is_theirs() -> None:
 def test_what_is_the_matter_and_what_to_do() -> None:
     """Verdict with how long it holds, sentence, next step and the numbers behind it; angle brackets are text."""
     page = read(found=detail())
-    assert "stopped for 35 s1 of 2 partitions; orders-0: No commit for 30 s" in page.text
+    assert "stopped critical for 35 s1 of 2 partitions; orders-0: No commit for 30 s" in page.text
     assert "most to expect: <unread>." in page.text
     assert "unread" not in page.tags
     assert "What to do: See whether the consumer still runs" in page.text
@@ -58,7 +58,7 @@ def test_what_is_the_matter_and_what_to_do() -> None:
 
 def test_without_detail_the_verdict_is_that_of_the_snapshot() -> None:
     """Sentence and verdict are there; what to do is not known. Before there is a judgement there is no card."""
-    assert "stopped for 35 s1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread." in read().text
+    assert "stopped critical for 35 s1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread." in read().text
     assert "What to do" not in read().text
     assert "Verdict" not in read("gone").tables
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -75,7 +76,7 @@ def test_on_a_terminal_it_is_as_wide_as_that(
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("NO_COLOR", "1")
     assert cli.main(["explain", "billing", "--url", url]) == ExitCode.OK
-    out = capsys.readouterr().out.splitlines()
+    out = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
     assert max(map(len, out)) <= columns
     assert len(max(out, key=len)) > columns * 0.7
 
