@@ -142,9 +142,10 @@ def test_every_rule_is_evaluated(world: World) -> None:
 
 
 def test_no_rule_fires_about_the_monitor(world: World) -> None:
-    """A healthy monitor on a healthy cluster has no alert of its own."""
-    firing = [alert for rule in world.prometheus.rules() for alert in rule.get("alerts", [])]
-    assert [alert["labels"]["alertname"] for alert in firing if alert["labels"]["about"] == "monitor"] == []
+    """A healthy monitor on a healthy cluster has no alert of its own; what is only pending may pass."""
+    told = [alert for rule in world.prometheus.rules() for alert in rule.get("alerts", [])]
+    firing = [alert["labels"] for alert in told if alert["state"] == "firing"]
+    assert [labels["alertname"] for labels in firing if labels["about"] == "monitor"] == []
 
 
 def test_every_panel_shows_something(world: World) -> None:
