@@ -75,10 +75,10 @@ def test_polls_and_publishes(watching: Any) -> None:
 
 def test_turned_off(watching: Any) -> None:
     """With an interval of 0 nothing is asked and nothing started."""
-    polls = Polls(facts())
+    polls, before = Polls(facts()), set(threading.enumerate())
     with watching(polls, interval=0) as watch:
         assert (watch.current(), polls.looks) == (None, [])
-    assert "cluster-watch" not in {thread.name for thread in threading.enumerate()}
+        assert set(threading.enumerate()) <= before
 
 
 def test_old_facts_are_taken_away(watching: Any, logged: list[Any]) -> None:
@@ -143,3 +143,4 @@ def test_a_poll_that_hangs_does_not_hold_up_the_stop(watching: Any, monkeypatch:
         assert entered.wait(30)
     assert not released.is_set()
     released.set()
+    wait_until(lambda: not [each for each in threading.enumerate() if each.name == "cluster-watch"], "the thread's end")

@@ -22,21 +22,28 @@ LIMITS = Limits(SEGMENT, 0.5)
 
 
 def log(
-    rate: float, hours: float, *, clean: float = 0.0, dies_at: float | None = None, segment: int = SEGMENT
+    rate: float,
+    hours: float,
+    *,
+    clean: float = 0.0,
+    more: float = 0.0,
+    dies_at: float | None = None,
+    segment: int = SEGMENT,
 ) -> Iterator[int]:
     """Give the size at each poll of a log that is written at `rate` bytes per second and compacted to `clean` bytes.
 
-    Compacted as Kafka does it: the segments before the active one, once they are dirty enough; not after `dies_at`
-    hours.
+    And to `more` bytes for each hour, where keys come in. Compacted as Kafka does it: the segments before the active
+    one, once they are dirty enough; not after `dies_at` hours.
     """
     cleaned, dirty, active = clean, 0.0, 0.0
     for step in range(int(hours * 3600 / EVERY)):
         active += rate * EVERY
         rolled = active // segment * segment
         dirty, active = dirty + rolled, active - rolled
-        alive = dies_at is None or step * EVERY < dies_at * 3600
+        hour = step * EVERY / 3600
+        alive = dies_at is None or hour < dies_at
         if alive and dirty > 0 and dirty / (cleaned + dirty) > LIMITS.dirty_ratio:
-            cleaned, dirty = clean, 0.0
+            cleaned, dirty = clean + more * hour, 0.0
         yield int(cleaned + dirty + active)
 
 
@@ -66,6 +73,7 @@ def first_found(told: list[list[str]]) -> float | None:
         pytest.param(log(2_000_000, 12, clean=5 * MB), id="so busy that a segment is full before the next look"),
         pytest.param(log(300, 24 * 20, clean=3 * MB), id="so quiet that a segment takes four days"),
         pytest.param(log(50_000, 48, clean=700 * MB), id="many living keys: half a gigabyte of dirt is allowed"),
+        pytest.param(log(50_000, 200, clean=20 * MB, more=5 * MB), id="ever more living keys: a gigabyte in the end"),
         pytest.param([40 * MB] * 2_000, id="nobody commits"),
         pytest.param([int(MB + n * MB / 20) for n in range(3_000)], id="a slow growth within the two segments"),
     ],
