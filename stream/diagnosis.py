@@ -28,7 +28,7 @@ from stream.verdict_history import VerdictHistory
 from stream.verdict_words import finding, partition_findings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from exporters.readmodel import Finding, VerdictChange
     from stream.groups.expiry import Expiry
@@ -112,6 +112,15 @@ class Diagnostician:
         self._enquiries.ask_first(fleet, now)
         return self._enquiries.topics
 
+    def follow(self, ends: pa.Table, positions: Mapping[int, int], now: float) -> None:
+        """See how far the log is read: `positions` were the reader's before the ends had been read, at `now`."""
+        self._observer.reading.look(ends, positions, int(now * 1000))
+
+    def miss(self) -> None:
+        """Note that the cluster did not answer at a tick."""
+        self._observer.reading.miss()
+        self._judge.miss()
+
     def held_back(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> HeldBack:
         """Ask for the commits that open transactions hide, before all else: the rest is about the fleet with them."""
         return self._enquiries.held_back(fleet, ends, around, now)
@@ -124,7 +133,7 @@ class Diagnostician:
         asked = dataclasses.replace(
             asked, expiry=expiry, rebalancing_since=asked.rebalancing_since or self._rebalancing
         )
-        here = self._observer.moment(fleet, ends, around, now, asked, hidden=held.hidden)
+        here = self._observer.moment(fleet, ends, around, now, asked, hidden=held.hidden, told=held.asked)
         if self._first:
             self._judge.begin(here.seen, self._enquiries.seeding(here.seen))
             self._first = False

@@ -25,6 +25,7 @@ from stream.health.observed import NO_COMMIT, NOT_TOLD, Observed, OpenTransactio
 from stream.observed_ends import polled
 from stream.observed_groups import Standings
 from stream.observed_members import Members
+from stream.observed_reading import Reading
 from stream.observed_rebalances import Rebalances
 from stream.observed_rows import Belongings
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from stream.groups.expiry import Expiry
     from stream.groups.fleet import FleetColumns
-    from stream.health.columns import Ints
+    from stream.health.columns import Flags, Ints
     from stream.health.tails import Tails
     from stream.observed_ends import PolledEnds
     from stream.observed_rows import Rows
@@ -94,8 +95,10 @@ class Observer:
 
     def __init__(self, limits: Limits | None = None, rebalances: Rebalances | None = None) -> None:
         """Begin; `rebalances` may know what an earlier process counted."""
-        self._storm = (limits or Limits()).storm
+        limits = limits or Limits()
+        self._storm = limits.storm
         self.rebalances = rebalances or Rebalances(self._storm)
+        self.reading = Reading(limits.tick)
         self._belongings = Belongings()
         self._standings = Standings()
         self._members = Members()
@@ -109,16 +112,18 @@ class Observer:
         asked: Asked = _NOTHING,
         *,
         hidden: Collection[str] = (),
+        told: Flags | None = None,
     ) -> Moment:
         """Put one moment into columns: `ends` (schema `stream.cluster.watermarks.ENDS`) had been read at `now` (Unix).
 
-        Of `hidden` groups an open transaction hides commits that nobody has told yet.
+        Of `hidden` groups an open transaction hides commits that nobody has told yet; `told` are the rows of the fleet
+        whose commits are answers of coordinators.
         """
         at = int(now * 1000)
         rows = self._belongings.rows(fleet, around)
         topics, runs = rows.topics, fleet.runs
         rebalances = self.rebalances.count(fleet.lives, at)
-        told = self._standings.groups(
+        groups = self._standings.groups(
             rows.groups,
             fleet,
             around,
@@ -130,10 +135,12 @@ class Observer:
         wanted = self._members.wanted(rows, fleet, around)
         read = polled(ends, topics)
         spans = _spans(runs.spans, rows)
+        answers = np.zeros(len(rows), np.bool_) if told is None else rows.take(told, nothing=False)
+        reach = self.reading.reach(rows, spans.last_time, answers, at)
         found = lags.lag(spans.last_offset, lags.place(rows.topic, rows.partition), read.ends)
         seen = Observed(
             now=at,
-            groups=told,
+            groups=groups,
             topics=tuple(topics),
             group=rows.group,
             topic=rows.topic,
@@ -156,6 +163,8 @@ class Observer:
             tails=None if asked.tails is None else _renumbered(asked.tails, fleet.ranks.topics, topics),
             transactions=_transactions(topics, asked.transactions),
             reasons=read.reasons(found, rows.topic),
+            read_until=reach.read_until,
+            answered_since=reach.answered_since,
         )
         return Moment(fleet, rows, read, found, seen)
 

@@ -120,6 +120,8 @@ class Publisher:
 
         Then the old snapshot stays. `current` says that all is read that was there at the tick before.
         """
+        progress = self._vitals.progress
+        positions = progress.positions if progress else {}  # before the fleet, which then holds all that is behind them
         with self._lock:
             self._fleet.drop_dead(int((time.time() - self._dead_grace) * 1000))
             fleet = self._fleet.columns()
@@ -129,13 +131,12 @@ class Publisher:
             ends = read_ends(cluster, topics)
         except ClusterError as error:
             self._note(str(error))
+            self._diagnostician.miss()
             return None
         self._note(None)
         taken_at = time.time()
-        progress = self._vitals.progress
-        self._vitals.offsets_partitions = self._offsets_partitions.table(
-            ends, progress.positions if progress else {}, taken_at
-        )
+        self._diagnostician.follow(ends, positions, taken_at)
+        self._vitals.offsets_partitions = self._offsets_partitions.table(ends, positions, taken_at)
         asked = topics | self._ledger.topics_in_question(fleet)
         around = NOWHERE if survey is None else survey.look(fleet, asked, taken_at)
         self._vitals.retention = around.retention

@@ -9,6 +9,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,10 +23,15 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.CloseOptions.GroupMembershipOperation;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupAssignment;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.consumer.RangeAssignor;
 import org.apache.kafka.clients.consumer.SubscriptionPattern;
+import org.apache.kafka.common.Cluster;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.Serdes;
@@ -265,6 +271,32 @@ public final class ScenarioDesk {
         void close(boolean leaving) {
             consumer.close(CloseOptions.timeout(Duration.ofSeconds(10)).withGroupMembershipOperation(
                     leaving ? GroupMembershipOperation.LEAVE_GROUP : GroupMembershipOperation.REMAIN_IN_GROUP));
+        }
+    }
+
+    /** An assignor with a fault: the last partition of the last topic is given to nobody. */
+    public static final class LeavingOut extends RangeAssignor {
+        @Override
+        public String name() {
+            return "leaving-out";
+        }
+
+        @Override
+        public GroupAssignment assign(Cluster metadata, GroupSubscription subscriptions) {
+            Comparator<TopicPartition> order =
+                    Comparator.comparing(TopicPartition::topic).thenComparing(TopicPartition::partition);
+            Map<String, Assignment> whole = super.assign(metadata, subscriptions).groupAssignment();
+            TopicPartition last = whole.values().stream()
+                    .flatMap(each -> each.partitions().stream())
+                    .max(order)
+                    .orElse(null);
+            Map<String, Assignment> assigned = new HashMap<>();
+            whole.forEach((member, each) -> {
+                List<TopicPartition> left = new ArrayList<>(each.partitions());
+                left.remove(last);
+                assigned.put(member, new Assignment(left, each.userData()));
+            });
+            return new GroupAssignment(assigned);
         }
     }
 

@@ -160,6 +160,9 @@ class BurrowJudge:
         if history is not None:
             self.memory.seed(seen, *history)
 
+    def miss(self) -> None:
+        """See Judging."""
+
     def judge(self, seen: Observed) -> BurrowJudged:
         """See Judging."""
         window = windows.build(seen, self.memory, self.limits)

@@ -99,7 +99,7 @@ class Judge:
     def __init__(self, limits: Limits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
         """Begin, with what an earlier process packed, if there is any."""
         self.limits = limits or Limits()
-        self.memory = Memory(points)
+        self.memory = Memory(points, tick=self.limits.tick)
         self._packed = packed
         self._keys = np.empty(0, np.int64)
         self._shown = hysteresis.begin(0, 0)
@@ -110,6 +110,10 @@ class Judge:
         self.memory.observe(seen)
         if history is not None:
             self.memory.seed(seen, *history)
+
+    def miss(self) -> None:
+        """Note that the cluster did not answer at a tick."""
+        self.memory.miss()
 
     def judge(self, seen: Observed) -> Judged:
         """Judge one moment. Not to be called before the initial catch-up is over: half of a group looks sick."""

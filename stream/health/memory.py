@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from stream.health.columns import Ints
     from stream.health.observed import Observed
 
+_GAP_TICKS = 3
+"""A longer pause between two looks is a time in which nothing was seen."""
 _LOG_START_POINTS = 12
 """A log start moves by segments, a few times an hour: twelve points are six moves."""
 
@@ -24,7 +26,8 @@ _LOG_START_POINTS = 12
 class Memory:
     """Rows of the histories belong to (topic, partition), whichever groups read it."""
 
-    def __init__(self, points: int = 48) -> None:
+    def __init__(self, points: int = 48, *, tick: int = 10_000) -> None:
+        """Keep so many points of the history of each end; looks are `tick` ms apart."""
         self.high = History(points)
         self.log_start = History(_LOG_START_POINTS)
         self._groups, self._topics = Names(), Names()
@@ -32,6 +35,10 @@ class Memory:
         self._dropped = 0
         self._stable = np.empty(0, np.int64)
         self._stable_since = np.empty(0, np.int64)
+        self._gap = _GAP_TICKS * tick
+        # By place: when its end was last known, whether it has been asked for in vain since, since when it is again.
+        self._answered, self._back = np.empty(0, np.int64), np.empty(0, np.int64)
+        self._missed = np.empty(0, np.bool_)
 
     @property
     def nbytes(self) -> int:
@@ -54,6 +61,7 @@ class Memory:
         self._grow(len(self._places))
         if seen.recreated is not None and len(seen.recreated):
             self._forget(rows[np.isin(seen.ends.place >> 32, seen.recreated)])
+        self._note_answers(rows, seen)
         known = np.flatnonzero(seen.ends.known)
         self.high.observe(rows[known], seen.now, seen.ends.high_watermark[known])
         self.log_start.observe(rows[known], seen.now, seen.ends.log_start[known])
@@ -82,6 +90,26 @@ class Memory:
             return np.full(len(rows), -1, np.int64)
         return np.where(rows >= 0, self._stable_since[rows], -1)
 
+    def answered_since(self, rows: Ints) -> Ints:
+        """Since when the end is known again after it was not (ms); -1: as long as it is watched."""
+        if not len(self._back):
+            return np.full(len(rows), -1, np.int64)
+        return np.where(rows >= 0, self._back[rows], -1)
+
+    def miss(self) -> None:
+        """Note that nobody answered at a tick."""
+        self._missed[:] = self._answered >= 0
+
+    def _note_answers(self, rows: Ints, seen: Observed) -> None:
+        asked = self._answered[rows] >= 0
+        self._missed[rows[asked & ~seen.ends.known]] = True
+        known = rows[seen.ends.known]
+        again = known[
+            (self._answered[known] >= 0) & (self._missed[known] | (seen.now - self._answered[known] > self._gap))
+        ]
+        self._back[again] = seen.now
+        self._missed[known], self._answered[known] = False, seen.now
+
     def _note_stable(self, seen: Observed, rows: Ints) -> None:
         stable = seen.ends.last_stable
         if stable is None:
@@ -98,13 +126,17 @@ class Memory:
         more = np.full(max(rows - len(self._stable), 0), -1, np.int64)
         self._stable = np.concatenate([self._stable, more])
         self._stable_since = np.concatenate([self._stable_since, more])
+        self._answered, self._back = np.concatenate([self._answered, more]), np.concatenate([self._back, more])
+        self._missed = np.concatenate([self._missed, np.zeros(len(more), np.bool_)])
 
     def _keep(self, rows: Ints) -> None:
         self.high.take(rows)
         self.log_start.take(rows)
         self._stable, self._stable_since = self._stable[rows], self._stable_since[rows]
+        self._answered, self._back, self._missed = self._answered[rows], self._back[rows], self._missed[rows]
 
     def _forget(self, rows: Ints) -> None:
         self.high.forget(rows)
         self.log_start.forget(rows)
-        self._stable_since[rows] = -1
+        self._stable_since[rows] = self._answered[rows] = self._back[rows] = -1
+        self._missed[rows] = False

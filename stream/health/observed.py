@@ -109,6 +109,10 @@ class Observed:
     """Why the ends of a row are not known, where they are not."""
     found: Lag | None = None
     """Each row held against its end, where that has been done already."""
+    read_until: Ints | None = None
+    """Per row: all its commits up to then are known (ms). None: up to now."""
+    answered_since: Ints | None = None
+    """Per row: since when its coordinator stores commits again after a pause (ms); -1, or None: there was none."""
 
     def __len__(self) -> int:
         return len(self.group)

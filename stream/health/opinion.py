@@ -86,6 +86,9 @@ class Judging(Protocol):
     def begin(self, seen: Observed, history: tuple[Ints, Ints] | None) -> None:
         """See the first moment before it is judged; put what offsets-for-times answered in front of the histories."""
 
+    def miss(self) -> None:
+        """Note that the cluster did not answer at a tick."""
+
     def judge(self, seen: Observed) -> Opinion:
         """Judge one moment; moments come in order."""
 

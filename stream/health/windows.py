@@ -33,6 +33,8 @@ class Window:
     seen: Observed
     limits: Limits
     now: int
+    heard: Ints
+    """Until when all commits of the row are known (ms): a silence is measured up to then, not to the present."""
     committed: Ints
     commit_time: Ints
     progress_time: Ints
@@ -51,11 +53,13 @@ class Window:
     trend: Codes
     """Of the lag left after each commit, a code of `stream.health.trend`."""
     idle: Ints
-    """How long something has been unread without any progress; 0 where nothing is unread."""
+    """How long something has been unread without any progress, as far as is known; 0 where nothing is unread."""
     patience: Ints
     """How long this group may be idle by its own cadence."""
     stuck: Flags
     """Idle for longer than that, though its group is settled and there is somebody to read."""
+    excused: Flags
+    """The group could not commit or its partition could not be read until a moment ago: whatever has not happened."""
     undecided: Flags
     """Cannot be judged yet: the history is too young to tell how long the record has waited, its tail is unread, or the
     group has just lost its members or rebalances. What was said of it before stands until this is over."""
@@ -78,8 +82,14 @@ class Window:
     @property
     def behind(self) -> Flags:
         """The oldest unread record is older than the group's cadence explains."""
-        behind: Flags = self.unread & (self.time_lag.age > self.patience)
+        behind: Flags = self.unread & (self.time_lag.age - (self.now - self.heard) > self.patience)
         return behind
+
+    @property
+    def silent(self) -> Ints:
+        """How long there has been no commit, as far as is known."""
+        silent: Ints = np.maximum(self.heard - self.commit_time, 0)
+        return silent
 
     @property
     def manned(self) -> Flags:
@@ -148,14 +158,16 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     rates = timelag.rates(stretch, spans.last_offset, at.lag, memory.high, at.row, end=at.ends.high_watermark, now=now)
     unread = at.lag > 0
     waiting_since = np.maximum(at.time_lag.since, spans.reached_time)
-    idle = np.where(unread & (at.time_lag.since >= 0), np.maximum(now - waiting_since, 0), 0)
+    heard = np.full(len(seen), now, np.int64) if seen.read_until is None else np.minimum(seen.read_until, now)
+    idle = np.where(unread & (at.time_lag.since >= 0), np.maximum(heard - waiting_since, 0), 0)
     suspects = np.flatnonzero(unread & (at.time_lag.age > 2 * limits.tick))
     patience = _patience(seen, memory, limits, at.row, suspects)
     trend = _trend(seen, memory, at, suspects, stretch)
     stage = seen.groups.stage[seen.group]
     settled = np.where(seen.groups.since >= 0, now - seen.groups.since, _LONG_AGO)[seen.group]
     able = (stage != Stage.EMPTY) & (stage != Stage.REBALANCING) & ~_nobodys(seen)
-    stuck = unread & able & (idle > patience) & (settled > np.minimum(patience, limits.restart))
+    excused = _excused(seen, memory, at.row, heard, np.maximum(patience, limits.restart))
+    stuck = unread & able & ~excused & (idle > patience) & (settled > np.minimum(patience, limits.restart))
     start = memory.high.start(np.maximum(at.row, 0)) if len(memory.high) else np.full(len(seen), now)
     uncovered = start > np.minimum(stretch.start_time, now - patience)
     young = unread & uncovered & (~at.time_lag.exact | ((at.time_lag.age > patience) & (trend == trends.TOO_SHORT)))
@@ -167,6 +179,7 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
         seen=seen,
         limits=limits,
         now=now,
+        heard=heard,
         committed=spans.last_offset,
         commit_time=spans.last_time,
         progress_time=spans.reached_time,
@@ -181,6 +194,7 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
         idle=idle,
         patience=patience,
         stuck=stuck & ~tail_unread,
+        excused=excused,
         undecided=young | tail_unread | paused,
         stable_since=memory.stable_since(at.row),
         loss_in=loss_in,
@@ -189,6 +203,15 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
         settled=settled,
         members=seen.groups.members[seen.group],
     )
+
+
+def _excused(seen: Observed, memory: Memory, row: Ints, heard: Ints, grace: Ints) -> Flags:
+    """Tell who has just got back a coordinator or a leader: clients need a while to see that."""
+    back = memory.answered_since(row)
+    if seen.answered_since is not None:
+        back = np.maximum(back, seen.answered_since)
+    excused: Flags = (back >= 0) & (heard - back <= grace)
+    return excused
 
 
 def _nobodys(seen: Observed) -> Flags:

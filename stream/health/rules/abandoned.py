@@ -17,7 +17,7 @@ def _finds(window: Window) -> Flags:
     subscribed = window.seen.subscribed
     if subscribed is None:
         return no_rows(window)
-    silent = window.now - window.commit_time > window.limits.restart
+    silent = window.silent > window.limits.restart
     found: Flags = (subscribed == 0) & (window.members > 0) & silent & (window.settled > window.limits.restart)
     return found
 

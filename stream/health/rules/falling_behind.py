@@ -8,6 +8,7 @@ import numpy as np
 
 from stream.health import say
 from stream.health import trend as trends
+from stream.health.observed import Stage
 from stream.health.rules.rule import Rule, waiting
 from stream.health.verdict import Verdict
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def _finds(window: Window) -> Flags:
-    found: Flags = window.behind & (window.trend == trends.RISES)
+    # During a rebalance nobody reads: that says nothing of how fast they would.
+    found: Flags = window.behind & (window.trend == trends.RISES) & (window.stage != Stage.REBALANCING)
     return found
 
 

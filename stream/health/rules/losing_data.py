@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _finds(window: Window) -> Flags:
     lost = (window.ends.lost > 0) & (window.committed != NO_COMMIT)
-    alive = window.manned | (window.now - window.commit_time <= window.patience)
+    alive = window.manned | (window.silent <= window.patience)
     found: Flags = (lost | window.losing) & alive & window.known
     return found
 

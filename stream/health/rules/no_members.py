@@ -20,7 +20,10 @@ def _finds(window: Window) -> Flags:
     alone = np.minimum(window.idle, window.settled)
     # A job that comes by the hour and leaves in between is excused by its cadence, a deploy by the time of a restart.
     found: Flags = (
-        (window.stage == Stage.EMPTY) & window.unread & (alone > np.maximum(window.patience, window.limits.restart))
+        (window.stage == Stage.EMPTY)
+        & window.unread
+        & ~window.excused
+        & (alone > np.maximum(window.patience, window.limits.restart))
     )
     return found
 

@@ -26,7 +26,7 @@ def _finds(window: Window) -> Flags:
     # Stuck partitions of one member that reads others well are its records' fault, however many; where it is not known
     # whose they are, more than one may as well be a member that died.
     alone = (stuck[family] == 1) | (by_member & (stuck[family] < movers[family]))
-    found: Flags = window.stuck & alone & (progress[family] > window.now - window.patience)
+    found: Flags = window.stuck & alone & (progress[family] > window.heard - window.patience)
     return found
 
 

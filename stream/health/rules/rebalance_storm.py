@@ -23,7 +23,8 @@ def _finds(window: Window) -> Flags:
     # A rolling restart of n members makes up to 2 n rebalances and then ends; so may a few steps of an autoscaler.
     normal = 2 * np.maximum(groups.members, 0) + 2
     many = (groups.rebalances >= _LEAST) & (groups.rebalances > normal)
-    waits = window.unread & (window.time_lag.age > 2 * window.limits.tick) & (window.trend != trends.FALLS)
+    # One that comes by the hour and leaves rebalances at every visit; what waits until then is no harm.
+    waits = window.behind & (window.trend != trends.FALLS)
     found: Flags = many[window.seen.group] & waits
     return found
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _finds(window: Window) -> Flags:
-    committing = window.now - window.commit_time <= window.patience
+    committing = window.silent <= window.patience
     repeated = committing & (window.commit_time > window.progress_time)
     found: Flags = window.stuck & repeated & (window.committed != NO_COMMIT)
     return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream.health import say
-from stream.health.observed import NOBODY, Stage
+from stream.health.observed import NO_COMMIT, NOBODY, Stage
 from stream.health.rules.rule import Rule, no_rows, waiting
 from stream.health.verdict import Verdict
 
@@ -21,8 +21,10 @@ def _finds(window: Window) -> Flags:
     if owner is None:
         return no_rows(window)
     wanted = subscribed != 0 if subscribed is not None else np.ones(len(window), np.bool_)
-    settled = (window.stage != Stage.REBALANCING) & (np.minimum(window.idle, window.settled) > window.limits.restart)
-    found: Flags = (owner == NOBODY) & wanted & settled & (window.members > 0) & window.unread
+    # A partition that is new is nobody's until the members look for new ones.
+    grace = np.where(window.committed == NO_COMMIT, window.limits.first_commit, window.limits.restart)
+    settled = (window.stage != Stage.REBALANCING) & (np.minimum(window.idle, window.settled) > grace)
+    found: Flags = (owner == NOBODY) & wanted & settled & (window.members > 0) & window.unread & ~window.excused
     return found
 
 

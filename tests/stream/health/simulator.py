@@ -53,6 +53,7 @@ class Partition:
     expiry: Callable[[int], int] = lambda _: -1
     retention: int = -1
     exists_from: int = -(1 << 40)
+    gone_from: int = 1 << 40
 
     @functools.cached_property
     def made(self) -> tuple[Any, Any]:
@@ -79,6 +80,10 @@ class Scene:
     rebalances: Sequence[int] = ()
     static: bool = False
     tails: Callable[[Observed], Any] | None = None
+    away: Callable[[int], bool] = lambda _: False
+    """When the cluster does not answer: then there is no tick."""
+    read_until: Callable[[int], int] | None = None
+    """How far the log has been read at a moment; None: to its end."""
 
 
 def evenly(rate: float, start: int = -3 * HOUR) -> Callable[[int], int]:
@@ -143,17 +148,24 @@ class Seen:
 def watch(scene: Scene, start: int, until: int, *, judge: Judge | None = None, tick: int = TICK) -> list[Seen]:
     """Watch a scene from tick to tick, as a monitor that has just started (unless a judge is given)."""
     judge = judge or Judge(Limits(tick=TICK, slot=SLOT))
-    return [Seen(now, judge.judge(look(scene, now))) for now in range(start, until + 1, tick)]
+    ticks = []
+    for now in range(start, until + 1, tick):
+        if scene.away(now):
+            judge.miss()
+        else:
+            ticks.append(Seen(now, judge.judge(look(scene, now))))
+    return ticks
 
 
 def look(scene: Scene, now: int) -> Observed:
     """See one moment as the monitor sees it."""
-    there = [part for part in scene.partitions if part.exists_from <= now]
+    there = [part for part in scene.partitions if part.exists_from <= now < part.gone_from]
     topics = sorted({part.topic for part in there})
     there = sorted(there, key=lambda part: topics.index(part.topic))
     topic = np.array([topics.index(part.topic) for part in there], np.int64)
     partition = np.array([_number(there, at) for at in range(len(there))], np.int32)
-    spans, slots = _commits(there, now)
+    read = now if scene.read_until is None else scene.read_until(now)
+    spans, slots = _commits(there, read)
     seen = Observed(
         now=NOON + now,
         groups=_groups(scene, now),
@@ -168,6 +180,7 @@ def look(scene: Scene, now: int) -> Observed:
         owner=np.array([part.owner for part in there], np.int64),
         expiry=np.array([_moment(part.expiry(now)) for part in there], np.int64),
         retention=np.array([part.retention for part in there], np.int64),
+        read_until=np.full(len(there), NOON + read, np.int64),
     )
     origins = dataclasses.replace(seen.origins, leader_epoch=np.array([p.commit_epoch for p in there], np.int32))
     seen = dataclasses.replace(seen, origins=origins)

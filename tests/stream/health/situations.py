@@ -206,6 +206,51 @@ def _short_of_a_spike() -> Scene:
     return Scene([Partition(end, consume(end, LONG, LATE, rate=350))])
 
 
+def _broker_restart(*, hangs: bool) -> Scene:
+    # Nobody answers for 45 seconds, and nothing is written; clients are back 15 seconds after that.
+    pause = (60 * SECOND, 105 * SECOND)
+
+    def end(t: int) -> int:
+        return STEADY(min(t, pause[0]) + max(t - pause[1], 0))
+
+    commits = consume(end, LONG, 0 if hangs else pause[0])
+    if not hangs:
+        commits += consume(end, pause[1] + 15 * SECOND, LATE, rate=500, position=commits[-1][1])
+    return Scene([Partition(end, commits)], away=lambda t: pause[0] < t < pause[1])
+
+
+def _reader_behind() -> Scene:
+    # The group is sound, but for three minutes its commits are read up to two minutes late.
+
+    def read(t: int) -> int:
+        return t if not 0 < t < 3 * MINUTE else max(0, t - 2 * MINUTE)
+
+    return _alone(consume(STEADY, LONG, LATE), read_until=read)
+
+
+def _grown_and_nobodys() -> Scene:
+    # A partition is added, and the members own it from the moment on when they look for new ones.
+    end = evenly(100, start=0)
+    owned_from = 4 * MINUTE
+    late = [
+        Partition(end, [], exists_from=0, owner=NOBODY, subscribed=1, gone_from=owned_from),
+        Partition(end, consume(end, owned_from, LATE, position=0), exists_from=owned_from, owner=0, subscribed=1),
+    ]
+    told = [Membership(LONG), Membership(owned_from)]
+    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE), owner=0, subscribed=1), *late], memberships=told)
+
+
+def _visits() -> Scene:
+    # A batch comes every 100 seconds for 15, alone, and leaves again: two rebalances each time.
+    commits: list[tuple[int, int]] = []
+    told, rebalances = [Membership(LONG, EMPTY, 0)], []
+    for at in range(LONG, LATE, 100 * SECOND):
+        commits += consume(STEADY, at + SECOND, at + 15 * SECOND, every=SECOND, repeats=False)
+        told += [Membership(at), Membership(at + 15 * SECOND, EMPTY, 0)]
+        rebalances += [at]
+    return _alone(commits, memberships=told, rebalances=rebalances)
+
+
 def _deleted_topic() -> Scene:
     # The topic is deleted; the offsets live on until the broker removes them.
     gone = Partition(STEADY, consume(STEADY, LONG, 0), known=lambda t: t < 5 * SECOND)
@@ -242,6 +287,10 @@ HEALTHY = (
     Situation("a transactional producer, one transaction a second", lambda: _transactional(SECOND)),
     Situation("a transactional producer that commits with its checkpoint", lambda: _transactional(2 * MINUTE)),
     Situation("a leader election", _election),
+    Situation("a broker restart", lambda: _broker_restart(hangs=False)),
+    Situation("a monitor whose reader is behind", _reader_behind),
+    Situation("a partition that is nobody's until the members look", _grown_and_nobodys, until=15 * MINUTE),
+    Situation("a batch that comes and goes all the time", _visits),
     Situation("a group that keeps its distance", _at_a_distance),
     Situation("a slow group that recovers", _recovering),
     Situation("a spike that is worked off", _short_of_a_spike),
@@ -297,6 +346,15 @@ def _hanging() -> Scene:
         return STEADY(min(t, 0))
 
     return Scene([Partition(STEADY, consume(stable, LONG, LATE), stable=stable)])
+
+
+def _hanging_behind_a_marker() -> Scene:
+    # The same, and what stands before it is the marker of the transaction before, which clients do not commit past.
+
+    def stable(t: int) -> int:
+        return STEADY(min(t, 0))
+
+    return Scene([Partition(STEADY, consume(lambda t: stable(t) - 1, LONG, LATE), stable=stable)])
 
 
 def _overtaken() -> Scene:
@@ -434,6 +492,15 @@ SICK = (
     Situation("a hot partition", _hot_partition, Verdict.SKEWED, known_at=40 * SECOND),
     Situation("a live consumer that goes back", _goes_back, Verdict.REWOUND, known_at=5 * SECOND),
     Situation("a hanging transaction", _hanging, Verdict.HELD_BACK, known_at=15 * SECOND),
+    Situation(
+        "a hanging transaction behind a marker", _hanging_behind_a_marker, Verdict.HELD_BACK, known_at=15 * SECOND
+    ),
+    Situation(
+        "a process that hangs, and a broker restart on top",
+        lambda: _broker_restart(hangs=True),
+        Verdict.STOPPED,
+        known_at=15 * SECOND,
+    ),
     Situation(
         "retention that overtakes a slow group",
         _overtaken,

@@ -1,0 +1,33 @@
+"""Cutting the end off a log, as a lost disk or an unclean leader election does.
+
+On one broker neither can be had in good order: an election needs a replica that is behind, and deleteRecords moves only
+the start. So the files of a stopped broker are shortened at the border of a batch, and their indexes removed, which the
+broker builds anew when it starts; what it finds is a sound log that ends earlier.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from decoders.log.batch import FRAME
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def cut_log(folder: Path, share: float) -> int:
+    """Leave about this share of the newest segment of a partition; gives the offset where the log ends now."""
+    segment = max(folder.glob("*.log"))
+    raw = segment.read_bytes()
+    at, kept = 0, 0
+    end = int(segment.stem)
+    while at + FRAME <= len(raw) and at < share * len(raw):
+        kept, end = at, int.from_bytes(raw[at : at + 8], "big")
+        at += FRAME + int.from_bytes(raw[at + 8 : at + 12], "big")
+    with segment.open("r+b") as file:
+        file.truncate(kept)
+    for index in (".index", ".timeindex", ".txnindex"):
+        segment.with_suffix(index).unlink(missing_ok=True)
+    for state in folder.glob("*.snapshot"):
+        state.unlink()
+    return end

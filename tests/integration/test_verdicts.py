@@ -1,0 +1,88 @@
+"""Groups sick and healthy but odd on a real broker: each verdict comes in time, by its cause, and none in vain.
+
+One play for all tests (`sandbox.verdicts`), of about five minutes.
+"""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from sandbox.verdicts import pace
+from sandbox.verdicts.assess import MOST_TICKS, outcomes, words_of
+from sandbox.verdicts.burrowed import burrows
+from sandbox.verdicts.everything import SCENARIOS
+from sandbox.verdicts.play import play
+from sandbox.verdicts.report import page
+
+if TYPE_CHECKING:
+    from sandbox.verdicts.assess import Outcome
+    from sandbox.verdicts.record import Record
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
+
+SICK: Final = [each.name for each in SCENARIOS if each.kind == "sick"]
+HEALTHY: Final = [each.name for each in SCENARIOS if each.kind == "healthy"]
+MEDIAN: Final = 15.0
+"""Seconds of production, after a fault can be known, within which half of them must have been told."""
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    """Play everything."""
+    return play(SCENARIOS, tmp_path_factory.mktemp("verdicts"), print)
+
+
+@pytest.fixture(scope="module")
+def found(played: Record, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """Judge what was said, by scenario; the play and the page about it are kept in pytest's folder."""
+    judged = outcomes(SCENARIOS, played)
+    folder = tmp_path_factory.mktemp("judged")
+    played.save(folder / "play.json")
+    (folder / "verdicts.md").write_text(page(judged, burrows(SCENARIOS, played), played))
+    return {each.scenario.name: each for each in judged}
+
+
+@pytest.mark.parametrize("name", SICK)
+def test_a_sick_group_is_found_in_time_and_by_its_cause(found: dict[str, Outcome], name: str) -> None:
+    """Every verdict that is wanted of it is there within three ticks after it can be known."""
+    outcome = found[name]
+    late = {"/".join(each.expected.verdicts): each.ticks for each in outcome.met if not each.in_time}
+    assert not late, f"ticks late, at most {MOST_TICKS} are allowed; it was {' > '.join(outcome.words)}"
+    assert outcome.exact
+
+
+@pytest.mark.parametrize("name", [*HEALTHY, *SICK])
+def test_nobody_is_called_in_vain(found: dict[str, Outcome], name: str) -> None:
+    """Not for a group that is only odd, at no tick, and of a sick one nothing is said that is not true."""
+    outcome = found[name]
+    assert not outcome.alarms, " > ".join(outcome.words)
+
+
+@pytest.mark.parametrize("name", ["still-stalled", "zombie", "hung", "falling-behind"])
+def test_what_is_sick_is_said_to_be_until_the_end(found: dict[str, Outcome], played: Record, name: str) -> None:
+    """Through the restarts of the broker and of the monitor, without a gap."""
+    outcome = found[name]
+    since = outcome.met[0].found_at
+    assert since is not None
+    later = [word for word in words_of(played, played.groups[name]) if word.time >= since]
+    assert all(word.sick for word in later), " > ".join(outcome.words)
+
+
+def test_half_of_the_sick_are_found_soon(found: dict[str, Outcome]) -> None:
+    """The median over all that were found, in seconds of production."""
+    late = [each.seconds for each in found.values() if each.scenario.kind == "sick" and each.seconds is not None]
+    assert statistics.median(late) * pace.FASTER <= MEDIAN
+
+
+def test_the_play_went_as_written(played: Record) -> None:
+    """Restarted brokers make faults that pass; before them everything that was to be done worked."""
+    before = [fault for fault in played.faults if _seconds(fault) < 150]
+    assert not before
+    assert {"leader dies", "broker is back", "monitor is back"} <= played.marks[""].keys()
+
+
+def _seconds(fault: str) -> float:
+    return float(fault.partition(": ")[2].partition(" ")[0])
