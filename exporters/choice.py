@@ -17,7 +17,7 @@ from exporters.catalogue import SNAPSHOT_METRICS
 from exporters.choice_budget import Budget
 from exporters.choice_names import Wanted, first_match
 from exporters.lines import shown_rows
-from exporters.readmodel import NAME, TARGETS
+from exporters.readmodel import NAME, SERIES_DROPPED, TARGETS
 
 if TYPE_CHECKING:
     from exporters.cluster_model import ClusterFacts
@@ -75,12 +75,12 @@ class Chooser:
 
     def __init__(self, choice: Choice = EVERYTHING) -> None:
         self._choice = choice
-        self._budget = Budget(choice.budget)
+        self._budget = None if choice.budget is None else Budget(choice.budget)
 
     @property
     def dropped(self) -> pa.Table:
         """What the budget has left out (schema SERIES_DROPPED)."""
-        return self._budget.dropped
+        return SERIES_DROPPED.empty_table() if self._budget is None else self._budget.dropped
 
     def choose(self, snapshot: Snapshot) -> Chosen:
         """Choose from a snapshot."""
@@ -88,8 +88,10 @@ class Chooser:
             snapshot = dataclasses.replace(snapshot, targets=targets_of(snapshot.groups, self._choice.targets))
         shown = part_of(snapshot, self._choice)
         metrics = [metric for metric in SNAPSHOT_METRICS if self._choice.granularity.has(metric)]
-        kept = self._budget.fit({metric: _series(shown, metric) for metric in metrics})
-        return Chosen(snapshot, shown, tuple(metric for metric in metrics if metric in kept))
+        if self._budget is not None:
+            kept = self._budget.fit({metric: _series(shown, metric) for metric in metrics})
+            metrics = [metric for metric in metrics if metric in kept]
+        return Chosen(snapshot, shown, tuple(metrics))
 
 
 def targets_of(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa.Table:

@@ -33,7 +33,7 @@ _RETURN_SHARE: Final = 0.95
 class Budget:
     """How many series there may be, and what had to go for it. One thread uses it, once per snapshot."""
 
-    def __init__(self, limit: int | None) -> None:
+    def __init__(self, limit: int) -> None:
         self._limit = limit
         self._left_out: frozenset[str] = frozenset()
         self._now: Mapping[str, int] = {}
@@ -44,8 +44,8 @@ class Budget:
         kept = dict(counts)
         total = sum(kept.values())
         for metric in sorted(filter(_may_go, counts), key=_worth):
-            room = self._limit if metric.name not in self._left_out else self._comeback()
-            if room is not None and total > room and kept[metric]:
+            room = self._limit * (_RETURN_SHARE if metric.name in self._left_out else 1)
+            if total > room and kept[metric]:
                 total -= kept.pop(metric)
         self._note({metric.name: count for metric, count in counts.items() if metric not in kept})
         return frozenset(kept)
@@ -59,9 +59,6 @@ class Budget:
             pa.array(column, field.type) for column, field in zip(columns[1:], list(SERIES_DROPPED)[1:], strict=True)
         ]
         return pa.table([pa.array(names, pa.string()).dictionary_encode().cast(NAME), *arrays], schema=SERIES_DROPPED)
-
-    def _comeback(self) -> int | None:
-        return None if self._limit is None else int(self._limit * _RETURN_SHARE)
 
     def _note(self, left_out: Mapping[str, int]) -> None:
         self._now, self._left_out = left_out, frozenset(left_out)

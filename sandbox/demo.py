@@ -62,6 +62,8 @@ def configuration(folder: Path, port: int) -> str:
                 "trigger_interval": "2s",
                 "tick_interval": "2s",
             },
+            # So that the alerts that compare with targets have something to compare.
+            "metrics": {"targets": [".*=1m"]},
         },
         sort_keys=False,
     )

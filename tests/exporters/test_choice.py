@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from exporters.catalogue import SNAPSHOT_METRICS
 from exporters.choice import EVERYTHING, Choice, Chooser, Granularity, targets_of
-from exporters.choice_budget import KEPT_LONGEST, Budget
+from exporters.choice_budget import KEPT_LONGEST
 from exporters.choice_names import Wanted, problem_of
 from exporters.cluster_exposition import PublishedCluster
 from exporters.exposition import Format, Published
@@ -172,11 +172,10 @@ def test_what_was_left_out_is_added_up_and_comes_back_with_room_to_spare() -> No
 
 
 def test_no_limit_drops_nothing() -> None:
-    """Without a budget nothing is counted and nothing is kept in mind."""
-    budget = Budget(None)
-    counts = dict.fromkeys(SNAPSHOT_METRICS, 10**9)
-    assert budget.fit(counts) == frozenset(counts)
-    assert len(budget.dropped) == 0
+    """Without a budget every metric is there, and nothing is counted."""
+    chooser = Chooser()
+    assert chooser.choose(world(30)).metrics == SNAPSHOT_METRICS
+    assert len(chooser.dropped) == 0
 
 
 def test_every_rank_is_of_a_column_that_is_shown() -> None:
