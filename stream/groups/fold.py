@@ -148,7 +148,9 @@ class Fold:
     def _add_memberships(
         self, batch: Batch, rows: NDArray[np.intp], distinct: Distinct, codes: NDArray[np.int32]
     ) -> None:
-        sound = rows[[self._sound(batch, row) for row in rows.tolist()]]
+        chosen = pa.array(rows)
+        records = zip(batch.keys.take(chosen).to_pylist(), batch.values.take(chosen).to_pylist(), strict=True)
+        sound = rows[[self._sound(batch, row, *record) for row, record in zip(rows.tolist(), records, strict=True)]]
         groups = [distinct.group[code] for code in codes[sound].tolist()]
         for partition in np.unique(batch.offsets_partition[sound]):
             mine = np.flatnonzero(batch.offsets_partition[sound] == partition)
@@ -157,9 +159,8 @@ class Fold:
             pile.records.append(Records(kept.keys, kept.values, kept.position, kept.time))
             pile.groups += [groups[at] for at in mine.tolist()]
 
-    def _sound(self, batch: Batch, row: int) -> bool:
-        key, value = batch.keys[row].as_py(), batch.values[row].as_py()
-        read = scalar.decode(key, value)
+    def _sound(self, batch: Batch, row: int, key: bytes | None, value: bytes | None) -> bool:
+        read = scalar.decode(key, value, scalar.NO_FIELDS)
         if isinstance(read, DecodeError):
             self._tally_fault(batch, row, read, key, value)
             return False
@@ -167,7 +168,7 @@ class Fold:
 
     def _refuse(self, batch: Batch, row: int) -> None:
         """Tally a record whose key cannot be read."""
-        self._sound(batch, row)
+        self._sound(batch, row, batch.keys[row].as_py(), batch.values[row].as_py())
 
     def _tally_fault(self, batch: Batch, row: int, error: DecodeError, key: bytes | None, value: bytes | None) -> None:
         self.tally.fault(

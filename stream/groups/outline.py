@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from stream.groups.shard import Records
 
 _GROUP_METADATA: Final = 2
+# What is looked at of a classic group.
+_SHOWN: Final = frozenset(
+    ("protocol_type", "generation", "current_state_timestamp", "members", "member_id", "group_instance_id")
+)
 # Record types that make a group of each newer kind (a type 4 alone is a mere memory of topics), and of those the ones
 # that say something of its state.
 _ALIVE: Final[dict[Kind, frozenset[int]]] = {
@@ -71,7 +75,7 @@ class Outlines:
         if value is None:
             self._forget(group, key)
         elif type_of(key) == _GROUP_METADATA:
-            read = scalar.decode(key, value)
+            read = scalar.decode(key, value, _SHOWN)
             if not isinstance(read, DecodeError) and read.value is not None:
                 self._classic[group] = _classic(read.value)
         else:
