@@ -132,7 +132,7 @@ def _add_records(events: defaultdict[str, list[_Event]], records: Records) -> se
         return set()
     gone = set()
     columns = zip(
-        groups_of(records.keys),
+        groups_of(records.keys.to_pylist()),
         records.position.tolist(),
         records.time.tolist(),
         records.values.is_null().to_pylist(),
@@ -211,12 +211,14 @@ class _Teller:
 
     def __init__(self, state: Shard, read: Read, keeping: Keeping) -> None:
         self._state = state
-        self.read = read
         self.keeping = keeping
         self.outlines = Outlines()
         self.keys: list[bytes] = read.records.keys.to_pylist()
         self.values: list[bytes | None] = read.records.values.to_pylist()
-        self.topics: list[str] = decode_keys(read.forgotten.keys).topic.to_pylist() if len(read.forgotten) else []
+        gone = read.forgotten
+        self.topics: list[str] = decode_keys(gone.keys).topic.to_pylist() if len(gone) else []
+        self.commit_times: list[int] = gone.last_time.tolist()
+        self.expire_times: list[int] = gone.expire_time.tolist()
         self._looked_at: list[str] = []
         self._offsets: Counter[str] | None = None
 
@@ -250,7 +252,7 @@ class _Teller:
         records = self._state.records
         if len(records):
             wanted = set(self._looked_at)
-            mine = np.array([group in wanted for group in groups_of(records.keys)], np.bool_)
+            mine = np.array([group in wanted for group in groups_of(records.keys.to_pylist())], np.bool_)
             if mine.any():
                 self.outlines.apply(records.take(mine))
 
@@ -319,10 +321,10 @@ class _Walk:
         return True
 
     def _lose(self, row: int, time: int) -> None:
-        forgotten = self._teller.read.forgotten
+        told = self._teller
         self._gained -= 1
         self._life.losses = self._life.losses.plus(
-            self._teller.topics[row], int(forgotten.last_time[row]), int(forgotten.expire_time[row]), time
+            told.topics[row], told.commit_times[row], told.expire_times[row], time
         )
 
     def _draw(self) -> None:

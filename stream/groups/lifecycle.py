@@ -9,17 +9,15 @@ what lies between was never there: records of an operation are atomic. Sources: 
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import TYPE_CHECKING, Final
 
 from stream.groups.kinds import CLASSIC, SIMPLE
-from stream.groups.lives import Ending, Happening, Transition
-from stream.groups.remembered import NO_LOSSES, NOWHERE, Remembered, Standing
+from stream.groups.lives import Happening
+from stream.groups.remembered import NO_LOSSES, NOWHERE, Remembered, Standing, ending_row, transition_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from stream.groups.outline import Outline
+    from stream.groups.remembered import Row
 
 _EMPTY: Final = "Empty"
 _SETTLING: Final = frozenset({Happening.REBALANCED, Happening.EMPTIED, Happening.DEAD})
@@ -37,14 +35,17 @@ class Keeping:
 
 
 def open_operation(life: Remembered, time: int, names: frozenset[str], keeping: Keeping) -> Remembered:
-    """Close the newest operation and begin the next; `names` are the members as they are between the two."""
+    """Close the newest operation and begin the next; `names` are the members as they are between the two.
+
+    The life that is given is spent.
+    """
     was = life.now
     if was.died is not None and keeping.grace_ms is not None and time - was.died > keeping.grace_ms:
         return Remembered(time=time, keep=keeping.transitions)
-    counts = dict(life.counts)
-    for each in life.news:
-        counts[each.what.value] = counts.get(each.what.value, 0) + 1
-    settled = any(each.what in _SETTLING for each in life.news)
+    counts, settled = life.counts, False
+    for what, *_ in life.news:
+        counts[what] = counts.get(what, 0) + 1
+        settled = settled or what in _SETTLING
     counted = names if settled else life.counted
     past = life.past + life.news
     return Remembered(
@@ -53,7 +54,7 @@ def open_operation(life: Remembered, time: int, names: frozenset[str], keeping: 
         counts=counts,
         gone=NO_LOSSES if not was.alive else life.losses if life.losses.offsets else life.gone,
         counted=counted,
-        there=max(len(counted | names), was.members),
+        there=max(len(names if settled else counted | names), was.members),
         time=time,
         keep=keeping.transitions,
     )
@@ -61,16 +62,60 @@ def open_operation(life: Remembered, time: int, names: frozenset[str], keeping: 
 
 def close_operation(life: Remembered, outline: Outline | None, *, has_offsets: bool, keeping: Keeping) -> None:
     """Draw the transitions of the operation that is open, and what the group is now."""
-    now = _standing(outline, has_offsets=has_offsets)
-    names = frozenset() if outline is None else outline.names
-    if not life.was.alive and not now.alive:
-        life.now, life.news = life.was, ()
-        return
-    dated = functools.partial(
-        Transition, time=life.time, position=life.position, live=life.position >= keeping.live_from
+    was = life.was
+    lived, news = was.alive, _News(life, live=life.position >= keeping.live_from)
+    if outline is None and not has_offsets:
+        if lived:
+            news.tell(Happening.DEAD, went=life.there if was.members else 0, ending=_ending(life, was))
+            was = was._replace(state=None, since=life.time, died=life.time, members=0, number=None, recorded=False)
+        life.now = was
+    elif lived and _as_it_was(life, outline):
+        if life.losses.offsets:
+            news.tell(Happening.FORGOTTEN, ending=_ending(life, was))
+        life.now = was
+    else:
+        now = _standing(outline, has_offsets=has_offsets)
+        _happened(life, now, frozenset() if outline is None else outline.names, news)
+        life.now = _dated(life, now, news)
+    life.news = tuple(news.rows)
+
+
+def _as_it_was(life: Remembered, outline: Outline | None) -> bool:
+    """Whether a living group's records say what they said: nothing but offsets can have come or gone."""
+    was = life.was
+    return (
+        outline is not None
+        and was.recorded
+        and not life.assigned
+        and was.number == outline.number
+        and was.members == outline.members
+        and was.state == outline.state
+        and was.kind == outline.kind
+        and was.state_time == outline.state_time
+        and was.protocol_type == outline.protocol_type
     )
-    life.news = tuple(_happened(life, now, names, dated))
-    life.now = _dated(life, now)
+
+
+class _News:
+    """The transitions of one operation, as rows."""
+
+    __slots__ = ("_dated", "rows")
+
+    def __init__(self, life: Remembered, *, live: bool) -> None:
+        self._dated = (life.time, life.position, live)
+        self.rows: list[Row] = []
+
+    def tell(
+        self,
+        what: Happening,
+        *,
+        came: int = 0,
+        went: int = 0,
+        kinds: tuple[str | None, str | None] = (None, None),
+        ending: Row | None = None,
+    ) -> None:
+        """Add one: the fields of `lives.Transition`."""
+        self.rows.append(transition_row((what, *self._dated, came, went, *kinds, ending)))
 
 
 def adopted(outline: Outline | None) -> Remembered:
@@ -94,34 +139,28 @@ def _standing(outline: Outline | None, *, has_offsets: bool) -> Standing:
     )
 
 
-def _dated(life: Remembered, now: Standing) -> Standing:
+def _dated(life: Remembered, now: Standing, news: _News) -> Standing:
+    """Date what a living group is now."""
     was, time = life.was, life.time
-    if not now.alive:
-        return was._replace(state=None, since=time, died=time, members=0, number=None, recorded=False)
-    kept_going = was.alive and was.state == now.state
-    anew = _is_classic(now.kind) and any(each.what is Happening.REBALANCED for each in life.news)
-    return now._replace(
-        since=was.since if kept_going and not anew else time, created=was.created if was.alive else time
-    )
-
-
-def _happened(
-    life: Remembered, now: Standing, names: frozenset[str], dated: Callable[..., Transition]
-) -> Iterator[Transition]:
-    was = life.was
-    if not now.alive:
-        yield dated(Happening.DEAD, went=life.there if was.members else 0, ending=_ending(life, was))
-        return
     if not was.alive:
-        yield dated(Happening.CREATED if was.kind is None else Happening.REBORN)
+        return now._replace(since=time, created=time)
+    anew = _is_classic(now.kind) and any(what is Happening.REBALANCED for what, *_ in news.rows)
+    return now._replace(since=was.since if was.state == now.state and not anew else time, created=was.created)
+
+
+def _happened(life: Remembered, now: Standing, names: frozenset[str], news: _News) -> None:
+    """Tell what happened to a group that lives."""
+    was, lived = life.was, life.was.alive
+    if not lived:
+        news.tell(Happening.CREATED if was.kind is None else Happening.REBORN)
     if (kinds := _conversion(was, now)) is not None:
-        yield dated(Happening.CONVERTED, kind_before=kinds[0], kind_after=kinds[1])
+        news.tell(Happening.CONVERTED, kinds=kinds)
     if life.losses.offsets:
-        yield dated(Happening.FORGOTTEN, ending=_ending(life, was if was.alive else now))
+        news.tell(Happening.FORGOTTEN, ending=_ending(life, was if lived else now))
     if was.members and not now.members:
-        yield dated(Happening.EMPTIED, went=life.there)
+        news.tell(Happening.EMPTIED, went=life.there)
     elif now.members and _rebalanced(life, now):
-        yield dated(Happening.REBALANCED, came=len(names - life.counted), went=len(life.counted - names))
+        news.tell(Happening.REBALANCED, came=len(names - life.counted), went=len(life.counted - names))
 
 
 def _conversion(was: Standing, now: Standing) -> tuple[str, str] | None:
@@ -152,19 +191,12 @@ def _is_classic(kind: str | None) -> bool:
     return kind in {CLASSIC, SIMPLE}
 
 
-def _ending(life: Remembered, before: Standing) -> Ending:
+def _ending(life: Remembered, before: Standing) -> Row:
+    """Tell what was known when something went: the fields of `lives.Ending`."""
     losses = life.losses
     told = losses if losses.offsets else life.gone
-    return Ending(
-        kind=before.kind or SIMPLE,
-        state=before.state,
-        state_time=before.state_time,
-        protocol_type=before.protocol_type,
-        offsets=losses.offsets,
-        topics=told.topics,
-        last_commit=told.last_commit,
-        first_commit=told.first_commit,
-        expire_time=told.expire_time,
-        time=life.time,
-        offsets_time=told.time if told.offsets else None,
+    standing = (before.kind or SIMPLE, before.state, before.state_time, before.protocol_type)
+    commits = (told.last_commit, told.first_commit, told.expire_time)
+    return ending_row(
+        (*standing, losses.offsets, told.topics, *commits, life.time, told.time if told.offsets else None)
     )

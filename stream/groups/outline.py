@@ -7,8 +7,7 @@ they do there: that is a tested law.
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders import scalar
 from decoders.errors import DecodeError
@@ -19,9 +18,7 @@ from stream.groups.remembered import digest
 from stream.groups.roster import Roster, instance_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    import pyarrow as pa
+    from collections.abc import Collection, Sequence
 
     from decoders.group_events import Kind
     from decoders.records import Fields
@@ -42,9 +39,8 @@ _ALIVE: Final[dict[Kind, frozenset[int]]] = {
 _STATE: Final = frozenset((3, 5, 6, 8, 10, 11, 12, 14, 17, 19, 20, 22, 23))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Outline:
-    """A group at one moment."""
+class Outline(NamedTuple):
+    """A group at one moment. A named tuple, for one is made of every record of a classic group."""
 
     kind: str
     state: str | None
@@ -67,8 +63,9 @@ class Outlines:
 
     def apply(self, records: Records) -> None:
         """Take records in, the newest per key or all of them in log order."""
-        for key, value in zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True):
-            self.note(group_of(key), key, value)
+        keys = records.keys.to_pylist()
+        for group, key, value in zip(groups_of(keys), keys, records.values.to_pylist(), strict=True):
+            self.note(group, key, value)
 
     def note(self, group: str, key: bytes, value: bytes | None) -> None:
         """Take one record of a group in."""
@@ -117,9 +114,10 @@ def group_of(key: bytes) -> str:
     return java_text(key[4 : 4 + int.from_bytes(key[2:4], "big")])
 
 
-def groups_of(keys: pa.BinaryArray) -> list[str]:
-    """Name the group of each membership key."""
-    return [group_of(key) for key in keys.to_pylist()]
+def groups_of(keys: Sequence[bytes]) -> list[str]:
+    """Name the group of each membership key; a key that comes again is looked at once."""
+    names = {key: group_of(key) for key in set(keys)}
+    return [names[key] for key in keys]
 
 
 def _said(key: bytes, value: bytes) -> Any:
