@@ -59,6 +59,15 @@ def decode_with(
     return Record(record_type, names, version, fields, layout)
 
 
+def read_value(record_type: RecordType, value: bytes, only: frozenset[str] | None = None) -> Fields | None:
+    """Read the value of a record whose key is known to be sound; None where `decode` would refuse it."""
+    try:
+        version, at = _head(value, "version")
+        return _value(record_type, version, value, at, only)[1]
+    except Malformed:
+        return None
+
+
 def decode_transaction(key: bytes | None, value: bytes | None) -> Record | DecodeError:
     """Decode one record of `__transaction_state`; a null value is a tombstone."""
     return decode_with(TRANSACTION_TYPES, key, value)

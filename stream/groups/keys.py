@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders import scalar
+from decoders.cursors import Column
 from decoders.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -69,6 +70,14 @@ class Distinct:
             identity=identity,
             identities=identities,
         )
+
+
+def groups_of_commits(keys: pa.BinaryArray) -> pa.BinaryArray:
+    """Name the group of each canonical key, in UTF-8: it begins with its type and its group."""
+    column = Column(keys)
+    begin = column.start + 4
+    lengths = column.numbers(column.start + 2, np.dtype(">i2"), absent=0)
+    return column.slices(begin, begin + lengths, np.arange(len(keys)))
 
 
 def _odd_commit_keys(keys: pa.BinaryArray, read: KeyColumns) -> dict[int, bytes]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from stream.groups.kinds import CLASSIC, SIMPLE
 from stream.groups.lives import Happening
-from stream.groups.remembered import NO_LOSSES, NOWHERE, Remembered, Standing, ending_row, transition_row
+from stream.groups.remembered import NO_LOSSES, Remembered, Standing, ending_row, transition_row
 
 if TYPE_CHECKING:
     from stream.groups.outline import Outline
@@ -63,20 +63,19 @@ def open_operation(life: Remembered, time: int, names: frozenset[str], keeping: 
 def close_operation(life: Remembered, outline: Outline | None, *, has_offsets: bool, keeping: Keeping) -> None:
     """Draw the transitions of the operation that is open, and what the group is now."""
     was = life.was
-    lived, news = was.alive, _News(life, live=life.position >= keeping.live_from)
+    news = _News(life, live=life.position >= keeping.live_from)
     if outline is None and not has_offsets:
-        if lived:
+        if news.lived:
             news.tell(Happening.DEAD, went=life.there if was.members else 0, ending=_ending(life, was))
             was = was._replace(state=None, since=life.time, died=life.time, members=0, number=None, recorded=False)
         life.now = was
-    elif lived and _as_it_was(life, outline):
+    elif news.lived and _as_it_was(life, outline):
         if life.losses.offsets:
             news.tell(Happening.FORGOTTEN, ending=_ending(life, was))
         life.now = was
     else:
-        now = _standing(outline, has_offsets=has_offsets)
-        _happened(life, now, frozenset() if outline is None else outline.names, news)
-        life.now = _dated(life, now, news)
+        _happened(life, outline, news)
+        life.now = _dated(life, outline, news)
     life.news = tuple(news.rows)
 
 
@@ -99,9 +98,11 @@ def _as_it_was(life: Remembered, outline: Outline | None) -> bool:
 class _News:
     """The transitions of one operation, as rows."""
 
-    __slots__ = ("_dated", "rows")
+    __slots__ = ("_dated", "lived", "rows")
 
     def __init__(self, life: Remembered, *, live: bool) -> None:
+        # Whether the group was there before.
+        self.lived = life.was.alive
         self._dated = (life.time, life.position, live)
         self.rows: list[Row] = []
 
@@ -120,58 +121,54 @@ class _News:
 
 def adopted(outline: Outline | None) -> Remembered:
     """Remember a group that is known from before lives were kept: as it is, without a past."""
-    now = _standing(outline, has_offsets=True)
-    return Remembered(now=now._replace(since=now.state_time), counted=frozenset() if outline is None else outline.names)
+    now = _standing(outline, None if outline is None else outline.state_time, None)
+    return Remembered(now=now, counted=frozenset() if outline is None else outline.names)
 
 
-def _standing(outline: Outline | None, *, has_offsets: bool) -> Standing:
-    """See what a group is; its dates are not known here."""
+def _standing(outline: Outline | None, since: int | None, created: int | None) -> Standing:
+    """See what a living group is; one without records has offsets."""
     if outline is None:
-        return Standing(SIMPLE, _EMPTY) if has_offsets else NOWHERE
-    return Standing(
-        kind=outline.kind,
-        state=outline.state,
-        members=outline.members,
-        number=outline.number,
-        state_time=outline.state_time,
-        protocol_type=outline.protocol_type,
-        recorded=True,
-    )
+        return Standing(SIMPLE, _EMPTY, since, created)
+    told = (outline.members, outline.number, outline.state_time, outline.protocol_type)
+    return Standing(outline.kind, outline.state, since, created, None, *told, True)
 
 
-def _dated(life: Remembered, now: Standing, news: _News) -> Standing:
-    """Date what a living group is now."""
+def _dated(life: Remembered, outline: Outline | None, news: _News) -> Standing:
+    """See what a living group is, since when."""
     was, time = life.was, life.time
-    if not was.alive:
-        return now._replace(since=time, created=time)
-    anew = _is_classic(now.kind) and any(what is Happening.REBALANCED for what, *_ in news.rows)
-    return now._replace(since=was.since if was.state == now.state and not anew else time, created=was.created)
+    if not news.lived:
+        return _standing(outline, time, time)
+    kind, state = (SIMPLE, _EMPTY) if outline is None else (outline.kind, outline.state)
+    anew = _is_classic(kind) and any(what is Happening.REBALANCED for what, *_ in news.rows)
+    return _standing(outline, was.since if was.state == state and not anew else time, was.created)
 
 
-def _happened(life: Remembered, now: Standing, names: frozenset[str], news: _News) -> None:
+def _happened(life: Remembered, outline: Outline | None, news: _News) -> None:
     """Tell what happened to a group that lives."""
-    was, lived = life.was, life.was.alive
-    if not lived:
+    was = life.was
+    if not news.lived:
         news.tell(Happening.CREATED if was.kind is None else Happening.REBORN)
-    if (kinds := _conversion(was, now)) is not None:
+    elif (kinds := _conversion(was, outline)) is not None:
         news.tell(Happening.CONVERTED, kinds=kinds)
     if life.losses.offsets:
-        news.tell(Happening.FORGOTTEN, ending=_ending(life, was if lived else now))
-    if was.members and not now.members:
+        news.tell(Happening.FORGOTTEN, ending=_ending(life, was if news.lived else _standing(outline, None, None)))
+    members = 0 if outline is None else outline.members
+    if was.members and not members:
         news.tell(Happening.EMPTIED, went=life.there)
-    elif now.members and _rebalanced(life, now):
+    elif outline is not None and members and _rebalanced(life, outline, lived=news.lived):
+        names = outline.names
         news.tell(Happening.REBALANCED, came=len(names - life.counted), went=len(life.counted - names))
 
 
-def _conversion(was: Standing, now: Standing) -> tuple[str, str] | None:
+def _conversion(was: Standing, outline: Outline | None) -> tuple[str, str] | None:
     """Give the kinds before and after. Members that join where there were only offsets convert nothing."""
-    if not was.alive or was.kind in {None, SIMPLE} or not now.recorded:
+    if outline is None or was.kind in {None, SIMPLE}:
         return None
-    before, after = was.kind or SIMPLE, CLASSIC if now.kind == SIMPLE else now.kind or SIMPLE
+    before, after = was.kind or SIMPLE, CLASSIC if outline.kind == SIMPLE else outline.kind
     return None if before == after else (before, after)
 
 
-def _rebalanced(life: Remembered, now: Standing) -> bool:
+def _rebalanced(life: Remembered, now: Outline, *, lived: bool) -> bool:
     """Whether the operation completed a rebalance.
 
     A classic group's number is its generation: a static member that comes back rewrites the record under the old one.
@@ -179,10 +176,10 @@ def _rebalanced(life: Remembered, now: Standing) -> bool:
     group with members carry the number over, those of an empty one begin anew; a classic group that results rebalances
     later, in an operation of its own.
     """
-    goes_on = life.was.alive and (life.was.kind == now.kind or life.was.members > 0)
-    before = life.was.number if goes_on else None
+    was = life.was
+    before = was.number if lived and (was.kind == now.kind or was.members > 0) else None
     if _is_classic(now.kind):
-        converted = life.was.alive and life.was.recorded and not _is_classic(life.was.kind)
+        converted = lived and was.recorded and not _is_classic(was.kind)
         return not converted and now.number != before
     return life.assigned and (before is None or now.number is None or now.number != before)
 

@@ -13,6 +13,7 @@ from decoders import scalar
 from decoders.errors import DecodeError
 from decoders.interpret import events
 from decoders.javatext import java_text
+from decoders.tables import BY_NUMBER
 from stream.groups.kinds import CLASSIC, SIMPLE, identity
 from stream.groups.remembered import digest
 from stream.groups.roster import Roster, instance_of
@@ -72,9 +73,9 @@ class Outlines:
         if value is None:
             self._forget(group, key)
         elif type_of(key) == _GROUP_METADATA:
-            read = scalar.decode(key, value, _SHOWN)
-            if not isinstance(read, DecodeError) and read.value is not None:
-                self._classic[group] = _classic(read.value)
+            read = scalar.read_value(BY_NUMBER[_GROUP_METADATA], value, _SHOWN)
+            if read is not None:
+                self._classic[group] = _classic(read)
         else:
             self._newer.setdefault(group, {})[key] = _said(key, value)
 
@@ -106,7 +107,7 @@ class Outlines:
 
 def type_of(key: bytes) -> int:
     """Give the record type of a key."""
-    return int.from_bytes(key[:2], "big", signed=True)
+    return key[1] if not key[0] else int.from_bytes(key[:2], "big", signed=True)
 
 
 def group_of(key: bytes) -> str:
@@ -135,7 +136,7 @@ def _classic(value: Fields) -> Outline:
         kind=CLASSIC if value["protocol_type"] or members else SIMPLE,
         state="Stable" if members else "Empty",
         members=len(members),
-        names=frozenset(digest(identity(each["member_id"], each["group_instance_id"])) for each in members),
+        names=frozenset([digest(identity(each["member_id"], each["group_instance_id"])) for each in members]),
         number=value["generation"],
         state_time=None if state_time == -1 else state_time,
         protocol_type=value["protocol_type"] or None,

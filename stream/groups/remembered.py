@@ -137,7 +137,7 @@ def pack(life: Remembered, names: frozenset[str]) -> bytes:
 
     Members counted last are told by their difference to those of now: nearly always few.
     """
-    return json.dumps(
+    return _WRITER.encode(
         [
             _trimmed(life.was, NOWHERE),
             life.past,
@@ -148,10 +148,11 @@ def pack(life: Remembered, names: frozenset[str]) -> bytes:
             _trimmed(life.losses, NO_LOSSES),
             _trimmed(life.now, NOWHERE),
             life.news,
-        ],
-        separators=(",", ":"),
-        ensure_ascii=False,
+        ]
     ).encode("utf-8", "surrogatepass")
+
+
+_WRITER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
 
 def unpack(packed: bytes, names: frozenset[str] = frozenset()) -> Remembered:
