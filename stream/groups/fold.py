@@ -137,11 +137,7 @@ class Fold:
                 self.tally.records[int(number) if number >= 0 else None] += count
 
     def _note_positions(self, batch: Batch) -> None:
-        first, last = batch.offsets_partition[[0, -1]]
-        if first == last and (batch.offsets_partition == first).all():
-            self._note(int(first), int(batch.position[-1]), int(batch.time.max()))
-            return
-        for partition in np.unique(batch.offsets_partition):
+        for partition in _distinct(batch.offsets_partition):
             rows = np.flatnonzero(batch.offsets_partition == partition)
             self._note(int(partition), int(batch.position[rows[-1]]), int(batch.time[rows].max()))
 
@@ -161,7 +157,7 @@ class Fold:
         for at, (key, value) in enumerate(pairs):
             if value is not None and scalar.read_value(BY_NUMBER[type_of(key)], value, scalar.NO_FIELDS) is None:
                 sound[at] = self._sound(batch, at, key, value)
-        for partition in np.unique(batch.offsets_partition[sound]):
+        for partition in _distinct(batch.offsets_partition[sound]):
             mine = sound & (batch.offsets_partition == partition)
             self._pile(int(partition)).records.append(read if mine.all() else read.take(mine))
 
@@ -250,7 +246,7 @@ class Fold:
             expire_time=where_known(_expire_time(read, last, patches)),
         )
         partitions = batch.offsets_partition[rows]
-        for partition in np.unique(partitions):
+        for partition in _distinct(partitions):
             self._pile(int(partition)).forgotten.append(forgotten.take(partitions == partition))
 
     def _ask_scalar(
@@ -289,7 +285,7 @@ class Fold:
         if (partitions == partitions[0]).all():
             self._push(int(partitions[0]), runs)
             return
-        for partition in np.unique(partitions):
+        for partition in _distinct(partitions):
             self._push(int(partition), runs.take(partitions == partition))
 
     def _push(self, partition: int, runs: Runs) -> None:
@@ -332,13 +328,21 @@ def _commit_groups(keys: pa.BinaryArray) -> list[str]:
     return names
 
 
+def _distinct(partitions: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Name the offsets partitions of some records, which lie together: those between two of the same are not sorted."""
+    changes = np.flatnonzero(partitions[1:] != partitions[:-1])
+    distinct: NDArray[np.int32] = np.unique(np.append(partitions[:1], partitions[changes + 1]))
+    return distinct
+
+
 def _by_key(
     identity: NDArray[np.int64], partitions: NDArray[np.int32], sound: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Sort rows by offsets partition and key, in log order within; give the order and where each key starts."""
     place = identity
     if not (partitions == partitions[0]).all():
-        place = partitions.astype(np.int64) * (int(identity.max()) + 1) + identity
+        # Neighbours as a rule, and so a small number.
+        place = (partitions - partitions.min()).astype(np.int64) * (int(identity.max()) + 1) + identity
     rows = np.arange(len(place)) if sound is None else np.flatnonzero(sound)
     chosen = place[rows]
     narrow = chosen.astype(np.uint16) if len(chosen) and chosen.max() <= np.iinfo(np.uint16).max else chosen
