@@ -69,6 +69,14 @@ class CommitDetails:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class _Walk:
+    """The rows of one version that fit it, ascending, and where each of their fields begins and ends."""
+
+    rows: Int64s
+    at: dict[str, Int64s]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class CommitColumns:
     """The values of offset commits, one entry per row.
 
@@ -82,30 +90,47 @@ class CommitColumns:
     offset: Int64s
     commit_timestamp: Int64s
     _column: Column
-    _at: dict[str, Int64s]
+    _walks: tuple[_Walk, ...]
 
     def details(self, rows: np.ndarray) -> CommitDetails:
-        """Read what is needed of few rows only, found by the walk that was made for all."""
-        rows = np.asarray(rows, dtype=np.int64)
-        at = {name: positions[rows] for name, positions in self._at.items()}
+        """Read what is needed of few rows only, found by the walks that were made for all."""
+        at = self._at(rows, "leader_epoch", "expire_timestamp", "metadata", "metadata_end", "topic_id")
         return CommitDetails(
             leader_epoch=self._column.numbers(at["leader_epoch"], np.dtype(">i4"), absent=-1),
             expire_timestamp=self._column.numbers(at["expire_timestamp"], np.dtype(">i8"), absent=-1),
-            metadata=self._column.slices(self._at["metadata"], self._at["metadata_end"], rows),
+            metadata=self._column.slices(at["metadata"], at["metadata_end"]),
             topic_id=self._column.uuids(at["topic_id"]),
         )
+
+    def expire_timestamp(self, rows: np.ndarray) -> Int64s:
+        """Read one of these details alone."""
+        at = self._at(rows, "expire_timestamp")
+        return self._column.numbers(at["expire_timestamp"], np.dtype(">i8"), absent=-1)
+
+    def _at(self, rows: np.ndarray, *names: str) -> dict[str, Int64s]:
+        """Give where fields of these rows begin, -1 where they are not there."""
+        found = {name: np.full(len(rows), -1, dtype=np.int64) for name in names}
+        for walk in self._walks:
+            places = np.minimum(np.searchsorted(walk.rows, rows), len(walk.rows) - 1)
+            mine = np.flatnonzero(walk.rows[places] == rows)
+            for name in names:
+                if name in walk.at:
+                    found[name][mine] = walk.at[name][places[mine]]
+        return found
 
 
 def decode_keys(keys: pa.BinaryArray) -> KeyColumns:
     """Decode a column of keys; meant for the distinct keys of a batch."""
     column = Column(keys)
     record_type = column.heads()
-    at = _positions(len(keys), "group", "group_end", "topic", "topic_end", "partition", "end")
+    names = ("group", "group_end", "topic", "topic_end", "partition", "end")
+    at = {name: np.full(len(keys), -1, dtype=np.int64) for name in names}
     for number, message in _KEYS.items():
-        _walk(column, np.flatnonzero(record_type == number), message, 0, at)
-    every = np.arange(len(keys))
-    group, group_fits = _text(column.slices(at["group"], at["group_end"], every))
-    topic, topic_fits = _text(column.slices(at["topic"], at["topic_end"], every))
+        walk = _walk(column, np.flatnonzero(record_type == number), message, 0)
+        for name, positions in walk.at.items():
+            at[name][walk.rows] = positions
+    group, group_fits = _text(column.slices(at["group"], at["group_end"]))
+    topic, topic_fits = _text(column.slices(at["topic"], at["topic_end"]))
     declined = (at["end"] < 0) | ~group_fits | ~topic_fits
     if not (group_fits.all() and topic_fits.all()):
         group, topic = _null_where(group, declined), _null_where(topic, declined)
@@ -119,37 +144,27 @@ def decode_keys(keys: pa.BinaryArray) -> KeyColumns:
     )
 
 
-def decode_commit_values(values: pa.BinaryArray) -> CommitColumns:
-    """Decode a column of values that stand behind keys of type 0 or 1."""
-    column = Column(values)
+def decode_commit_values(values: pa.BinaryArray, rows: Int64s | None = None) -> CommitColumns:
+    """Decode a column of values that stand behind keys of type 0 or 1; `rows` chooses some of its rows."""
+    column = Column(values, rows)
     version = column.heads()
-    at = _positions(
-        len(values),
-        *("offset", "leader_epoch", "metadata", "metadata_end", "commit_timestamp", "expire_timestamp", "topic_id"),
-        "end",
-    )
+    offset, time = (np.full(len(version), -1, dtype=np.int64) for _ in range(2))
+    declined = ~column.null
+    walks = []
     for number in versions(_VALUE.valid):
-        _walk(column, np.flatnonzero(version == number), _VALUE, number, at)
-    return CommitColumns(
-        version=version,
-        tombstone=column.null,
-        declined=(at["end"] < 0) & ~column.null,
-        offset=column.numbers(at["offset"], np.dtype(">i8"), absent=-1),
-        commit_timestamp=column.numbers(at["commit_timestamp"], np.dtype(">i8"), absent=-1),
-        _column=column,
-        _at=at,
-    )
+        walk = _walk(column, np.flatnonzero(version == number), _VALUE, number)
+        if len(walk.rows):
+            walks.append(walk)
+            declined[walk.rows] = False
+            offset[walk.rows] = column.numbers(walk.at["offset"], np.dtype(">i8"), absent=-1)
+            time[walk.rows] = column.numbers(walk.at["commit_timestamp"], np.dtype(">i8"), absent=-1)
+    return CommitColumns(version, column.null, declined, offset, time, column, tuple(walks))
 
 
-def _positions(rows: int, *names: str) -> dict[str, Int64s]:
-    """Give, per name, one position per row of the column; -1 where nothing was read."""
-    return {name: np.full(rows, -1, dtype=np.int64) for name in names}
-
-
-def _walk(column: Column, rows: Int64s, message: Message, version: int, at: dict[str, Int64s]) -> None:
-    """Walk one message over these rows and note where each field begins; rows that do not fit keep -1 everywhere."""
+def _walk(column: Column, rows: Int64s, message: Message, version: int) -> _Walk:
+    """Walk one message over these rows, and keep those that fit."""
     if not len(rows):
-        return
+        return _Walk(rows, {})
     cursors = Cursors(column, rows)
     found = cursors.walk(message, version)
     found["end"] = cursors.at
@@ -157,8 +172,7 @@ def _walk(column: Column, rows: Int64s, message: Message, version: int, at: dict
     if not fits.all():
         rows = rows[fits]
         found = {name: positions[fits] for name, positions in found.items()}
-    for name, positions in found.items():
-        at[name][rows] = positions
+    return _Walk(rows, found)
 
 
 def _text(raw: pa.BinaryArray) -> tuple[pa.StringArray, Flags]:

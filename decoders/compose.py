@@ -15,7 +15,7 @@ from decoders.errors import Malformed, Reason
 from decoders.schema import ArrayOf, Field, FieldType, Message, Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from decoders.records import Fields
     from decoders.wire import Reader
@@ -32,11 +32,7 @@ def _struct_reader(struct: Struct, version: int, *, flexible: bool) -> Reader:
     present = [field for field in struct.fields if field.present(version)]
     steps = [(field.name, _field_reader(field, version, flexible=flexible)) for field in present if field.tag is None]
     absent = {field.name: field.absent() for field in struct.fields}
-    tagged = {
-        field.tag: (field.name, _tagged_reader(field, version) if field.present(version) else _out_of_version)
-        for field in struct.fields
-        if field.tag is not None
-    }
+    read_tags = tags_reader(struct, version)
 
     def read(buffer: bytes, at: int) -> tuple[Fields, int]:
         fields = dict(absent)
@@ -47,10 +43,20 @@ def _struct_reader(struct: Struct, version: int, *, flexible: bool) -> Reader:
         except Malformed as fault:
             raise fault.within(name) from None
         if flexible:
-            at = _read_tags(tagged, fields, buffer, at)
+            at = read_tags(fields, buffer, at)
         return fields, at
 
     return read
+
+
+def tags_reader(struct: Struct, version: int) -> Callable[[Fields, bytes, int], int]:
+    """Compose the reader of a struct's tagged section: (fields, buffer, at) -> at after it, known tags in `fields`."""
+    tagged = {
+        field.tag: (field.name, _tagged_reader(field, version) if field.present(version) else _out_of_version)
+        for field in struct.fields
+        if field.tag is not None
+    }
+    return functools.partial(_read_tags, tagged)
 
 
 def _read_tags(tagged: Mapping[int, tuple[str, Reader]], fields: Fields, buffer: bytes, at: int) -> int:

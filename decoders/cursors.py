@@ -7,7 +7,7 @@ vector, stops fitting. Nothing here raises for what the bytes are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -22,23 +22,29 @@ if TYPE_CHECKING:
     Flags = npt.NDArray[np.bool_]
 
 
-class Column:
-    """An Arrow BinaryArray as one buffer: where each row starts and ends in it, and which rows are null."""
+_PAIR: Final = np.dtype(">i2")
 
-    def __init__(self, array: pa.BinaryArray) -> None:
+
+class Column:
+    """An Arrow BinaryArray as one buffer: where each row starts and ends in it, and which rows are null.
+
+    `rows` chooses some of its rows, without a copy.
+    """
+
+    def __init__(self, array: pa.BinaryArray, rows: Int64s | None = None) -> None:
         _, offsets, data = array.buffers()
         count = len(array)
         if count:
             bounds = np.frombuffer(offsets, dtype=np.int32)[array.offset : array.offset + count + 1].astype(np.int64)
         else:
             bounds = np.zeros(1, dtype=np.int64)
+        null = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else np.zeros(count, dtype=np.bool_)
+        every = slice(None) if rows is None else rows
         self.data = data if data is not None else pa.py_buffer(b"")
         self.bytes = np.frombuffer(self.data, dtype=np.uint8)
-        self.start: Int64s = bounds[:-1]
-        self.end: Int64s = bounds[1:]
-        self.null: Flags = (
-            array.is_null().to_numpy(zero_copy_only=False) if array.null_count else np.zeros(count, dtype=np.bool_)
-        )
+        self.start: Int64s = bounds[:-1][every]
+        self.end: Int64s = bounds[1:][every]
+        self.null: Flags = null[every]
 
     def heads(self) -> Int16s:
         """Read the int16 that each row begins with, -1 where the row is null or too short."""
@@ -50,26 +56,28 @@ class Column:
         wanted = at >= 0
         native = form.newbyteorder("=")
         if wanted.all() and len(at):
-            return self._windows(form)[at].astype(native)
+            return self._pairs(at) if form == _PAIR else self._windows(form)[at].astype(native)
         result = np.full(len(at), absent, dtype=native)
         if wanted.any():
             result[wanted] = self._windows(form)[at[wanted]]
         return result
 
-    def slices(self, begin: Int64s, end: Int64s, rows: Int64s) -> pa.BinaryArray:
-        """Copy the bytes between two positions of each asked row, null where the position is negative.
+    def slices(self, begin: Int64s, end: Int64s) -> pa.BinaryArray:
+        """Copy the bytes between each two positions, null where the first is negative.
 
-        Every row of the column becomes two entries over the same buffer, the slice and what lies before the next one,
-        so that Arrow itself does the copying.
+        Arrow itself does the copying: in an array over the same buffer every second entry is a slice, and those
+        between them, which need not make sense, are never looked at.
         """
         missing = begin < 0
         count = len(begin)
-        bounds = np.empty(2 * count + 1, dtype=np.int32)
-        bounds[:-1:2] = np.where(missing, self.start, begin)
-        bounds[1::2] = np.where(missing, self.start, end)
-        bounds[-1] = self.end[-1] if count else 0
+        bounds = np.zeros(2 * count + 1, dtype=np.int32)
+        bounds[:-1:2] = np.where(missing, 0, begin)
+        bounds[1::2] = np.where(missing, 0, end)
+        if count:
+            # From the first and the last bound Arrow guesses how much there is to copy.
+            bounds[-1] = min(int(bounds[0]) + int((bounds[1::2] - bounds[:-1:2]).sum()), len(self.bytes))
         pieces = pa.BinaryArray.from_buffers(pa.binary(), 2 * count, [None, pa.py_buffer(bounds), self.data])
-        return pieces.take(pa.array(2 * rows, mask=missing[rows]))
+        return pieces.take(pa.array(np.arange(0, 2 * count, 2), mask=missing))
 
     def uuids(self, at: Int64s) -> pa.Array:
         """Copy sixteen bytes at these positions, null where the position is negative or the bytes are all zero."""
@@ -81,6 +89,11 @@ class Column:
         kind = pa.binary(16)
         validity = pa.array(present).buffers()[1]
         return pa.FixedSizeBinaryArray.from_buffers(kind, len(at), [validity, pa.py_buffer(raw)])
+
+    def _pairs(self, at: Int64s) -> Int16s:
+        """Read two bytes at these positions: twice as fast as it is to view them as a number."""
+        pairs: Int16s = self.bytes[at].astype(np.int16) << 8 | self.bytes[at + 1]
+        return pairs
 
     def _windows(self, form: np.dtype) -> npt.NDArray[Any]:
         """View the buffer as a number beginning at every byte."""

@@ -1,14 +1,16 @@
 """Interpreter one: any record, every field, and the exact reason where bytes cannot be read.
 
-Reads one record at a time with the readers that `decoders.compose` makes of the tables. The `decode...` functions never
-raise, on any bytes. Owns the frames around a message: type, version, and which layout of a value fits its bytes.
+Reads one record at a time by the tables: with the compiled readers of `decoders.compiled`, and what these decline with
+the walk of `decoders.compose`, which words the errors. The `decode...` functions never raise, on any bytes. Owns the
+frames around a message: type, version, and which layout of a value fits its bytes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from decoders import wire
+from decoders.compiled import DECLINES, compiled_reader
 from decoders.compose import message_reader
 from decoders.errors import DecodeError, Malformed, Reason
 from decoders.records import Record
@@ -20,16 +22,25 @@ if TYPE_CHECKING:
     from decoders.records import Fields
     from decoders.schema import Message, RecordType
 
-
-def decode(key: bytes | None, value: bytes | None) -> Record | DecodeError:
-    """Decode one record of `__consumer_offsets`; a null value is a tombstone."""
-    return decode_with(BY_NUMBER, key, value)
+NO_FIELDS: Final = frozenset[str]()
+"""To be told only whether a record can be read."""
 
 
-def decode_with(types: Mapping[int, RecordType], key: bytes | None, value: bytes | None) -> Record | DecodeError:
+def decode(key: bytes | None, value: bytes | None, only: frozenset[str] | None = None) -> Record | DecodeError:
+    """Decode one record of `__consumer_offsets`; a null value is a tombstone.
+
+    `only` names the fields that are asked for, at whatever depth. The record holds these at least, which costs a
+    fraction of all of them; the error is the same.
+    """
+    return decode_with(BY_NUMBER, key, value, only)
+
+
+def decode_with(
+    types: Mapping[int, RecordType], key: bytes | None, value: bytes | None, only: frozenset[str] | None = None
+) -> Record | DecodeError:
     """Decode one record of a topic with these record types (Kafka's CoordinatorRecordSerde).
 
-    Bytes after the last field of key or value are accepted, as brokers accept them.
+    Bytes after the last field of key or value are accepted, as brokers accept them. `only` as in `decode`.
     """
     if key is None:
         return DecodeError(None, None, "key", 0, Reason.NULL_KEY)
@@ -37,15 +48,24 @@ def decode_with(types: Mapping[int, RecordType], key: bytes | None, value: bytes
     try:
         number, at = _head(key, "type")
         record_type = _look_up(types, number)
-        names = _fields(record_type.key, 0, key, at)
+        names = _fields(record_type.key, 0, key, at, only)
         if value is None:
             return Record(record_type, names, None, None, None)
         side = "value"
         version, at = _head(value, "version")
-        layout, fields, _ = _value(record_type, version, value, at)
+        layout, fields, _ = _value(record_type, version, value, at, only)
     except Malformed as fault:
         return DecodeError(number, version, f"{side}.{fault.path}", fault.position, fault.reason)
     return Record(record_type, names, version, fields, layout)
+
+
+def read_value(record_type: RecordType, value: bytes, only: frozenset[str] | None = None) -> Fields | None:
+    """Read the value of a record whose key is known to be sound; None where `decode` would refuse it."""
+    try:
+        version, at = _head(value, "version")
+        return _value(record_type, version, value, at, only)[1]
+    except Malformed:
+        return None
 
 
 def decode_transaction(key: bytes | None, value: bytes | None) -> Record | DecodeError:
@@ -80,10 +100,15 @@ def decode_metadata(value: bytes | None) -> Record | DecodeError:
     return Record(record_type, {}, version, fields, layout)
 
 
-def read_message(message: Message, version: int, buffer: bytes, at: int) -> tuple[Fields, int]:
+def read_message(
+    message: Message, version: int, buffer: bytes, at: int, only: frozenset[str] | None = None
+) -> tuple[Fields, int]:
     """Read a message of this version from `at`; gives the fields and where they end. Raises `Malformed`."""
-    fields, at = message_reader(message, version)(buffer, at)
-    return fields, at
+    try:
+        fields, end = compiled_reader(message, version, only)(buffer, at)
+    except DECLINES:
+        fields, end = message_reader(message, version)(buffer, at)
+    return fields, end
 
 
 def _frame_version(buffer: bytes) -> int:
@@ -120,13 +145,15 @@ def _look_up(types: Mapping[int, RecordType], number: int) -> RecordType:
     return record_type
 
 
-def _fields(message: Message | None, version: int, buffer: bytes, at: int) -> Fields:
+def _fields(message: Message | None, version: int, buffer: bytes, at: int, only: frozenset[str] | None) -> Fields:
     """Read a message and forget what follows it."""
     assert message is not None, "a type without tables was refused before"  # noqa: S101  # for the type checker
-    return read_message(message, version, buffer, at)[0]
+    return read_message(message, version, buffer, at, only)[0]
 
 
-def _value(record_type: RecordType, version: int, buffer: bytes, at: int) -> tuple[Message, Fields, int]:
+def _value(
+    record_type: RecordType, version: int, buffer: bytes, at: int, only: frozenset[str] | None = None
+) -> tuple[Message, Fields, int]:
     """Read a value by the layout that fits its bytes.
 
     Where Kafka changed a layout under the same version, today's is taken unless only an older one consumes every byte.
@@ -136,12 +163,12 @@ def _value(record_type: RecordType, version: int, buffer: bytes, at: int) -> tup
     if not message.is_valid(version):
         raise Malformed(Reason.UNKNOWN_VERSION, 0).within("version")
     if not record_type.older:
-        return message, *read_message(message, version, buffer, at)
+        return message, *read_message(message, version, buffer, at, only)
     for layout in (message, *record_type.older):
         try:
-            fields, end = read_message(layout, version, buffer, at)
+            fields, end = read_message(layout, version, buffer, at, only)
         except Malformed:
             continue
         if end == len(buffer):
             return layout, fields, end
-    return message, *read_message(message, version, buffer, at)
+    return message, *read_message(message, version, buffer, at, only)

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from decoders.columnar import decode_keys
 from stream.groups import remembered
+from stream.groups.keys import groups_of_commits
 from stream.groups.life_table import Lives, concat_lives, lives_of, no_lives
 from stream.groups.lifecycle import adopted, close_operation, open_operation
 from stream.groups.outline import Outlines, groups_of, type_of
@@ -56,6 +57,9 @@ class _Kind(enum.IntEnum):
     LOSS = 1
     RECORD = 2
 
+
+_BIRTH, _LOSS, _RECORD = _Kind.BIRTH, _Kind.LOSS, _Kind.RECORD
+_NOBODY: Final = frozenset[str]()
 
 _Event = tuple[int, int, _Kind, int]
 """Position, time (ms), kind, and row in its table."""
@@ -132,14 +136,14 @@ def _add_records(events: defaultdict[str, list[_Event]], records: Records) -> se
         return set()
     gone = set()
     columns = zip(
-        groups_of(records.keys),
+        groups_of(records.keys.to_pylist()),
         records.position.tolist(),
         records.time.tolist(),
         records.values.is_null().to_pylist(),
         strict=True,
     )
     for row, (group, position, time, tombstone) in enumerate(columns):
-        events[group].append((position, time, _Kind.RECORD, row))
+        events[group].append((position, time, _RECORD, row))
         if tombstone:
             gone.add(group)
     return gone
@@ -168,8 +172,8 @@ def _add_losses(events: defaultdict[str, list[_Event]], state: Shard, forgotten:
     )
     for group, position, time, new, first_position, first_time, row in columns:
         if new:
-            events[group].append((first_position, first_time, _Kind.BIRTH, -1))
-        events[group].append((position, time, _Kind.LOSS, row))
+            events[group].append((first_position, first_time, _BIRTH, -1))
+        events[group].append((position, time, _LOSS, row))
         gone.add(group)
     return gone
 
@@ -182,10 +186,10 @@ def _add_births(
     A group in which nothing ends lives from its first one on: there the others change nothing.
     """
     births = births[np.argsort(runs.spans.first_position[births], kind="stable")]
-    groups = decode_keys(runs.keys.take(pa.array(births))).group.dictionary_encode()
+    groups = groups_of_commits(runs.keys.take(pa.array(births))).dictionary_encode()
     codes = groups.indices.to_numpy(zero_copy_only=False)
-    names = groups.dictionary.to_pylist()
-    known = rows_of(state.lives.groups, groups.dictionary.cast(pa.binary()))
+    names = groups.dictionary.cast(pa.string()).to_pylist()
+    known = rows_of(state.lives.groups, groups.dictionary)
     living = (known >= 0) & (np.append(state.lives.died, 0)[known] == NEVER)
     concerned = ~living | np.array([name in events for name in names], np.bool_)
     each = concerned & np.array([name in endings for name in names], np.bool_)
@@ -200,7 +204,7 @@ def _add_births(
         strict=True,
     )
     for code, position, time in columns:
-        events[names[code]].append((position, time, _Kind.BIRTH, -1))
+        events[names[code]].append((position, time, _BIRTH, -1))
 
 
 # One group at a time.
@@ -211,12 +215,14 @@ class _Teller:
 
     def __init__(self, state: Shard, read: Read, keeping: Keeping) -> None:
         self._state = state
-        self.read = read
         self.keeping = keeping
         self.outlines = Outlines()
         self.keys: list[bytes] = read.records.keys.to_pylist()
         self.values: list[bytes | None] = read.records.values.to_pylist()
-        self.topics: list[str] = decode_keys(read.forgotten.keys).topic.to_pylist() if len(read.forgotten) else []
+        gone = read.forgotten
+        self.topics: list[str] = decode_keys(gone.keys).topic.to_pylist() if len(gone) else []
+        self.commit_times: list[int] = gone.last_time.tolist()
+        self.expire_times: list[int] = gone.expire_time.tolist()
         self._looked_at: list[str] = []
         self._offsets: Counter[str] | None = None
 
@@ -239,8 +245,8 @@ class _Teller:
     def offsets(self, group: str) -> int:
         """How many offsets a group had in the state; all are counted when the first is asked for."""
         if self._offsets is None:
-            names = pa.array(self._looked_at, pa.string())
-            rows = rows_of(names, decode_keys(self._state.runs.keys).group)
+            names = pa.array([name.encode() for name in self._looked_at], pa.binary())
+            rows = rows_of(names, groups_of_commits(self._state.runs.keys))
             counts = np.bincount(rows[rows >= 0], minlength=len(names))
             self._offsets = Counter(dict(zip(self._looked_at, counts.tolist(), strict=True)))
         return self._offsets[group]
@@ -250,7 +256,7 @@ class _Teller:
         records = self._state.records
         if len(records):
             wanted = set(self._looked_at)
-            mine = np.array([group in wanted for group in groups_of(records.keys)], np.bool_)
+            mine = np.array([group in wanted for group in groups_of(records.keys.to_pylist())], np.bool_)
             if mine.any():
                 self.outlines.apply(records.take(mine))
 
@@ -273,7 +279,7 @@ class _Walk:
     def __init__(self, group: str, packed: bytes | None, teller: _Teller) -> None:
         self._group = group
         self._teller = teller
-        self._outline = teller.outlines.get(group)
+        self._look()
         self._life = Remembered() if packed is None else remembered.unpack(packed, self.names)
         self._had_offsets = self._life.now.alive
         # Offsets more than the group had in the state; records of the newest operation that are not in the outline yet.
@@ -281,22 +287,22 @@ class _Walk:
         self._fresh: list[int] = []
         self._drawn = True
 
-    @property
-    def names(self) -> frozenset[str]:
-        """Digests of the members that the group has now."""
-        return frozenset() if self._outline is None else self._outline.names
+    def _look(self) -> None:
+        """Take the group as its records show it, and the digests of the members that it has now."""
+        self._outline = outline = self._teller.outlines.get(self._group)
+        self.names: frozenset[str] = _NOBODY if outline is None else outline.names
 
     def through(self, events: list[_Event]) -> Remembered | None:
         """Tell the group's life through these events; None where nothing is to be remembered."""
         for position, time, kind, row in events:
-            if kind is _Kind.BIRTH and self._drawn and self._life.now.alive:
+            if kind is _BIRTH and self._drawn and self._life.now.alive:
                 self._gained += 1  # by far the most: a further offset of a living group is no event
             elif self._takes(time, kind, row):
                 self._life.position = position
                 self._drawn = False
-                if kind is _Kind.RECORD:
+                if kind is _RECORD:
                     self._fresh.append(row)
-                elif kind is _Kind.BIRTH:
+                elif kind is _BIRTH:
                     self._gained += 1
                 else:
                     self._lose(row, time)
@@ -306,23 +312,23 @@ class _Walk:
     def _takes(self, time: int, kind: _Kind, row: int) -> bool:
         """Whether an event belongs to an operation; opens that."""
         goes_on = time == self._life.time
-        if kind is _Kind.BIRTH or not goes_on:
+        if not self._drawn and (kind is _BIRTH or not goes_on):
             self._draw()
-        if kind is _Kind.BIRTH and self._life.now.alive:
+        if kind is _BIRTH and self._life.now.alive:
             self._gained += 1
             return False
         if goes_on:
             return True
-        if kind is _Kind.RECORD and not self._life.now.alive and self._teller.values[row] is None:
+        if kind is _RECORD and self._teller.values[row] is None and not self._life.now.alive:
             return False  # a tombstone says nothing of a group that is not there
         self._life = open_operation(self._life, time, self.names, self._teller.keeping)
         return True
 
     def _lose(self, row: int, time: int) -> None:
-        forgotten = self._teller.read.forgotten
+        told = self._teller
         self._gained -= 1
         self._life.losses = self._life.losses.plus(
-            self._teller.topics[row], int(forgotten.last_time[row]), int(forgotten.expire_time[row]), time
+            told.topics[row], told.commit_times[row], told.expire_times[row], time
         )
 
     def _draw(self) -> None:
@@ -331,14 +337,20 @@ class _Walk:
             return
         self._drawn = True
         if self._fresh:
-            for row in self._fresh:
-                key, value = self._teller.keys[row], self._teller.values[row]
-                self._life.assigned |= value is not None and type_of(key) in _TARGETS
-                self._teller.outlines.note(self._group, key, value)
-            self._fresh = []
-            self._outline = self._teller.outlines.get(self._group)
+            self._note()
         has_offsets = self._outline is None and self._has_offsets()
         close_operation(self._life, self._outline, has_offsets=has_offsets, keeping=self._teller.keeping)
+
+    def _note(self) -> None:
+        """Take the records of the newest operation in."""
+        told = self._teller
+        for row in self._fresh:
+            key, value = told.keys[row], told.values[row]
+            if value is not None and type_of(key) in _TARGETS:
+                self._life.assigned = True
+            told.outlines.note(self._group, key, value)
+        self._fresh = []
+        self._look()
 
     def _has_offsets(self) -> bool:
         had = self._teller.offsets(self._group) if self._had_offsets and self._gained <= 0 else 0

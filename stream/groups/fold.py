@@ -16,11 +16,13 @@ import pyarrow as pa
 from decoders import scalar
 from decoders.columnar import CommitColumns, CommitDetails, decode_commit_values, decode_keys
 from decoders.errors import DecodeError
+from decoders.tables import BY_NUMBER
 from stream.groups import forgotten as tombstones
 from stream.groups import runs as run_columns
 from stream.groups import window
 from stream.groups.forgotten import Forgotten, no_forgotten
-from stream.groups.keys import Distinct, Kind
+from stream.groups.keys import Distinct, Kind, groups_of_commits
+from stream.groups.outline import groups_of, type_of
 from stream.groups.runs import NEVER, TOPIC_ID
 from stream.groups.shard import Records, Runs, Shard, concat_records, join_runs, no_records, no_runs
 from stream.groups.tally import Fault, Sample, Tally, hexadecimal
@@ -46,19 +48,28 @@ class Batch:
     time: NDArray[np.int64]
     keys: pa.BinaryArray
     values: pa.BinaryArray
+    rows: NDArray[np.int64] | None = None
+    """Which rows of `keys` and `values` the records are, ascending; None: all of them."""
 
     def take(self, rows: NDArray[Any]) -> Batch:
-        """Give these rows; all of them without a copy."""
+        """Give these records, ascending. Their bytes stay where they are."""
         if len(rows) == len(self.position):
             return self
-        chosen = pa.array(rows)
-        return Batch(
-            self.offsets_partition[rows],
-            self.position[rows],
-            self.time[rows],
-            self.keys.take(chosen),
-            self.values.take(chosen),
-        )
+        moved = rows if self.rows is None else self.rows[rows]
+        return Batch(self.offsets_partition[rows], self.position[rows], self.time[rows], self.keys, self.values, moved)
+
+    def record(self, at: int) -> tuple[bytes | None, bytes | None]:
+        """Give key and value of a record."""
+        row = at if self.rows is None else int(self.rows[at])
+        return self.keys[row].as_py(), self.values[row].as_py()
+
+    def records(self) -> Records:
+        """Copy the records."""
+        keys, values = self.keys, self.values
+        if self.rows is not None:
+            chosen = pa.array(self.rows)
+            keys, values = keys.take(chosen), values.take(chosen)
+        return Records(keys, values, self.position, self.time)
 
 
 @dataclasses.dataclass(slots=True)
@@ -67,8 +78,6 @@ class _Pile:
 
     runs: list[Runs] = dataclasses.field(default_factory=list)
     records: list[Records] = dataclasses.field(default_factory=list)
-    groups: list[str] = dataclasses.field(default_factory=list)
-    """The group of each membership record, in step with `records`."""
     forgotten: list[Forgotten] = dataclasses.field(default_factory=list)
     position: int = -1
     time: int = NEVER
@@ -109,7 +118,7 @@ class Fold:
             self._refuse(batch, row)
         members = np.flatnonzero(kinds == Kind.MEMBERSHIP)
         if len(members):
-            self._add_memberships(batch, members, distinct, codes)
+            self._add_memberships(batch.take(members))
         commits = np.flatnonzero(kinds == Kind.COMMIT)
         if len(commits):
             self._add_commits(batch.take(commits), distinct, distinct.identity[codes[commits]])
@@ -128,11 +137,7 @@ class Fold:
                 self.tally.records[int(number) if number >= 0 else None] += count
 
     def _note_positions(self, batch: Batch) -> None:
-        first, last = batch.offsets_partition[[0, -1]]
-        if first == last and (batch.offsets_partition == first).all():
-            self._note(int(first), int(batch.position[-1]), int(batch.time.max()))
-            return
-        for partition in np.unique(batch.offsets_partition):
+        for partition in _distinct(batch.offsets_partition):
             rows = np.flatnonzero(batch.offsets_partition == partition)
             self._note(int(partition), int(batch.position[rows[-1]]), int(batch.time[rows].max()))
 
@@ -145,37 +150,36 @@ class Fold:
 
     # Memberships: decoded to see that they are sound, kept as the log has them.
 
-    def _add_memberships(
-        self, batch: Batch, rows: NDArray[np.intp], distinct: Distinct, codes: NDArray[np.int32]
-    ) -> None:
-        sound = rows[[self._sound(batch, row) for row in rows.tolist()]]
-        groups = [distinct.group[code] for code in codes[sound].tolist()]
-        for partition in np.unique(batch.offsets_partition[sound]):
-            mine = np.flatnonzero(batch.offsets_partition[sound] == partition)
-            kept = batch.take(sound[mine])
-            pile = self._pile(int(partition))
-            pile.records.append(Records(kept.keys, kept.values, kept.position, kept.time))
-            pile.groups += [groups[at] for at in mine.tolist()]
+    def _add_memberships(self, batch: Batch) -> None:
+        read = batch.records()
+        pairs = zip(read.keys.to_pylist(), read.values.to_pylist(), strict=True)
+        sound = np.ones(len(read), np.bool_)
+        for at, (key, value) in enumerate(pairs):
+            if value is not None and scalar.read_value(BY_NUMBER[type_of(key)], value, scalar.NO_FIELDS) is None:
+                sound[at] = self._sound(batch, at, key, value)
+        for partition in _distinct(batch.offsets_partition[sound]):
+            mine = sound & (batch.offsets_partition == partition)
+            self._pile(int(partition)).records.append(read if mine.all() else read.take(mine))
 
-    def _sound(self, batch: Batch, row: int) -> bool:
-        key, value = batch.keys[row].as_py(), batch.values[row].as_py()
-        read = scalar.decode(key, value)
+    def _sound(self, batch: Batch, at: int, key: bytes | None, value: bytes | None) -> bool:
+        """Whether a record can be read; it is tallied if not."""
+        read = scalar.decode(key, value, scalar.NO_FIELDS)
         if isinstance(read, DecodeError):
-            self._tally_fault(batch, row, read, key, value)
+            self._tally_fault(batch, at, read, key, value)
             return False
         return True
 
-    def _refuse(self, batch: Batch, row: int) -> None:
+    def _refuse(self, batch: Batch, at: int) -> None:
         """Tally a record whose key cannot be read."""
-        self._sound(batch, row)
+        self._sound(batch, at, *batch.record(at))
 
-    def _tally_fault(self, batch: Batch, row: int, error: DecodeError, key: bytes | None, value: bytes | None) -> None:
+    def _tally_fault(self, batch: Batch, at: int, error: DecodeError, key: bytes | None, value: bytes | None) -> None:
         self.tally.fault(
             Sample(
                 Fault(error.type, error.version, error.reason.value),
                 error.field,
-                int(batch.offsets_partition[row]),
-                int(batch.position[row]),
+                int(batch.offsets_partition[at]),
+                int(batch.position[at]),
                 hexadecimal(key),
                 hexadecimal(value),
             )
@@ -184,7 +188,7 @@ class Fold:
     # Commits: decoded as columns, folded to runs.
 
     def _add_commits(self, batch: Batch, distinct: Distinct, identity: NDArray[np.int64]) -> None:
-        read = decode_commit_values(batch.values)
+        read = decode_commit_values(batch.values, batch.rows)
         offset, time = read.offset, read.commit_timestamp
         patches: dict[int, dict[str, Any]] = {}
         if read.declined.any():
@@ -210,7 +214,7 @@ class Fold:
             keys=distinct.identities.take(pa.array(identity[firsts])),
             spans=spans,
             **rest,
-            slots=self._slots(offset[order], time[order], starts, kept & ~tombstone if kept is not None else None),
+            slots=self._slots(offset, time, order, starts, kept & ~tombstone if kept is not None else None),
         )
         self._stack(runs, batch.offsets_partition[firsts])
 
@@ -239,10 +243,10 @@ class Fold:
             first_position=where_known(batch.position[first]),
             first_time=where_known(time[first]),
             last_time=where_known(time[last]),
-            expire_time=where_known(_details(read.details(last), last, patches)["expire_time"]),
+            expire_time=where_known(_expire_time(read, last, patches)),
         )
         partitions = batch.offsets_partition[rows]
-        for partition in np.unique(partitions):
+        for partition in _distinct(partitions):
             self._pile(int(partition)).forgotten.append(forgotten.take(partitions == partition))
 
     def _ask_scalar(
@@ -252,7 +256,7 @@ class Fold:
         patches: dict[int, dict[str, Any]] = {}
         bad = []
         for row in rows.tolist():
-            key, value = batch.keys[row].as_py(), batch.values[row].as_py()
+            key, value = batch.record(row)
             record = scalar.decode(key, value)
             if isinstance(record, DecodeError):
                 self._tally_fault(batch, row, record, key, value)
@@ -266,18 +270,22 @@ class Fold:
         self,
         offset: NDArray[np.int64],
         time: NDArray[np.int64],
+        order: NDArray[np.intp],
         starts: NDArray[np.intp],
         alive: NDArray[np.bool_] | None,
     ) -> Slots:
-        rows = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(offset))))
-        slots = Slots(rows, time // self._slot_ms, offset, time, np.broadcast_to(np.int64(1), len(offset)))
-        return window.merge(slots if alive is None else slots.take(alive), self._keep_slots)
+        rows = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
+        if alive is not None:
+            rows, order = rows[alive], order[alive]
+        when = time[order]
+        slots = Slots(rows, when // self._slot_ms, offset[order], when, np.broadcast_to(np.int64(1), len(order)))
+        return window.merge(slots, self._keep_slots)
 
     def _stack(self, runs: Runs, partitions: NDArray[np.int32]) -> None:
         if (partitions == partitions[0]).all():
             self._push(int(partitions[0]), runs)
             return
-        for partition in np.unique(partitions):
+        for partition in _distinct(partitions):
             self._push(int(partition), runs.take(partitions == partition))
 
     def _push(self, partition: int, runs: Runs) -> None:
@@ -294,9 +302,9 @@ class Fold:
             whole = Shard(runs, records, pile.position, forgotten=forgotten, time=pile.time)
             yield self._placement.shard(partition, ""), whole
             return
-        run_shards = self._shards(partition, decode_keys(runs.keys).group.to_pylist())
-        record_shards = self._shards(partition, pile.groups)
-        forgotten_shards = self._shards(partition, decode_keys(forgotten.keys).group.to_pylist())
+        run_shards = self._shards(partition, _commit_groups(runs.keys))
+        record_shards = self._shards(partition, groups_of(records.keys.to_pylist()))
+        forgotten_shards = self._shards(partition, _commit_groups(forgotten.keys))
         for shard in np.union1d(run_shards, record_shards).tolist():  # where an offset was forgotten is a run, too
             mine, gone = run_shards == shard, forgotten_shards == shard
             yield (
@@ -315,19 +323,43 @@ class Fold:
         return np.array([known[group] for group in groups], np.int64)
 
 
+def _commit_groups(keys: pa.BinaryArray) -> list[str]:
+    names: list[str] = groups_of_commits(keys).cast(pa.string()).to_pylist()
+    return names
+
+
+def _distinct(partitions: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Name the offsets partitions of some records, which lie together: those between two of the same are not sorted."""
+    changes = np.flatnonzero(partitions[1:] != partitions[:-1])
+    distinct: NDArray[np.int32] = np.unique(np.append(partitions[:1], partitions[changes + 1]))
+    return distinct
+
+
 def _by_key(
     identity: NDArray[np.int64], partitions: NDArray[np.int32], sound: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Sort rows by offsets partition and key, in log order within; give the order and where each key starts."""
     place = identity
     if not (partitions == partitions[0]).all():
-        place = partitions.astype(np.int64) * (int(identity.max()) + 1) + identity
+        # Neighbours as a rule, and so a small number.
+        place = (partitions - partitions.min()).astype(np.int64) * (int(identity.max()) + 1) + identity
     rows = np.arange(len(place)) if sound is None else np.flatnonzero(sound)
     chosen = place[rows]
     narrow = chosen.astype(np.uint16) if len(chosen) and chosen.max() <= np.iinfo(np.uint16).max else chosen
-    order = rows[np.argsort(narrow, kind="stable")]  # 16 bits: a radix sort, several times faster
-    starts = np.flatnonzero(np.diff(place[order], prepend=-1)).astype(np.intp)
-    return order, starts
+    sorting = np.argsort(narrow, kind="stable")  # 16 bits: a radix sort, several times faster
+    ordered = narrow[sorting]
+    first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return sorting if sound is None else rows[sorting], np.flatnonzero(first)
+
+
+def _expire_time(read: CommitColumns, rows: NDArray[np.intp], patches: dict[int, dict[str, Any]]) -> NDArray[np.int64]:
+    expire_time = read.expire_timestamp(rows)
+    if patches:
+        for at, row in enumerate(rows.tolist()):
+            if row in patches:
+                expire_time[at] = patches[row]["expire_timestamp"]
+    return expire_time
 
 
 def _details(read: CommitDetails, rows: NDArray[np.intp], patches: dict[int, dict[str, Any]]) -> dict[str, Any]:

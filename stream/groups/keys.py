@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders import scalar
+from decoders.cursors import Column
 from decoders.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ class Distinct:
 
     record_type: NDArray[np.int16]
     kind: NDArray[np.int8]
-    group: list[str | None]
-    """Group of a membership record; not filled for commits, whose group stands in their identity."""
     identity: NDArray[np.int64]
     """For a commit: which of `identities` it belongs to."""
     identities: pa.BinaryArray
@@ -51,7 +50,6 @@ class Distinct:
         kind = np.select(
             [read.declined, read.record_type <= 1], [np.int8(Kind.REFUSED), np.int8(Kind.COMMIT)], Kind.MEMBERSHIP
         ).astype(np.int8)
-        group = list[str | None](read.group.to_pylist()) if (kind == Kind.MEMBERSHIP).any() else [None] * len(kind)
         canonical = _odd_commit_keys(keys, read)
         for at in np.flatnonzero(read.declined).tolist():
             record = scalar.decode(keys[at].as_py(), None)
@@ -60,15 +58,22 @@ class Distinct:
             if record.type.number <= 1:
                 kind[at], canonical[at] = Kind.COMMIT, _canonical(record)
             else:
-                kind[at], group[at] = Kind.MEMBERSHIP, record.key.get("group", record.key.get("group_id"))
+                kind[at] = Kind.MEMBERSHIP
         identities, identity = _identities(keys, canonical)
         return cls(
             record_type=np.append(read.record_type, np.int16(-1)),
             kind=np.append(kind, np.int8(Kind.REFUSED)),
-            group=[*group, None],
             identity=identity,
             identities=identities,
         )
+
+
+def groups_of_commits(keys: pa.BinaryArray) -> pa.BinaryArray:
+    """Name the group of each canonical key, in UTF-8: it begins with its type and its group."""
+    column = Column(keys)
+    begin = column.start + 4
+    lengths = column.numbers(column.start + 2, np.dtype(">i2"), absent=0)
+    return column.slices(begin, begin + lengths)
 
 
 def _odd_commit_keys(keys: pa.BinaryArray, read: KeyColumns) -> dict[int, bytes]:

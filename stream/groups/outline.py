@@ -7,27 +7,29 @@ they do there: that is a tested law.
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders import scalar
 from decoders.errors import DecodeError
 from decoders.interpret import events
 from decoders.javatext import java_text
+from decoders.tables import BY_NUMBER
 from stream.groups.kinds import CLASSIC, SIMPLE, identity
 from stream.groups.remembered import digest
 from stream.groups.roster import Roster, instance_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    import pyarrow as pa
+    from collections.abc import Collection, Sequence
 
     from decoders.group_events import Kind
     from decoders.records import Fields
     from stream.groups.shard import Records
 
 _GROUP_METADATA: Final = 2
+# What is looked at of a classic group.
+_SHOWN: Final = frozenset(
+    ("protocol_type", "generation", "current_state_timestamp", "members", "member_id", "group_instance_id")
+)
 # Record types that make a group of each newer kind (a type 4 alone is a mere memory of topics), and of those the ones
 # that say something of its state.
 _ALIVE: Final[dict[Kind, frozenset[int]]] = {
@@ -38,9 +40,8 @@ _ALIVE: Final[dict[Kind, frozenset[int]]] = {
 _STATE: Final = frozenset((3, 5, 6, 8, 10, 11, 12, 14, 17, 19, 20, 22, 23))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Outline:
-    """A group at one moment."""
+class Outline(NamedTuple):
+    """A group at one moment. A named tuple, for one is made of every record of a classic group."""
 
     kind: str
     state: str | None
@@ -63,17 +64,18 @@ class Outlines:
 
     def apply(self, records: Records) -> None:
         """Take records in, the newest per key or all of them in log order."""
-        for key, value in zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True):
-            self.note(group_of(key), key, value)
+        keys = records.keys.to_pylist()
+        for group, key, value in zip(groups_of(keys), keys, records.values.to_pylist(), strict=True):
+            self.note(group, key, value)
 
     def note(self, group: str, key: bytes, value: bytes | None) -> None:
         """Take one record of a group in."""
         if value is None:
             self._forget(group, key)
         elif type_of(key) == _GROUP_METADATA:
-            read = scalar.decode(key, value)
-            if not isinstance(read, DecodeError) and read.value is not None:
-                self._classic[group] = _classic(read.value)
+            read = scalar.read_value(BY_NUMBER[_GROUP_METADATA], value, _SHOWN)
+            if read is not None:
+                self._classic[group] = _classic(read)
         else:
             self._newer.setdefault(group, {})[key] = _said(key, value)
 
@@ -105,7 +107,7 @@ class Outlines:
 
 def type_of(key: bytes) -> int:
     """Give the record type of a key."""
-    return int.from_bytes(key[:2], "big", signed=True)
+    return key[1] if not key[0] else int.from_bytes(key[:2], "big", signed=True)
 
 
 def group_of(key: bytes) -> str:
@@ -113,9 +115,10 @@ def group_of(key: bytes) -> str:
     return java_text(key[4 : 4 + int.from_bytes(key[2:4], "big")])
 
 
-def groups_of(keys: pa.BinaryArray) -> list[str]:
-    """Name the group of each membership key."""
-    return [group_of(key) for key in keys.to_pylist()]
+def groups_of(keys: Sequence[bytes]) -> list[str]:
+    """Name the group of each membership key; a key that comes again is looked at once."""
+    names = {key: group_of(key) for key in set(keys)}
+    return [names[key] for key in keys]
 
 
 def _said(key: bytes, value: bytes) -> Any:
@@ -133,7 +136,7 @@ def _classic(value: Fields) -> Outline:
         kind=CLASSIC if value["protocol_type"] or members else SIMPLE,
         state="Stable" if members else "Empty",
         members=len(members),
-        names=frozenset(digest(identity(each["member_id"], each["group_instance_id"])) for each in members),
+        names=frozenset([digest(identity(each["member_id"], each["group_instance_id"])) for each in members]),
         number=value["generation"],
         state_time=None if state_time == -1 else state_time,
         protocol_type=value["protocol_type"] or None,

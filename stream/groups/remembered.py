@@ -12,16 +12,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import operator
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from stream.groups.lives import DEAD_STATE, TOPICS, Ending, Happening, Life, Transition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 NO_TIME: Final = -1
+
+Row = list[Any]
+"""A transition, or an ending, as it is written: its fields in their order, without those at the end that are as they
+are by default. Lives are told on in rows, since most of what is remembered is only handed on; nobody changes one."""
 
 
 class Standing(NamedTuple):
@@ -64,6 +67,8 @@ class Losses(NamedTuple):
 
     def plus(self, topic: str, commit_time: int, expire_time: int, time: int) -> Losses:
         """Count one more; in whatever order they are counted, the sum is the same."""
+        if not self.offsets:
+            return Losses(1, (topic,), commit_time, commit_time, expire_time if expire_time >= 0 else None, time)
         topics = self.topics if topic in self.topics else tuple(sorted({*self.topics, topic})[:TOPICS])
         return Losses(
             self.offsets + 1,
@@ -87,7 +92,7 @@ class Remembered:
     # Before the operation: what was, the newest transitions and how many of each there were, the last offsets to go,
     # the names of members when they were last counted, and how many members have been there since.
     was: Standing = NOWHERE
-    past: tuple[Transition, ...] = ()
+    past: tuple[Row, ...] = ()
     counts: dict[str, int] = dataclasses.field(default_factory=dict)
     gone: Losses = NO_LOSSES
     counted: frozenset[str] = frozenset()
@@ -99,15 +104,15 @@ class Remembered:
     assigned: bool = False
     # After it.
     now: Standing = NOWHERE
-    news: tuple[Transition, ...] = ()
+    news: tuple[Row, ...] = ()
     # How many transitions are to be kept; None: all.
     keep: int | None = None
 
     def life(self) -> Life:
         """Give what readers see of it."""
         counts = dict(self.counts)
-        for each in self.news:
-            counts[each.what] = counts.get(each.what, 0) + 1
+        for what, *_ in self.news:
+            counts[what] = counts.get(what, 0) + 1
         every = self.past + self.news
         now = self.now
         return Life(
@@ -117,7 +122,7 @@ class Remembered:
             created=now.created,
             died=now.died,
             counts={str(what): count for what, count in counts.items()},
-            transitions=every if self.keep is None else every[-self.keep :],
+            transitions=tuple(map(_transition, every if self.keep is None else every[-self.keep :])),
         )
 
 
@@ -132,21 +137,22 @@ def pack(life: Remembered, names: frozenset[str]) -> bytes:
 
     Members counted last are told by their difference to those of now: nearly always few.
     """
-    return json.dumps(
+    return _WRITER.encode(
         [
             _trimmed(life.was, NOWHERE),
-            [_transition(each) for each in life.past],
+            life.past,
             life.counts,
             _trimmed(life.gone, NO_LOSSES),
             [sorted(names - life.counted), sorted(life.counted - names), life.there],
             [life.time, life.position, int(life.assigned), life.keep],
             _trimmed(life.losses, NO_LOSSES),
             _trimmed(life.now, NOWHERE),
-            [_transition(each) for each in life.news],
-        ],
-        separators=(",", ":"),
-        ensure_ascii=False,
+            life.news,
+        ]
     ).encode("utf-8", "surrogatepass")
+
+
+_WRITER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
 
 def unpack(packed: bytes, names: frozenset[str] = frozenset()) -> Remembered:
@@ -156,7 +162,7 @@ def unpack(packed: bytes, names: frozenset[str] = frozenset()) -> Remembered:
     time, position, assigned, keep = operation
     return Remembered(
         was=Standing(*was),
-        past=tuple(map(_read_transition, past)),
+        past=tuple(past),
         counts=counts,
         gone=_read_losses(gone),
         counted=(names - frozenset(came)) | frozenset(went),
@@ -166,7 +172,7 @@ def unpack(packed: bytes, names: frozenset[str] = frozenset()) -> Remembered:
         losses=_read_losses(losses),
         assigned=bool(assigned),
         now=Standing(*now),
-        news=tuple(map(_read_transition, news)),
+        news=tuple(news),
         keep=keep,
     )
 
@@ -176,7 +182,7 @@ def life_of(packed: bytes) -> Life:
     return unpack(packed).life()
 
 
-def _trimmed(values: Iterable[Any], defaults: Sequence[Any]) -> list[Any]:
+def _trimmed(values: Iterable[Any], defaults: Sequence[Any]) -> Row:
     """Leave out the values at the end that are as they are by default."""
     given = list(values)
     while given and given[-1] == defaults[len(given) - 1]:
@@ -184,32 +190,34 @@ def _trimmed(values: Iterable[Any], defaults: Sequence[Any]) -> list[Any]:
     return given
 
 
-def _fields(cls: type[Any]) -> tuple[Callable[[Any], tuple[Any, ...]], list[Any]]:
-    """Give what reads all fields of a value, and their defaults."""
-    fields = dataclasses.fields(cls)
-    return operator.attrgetter(*(field.name for field in fields)), [field.default for field in fields]
+def transition_row(told: Sequence[Any]) -> Row:
+    """Write a transition, given by the fields of `Transition` in their order; `ending` is a row itself."""
+    return _trimmed(told, _TRANSITION)
 
 
-_transition_fields, _TRANSITION_DEFAULTS = _fields(Transition)
-_ending_fields, _ENDING_DEFAULTS = _fields(Ending)
+def ending_row(told: Sequence[Any]) -> Row:
+    """Write an ending, given by the fields of `Ending` in their order."""
+    return _trimmed(told, _ENDING)
 
 
-def _transition(transition: Transition) -> list[Any]:
-    row = _trimmed(_transition_fields(transition), _TRANSITION_DEFAULTS)
-    if transition.ending is not None:
-        row[-1] = _trimmed(_ending_fields(transition.ending), _ENDING_DEFAULTS)
-    return row
+_TRANSITION: Final = [field.default for field in dataclasses.fields(Transition)]
+_ENDING: Final = [field.default for field in dataclasses.fields(Ending)]
 
 
-def _read_transition(row: list[Any]) -> Transition:
-    if isinstance(row[-1], list):
-        row[-1] = _read_ending(row[-1])
-    return Transition(Happening(row[0]), *row[1:])
+def _transition(row: Row) -> Transition:
+    what, *rest = row
+    if isinstance(rest[-1], list):
+        rest[-1] = _ending(rest[-1])
+    return Transition(Happening(what), *rest)
 
 
-def _read_ending(row: list[Any]) -> Ending:
-    row[5] = tuple(row[5])
-    return Ending(*row)
+def _ending(row: Row) -> Ending:
+    before, topics, after = row[:_TOPICS_AT], row[_TOPICS_AT], row[_TOPICS_AT + 1 :]
+    told: list[Any] = [*before, tuple(topics), *after]
+    return Ending(*told)
+
+
+_TOPICS_AT: Final = [field.name for field in dataclasses.fields(Ending)].index("topics")
 
 
 def _read_losses(row: list[Any]) -> Losses:

@@ -53,8 +53,10 @@ class Spans:
     """The last rewind; `NEVER` where there was none."""
 
     def take(self, rows: NDArray[Any]) -> Spans:
-        """Give these rows (indices or a mask), in this order."""
-        return Spans(*(column[rows] for column in columns_of(self)))
+        """Give these rows (indices or a mask), in this order. Columns that are one array (`units`) are taken once."""
+        columns = columns_of(self)
+        taken = {id(column): column[rows] for column in {id(column): column for column in columns}.values()}
+        return Spans(*(taken[id(column)] for column in columns))
 
     def __len__(self) -> int:
         return len(self.commits)

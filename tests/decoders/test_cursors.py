@@ -40,9 +40,12 @@ def test_numbers_are_big_endian_at_any_position() -> None:
 def test_slices_and_ids_are_copied_for_the_rows_asked() -> None:
     """Any order, twice, and null where nothing was found; an id of zeros is null."""
     rows = column([b"..abc", b"..", bytes(16), b"\x01" * 16])
-    begin = np.array([rows.start[0] + 2, rows.start[1] + 2, -1, -1])
-    end = np.array([rows.end[0], rows.end[1], -1, -1])
-    assert rows.slices(begin, end, np.array([0, 1, 2, 0])).to_pylist() == [b"abc", b"", None, b"abc"]
+    asked = np.array([3, 1, 2, 0, 0])
+    begin = np.array([rows.start[0] + 2, rows.start[1] + 2, -1, rows.start[3] + 15])[asked]
+    end = np.array([rows.end[0], rows.end[1], -1, rows.end[3]])[asked]
+    assert rows.slices(begin, end).to_pylist() == [b"\x01", b"", None, b"abc", b"abc"]
+    assert rows.slices(begin[:0], end[:0]).to_pylist() == []
+    assert rows.slices(begin[2:3], end[2:3]).to_pylist() == [None]
     at = np.array([rows.start[2], rows.start[3], -1])
     assert rows.uuids(at).to_pylist() == [None, b"\x01" * 16, None]
 
