@@ -28,6 +28,7 @@ from bench.traffic import Kind
 from exporters.exposition import Format, Published
 from stream import snapshot
 from stream.cluster.watermarks import ENDS
+from stream.diagnosis import Diagnostician
 from stream.groups.codec import pack, unpack
 from stream.groups.expiry import Retention
 from stream.groups.fleet import Fleet
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bench.traffic import Chunk, Traffic
+    from stream.diagnosis import Diagnosis
     from stream.groups.fleet import FleetColumns
     from stream.groups.shard import Shard
 
@@ -52,6 +54,7 @@ _Result = TypeVar("_Result")
 _RULES: Final = Rules(keep_slots=10)
 _SLOT_MS: Final = 30_000
 TICKS: Final = 3
+_TICK_SECONDS: Final = 10
 _DAY_MS: Final = 86_400_000
 
 
@@ -167,6 +170,8 @@ class Ticking:
         self._around = Surroundings(retention, partition_counts=counts, topic_ids=ids)
         self._fleet = Fleet()
         self._ownerships = Ownerships()
+        self._diagnostician = Diagnostician()
+        self._now = time.time()
         self._steps: list[Step] = []
         self._resident: dict[str, int] = {}
         self._published: Published | None = None
@@ -187,12 +192,20 @@ class Ticking:
         """Take a batch in, and publish."""
         self._timed("apply", lambda: [self._fleet.apply(shard, unpack(change)) for shard, change in changes])
         fleet = self._timed("columns", self._fleet.columns)
-        context = self._timed("judge", lambda: Context.of(fleet, self._around, self._ownerships))
-        made = self._timed("snapshot", lambda: snapshot.build(fleet, self._ends, time.time(), context))
+        context = self._timed("context", lambda: Context.of(fleet, self._around, self._ownerships))
+        self._now += _TICK_SECONDS
+        seen = self._timed("judge", lambda: self._look(fleet, context))
+        window, told = seen.diagnosed.opinion.window, seen.diagnosed
+        made = self._timed("snapshot", lambda: snapshot.of(seen.moment, window, self._now, context, told))
         self._published = self._timed("render", lambda: Published.of(made))
         self._shown = fleet, context
         self._timed("give memory back", give_back)
         self._note("published")
+
+    def _look(self, fleet: FleetColumns, context: Context) -> Diagnosis:
+        """Judge as a tick does, but for what would have to be asked from a cluster."""
+        held = self._diagnostician.held_back(fleet, self._ends, self._around, self._now)
+        return self._diagnostician.look(held, self._ends, self._around, self._now, context.expiry)
 
     def found(self) -> dict[str, Any]:
         """Give every step, what the driver held, and how large the text is."""

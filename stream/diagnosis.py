@@ -18,13 +18,10 @@ from exporters.readmodel import NAME, VERDICT_CHANGES
 from stream.health.burrow_judge import BurrowJudge
 from stream.health.judge import Judge
 from stream.health.limits import Limits
-from stream.health.observed import NO_COMMIT
-from stream.observed import moment
+from stream.observed import Observer
 from stream.observed_enquiries import Enquiries, Silent
 from stream.observed_groups import rebalancing_since
-from stream.observed_reading import Reading
 from stream.observed_rebalances import Rebalances
-from stream.observed_rows import Belongings
 from stream.verdict_columns import Diagnosed
 from stream.verdict_file import Kept
 from stream.verdict_history import VerdictHistory
@@ -104,10 +101,8 @@ class Diagnostician:
             else Judge(self._limits, points=self._points, packed=shown)
         )
         self._changes = VerdictHistory(self._history, kept.changes)
-        self._rebalances = Rebalances(self._limits.storm, kept.rebalances)
+        self._observer = Observer(self._limits, Rebalances(self._limits.storm, kept.rebalances))
         self._rebalancing: dict[str, int] = {}
-        self._belongings = Belongings()
-        self._reading = Reading(self._limits.tick)
         self._first = True
         self._kept_at: float | None = None
         self._left_out = 0
@@ -119,11 +114,11 @@ class Diagnostician:
 
     def follow(self, ends: pa.Table, positions: Mapping[int, int], now: float) -> None:
         """See how far the log is read: `positions` were the reader's before the ends had been read, at `now`."""
-        self._reading.look(ends, positions, int(now * 1000))
+        self._observer.reading.look(ends, positions, int(now * 1000))
 
     def miss(self) -> None:
         """Note that the cluster did not answer at a tick."""
-        self._reading.miss()
+        self._observer.reading.miss()
         self._judge.miss()
 
     def held_back(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> HeldBack:
@@ -138,26 +133,15 @@ class Diagnostician:
         asked = dataclasses.replace(
             asked, expiry=expiry, rebalancing_since=asked.rebalancing_since or self._rebalancing
         )
-        rows = self._belongings.rows(fleet, around)
-        rebalances = self._rebalances.count(fleet.lives, at)
-        commit_time = rows.take(fleet.runs.spans.last_time, NO_COMMIT)
-        reach = self._reading.reach(rows, commit_time, rows.take(held.asked, nothing=False), at)
-        here = moment(
-            *(fleet, ends, around, now, asked),
-            limits=self._limits,
-            rows=rows,
-            rebalances=rebalances,
-            hidden=held.hidden,
-            reach=reach,
-        )
+        here = self._observer.moment(fleet, ends, around, now, asked, hidden=held.hidden, told=held.asked)
         if self._first:
             self._judge.begin(here.seen, self._enquiries.seeding(here.seen))
             self._first = False
         opinion = self._judge.judge(here.seen)
         self._enquiries.note(opinion.window)
-        alive = _alive(fleet, rows.groups)
+        alive = _alive(fleet, here.rows.groups)
         self._changes.note(opinion, alive, now)
-        self._tell_of_limits(rows.left_out)
+        self._tell_of_limits(here.rows.left_out)
         self._keep_in_turn(now)
         return Diagnosis(here, Diagnosed(opinion, held.asked, held.groups, alive))
 
@@ -174,7 +158,9 @@ class Diagnostician:
     def keep(self) -> None:
         """Write what must survive, if anything was judged."""
         if self._file is not None and not self._first:
-            self._file.write(Kept(self._rules, self._judge.pack(), self._changes.changes, self._rebalances.noted))
+            self._file.write(
+                Kept(self._rules, self._judge.pack(), self._changes.changes, self._observer.rebalances.noted)
+            )
 
     def forget(self) -> None:
         """Begin anew: what was judged turned out not to be true. Nothing of it is written any more."""

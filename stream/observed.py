@@ -23,7 +23,10 @@ from stream.health.beyond import Origins
 from stream.health.limits import Limits
 from stream.health.observed import NO_COMMIT, NOT_TOLD, Observed, OpenTransaction
 from stream.observed_ends import polled
-from stream.observed_groups import groups, wanted
+from stream.observed_groups import Standings
+from stream.observed_members import Members
+from stream.observed_reading import Reading
+from stream.observed_rebalances import Rebalances
 from stream.observed_rows import Belongings
 
 if TYPE_CHECKING:
@@ -33,10 +36,9 @@ if TYPE_CHECKING:
 
     from stream.groups.expiry import Expiry
     from stream.groups.fleet import FleetColumns
-    from stream.health.columns import Ints
+    from stream.health.columns import Flags, Ints
     from stream.health.tails import Tails
     from stream.observed_ends import PolledEnds
-    from stream.observed_reading import Reach
     from stream.observed_rows import Rows
     from stream.surroundings import Surroundings
 
@@ -84,68 +86,87 @@ def observed(
     *,
     limits: Limits | None = None,
 ) -> Observed:
-    """Put one moment into columns: what health is told of it, and no more (see `moment`)."""
-    return moment(fleet, ends, around, now, asked, limits=limits).seen
+    """Put one moment into columns: what health is told of it, and no more (see `Observer`)."""
+    return Observer(limits).moment(fleet, ends, around, now, asked).seen
 
 
-def moment(
-    fleet: FleetColumns,
-    ends: pa.Table,
-    around: Surroundings,
-    now: float,
-    asked: Asked = _NOTHING,
-    *,
-    limits: Limits | None = None,
-    rows: Rows | None = None,
-    rebalances: Mapping[str, int] | None = None,
-    hidden: Collection[str] = (),
-    reach: Reach | None = None,
-) -> Moment:
-    """Put one moment into columns: `ends` (schema `stream.cluster.watermarks.ENDS`) had been read at `now` (Unix s).
+class Observer:
+    """Puts one moment after the other into columns; what did not change since the last one is not worked out again."""
 
-    `rows` are those of this very fleet, `rebalances` what `stream.observed_rebalances` counted of the groups; of
-    `hidden` groups an open transaction hides commits that nobody has told yet. `reach` is of these rows.
-    """
-    at = int(now * 1000)
-    rows = rows or Belongings().rows(fleet, around)
-    topics, runs = rows.topics, fleet.runs
-    storm = (limits or Limits()).storm
-    told = groups(
-        rows.groups, fleet, around, at, storm=storm, rebalancing=asked.rebalancing_since, rebalances=rebalances or {}
-    )
-    members = wanted(fleet, around, (rows.group, rows.topic, rows.partition), rows.groups, topics)
-    read = polled(ends, topics)
-    spans = _spans(runs.spans, rows)
-    found = lags.lag(spans.last_offset, lags.place(rows.topic, rows.partition), read.ends)
-    seen = Observed(
-        now=at,
-        groups=told,
-        topics=tuple(topics),
-        group=rows.group,
-        topic=rows.topic,
-        partition=rows.partition,
-        spans=spans,
-        slots=rows.slots(runs.slots),
-        ends=read.ends,
-        found=found,
-        origins=Origins(
-            leader_epoch=rows.take(runs.leader_epoch, -1),
-            topic_id=rows.take(beyond.topic_ids(runs.topic_id), 0),
-            current_topic_id=_current_ids(topics, around)[rows.topic],
-        ),
-        recreated=_recreated(topics, around, at),
-        subscribed=members.subscribed,
-        owner=members.owner,
-        hidden=np.array([name in hidden for name in rows.groups], np.bool_)[rows.group] if hidden else None,
-        expiry=None if asked.expiry is None else rows.take(asked.expiry.offset, _NO_EXPIRY),
-        retention=None if asked.retention is None else _retention(topics, asked.retention)[rows.topic],
-        tails=None if asked.tails is None else _renumbered(asked.tails, fleet.ranks.topics, topics),
-        transactions=_transactions(topics, asked.transactions),
-        reasons=read.reasons(found, rows.topic),
-        read_until=None if reach is None else reach.read_until,
-        answered_since=None if reach is None else reach.answered_since,
-    )
-    return Moment(fleet, rows, read, found, seen)
+    def __init__(self, limits: Limits | None = None, rebalances: Rebalances | None = None) -> None:
+        """Begin; `rebalances` may know what an earlier process counted."""
+        limits = limits or Limits()
+        self._storm = limits.storm
+        self.rebalances = rebalances or Rebalances(self._storm)
+        self.reading = Reading(limits.tick)
+        self._belongings = Belongings()
+        self._standings = Standings()
+        self._members = Members()
+
+    def moment(
+        self,
+        fleet: FleetColumns,
+        ends: pa.Table,
+        around: Surroundings,
+        now: float,
+        asked: Asked = _NOTHING,
+        *,
+        hidden: Collection[str] = (),
+        told: Flags | None = None,
+    ) -> Moment:
+        """Put one moment into columns: `ends` (schema `stream.cluster.watermarks.ENDS`) had been read at `now` (Unix).
+
+        Of `hidden` groups an open transaction hides commits that nobody has told yet; `told` are the rows of the fleet
+        whose commits are answers of coordinators.
+        """
+        at = int(now * 1000)
+        rows = self._belongings.rows(fleet, around)
+        topics, runs = rows.topics, fleet.runs
+        rebalances = self.rebalances.count(fleet.lives, at)
+        groups = self._standings.groups(
+            rows.groups,
+            fleet,
+            around,
+            at,
+            storm=self._storm,
+            rebalancing=asked.rebalancing_since,
+            rebalances=rebalances,
+        )
+        wanted = self._members.wanted(rows, fleet, around)
+        read = polled(ends, topics)
+        spans = _spans(runs.spans, rows)
+        answers = np.zeros(len(rows), np.bool_) if told is None else rows.take(told, nothing=False)
+        reach = self.reading.reach(rows, spans.last_time, answers, at)
+        found = lags.lag(spans.last_offset, lags.place(rows.topic, rows.partition), read.ends)
+        seen = Observed(
+            now=at,
+            groups=groups,
+            topics=tuple(topics),
+            group=rows.group,
+            topic=rows.topic,
+            partition=rows.partition,
+            spans=spans,
+            slots=rows.slots(runs.slots),
+            ends=read.ends,
+            found=found,
+            origins=Origins(
+                leader_epoch=rows.take(runs.leader_epoch, -1),
+                topic_id=rows.take(beyond.topic_ids(runs.topic_id), 0),
+                current_topic_id=_current_ids(topics, around)[rows.topic],
+            ),
+            recreated=_recreated(topics, around, at),
+            subscribed=wanted.subscribed,
+            owner=wanted.owner,
+            hidden=np.array([name in hidden for name in rows.groups], np.bool_)[rows.group] if hidden else None,
+            expiry=None if asked.expiry is None else rows.take(asked.expiry.offset, _NO_EXPIRY),
+            retention=None if asked.retention is None else _retention(topics, asked.retention)[rows.topic],
+            tails=None if asked.tails is None else _renumbered(asked.tails, fleet.ranks.topics, topics),
+            transactions=_transactions(topics, asked.transactions),
+            reasons=read.reasons(found, rows.topic),
+            read_until=reach.read_until,
+            answered_since=reach.answered_since,
+        )
+        return Moment(fleet, rows, read, found, seen)
 
 
 def _spans(spans: Spans, rows: Rows) -> Spans:

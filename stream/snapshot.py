@@ -12,7 +12,7 @@ from stream.groups.ownership import Ownerships
 from stream.health import beyond, windows
 from stream.health.limits import Limits
 from stream.health.memory import Memory
-from stream.observed import moment
+from stream.observed import Observer
 from stream.snapshot_groups import Sums, groups_table, moments, transitions_table
 from stream.snapshot_topics import topics_table
 from stream.surroundings import NOWHERE, Context
@@ -39,7 +39,7 @@ def build(fleet: FleetColumns, ends: pa.Table, taken_at: float, context: Context
     Nothing is judged. Without a context nothing is known around the groups.
     """
     context = context or Context.of(fleet, NOWHERE, Ownerships())
-    seen = moment(fleet, ends, context.around, taken_at)
+    seen = Observer().moment(fleet, ends, context.around, taken_at)
     return of(seen, windows.build(seen.seen, Memory(), Limits()), taken_at, context)
 
 

@@ -127,7 +127,7 @@ class BurrowJudged:
             case Status.NOTFOUND:
                 return "There is no commit for the partition."
             case _:
-                return f"No rule of Burrow holds: {unread}." if self.window.unread[row] else "All records are read."
+                return f"No rule of Burrow holds: {unread}." if self.window.lag[row] > 0 else "All records are read."
 
     def _ring(self, row: int) -> dict[str, Value]:
         count = int(self.rings.count[row])

@@ -175,7 +175,7 @@ def _sentence(window: Window, row: int, verdict: Verdict, found: int) -> str:
     shown = verdict.replace("_", " ")
     if found == hysteresis.UNDECIDED:
         before = "" if verdict == Verdict.UNKNOWN else f" It was {shown} before."
-        what = f": {waiting(window, row)}" if window.unread[row] else ""
+        what = f": {waiting(window, row)}" if window.lag[row] > 0 else ""
         return f"Not observed for long enough to tell yet{what}.{before}"
     now = VERDICTS[found]
     if now == verdict:

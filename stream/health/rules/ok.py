@@ -19,7 +19,7 @@ def _finds(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
-    if window.behind[row]:
+    if window.lag[row] > 0 and window.time_lag.age[row] > window.patience[row]:
         return f"Keeps its pace and its distance: {waiting(window, row)}."
     return f"Keeps up: {waiting(window, row)}."
 
