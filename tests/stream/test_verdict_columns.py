@@ -64,7 +64,7 @@ def test_a_steady_trend_has_a_word_too() -> None:
 
 def test_without_a_commit_an_age_is_the_least_there_can_be() -> None:
     """What came since the group formed is unread; whether more is depends on where it would begin."""
-    rows = (dataclasses.replace(FAR, committed=-1), dataclasses.replace(DONE, committed=-1))
+    rows = (dataclasses.replace(FAR, exact=True, committed=-1), dataclasses.replace(DONE, committed=-1))
     columns = partition_columns(*diagnosed(*rows, verdicts=["never_committed", "caught_up"], fresh=(0, 1)))
     assert columns["time_lag"].to_pylist() == [61.5, None]
     assert columns["time_lag_exact"].to_pylist() == [False, None]
