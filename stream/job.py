@@ -25,15 +25,14 @@ from stream.cluster.offsets_topic import NAME, OffsetsTopic
 from stream.cluster.settings import read_topic_config
 from stream.cluster.watermarks import read_ends
 from stream.diagnosis import Diagnostician
+from stream.diagnosis_options import allowances, limits
 from stream.enquiries import Enquiries
-from stream.enquiries_limits import Allowances
 from stream.exits import ExitCode
 from stream.groups.codec import unpack
 from stream.groups.expiry import Retention
 from stream.groups.placement import Placement
 from stream.groups.reduce import Rules
 from stream.groups.tally import Tally
-from stream.health.limits import Limits
 from stream.pipeline import JobOptions, start
 from stream.progress import Progress
 from stream.pulses import Pulses
@@ -140,18 +139,13 @@ class Job:
         return Survey(self._cluster, configured, groups.asked_per_tick, self._config.job.tick_interval)
 
     def _diagnostician(self, checkpoint: Checkpoint) -> Diagnostician:
-        health, layout = self._config.health, checkpoint.manifest.layout
+        config, layout = self._config, checkpoint.manifest.layout
         return Diagnostician(
-            limits_of(self._config, layout.slot_ms),
-            rules=health.rules,
-            points=health.end_points,
-            history=self._config.groups.history,
-            enquiries=Enquiries(
-                self._cluster,
-                Allowances(
-                    tick=self._config.job.tick_interval, slot=layout.slot_ms / 1000, keep_slots=layout.keep_slots
-                ),
-            ),
+            limits(config, layout.slot_ms),
+            rules=config.health.rules,
+            points=config.health.end_points,
+            history=config.groups.history,
+            enquiries=Enquiries(self._cluster, allowances(config, layout.slot_ms, layout.keep_slots)),
             file=VerdictFile(checkpoint.folder),
         )
 
@@ -280,26 +274,6 @@ class Job:
                 _log.info("ready", seconds_from_start=round(time.time() - self._vitals.started_at, 1))
             due = max(due + job.tick_interval, time.monotonic())
         self._publisher.keep()
-
-
-def limits_of(config: Config, slot_ms: int) -> Limits:
-    """Give the times that the rules go by; the slots are those of the checkpoint."""
-    health = config.health
-
-    def ms(seconds: float) -> int:
-        return int(seconds * 1000)
-
-    return Limits(
-        tick=ms(config.job.tick_interval),
-        slot=slot_ms,
-        restart=ms(health.restart_grace),
-        static_restart=ms(health.static_restart_grace),
-        first_commit=ms(health.first_commit_grace),
-        rebalance=ms(health.rebalance_limit),
-        storm=ms(health.storm_window),
-        loss=ms(health.loss_notice),
-        expiry=ms(health.expiry_notice),
-    )
 
 
 def tombstone_seconds(cluster: Cluster) -> float | None:

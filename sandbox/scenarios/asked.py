@@ -49,7 +49,9 @@ def _finding(told: Mapping[str, Any]) -> Finding:
             state=told["state"],
             members=tuple(_member(member, told["kind"]) for member in told["by_member"] or ()),
             offsets=tuple(
-                ((each["topic"], each["partition"]), each["committed_offset"]) for each in told["by_partition"]
+                ((each["topic"], each["partition"]), each["committed_offset"])
+                for each in told["by_partition"]
+                if each["committed_offset"] is not None
             ),
             strategy=told["protocol"],
             group_epoch=told["group_epoch"],

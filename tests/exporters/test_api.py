@@ -10,7 +10,7 @@ import pytest
 from exporters.api import encode, group_json, groups_json, moment, readiness_json
 from exporters.exposition import Published
 from exporters.readmodel import GROUPS
-from tests.exporters.worlds import CATCHING_UP, HOSTILE_NAMES, detail, small_world, snapshot, status
+from tests.exporters.worlds import CATCHING_UP, HOSTILE_NAMES, STOPPED, detail, small_world, snapshot, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,10 +89,40 @@ def test_one_group_has_its_members_and_history() -> None:
     assert answer["unsubscribed"] == ["old"]
 
 
+def test_one_group_has_its_verdict_in_words() -> None:
+    """The group's finding, those of its partitions, its topics, and how its verdict changed."""
+    answer = json.loads(group_json(small_world(), "billing", detail()) or b"")
+    assert answer["finding"] == {
+        "verdict": "stopped",
+        "severity": "critical",
+        "since": "2023-11-14T22:12:50.000Z",
+        "sentence": STOPPED.sentence,
+        "evidence": dict(STOPPED.evidence),
+        "next_step": STOPPED.next_step,
+    }
+    assert answer["findings"][0] == {"topic": "orders", "partition": 0, **answer["finding"]}
+    assert (answer["findings"][1]["partition"], answer["findings"][1]["since"]) == (1, None)
+    assert [(each["time"], each["before"], each["verdict"]) for each in answer["verdicts"]] == [
+        ("2023-11-14T21:13:20.000Z", None, "ok"),
+        ("2023-11-14T22:12:50.000Z", "ok", "stopped"),
+    ]
+    assert [(each["topic"], each["verdict"], each["time_lag_max"]) for each in answer["by_topic"]] == [
+        ("orders", "stopped", 61.5)
+    ]
+    assert (answer["verdict"], answer["severity"], answer["verdict_since"]) == (
+        "stopped",
+        "critical",
+        "2023-11-14T22:12:50.000Z",
+    )
+    answer = json.loads(group_json(small_world(), "billing", detail(finding=None, partition_findings=())) or b"")
+    assert (answer["finding"], answer["findings"]) == (None, [])
+
+
 def test_what_is_not_known_of_a_group_is_null() -> None:
     """Without a detail its fields are there and null; subscriptions that are not known are not an empty list."""
     answer = json.loads(group_json(small_world(), "billing") or b"")
-    assert [answer[name] for name in ("by_member", "transitions", "unowned", "unsubscribed")] == [None] * 4
+    unknown = ("by_member", "transitions", "unowned", "unsubscribed", "finding", "findings", "verdicts")
+    assert [answer[name] for name in unknown] == [None] * len(unknown)
     answer = json.loads(group_json(small_world(), "billing", detail(unowned=None, unsubscribed=None)) or b"")
     assert answer["unowned"] is None
     assert answer["unsubscribed"] is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import decimal
 
 import pyarrow as pa
@@ -96,3 +97,22 @@ def test_nothing_known_gives_no_text(column: pa.Array) -> None:
     """A table without rows and one without values both give no bytes."""
     rows = pa.table({"value": column})
     assert sample_lines(metric(), label_texts(rows, []), rows) == (b"", 0)
+
+
+def test_severities_are_ranked() -> None:
+    """From fine to critical; a word that is none, and none at all, leave no value."""
+    words = ["critical", "fine", None, "unknown", "notice", "warning", "awful"]
+    column = pa.array(words, pa.string()).dictionary_encode()
+    assert values(column, Reading.RANK) == ["4", "0", None, "1", "2", "3", None]
+
+
+def test_some_words_leave_no_sample() -> None:
+    """Those that the metric names, as nulls do."""
+    sparse = dataclasses.replace(metric(Reading.ONE), unless=("ok", "caught_up"))
+    column = pa.array(["ok", "stopped", None, "caught_up", "okay"], pa.string()).dictionary_encode()
+    assert value_texts(sparse, pa.table({"value": column})).to_pylist() == [None, "1", None, None, "1"]
+
+
+def test_yes_and_no_are_numbers() -> None:
+    """A flag is 1 or 0, not a word."""
+    assert values(pa.array([True, False, None]), Reading.NUMBER) == ["1", "0", None]

@@ -11,6 +11,7 @@ import pytest
 from stream import snapshot
 from stream.diagnosis import Diagnostician
 from stream.groups.ownership import Ownerships
+from stream.groups.reduce import Rules
 from stream.health.limits import Limits
 from stream.held_back import HeldBack
 from stream.observed_enquiries import Silent
@@ -166,6 +167,21 @@ def test_a_partition_without_any_commit_is_seen() -> None:
     assert (group["partitions"], group["partitions_lag_unknown"], group["lag_sum"]) == (1, 1, 500)
     assert (topic["partitions"], topic["partitions_lag_unknown"], topic["verdict"]) == (1, 1, partition["verdict"])
     assert [each[:2] for each in seen.partition_findings("g")] == [("t", 1)]
+
+
+def test_a_storm_of_many_members_is_seen() -> None:
+    """Twenty members rebalance far more often than a life remembers; now and then is no storm."""
+    for every, verdict in ((1, "rebalance_storm"), (20, "falling_behind")):
+        judge, story = Diagnostician(LIMITS), Story(0, members=False)
+        story.world = World(Rules(keep_slots=60, keep_transitions=32))
+        for tick in range(90):
+            names = [written.classic_member(f"m{at}", wants=written.subscription("t")) for at in range(20)]
+            now = START + story.second
+            story.world.read([(commit_key("g", "t", 0), commit_value(100_000 + 10 * tick, now * 1000))], now * 1000)
+            if tick % every == 0:
+                story.world.read([written.classic(*names, generation=tick + 1, time=-1)], now * 1000)
+            shown = story.tick(judge)[1]
+        assert row(shown.groups)["verdict"] == verdict
 
 
 def test_the_dead_have_no_verdict() -> None:

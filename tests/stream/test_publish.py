@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from exporters.exposition import Format
 from stream import publish
 from stream.cluster.errors import Unreachable
 from stream.cluster.offsets_topic import NAME
+from stream.diagnosis import Diagnostician
 from stream.progress import Progress
 from stream.publish import Publisher
 from stream.vitals import RUNNING, Vitals
+from stream.verdict_file import VerdictFile
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from pathlib import Path
 
     import pyarrow as pa
 
+    from exporters.exposition import Published
     from stream.cluster.client import Cluster
 
 CLUSTER = cast("Cluster", object())
@@ -136,10 +141,40 @@ def test_details_are_those_of_what_is_shown(ends: Ends, vitals: Vitals) -> None:
     assert publisher.details("g") is None
 
 
-def test_what_is_not_true_any_more_is_not_shown(ends: Ends, vitals: Vitals) -> None:  # noqa: ARG001 - answers for the cluster
+def test_what_is_not_true_any_more_is_not_shown(ends: Ends, vitals: Vitals, tmp_path: Path) -> None:  # noqa: ARG001 - answers for the cluster
     """After a break in what was read there is neither snapshot nor detail."""
-    publisher = Publisher(vitals)
+    publisher = Publisher(vitals, diagnostician=Diagnostician(file=VerdictFile(tmp_path)))
     publisher.apply([(0, world_of(4).state)])
     publisher.tick(CLUSTER)
     publisher.clear()
     assert (publisher.current(), publisher.details("g")) == (None, None)
+    publisher.keep()
+    assert VerdictFile(tmp_path).read() is None, "nor does the next process hear of it"
+
+
+def test_verdicts_are_published_and_kept(ends: Ends, vitals: Vitals, tmp_path: Path) -> None:
+    """Snapshot, detail, counters and file tell of the same groups; a detail has what the judge said."""
+    publisher = Publisher(vitals)
+    publisher.judge_by(Diagnostician(file=VerdictFile(tmp_path)))
+    ends.rows = [("t", 0, 4, 4, 0, None), (NAME, 0, 100, 90, 0, None)]
+    publisher.apply([(0, world_of(4).state)])
+    publisher.tick(CLUSTER)
+    published, told = publisher.current(), publisher.details("g")
+    assert published is not None
+    assert told is not None
+    assert told.finding is not None
+    shown = published.snapshot.groups.to_pylist()[0]
+    assert (shown["verdict"], told.finding.verdict, told.partition_findings) == ("caught_up", "caught_up", ())
+    assert [each.verdict for each in told.verdicts] == ["caught_up"]
+    assert len(vitals.status().verdict_changes) == 20
+    assert b'lagwarden_group_verdict{group="g",verdict="caught_up",severity="fine"} 1' in text_of(published)
+    publisher.keep()
+    kept = VerdictFile(tmp_path).read()
+    assert kept is not None
+    assert (kept.rules, list(kept.changes)) == ("lagwarden", ["g"])
+
+
+def text_of(published: Published) -> bytes:
+    """Give the text of a snapshot."""
+    parts = published.exposition.plain(Format.TEXT)
+    return b"".join(each for part in parts for each in ((part,) if isinstance(part, bytes) else part))

@@ -6,16 +6,21 @@ The default row: a consumer of one group with two members that commits every fiv
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stream.groups import runs, window
+from stream.health.judge import Judged
 from stream.health.lag import Distances, Ends
 from stream.health.limits import Limits
 from stream.health.observed import Groups, Observed, OpenTransaction, Stage
 from stream.health.timelag import Rates, TimeLag
+from stream.health.verdict import CODE, Verdict, roll_up
 from stream.health.windows import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NOW = 1_700_000_000_000
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
@@ -121,6 +126,22 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         stage=seen.groups.stage[group],
         settled=_column(rows, "settled"),
         members=seen.groups.members[group],
+    )
+
+
+def judged(window: Window, verdicts: Sequence[str], since: int = NOW) -> Judged:
+    """Give a window with these verdicts, one per row, that hold since then."""
+    codes = np.array([CODE[Verdict(verdict)] for verdict in verdicts], np.int8)
+    code, row, rows = roll_up(codes, window.lag, window.seen.group, len(window.seen.groups.names))
+    return Judged(
+        window=window,
+        found=codes,
+        verdict=codes,
+        since=np.full(len(codes), since, np.int64),
+        group_verdict=code,
+        group_row=row,
+        group_rows=rows,
+        group_since=np.where(row >= 0, since, -1),
     )
 
 

@@ -58,3 +58,21 @@ def test_dropped_places_leave_no_holes() -> None:
     after = places.rows(np.array([10, 20, 50], np.int64))
     assert old[after].tolist() == before
     assert len(places) == 3
+
+
+def test_when_all_places_went_nothing_is_left_of_them() -> None:
+    """Asked for none after that, none is given: not those of the last question."""
+    places = Places()
+    places.rows(np.array([10, 20], np.int64))
+    assert places.drop_all_but(np.empty(0, np.int64)).tolist() == []
+    assert places.rows(np.empty(0, np.int64)).tolist() == []
+    assert places.rows(np.array([20], np.int64)).tolist() == [0]
+
+
+def test_places_are_found_without_being_added() -> None:
+    """A place that was never seen has no row, and gets none by the question."""
+    places = Places()
+    assert places.find(np.array([10], np.int64)).tolist() == [-1]
+    rows = places.rows(np.array([30, 10], np.int64)).tolist()
+    assert places.find(np.array([10, 20, 30], np.int64)).tolist() == [rows[1], -1, rows[0]]
+    assert len(places) == 2
