@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from stream.offline.terminal import print_lines
-from stream.text_tables import TextTable, plain_lines
+from stream.text_tables import TextTable, drawn_table, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -98,16 +98,3 @@ def drawn(blocks: Iterable[Block]) -> Iterator[RenderableType]:
             yield Padding(text, (0, 0, 0, sentence.indent), expand=False)
         if block.table is not None:
             yield drawn_table(block.table)
-
-
-def drawn_table(table: TextTable) -> RenderableType:
-    """Draw a table: names as they are, columns folded where the terminal is too narrow."""
-    from rich.table import Table
-    from rich.text import Text
-
-    made = Table(box=None, header_style="bold", pad_edge=False)
-    for column in table.columns:
-        made.add_column(column.head, justify="right" if column.right else "left", overflow="fold")
-    for row in table.rows:
-        made.add_row(*map(Text, row))
-    return made

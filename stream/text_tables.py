@@ -12,6 +12,8 @@ from stream.offline.terminal import print_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from rich.console import RenderableType
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Column:
@@ -63,17 +65,23 @@ def _joined(tables: Iterable[TextTable]) -> Iterator[str]:
 
 def _draw(tables: Iterable[TextTable]) -> None:
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     console = Console()
     for at, table in enumerate(tables):
-        drawn = Table(box=None, header_style="bold", pad_edge=False)
-        for column in table.columns:
-            drawn.add_column(column.head, justify="right" if column.right else "left", overflow="fold")
-        for row in table.rows:
-            # Names are anybody's: as Text they are shown as they are, and no markup.
-            drawn.add_row(*map(Text, row))
         if at:
             console.print()
-        console.print(drawn)
+        console.print(drawn_table(table))
+
+
+def drawn_table(table: TextTable) -> RenderableType:
+    """Give what rich draws: columns are folded where the terminal is too narrow."""
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=None, header_style="bold", pad_edge=False)
+    for column in table.columns:
+        drawn.add_column(column.head, justify="right" if column.right else "left", overflow="fold")
+    for row in table.rows:
+        # Names are anybody's: as Text they are shown as they are, and no markup.
+        drawn.add_row(*map(Text, row))
+    return drawn

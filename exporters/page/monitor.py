@@ -30,7 +30,7 @@ def monitor_card(published: Published | None, status: MonitorStatus, now: float)
     good = status.ready and not old
     facts = [el("div", el("dt", name), el("dd", value)) for name, value in _facts(published, status, now)]
     reasons = [printable(reason) for reason in status.not_ready_reasons]
-    if old and published is not None:
+    if old and published is not None and not reasons:
         reasons.append(f"These numbers are {duration(now - published.snapshot.taken_at)} old.")
     return el(
         "section",
