@@ -202,19 +202,19 @@ class Fold:
         if not len(order):
             return
         tombstone = read.tombstone[order]
+        reset = np.zeros(len(starts), np.bool_)
         if tombstone.any():
             time = np.where(read.tombstone, batch.time, time)
             self._add_tombstones(batch, distinct, identity, (order, starts, tombstone), (read, time, patches))
-        spans, last, kept = run_columns.merge(
-            run_columns.units(batch.position[order], offset[order], time[order], tombstone), starts
-        )
-        firsts = order[starts]
-        rest = _details(read.details(order[last]), order[last], patches)
+            kept, reset = run_columns.since_reset(tombstone, ~tombstone, starts)
+            order, tombstone, starts = order[kept], tombstone[kept], np.searchsorted(np.flatnonzero(kept), starts)
+        at, when = offset[order], time[order]
+        firsts, lasts = order[starts], order[run_columns.ends_of(starts, len(order))]
         runs = Runs(
             keys=distinct.identities.take(pa.array(identity[firsts])),
-            spans=spans,
-            **rest,
-            slots=self._slots(offset, time, order, starts, kept & ~tombstone if kept is not None else None),
+            spans=run_columns.join(run_columns.units(batch.position[order], at, when, tombstone), starts, reset),
+            **_details(read.details(lasts), lasts, patches),
+            slots=self._slots(at, when, starts, tombstone),
         )
         self._stack(runs, batch.offsets_partition[firsts])
 
@@ -270,15 +270,13 @@ class Fold:
         self,
         offset: NDArray[np.int64],
         time: NDArray[np.int64],
-        order: NDArray[np.intp],
         starts: NDArray[np.intp],
-        alive: NDArray[np.bool_] | None,
+        tombstone: NDArray[np.bool_],
     ) -> Slots:
-        rows = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
-        if alive is not None:
-            rows, order = rows[alive], order[alive]
-        when = time[order]
-        slots = Slots(rows, when // self._slot_ms, offset[order], when, np.broadcast_to(np.int64(1), len(order)))
+        rows = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(offset))))
+        if tombstone.any():
+            rows, offset, time = rows[~tombstone], offset[~tombstone], time[~tombstone]
+        slots = Slots(rows, time // self._slot_ms, offset, time, np.broadcast_to(np.int64(1), len(rows)))
         return window.merge(slots, self._keep_slots)
 
     def _stack(self, runs: Runs, partitions: NDArray[np.int32]) -> None:

@@ -104,30 +104,45 @@ def merge(spans: Spans, starts: NDArray[np.intp]) -> tuple[Spans, NDArray[np.int
     rows = np.arange(len(spans))
     reset = np.zeros(len(starts), np.bool_)
     if spans.reset.any():
-        kept, reset = _since_reset(spans, starts)
+        kept, reset = since_reset(spans.reset, spans.commits > 0, starts)
         rows = np.flatnonzero(kept)
-        segment = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(spans))))[rows]
-        starts = np.flatnonzero(np.diff(segment, prepend=-1)).astype(np.intp)
+        starts = np.searchsorted(rows, starts)
         spans = spans.take(rows)
     if not len(starts):
         return spans, rows, kept
-    ends = np.append(starts[1:], len(spans)) - 1
-    joined = _join(spans, starts, ends)
-    return dataclasses.replace(joined, reset=reset), rows[ends], kept
+    return join(spans, starts, reset), rows[ends_of(starts, len(rows))], kept
 
 
-def _since_reset(spans: Spans, starts: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def since_reset(
+    tombstone: NDArray[np.bool_], living: NDArray[np.bool_], starts: NDArray[np.intp]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Keep the rows since the last tombstone of each stretch, and say which stretches have one.
 
-    A bare tombstone is kept only where nothing follows it.
+    `living` rows end with a commit; one that does not is kept only where nothing follows it. Something of every stretch
+    is kept.
     """
-    rows = np.arange(len(spans))
-    sizes = np.diff(np.append(starts, len(spans)))
-    last_reset = np.maximum.reduceat(np.where(spans.reset, rows, -1), starts)
-    ends = starts + sizes - 1
-    kept = rows >= np.repeat(last_reset, sizes)
-    kept &= (spans.commits > 0) | (rows == np.repeat(ends, sizes))
-    return kept, last_reset >= 0
+    last = np.full(len(starts), -1, np.int64)
+    at = np.flatnonzero(tombstone)
+    last[np.searchsorted(starts, at, "right") - 1] = at  # the last assignment of an index wins
+    reset = last >= 0
+    begins, last = starts[reset], last[reset]
+    stops = last + (~living[last] & (last < ends_of(starts, len(tombstone))[reset]))
+    # From each start to its stop nothing is kept; no stretch stops where another one starts.
+    change = np.zeros(len(tombstone) + 1, np.int8)
+    change[begins] += 1
+    change[stops] -= 1
+    kept: NDArray[np.bool_] = np.cumsum(change[:-1], dtype=np.int8) == 0
+    return kept, reset
+
+
+def ends_of(starts: NDArray[np.intp], rows: int) -> NDArray[np.intp]:
+    """Give the last row of each stretch."""
+    return np.append(starts[1:], rows) - 1
+
+
+def join(spans: Spans, starts: NDArray[np.intp], reset: NDArray[np.bool_]) -> Spans:
+    """Join stretches of which only what is since their last tombstone is left; `reset` says which have one."""
+    return dataclasses.replace(_join(spans, starts, ends_of(starts, len(spans))), reset=reset)
 
 
 def _join(spans: Spans, starts: NDArray[np.intp], ends: NDArray[np.intp]) -> Spans:
