@@ -31,7 +31,12 @@ RIGHTS: Final = (
     ),
     Right("retention and compaction of topics", ("--topic", "*"), ("DescribeConfigs",), optional=True),
     Right("the broker's retention of offsets", ("--cluster",), ("DescribeConfigs", "Describe"), optional=True),
-    Right("ask for the states of groups that rebalance", ("--group", "*"), ("Describe",), optional=True),
+    Right(
+        "groups that rebalance, or whose commits an open transaction hides",
+        ("--group", "*"),
+        ("Describe",),
+        optional=True,
+    ),
     Right("name who holds a partition back", ("--transactional-id", "*"), ("Describe",), optional=True),
 )
 

@@ -133,7 +133,9 @@ class Diagnostician:
         asked = dataclasses.replace(
             asked, expiry=expiry, rebalancing_since=asked.rebalancing_since or self._rebalancing
         )
-        here = self._observer.moment(fleet, ends, around, now, asked, hidden=held.hidden, told=held.asked)
+        here = self._observer.moment(
+            fleet, ends, around, now, asked, hidden=held.hidden, told=held.asked, answered=held.groups
+        )
         if self._first:
             self._judge.begin(here.seen, self._enquiries.seeding(here.seen))
             self._first = False

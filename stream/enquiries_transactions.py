@@ -92,11 +92,11 @@ def held_places(window: Window, grace_ms: int) -> dict[Place, int]:
     rows = np.flatnonzero((window.stable_since >= 0) & (window.now - window.stable_since >= grace_ms) & (stable >= 0))
     waits = window.unread[rows] & (window.ends.stable_lag[rows] == 0)
     order = np.lexsort((window.stable_since[rows], ~waits))
-    seen = window.seen
-    held: dict[Place, int] = {}
-    for row in rows[order].tolist():
-        held.setdefault((seen.topics[int(seen.topic[row])], int(seen.partition[row])), int(stable[row]))
-    return held
+    rows, seen = rows[order], window.seen
+    _, first = np.unique((seen.topic[rows] << 32) | seen.partition[rows], return_index=True)
+    rows = rows[np.sort(first)]
+    topic, partition, offset = (column[rows].tolist() for column in (seen.topic, seen.partition, stable))
+    return {(seen.topics[number], p): held for number, p, held in zip(topic, partition, offset, strict=True)}
 
 
 def still_held(held: Mapping[Place, int], ends: EndsByName) -> dict[Place, int]:

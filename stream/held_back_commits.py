@@ -88,8 +88,10 @@ class AskedCommits:
 
     def bound(self, end: Mapping[int, int]) -> None:
         """Tell where the offsets partitions ended after the last answers had been given."""
-        for row in np.flatnonzero(self._high == _ENDLESS).tolist():
-            self._high[row] = end.get(int(self.offsets_partition[row]), _ENDLESS)
+        open_ = self._high == _ENDLESS
+        for partition in np.unique(self.offsets_partition[open_]).tolist():
+            if partition in end:
+                self._high[open_ & (self.offsets_partition == partition)] = end[partition]
 
     def drop(self, rows: Flags) -> None:
         """Forget some rows."""

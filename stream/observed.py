@@ -113,11 +113,12 @@ class Observer:
         *,
         hidden: Collection[str] = (),
         told: Flags | None = None,
+        answered: Collection[str] = (),
     ) -> Moment:
         """Put one moment into columns: `ends` (schema `stream.cluster.watermarks.ENDS`) had been read at `now` (Unix).
 
         Of `hidden` groups an open transaction hides commits that nobody has told yet; `told` are the rows of the fleet
-        whose commits are answers of coordinators.
+        whose commits are answers of coordinators, and of all that the `answered` groups have committed they know.
         """
         at = int(now * 1000)
         rows = self._belongings.rows(fleet, around)
@@ -136,6 +137,8 @@ class Observer:
         read = polled(ends, topics)
         spans = _spans(runs.spans, rows)
         answers = np.zeros(len(rows), np.bool_) if told is None else rows.take(told, nothing=False)
+        if answered:
+            answers |= np.array([name in answered for name in rows.groups], np.bool_)[rows.group]
         reach = self.reading.reach(rows, spans.last_time, answers, at)
         found = lags.lag(spans.last_offset, lags.place(rows.topic, rows.partition), read.ends)
         seen = Observed(

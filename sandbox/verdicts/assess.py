@@ -142,7 +142,7 @@ def _alarms(scenario: Scenario, words: Sequence[Word], record: Record) -> Iterat
     true = {verdict for each in scenario.expected for verdict in each.verdicts} | set(scenario.true_as_well)
 
     def vain(word: Word) -> bool:
-        judged = word.time >= record.began + scenario.judged_from
+        judged = scenario.judged_from <= word.time - record.began <= scenario.judged_until
         return judged and word.sick and (word.time < begin or word.verdict not in true)
 
     for (vainly, verdict), run in itertools.groupby(words, key=lambda word: (vain(word), word.verdict)):

@@ -16,7 +16,7 @@ from sandbox.verdicts.actions import (
     Reset,
 )
 from sandbox.verdicts.scenario import EVENT, RATE, At, Flow, Habit, Scenario, Topic
-from sandbox.verdicts.sick import BATCH, BATCH_TAKES, FOUR, ONE, THREE, visits
+from sandbox.verdicts.sick import BATCH, BATCH_TAKES, FOUR, OFFSETS_RETENTION, ONE, THREE, visits
 
 AWAY: Final = 35 / pace.FASTER
 """Seconds that a static member is away while it is restarted."""
@@ -26,7 +26,7 @@ PAUSES: Final = (20.0, 47.0, 31.0, 75.0, 26.0, 58.0)
 
 
 def _comes_and_goes() -> tuple[At, ...]:
-    starts = [5.0 + BATCH * number for number in range(13)]
+    starts = [5.0 + BATCH * number for number in range(40)]
     return tuple(
         step
         for start in starts
@@ -46,7 +46,7 @@ def _rolling() -> tuple[At, ...]:
 
 def _irregular() -> tuple[At, ...]:
     # Each commit is of a batch of its own: everything is processed, told, and then silence.
-    times = itertools.accumulate(itertools.islice(itertools.cycle(PAUSES), 30))
+    times = itertools.accumulate(itertools.islice(itertools.cycle(PAUSES), 100))
     steps = [time / pace.FASTER for time in times]
     return tuple(
         step
@@ -72,7 +72,7 @@ RHYTHMS: Final = (
         ONE,
         (Join(),),
         Habit(rate=0.0, repeats=False),
-        script=visits(400.0),
+        script=visits(800.0),
         judged_from=50.0,
     ),
     Scenario(
@@ -134,6 +134,8 @@ RHYTHMS: Final = (
         {"in": Topic(flows=(Flow(until=30.0),))},
         (Join(),),
         script=(At(170.0, (Leave(),)),),
+        # Then it is true that its offsets are about to be forgotten.
+        judged_until=170.0 + 0.75 * OFFSETS_RETENTION,
     ),
 )
 

@@ -117,6 +117,7 @@ class Scenario:
     """Other sick verdicts that are true of it: no false alarms, though not the cause that is asked for."""
     judged_from: float = 0.0
     """Before this nobody could know the group's habits (a batch, before it has come a second time)."""
+    judged_until: float = 10_000.0
     corner: bool = False
     """Must stand in the offsets partition that is kept for those that hold a whole one back."""
 

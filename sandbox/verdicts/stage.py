@@ -55,6 +55,7 @@ class Stage:
         """When what was done (Unix seconds)."""
         self.faults: Final[list[str]] = []
         self.habit = scenario.habit
+        self._joined: dict[str, Action] = {}
         self._writers = writers
         self._clock = clock
         self._ended = threading.Event()
@@ -85,7 +86,17 @@ class Stage:
                 self._step(steps.pop(0))
             for name, client in list(self.clients.items()):
                 if name not in self.habit.hung:
-                    self._try(name, functools.partial(client.turn, self.habit, now))
+                    self._try(name, functools.partial(self._turn, name, client, now))
+
+    def _turn(self, name: str, client: Client, now: float) -> None:
+        try:
+            client.turn(self.habit, now)
+        except KafkaException as error:
+            # Such a client is of no more use: its process would end, and a supervisor would start it again.
+            if error.args[0].fatal() and name in self._joined:
+                client.close(leaving=True)
+                self._joined[name].perform(self)
+            raise
 
     def _step(self, step: At) -> None:
         for action in step.actions:
@@ -94,7 +105,9 @@ class Stage:
             self.marks[step.mark] = time.time()
 
     def _perform(self, action: Action) -> None:
+        before = set(self.clients)
         self._try(repr(action), lambda: action.perform(self))
+        self._joined.update(dict.fromkeys(self.clients.keys() - before, action))
 
     def _try(self, what: str, call: Callable[[], object]) -> None:
         try:

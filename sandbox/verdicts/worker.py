@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 Place = tuple[str, int]
 Config = dict[str, str | int | float | bool]
 AT_ONCE: Final = 5_000
-SESSION_MS: Final = 15_000
-"""Of librdkafka's members: nobody of them is ever missed, for they leave in good order or not at all."""
 _numbers = itertools.count()
 
 
@@ -57,7 +55,10 @@ class Worker:
             "topic.metadata.refresh.interval.ms": int(refresh * 1_000),
         }
         if protocol == "classic":
-            config |= {"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": int(pace.HEARTBEAT * 1_000)}
+            config |= {
+                "session.timeout.ms": int(pace.SESSION * 1_000),
+                "heartbeat.interval.ms": int(pace.HEARTBEAT * 1_000),
+            }
         if instance:
             config["group.instance.id"] = instance
         self.consumer: Final = Consumer(config)

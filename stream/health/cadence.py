@@ -55,9 +55,12 @@ def longest_wait(slots: Slots, rows: int, history: History, of_history: Ints, wi
 
 
 def mean_gap(spans: Spans) -> Ints:
-    """Give the mean time (ms) between the commits of each run, -1 if there are fewer than three: a first guess."""
+    """Give the mean time (ms) between the commits of each run, -1 if there are fewer than three: a first guess.
+
+    None either where it has not moved since its first commit: who commits by the clock may move much more seldom.
+    """
     gap = (spans.last_time - spans.first_time) // np.maximum(spans.commits - 1, 1)
-    return np.where(spans.commits >= 3, gap, NOT_KNOWN)
+    return np.where((spans.commits >= 3) & (spans.reached_time > spans.first_time), gap, NOT_KNOWN)
 
 
 def of_rows(slots: Slots, rows: Ints, count: int) -> Slots:

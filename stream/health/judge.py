@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from stream.health.windows import Window
 
 _RULE_OF = {rule.verdict: rule for rule in RULES}
+_BY_PACE = [CODE[each] for each in (Verdict.OK, Verdict.RECOVERING, Verdict.SKEWED, Verdict.FALLING_BEHIND)]
+"""What is said of a group by how fast it goes."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -165,6 +167,8 @@ def find(window: Window) -> Codes:
         open_ &= ~mine
     fine = (code == CODE[Verdict.OK]) | (code == CODE[Verdict.CAUGHT_UP])
     code[fine & window.undecided] = hysteresis.UNDECIDED
+    # Whose coordinator or leader was away until now is not yet what it looks like.
+    code[window.excused & window.unread & np.isin(code, _BY_PACE)] = hysteresis.UNDECIDED
     if window.seen.hidden is not None:  # they may have read on, or have members by now
         code[window.seen.hidden] = hysteresis.UNDECIDED
     return code

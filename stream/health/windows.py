@@ -63,6 +63,8 @@ class Window:
     undecided: Flags
     """Cannot be judged yet: the history is too young to tell how long the record has waited, its tail is unread, or the
     group has just lost its members or rebalances. What was said of it before stands until this is over."""
+    before_transaction: Flags
+    """Stands where a transaction begins that is open: all that committed consumers can read is read."""
     stable_since: Ints
     loss_in: Ints
     """How long until retention reaches the group's next record, as things go; -1: never, or not known."""
@@ -102,6 +104,9 @@ class Window:
 
 
 _LONG_AGO = 1 << 50
+_MARKERS = 3
+"""Clients commit "last record + 1": between that and an open transaction stand the markers of those that ended before.
+One per producer that ended there; more side by side are rare."""
 
 
 def build(seen: Observed, memory: Memory, limits: Limits) -> Window:
@@ -168,6 +173,9 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     able = (stage != Stage.EMPTY) & (stage != Stage.REBALANCING) & ~_nobodys(seen)
     excused = _excused(seen, memory, at.row, heard, np.maximum(patience, limits.restart))
     stuck = unread & able & ~excused & (idle > patience) & (settled > np.minimum(patience, limits.restart))
+    before_transaction, opened = _before_transaction(at.ends), memory.stable_since(at.row)
+    # Until the transaction has been open for as long, it may be any other that ends in time.
+    stuck &= ~before_transaction | ((opened >= 0) & (now - opened >= patience))
     start = memory.high.start(np.maximum(at.row, 0)) if len(memory.high) else np.full(len(seen), now)
     uncovered = start > np.minimum(stretch.start_time, now - patience)
     young = unread & uncovered & (~at.time_lag.exact | ((at.time_lag.age > patience) & (trend == trends.TOO_SHORT)))
@@ -196,7 +204,8 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
         stuck=stuck & ~tail_unread,
         excused=excused,
         undecided=young | tail_unread | paused,
-        stable_since=memory.stable_since(at.row),
+        before_transaction=before_transaction,
+        stable_since=opened,
         loss_in=loss_in,
         losing=losing & unread,
         stage=stage,
@@ -212,6 +221,12 @@ def _excused(seen: Observed, memory: Memory, row: Ints, heard: Ints, grace: Ints
         back = np.maximum(back, seen.answered_since)
     excused: Flags = (back >= 0) & (heard - back <= grace)
     return excused
+
+
+def _before_transaction(ends: Distances) -> Flags:
+    open_ = (ends.last_stable >= 0) & (ends.last_stable < ends.high_watermark)
+    before: Flags = open_ & (ends.stable_lag >= 0) & (ends.stable_lag <= _MARKERS)
+    return before
 
 
 def _nobodys(seen: Observed) -> Flags:

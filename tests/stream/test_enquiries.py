@@ -6,8 +6,10 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from stream.cluster.fetched_offsets import GROUP_OFFSETS
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.tails import TailRead
 from stream.cluster.transactions import OPEN_TRANSACTIONS
@@ -115,6 +117,26 @@ def test_who_holds_a_place_back_is_asked_for(away: ScriptedCluster, monkeypatch:
         ticks.tick()
     assert asked == [("t", [0])]
     assert set(ticks.asked.transactions) == {"t"}
+
+
+def test_hidden_commits_are_asked_for_before_the_ends(away: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the tick on that follows the one that found the gap; an answer counts at once."""
+    row = {"group": "g", "topic": "t", "partition": 0, "committed_offset": 60}
+    asked: list[list[str]] = []
+
+    def fetch(_: object, __: object, groups: list[str]) -> pa.Table:
+        asked.append(list(groups))
+        return pa.Table.from_pylist([row], schema=GROUP_OFFSETS)
+
+    monkeypatch.setattr("stream.held_back_groups.fetch_offsets", fetch)
+    ticks = Ticks(away)
+    ticks.ends[1] = (NAME, 0, 9, 5, 0, None)
+    committed = []
+    for offset in (60, 70, 80, 90):
+        row["committed_offset"] = offset
+        committed.append(int(ticks.tick().window.committed[0]))
+    assert committed == [99, 99, 80, 90]
+    assert asked == [["g"]] * 2
 
 
 def test_since_when_groups_rebalance_is_kept(away: ScriptedCluster) -> None:

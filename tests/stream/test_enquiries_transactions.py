@@ -11,9 +11,11 @@ import pytest
 
 from stream import enquiries_transactions
 from stream.cluster.transactions import OPEN_TRANSACTIONS
+from stream.enquiries_ends import EndsByName
 from stream.enquiries_limits import Allowances
-from stream.enquiries_transactions import Culprits, held_places
+from stream.enquiries_transactions import Culprits, held_places, still_held
 from tests.stream.health.panes import SECOND, Row, pane
+from tests.support.fleets import ends_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -106,3 +108,10 @@ def test_a_place_of_many_groups_is_one() -> None:
     window = pane(*rows)
     window = dataclasses.replace(window, seen=dataclasses.replace(window.seen, partition=np.zeros(2, np.int32)))
     assert held_places(window, 8_000) == {("orders", 0): 10_000}
+
+
+def test_places_that_are_free_by_now_are_not_asked_about() -> None:
+    """The ends are younger than what was noted of them."""
+    ends = [("a", 0, 9, 5, 0, None), ("b", 0, 9, 6, 0, None), ("c", 0, 5, 5, 0, None), ("d", 0, None, None, None, "x")]
+    noted = {(topic, 0): 5 for topic in "abcde"}
+    assert still_held(noted, EndsByName(ends_of(ends))) == {("a", 0): 5}

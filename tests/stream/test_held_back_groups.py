@@ -142,6 +142,18 @@ def test_the_log_is_believed_again_when_it_has_told(cluster: Cluster) -> None:
     assert (told(again)[GROUP, "t"], again.groups) == ((25, False), frozenset())
 
 
+def test_an_answer_stands_while_what_is_readable_has_been_read_in_part(cluster: Cluster) -> None:
+    """The tick that sees the gap closed has a fleet from before; the next one has the log's truth."""
+    cluster.commit(GROUP, 30, hidden=True)
+    cluster.tick(0)
+    cluster.high = 20
+    cluster.tick(0)
+    cluster.world._position = 12
+    cluster.commit(GROUP, 15)
+    assert told(cluster.tick())[GROUP, "t"] == (30, True)
+    assert told(cluster.tick())[GROUP, "t"] == (15, False)
+
+
 def test_an_answer_does_not_outlive_the_gap_for_long(cluster: Cluster) -> None:
     """Where the log never tells of the key again: its offset was deleted before anybody could read of it."""
     cluster.commit(GROUP, 30, hidden=True)

@@ -13,17 +13,8 @@ if TYPE_CHECKING:
     from stream.health.windows import Window
 
 
-_MARKERS = 3
-"""Clients commit "last record + 1": between that and an open transaction stand the markers of those that ended before.
-One per producer that ended there; more side by side are rare."""
-
-
 def _finds(window: Window) -> Flags:
-    stable = window.ends.last_stable
-    open_ = (stable >= 0) & (stable < window.ends.high_watermark)
-    long = (window.stable_since >= 0) & (window.now - window.stable_since >= window.patience)
-    found: Flags = window.stuck & open_ & (window.ends.stable_lag >= 0) & (window.ends.stable_lag <= _MARKERS) & long
-    return found
+    return window.stuck & window.before_transaction
 
 
 def _sentence(window: Window, row: int) -> str:

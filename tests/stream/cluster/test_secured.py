@@ -36,6 +36,7 @@ from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.reasons import Reason
 from stream.cluster.settings import read_broker_configs, read_topic_config
+from stream.cluster.tails import TailWanted, read_tails
 from stream.cluster.topology import read_topology
 from stream.cluster.transactions import read_open_transactions
 from stream.cluster.watermarks import read_ends
@@ -330,6 +331,7 @@ class TestRights:
             settings += read_broker_configs(cluster, [1], ["offsets.retention.minutes"])[1].values()
             transactions = read_open_transactions(cluster, NAME, [0])
             sizes = read_replica_sizes(cluster, {NAME: [0]})
+            tails = read_tails(cluster, [TailWanted("open", 0, 0, 1), TailWanted(NAME, 0, 0, 1)])
         assert layout.topics["topic"].to_pylist() == [NAME]
         assert (layout.controller, layout.controller_error) == (None, Reason.NOT_AUTHORIZED)
         assert named.topics["error"].to_pylist() == [None, "not_authorized"]
@@ -339,6 +341,7 @@ class TestRights:
         for table in (offsets, transactions, sizes):
             assert table["error"].to_pylist() == ["not_authorized"]
         assert size_per_broker(sizes) == {1: None}
+        assert [(tail.data_end, tail.reason) for tail in tails] == [(None, Reason.NOT_AUTHORIZED)] * 2
 
     def test_a_transactional_id_that_may_not_be_described(self, secured: Secured) -> None:
         """Alice may read the topic, so she learns who holds it back, but not by which name, nor whether it hangs."""

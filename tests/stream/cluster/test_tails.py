@@ -180,6 +180,7 @@ def test_a_tail_that_is_too_large() -> None:
     leader = Leader({("t", 0): log, ("t", 1): markers})
     found = read(leader, TailWanted("t", 0, 1, 20), TailWanted("t", 1, 0, 600), most_bytes=1)
     assert [(each.data_end, each.reason) for each in found] == [(20, None), (None, None)]
+    assert leader.count("FetchRequest") == 1
 
 
 def test_time_is_bounded() -> None:

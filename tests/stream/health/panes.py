@@ -120,6 +120,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         stuck=_column(rows, "stuck", np.bool_),
         excused=_column(rows, "excused", np.bool_),
         undecided=_column(rows, "undecided", np.bool_),
+        before_transaction=np.array([row.stable < row.end and 0 <= row.stable_lag <= 3 for row in rows], np.bool_),
         stable_since=_ago([row.held_for for row in rows]),
         loss_in=_column(rows, "loss_in"),
         losing=_column(rows, "losing", np.bool_),

@@ -251,6 +251,15 @@ def _visits() -> Scene:
     return _alone(commits, memberships=told, rebalances=rebalances)
 
 
+def _moves_seldom() -> Scene:
+    # Commits every five seconds, but what it reads becomes readable every two minutes; the monitor sees its beginning.
+
+    def stable(t: int) -> int:
+        return STEADY(t - t % (2 * MINUTE))
+
+    return Scene([Partition(STEADY, consume(stable, -5 * MINUTE, LATE), stable=stable)])
+
+
 def _deleted_topic() -> Scene:
     # The topic is deleted; the offsets live on until the broker removes them.
     gone = Partition(STEADY, consume(STEADY, LONG, 0), known=lambda t: t < 5 * SECOND)
@@ -287,6 +296,7 @@ HEALTHY = (
     Situation("a transactional producer, one transaction a second", lambda: _transactional(SECOND)),
     Situation("a transactional producer that commits with its checkpoint", lambda: _transactional(2 * MINUTE)),
     Situation("a leader election", _election),
+    Situation("a young group that moves seldom and commits often", _moves_seldom, start=-5 * MINUTE),
     Situation("a broker restart", lambda: _broker_restart(hangs=False)),
     Situation("a monitor whose reader is behind", _reader_behind),
     Situation("a partition that is nobody's until the members look", _grown_and_nobodys, until=15 * MINUTE),

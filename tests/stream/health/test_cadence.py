@@ -88,12 +88,13 @@ def test_rows_teach_only_themselves() -> None:
 
 
 def test_the_mean_gap_is_a_first_guess_for_three_commits_or_more() -> None:
-    """Two may be any distance apart by chance."""
-    none = np.zeros(3, np.int64)
+    """Two may be any distance apart by chance, and where none has moved on yet all of them say nothing."""
+    none = np.zeros(4, np.int64)
     spans = dataclasses.replace(
-        runs.units(none, none, none, np.zeros(3, np.bool_)),
-        commits=np.array([1, 2, 5]),
-        first_time=np.array([0, 0, 1_000]),
-        last_time=np.array([0, 9_000, 9_000]),
+        runs.units(none, none, none, np.zeros(4, np.bool_)),
+        commits=np.array([1, 2, 5, 5]),
+        first_time=np.array([0, 0, 1_000, 1_000]),
+        reached_time=np.array([0, 9_000, 5_000, 1_000]),
+        last_time=np.array([0, 9_000, 9_000, 9_000]),
     )
-    assert mean_gap(spans).tolist() == [-1, -1, 2_000]
+    assert mean_gap(spans).tolist() == [-1, -1, 2_000, -1]

@@ -177,10 +177,10 @@ CASES = (
         "No commit for 30 s",
     ),
     Case(
-        "transactions that follow each other",
-        (but(STUCK, stable=10_000, stable_lag=0, held_for=2 * SECOND),),
-        (V.STOPPED,),
-        "No commit",
+        "an open transaction behind the marker of the one before",
+        (but(REPEATS, stable=10_001, stable_lag=1, held_for=30 * SECOND, progress_ago=40 * SECOND),),
+        (V.HELD_BACK, V.STALLED, V.STOPPED),
+        "Held back at offset 10,001 by an open transaction since",
     ),
     Case(
         "owned by nobody",

@@ -1,0 +1,75 @@
+"""A running monitor while a transaction stays open on the offsets topic: no group behind it looks stopped."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import Producer
+
+from sandbox.patience import LIMIT, eventually
+from stream.groups.placement import partition_for
+from tests.integration.traffic import commit, commit_in, tool_says
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sandbox.broker import Broker
+    from tests.support.monitor import Monitor
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]
+
+PARTITIONS = 4
+
+
+def groups_in(partition: int) -> Iterator[str]:
+    """Give names of groups that live in this partition of the offsets topic."""
+    return (name for number in range(1_000) if partition_for(name := f"behind-{number}", PARTITIONS) == partition)
+
+
+def patient_producer(bootstrap: str, transactional_id: str) -> Producer:
+    """Give a producer whose transactions may stay open for longer than a slow machine needs for this test."""
+    options = {"bootstrap.servers": bootstrap, "transactional.id": transactional_id, "log_level": 0}
+    producer = Producer({**options, "transaction.timeout.ms": 600_000})
+    eventually(lambda: producer.init_transactions(LIMIT))
+    return producer
+
+
+def shown(monitor: Monitor, group: str) -> dict[tuple[str, int], tuple[int, bool]]:
+    """Give a group's committed offsets by place, and whether each was asked for."""
+    rows = monitor.get(f"/api/v1/groups/{group}").json["by_partition"]
+    return {(row["topic"], row["partition"]): (row["committed_offset"], row["offset_asked"]) for row in rows}
+
+
+def test_groups_behind_an_open_transaction_are_shown_as_they_are(cluster: Broker, monitor: Monitor) -> None:
+    """Their coordinators are asked until it ends; they are marked, who holds them back is logged, and it passes."""
+    bootstrap = cluster.bootstrap
+    names = groups_in(2)
+    holder, behind, new = next(names), next(names), next(names)
+    for group in (holder, behind):
+        commit(bootstrap, group, "t", {0: 1})
+    monitor.wait_for(lambda: {holder, behind} <= monitor.metrics().groups, "the groups")
+    with contextlib.ExitStack() as ending:
+        producer = patient_producer(bootstrap, "forgotten-producer")
+        producer.begin_transaction()
+        ending.callback(producer.abort_transaction, LIMIT)
+        commit_in(producer, bootstrap, holder, "t", {0: 90})
+        commit(bootstrap, behind, "t", {0: 60, 1: 70})
+        commit(bootstrap, new, "t", {0: 5})
+        monitor.wait_for(lambda: shown(monitor, behind)["t", 0] == (60, True), "the hidden commit")
+        assert shown(monitor, behind) == {("t", 0): (60, True), ("t", 1): (70, True)}
+        assert shown(monitor, holder) == {("t", 0): (1, False)}
+        scraped = monitor.metrics()
+        assert scraped.value("lagwarden_group_held_back", group=behind) == 1
+        committed, _ = tool_says(bootstrap)
+        assert {place: offset for place, offset in scraped.committed.items() if place[0] in {holder, behind}} == {
+            place: offset for place, offset in committed.items() if place[0] in {holder, behind}
+        }
+        commit(bootstrap, behind, "t", {0: 65})
+        monitor.wait_for(lambda: shown(monitor, behind)["t", 0] == (65, True), "the next hidden commit")
+        assert "forgotten-producer" in monitor.said
+    monitor.wait_for(lambda: not any(asked for _, asked in shown(monitor, behind).values()), "the log to tell it")
+    assert shown(monitor, behind) == {("t", 0): (65, False), ("t", 1): (70, False)}
+    monitor.wait_for(lambda: new in monitor.metrics().groups, "the group that was born behind the transaction")
+    assert monitor.metrics().value("lagwarden_group_held_back", group=behind) == 0

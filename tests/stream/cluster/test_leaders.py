@@ -1,0 +1,57 @@
+"""Leaders: of each partition one, or why there is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream.cluster.errors import Unreachable
+from stream.cluster.leaders import find_leaders
+from stream.cluster.reasons import Reason
+from tests.stream.cluster.scripted import AWAY, ScriptedCluster, says
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def describe(_: int | None, names: Sequence[str]) -> Any:
+    """Describe `t` with two partitions, of which nobody leads the second; others are denied or not there."""
+    partitions = [
+        says(partition_index=0, leader_id=2, leader_epoch=7),
+        says(partition_index=1, leader_id=-1, leader_epoch=7),
+    ]
+    codes = {"t": 0, "denied": 29}
+    return says(
+        topics=[
+            says(name=name, error_code=codes.get(name, 3), partitions=partitions if name == "t" else [])
+            for name in reversed(names)
+        ]
+    )
+
+
+def test_each_partition_has_a_leader_or_a_reason() -> None:
+    """A topic's own error stands for all its partitions; one that was not asked for is not found."""
+    leaders = find_leaders(ScriptedCluster({"Metadata": describe}), ["t", "denied", "gone", "t"])  # type: ignore[arg-type]
+    places = [("t", 0), ("t", 1), ("t", 2), ("denied", 5), ("gone", 0), ("never asked", 0)]
+    assert [leaders.of(*place) for place in places] == [
+        (2, 7),
+        Reason.NO_LEADER,
+        Reason.NOT_FOUND,
+        Reason.NOT_AUTHORIZED,
+        Reason.NOT_FOUND,
+        Reason.NOT_FOUND,
+    ]
+
+
+def test_many_topics_are_asked_for_in_pieces() -> None:
+    """So that no answer grows without bound."""
+    cluster = ScriptedCluster({"Metadata": describe})
+    find_leaders(cluster, [f"t{n}" for n in range(12_000)])  # type: ignore[arg-type]
+    assert [len(names) for _, names in cluster.asked] == [5_000, 5_000, 2_000]
+
+
+def test_nobody_answers() -> None:
+    """Then it is raised."""
+    with pytest.raises(Unreachable):
+        find_leaders(ScriptedCluster({"Metadata": lambda *_: AWAY}), ["t"])  # type: ignore[arg-type]
