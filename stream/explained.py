@@ -126,7 +126,10 @@ def _lag(group: Answer) -> str:
     waits = group["time_lag_max"]
     if waits is None:
         return lag
-    return f"{lag}, the oldest unread record waits for {duration(waits)}" if waits else f"{lag}, nothing waits"
+    if not waits:
+        return f"{lag}, nothing waits"
+    least = any(row["time_lag"] == waits and row["time_lag_exact"] is False for row in group["by_partition"])
+    return f"{lag}, the oldest unread record waits for {'at least ' if least else ''}{duration(waits)}"
 
 
 def _expiry(group: Answer, now: float) -> str:

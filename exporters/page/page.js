@@ -13,6 +13,7 @@ const period = Number(main.dataset.seconds) * 1000;
 const charts = new WeakMap();
 let asked = 0;
 let timer = 0;
+let typing = 0;
 let failingSince = null;
 
 async function refresh() {
@@ -73,8 +74,9 @@ function filter(words) {
 
 main.addEventListener("input", (event) => {
   if (event.target.id !== "filter") return;
-  clearTimeout(timer);
-  timer = setTimeout(filter, TYPING_MILLISECONDS, event.target.value);
+  // A timer of its own: news that come in between must not swallow what was typed.
+  clearTimeout(typing);
+  typing = setTimeout(() => filter(event.target.value), TYPING_MILLISECONDS);
 });
 document.addEventListener("keydown", (event) => {
   const field = document.getElementById("filter");

@@ -31,7 +31,13 @@ def read(name: str = "billing", found: GroupDetail | None = None, world: Snapsho
 def test_facts_of_the_group() -> None:
     """State with how long it lasts and that it was asked, numbers, and only what its kind has."""
     page = read(found=detail())
-    for said in ("Stable\xa0asked for 1 min 35 s", "Members3 (1 idle)", "Generation12", "Assignorrange"):
+    for said in (
+        "Stable\xa0asked for 1 min 35 s",
+        "Members3 (1 idle)",
+        "Generation12",
+        "Assignorrange",
+        "Time lag\N{GREATER-THAN OR EQUAL TO}\u202f1 min 1 s",
+    ):
         assert said in page.text
     assert "epoch" not in page.text.partition("Members3")[2].partition("Client")[0]
     assert "Group epoch9Assignment epoch8" in read('say "hi"\\\nthere').text

@@ -18,7 +18,7 @@ NOW = NOON / 1000
 FINDINGS_HEAD = (
     f"TOPIC   PARTITION  VERDICT  FOR  {'LAG':>19}  TIME-LAG  COMMITTED  {'END':>19}  COMMIT-AGE  PROGRESS-AGE"
 )
-WAITS = "the oldest unread record waits for 1 min 1 s"
+WAITS = "the oldest unread record waits for at least 1 min 1 s"
 FINE: dict[str, Any] = {"group": "g", "verdict": "ok", "severity": "fine", "verdict_since": NOON - 3_600_000}
 
 
