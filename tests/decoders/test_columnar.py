@@ -122,6 +122,26 @@ def test_details_follow_the_order_asked() -> None:
     assert details.metadata.to_pylist() == [b"4", b"0", b"0", b"2"]
 
 
+def test_chosen_rows_are_read_as_if_they_stood_alone() -> None:
+    """Rows of every version, declined ones and tombstones among them: any choice gives what the whole column gives."""
+    sound = [case.value_bytes for case in COMMITS]
+    rows = [*sound, None, b"", *(value[:9] for value in sound if value)]
+    column = sliced(rows)
+    whole, every = decode_commit_values(column), np.arange(len(rows))
+    for chosen in (every[::2], every[1::2], every[-3:], every[:0]):
+        some = decode_commit_values(column, chosen)
+        assert some.tombstone.tolist() == whole.tombstone[chosen].tolist()
+        assert some.declined.tolist() == whole.declined[chosen].tolist()
+        assert some.offset.tolist() == whole.offset[chosen].tolist()
+        assert some.commit_timestamp.tolist() == whole.commit_timestamp[chosen].tolist()
+        details, wanted = some.details(np.arange(len(chosen))), whole.details(chosen)
+        assert details.metadata.to_pylist() == wanted.metadata.to_pylist()
+        assert details.topic_id.to_pylist() == wanted.topic_id.to_pylist()
+        assert details.leader_epoch.tolist() == wanted.leader_epoch.tolist()
+        assert details.expire_timestamp.tolist() == wanted.expire_timestamp.tolist()
+        assert some.expire_timestamp(np.arange(len(chosen))).tolist() == wanted.expire_timestamp.tolist()
+
+
 def test_one_name_that_is_not_utf8_declines_its_own_row_only() -> None:
     """Kafka replaces invalid UTF-8; the hot path leaves such a row, and only it, to scalar."""
     good, bad = "000100022d670001740000000f", "00010002c328000174000000ff"
