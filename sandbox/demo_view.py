@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sandbox.comparison import Row
     from sandbox.scrape import GroupLine
 
-HEADER = ("group", "kind", "state", "members", "lag", "last commit")
+HEADER = ("group", "kind", "state", "members", "lag", "time lag", "last commit", "verdict")
 COMPARISON_HEADER = ("group", "topic", "partition", "offset: kafka", "lagwarden", "lag: kafka", "lagwarden", "")
 
 
@@ -21,7 +21,7 @@ def groups_table(lines: Sequence[GroupLine]) -> Table:
     """Give the groups as a table for a terminal."""
     table = Table(title="groups, as lagwarden shows them", title_justify="left")
     for number, name in enumerate(HEADER):
-        table.add_column(name, justify="right" if number > 2 else "left")
+        table.add_column(name, justify="right" if 2 < number < len(HEADER) - 1 else "left")
     for line in lines:
         table.add_row(*_cells(line))
     return table
@@ -52,7 +52,9 @@ def comparison_lines(rows: Sequence[Row]) -> str:
 
 def _cells(line: GroupLine) -> tuple[str, ...]:
     age = "-" if line.last_commit_at is None else f"{max(0.0, time.time() - line.last_commit_at):.0f} s ago"
-    return (line.group, line.kind, line.state or "-", _number(line.members), _number(line.lag), age)
+    waiting = "-" if line.time_lag is None else f"{line.time_lag:.0f} s"
+    verdict = "-" if line.verdict is None else line.verdict.replace("_", " ")
+    return (line.group, line.kind, line.state or "-", _number(line.members), _number(line.lag), waiting, age, verdict)
 
 
 def _number(value: int | None) -> str:

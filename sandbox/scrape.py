@@ -29,6 +29,9 @@ class GroupLine:
     members: int | None
     lag: int | None
     last_commit_at: float | None
+    time_lag: float | None = None
+    """Seconds that the oldest unread record has been waiting."""
+    verdict: str | None = None
 
 
 class Scrape:
@@ -54,6 +57,9 @@ class Scrape:
         lags = self.by_group("lagwarden_group_lag")
         members = self.by_group("lagwarden_group_members")
         commits = self.by_group("lagwarden_group_last_commit_timestamp_seconds")
+        waiting = self.by_group("lagwarden_group_time_lag_seconds")
+        judged = self._samples.get("lagwarden_group_verdict", [])
+        verdicts = {labels["group"]: labels["verdict"] for labels, _ in judged}
         lines = (
             GroupLine(
                 group=labels["group"],
@@ -62,6 +68,8 @@ class Scrape:
                 members=_whole(members.get(labels["group"])),
                 lag=_whole(lags.get(labels["group"])),
                 last_commit_at=commits.get(labels["group"]),
+                time_lag=waiting.get(labels["group"]),
+                verdict=verdicts.get(labels["group"]),
             )
             for labels, _ in self._samples.get("lagwarden_group_info", [])
         )

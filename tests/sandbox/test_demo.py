@@ -52,7 +52,7 @@ def test_judgement(rows: list[Row], groups: list[str], code: int, monkeypatch: p
 def test_views_write_unknown_as_a_dash() -> None:
     """What is not known is a dash, never a zero, and a difference is marked."""
     lines = groups_lines([GroupLine("g", "simple", "", members=None, lag=None, last_commit_at=None)])
-    assert lines.splitlines()[1].split() == ["g", "simple", "-", "-", "-", "-"]
+    assert lines.splitlines()[1].split() == ["g", "simple", *"------"]
     compared = comparison_lines([AGREEING, DIFFERING]).splitlines()
     assert compared[1].split() == ["g", "t", "0", "7", "7", "3", "3"]
     assert compared[2].split() == ["g", "t", "1", "7", "7", "3", "-", "<-", "differs"]

@@ -24,6 +24,10 @@ lagwarden_group_lag{group="b"} 12
 lagwarden_group_members{group="b"} 2
 # TYPE lagwarden_group_last_commit_timestamp_seconds gauge
 lagwarden_group_last_commit_timestamp_seconds{group="b"} 1700000000.5
+# TYPE lagwarden_group_time_lag_seconds gauge
+lagwarden_group_time_lag_seconds{group="b"} 2.5
+# TYPE lagwarden_group_verdict gauge
+lagwarden_group_verdict{group="b",verdict="stalled",severity="critical"} 1
 # TYPE lagwarden_partition_lag gauge
 lagwarden_partition_lag{group="b",topic="t \\"quoted\\"",partition="3"} 12
 """
@@ -58,7 +62,9 @@ def test_groups_come_in_name_order_with_what_is_known() -> None:
     """A series that is absent is None, not zero."""
     assert Scrape(EXPOSITION).group_lines() == [
         GroupLine("a", "consumer", "", members=None, lag=None, last_commit_at=None),
-        GroupLine("b", "classic", "Stable", members=2, lag=12, last_commit_at=1700000000.5),
+        GroupLine(
+            "b", "classic", "Stable", members=2, lag=12, last_commit_at=1700000000.5, time_lag=2.5, verdict="stalled"
+        ),
     ]
 
 
