@@ -58,6 +58,8 @@ class Window:
     """How long this group may be idle by its own cadence."""
     stuck: Flags
     """Idle for longer than that, though its group is settled and there is somebody to read."""
+    paused: Flags
+    """As idle, and yet not stuck: it could not read, or may have been kept from it. Its pace says nothing."""
     excused: Flags
     """The group could not commit or its partition could not be read until a moment ago: whatever has not happened."""
     undecided: Flags
@@ -171,7 +173,7 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     stage = seen.groups.stage[seen.group]
     settled = np.where(seen.groups.since >= 0, now - seen.groups.since, _LONG_AGO)[seen.group]
     able = (stage != Stage.EMPTY) & (stage != Stage.REBALANCING) & ~_nobodys(seen)
-    excused = _excused(seen, memory, at.row, heard, np.maximum(patience, limits.restart))
+    excused = _excused(seen, memory, at.row, heard, np.maximum(patience, limits.restart), limits.rebalance)
     stuck = unread & able & ~excused & (idle > patience) & (settled > np.minimum(patience, limits.restart))
     before_transaction, opened = _before_transaction(at.ends), memory.stable_since(at.row)
     # Until the transaction has been open for as long, it may be any other that ends in time.
@@ -202,6 +204,7 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
         idle=idle,
         patience=patience,
         stuck=stuck & ~tail_unread,
+        paused=paused,
         excused=excused,
         undecided=young | tail_unread | paused,
         before_transaction=before_transaction,
@@ -214,12 +217,19 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     )
 
 
-def _excused(seen: Observed, memory: Memory, row: Ints, heard: Ints, grace: Ints) -> Flags:
-    """Tell who has just got back a coordinator or a leader: clients need a while to see that."""
+def _excused(  # noqa: PLR0917 - columns of one table
+    seen: Observed, memory: Memory, row: Ints, heard: Ints, grace: Ints, rebalance: int
+) -> Flags:
+    """Tell who has just got back a coordinator or a leader: clients need a while to see that.
+
+    They often come back by a rebalance, which waits for the sessions of those that were lost: then it counts from that.
+    """
     back = memory.answered_since(row)
     if seen.answered_since is not None:
         back = np.maximum(back, seen.answered_since)
-    excused: Flags = (back >= 0) & (heard - back <= grace)
+    settled = seen.groups.since[seen.group]
+    again = np.where((settled >= back) & (settled - back <= rebalance), settled, back)
+    excused: Flags = (back >= 0) & (heard - again <= grace)
     return excused
 
 
