@@ -131,6 +131,7 @@ def _sums(
         sum(bool(each.alarms) for each, _ in healthy),
         sum(bool(each.outcome.alarms) for _, each in healthy),
     )
+    yield "sick groups shown as well again while the fault lasted", sum(bool(each.lapses) for each in ours), "-"
     yield "sick groups called what they are not, or too early", sum(bool(each.alarms) for each in ours), "-"
 
 
