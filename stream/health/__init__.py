@@ -20,18 +20,19 @@ Rows without any commit (`observed.NO_COMMIT` in `spans.last_offset`, -1 in its 
 that belong to a group and have never been committed: they are how `never_committed` is found.
 
 **Who calls what.** One `judge.Judge` per process. `Judge.judge(observed)` at every tick, from the first one after the
-initial catch-up on; before the first, `judge.memory.observe(observed)` and then `judge.memory.seed(observed, times,
-answers)` may put what offsets-for-times answer in front of the histories. `Judge.pack()` gives bytes to keep beside the
-checkpoint; `Judge(packed=...)` carries on from them. Not thread-safe.
+initial catch-up on; before the first, `Judge.begin(observed, (times, answers))` puts what offsets-for-times answer in
+front of the histories. `Judge.pack()` gives bytes to keep beside the checkpoint; `Judge(packed=...)` carries on from
+them. Not thread-safe. `stream.diagnosis` is the one caller.
 
-**What goes out** is one `judge.Judged`: per row the verdict shown and since when, per group the verdict, the row that
-shows it best and how many have it; `of_row` and `of_group` put one into words (`judge.Finding`: sentence, evidence,
-next step), so sentences cost only what is looked at. `Judged.window` has every number on the way: lag, what is lost,
+**What goes out** is one `opinion.Opinion` (`judge.Judged`): per row the verdict shown and since when, per group the
+verdict, since when, and how many rows have it; `of_row` and `of_group` put one into words (`opinion.Finding`: sentence,
+evidence, next step), so sentences cost only what is looked at. `Opinion.window` has every number on the way: lag, what is lost,
 margin, time lag and whether it is exact, rates, time to catch up, trend, patience. `timelag.worst` adds ages up to
 topics and groups. Unknown is -1 in these columns (NaN in rates), never 0; who exports them makes nulls of it.
 
 **Inside**, in the order of a tick: `memory` (`history`, `numbering`) learns the ends; `windows` joins them with what
 the group did (`lag`, `beyond`, `tails`, `timelag`, `cadence`, `trend`, `loss`); `rules` find, in their order;
 `hysteresis` decides what is shown; `verdict` adds partitions up to groups. A rule is one file in `rules/`, and one line
-in `RULES`. `burrow` is another monitor's whole rule set, for comparison. Nothing here knows Spark, a clock, or I/O.
+in `RULES`. `burrow` is another monitor's whole rule set, which `burrow_judge` puts in the place of all this: same rows,
+same window, its own words. Nothing here knows Spark, a clock, or I/O.
 """

@@ -117,7 +117,8 @@ class BurrowJudged:
             case Status.STOP:
                 first, last = (int(self.rings.timestamp[row, at]) for at in (0, count - 1))
                 silent = say.duration(self.window.now - last)
-                return f"No commit for {silent}, longer than the {say.duration(last - first)} of the window: {unread}."
+                span = f"the window of {say.count(count, 'commit')} spans {say.duration(last - first)}"
+                return f"No commit for {silent}, while {span}: {unread}."
             case Status.STALL:
                 return f"All {say.count(count, 'commit')} in the window are of offset {int(offsets[0]):,}: {unread}."
             case Status.REWIND:

@@ -117,7 +117,7 @@ def test_a_tick_is_measured_and_shown() -> None:
     """A small one, taken apart for real, has every step, and a table for everything that was found."""
     steps = measure(fleet_of(20, 3), 4, 5)
     assert {step["what"] for step in steps["steps"]} == {
-        *("seed", "apply", "columns", "judge", "snapshot", "render", "give memory back")
+        *("seed", "apply", "columns", "context", "judge", "snapshot", "render", "give memory back")
     }
     assert steps["series"] > 20 * 3 * 4
     results = Results(

@@ -14,8 +14,8 @@ from stream.cluster.offsets_topic import NAME
 from stream.diagnosis import Diagnostician
 from stream.progress import Progress
 from stream.publish import Publisher
-from stream.vitals import RUNNING, Vitals
 from stream.verdict_file import VerdictFile
+from stream.vitals import RUNNING, Vitals
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 

@@ -107,7 +107,7 @@ STORIES: list[tuple[str, list[Step], Status, str]] = [
         "silence",
         [(10, 13, True), (12, 14, True), (12, 14, False), (12, 14, False)],
         Status.STOP,
-        "No commit for 20 s, longer than the 10 s of the window",
+        "No commit for 20 s, while the window of 2 commits spans 10 s",
     ),
 ]
 
