@@ -171,9 +171,13 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     patience = _patience(seen, memory, limits, at.row, suspects)
     trend = _trend(seen, memory, at, suspects, stretch)
     stage = seen.groups.stage[seen.group]
-    settled = np.where(seen.groups.since >= 0, now - seen.groups.since, _LONG_AGO)[seen.group]
+    since = memory.settled_since(seen)
+    settled = np.where(since >= 0, now - since, _LONG_AGO)[seen.group]
     able = (stage != Stage.EMPTY) & (stage != Stage.REBALANCING) & ~_nobodys(seen)
-    excused = _excused(seen, memory, at.row, heard, np.maximum(patience, limits.restart), limits.rebalance)
+    back = memory.answered_since(at.row)
+    back = back if seen.answered_since is None else np.maximum(back, seen.answered_since)
+    grace = np.maximum(patience, limits.restart)
+    excused = _excused(back, since[seen.group], heard, grace, limits.rebalance)
     stuck = unread & able & ~excused & (idle > patience) & (settled > np.minimum(patience, limits.restart))
     before_transaction, opened = _before_transaction(at.ends), memory.stable_since(at.row)
     # Until the transaction has been open for as long, it may be any other that ends in time.
@@ -217,18 +221,13 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     )
 
 
-def _excused(  # noqa: PLR0917 - columns of one table
-    seen: Observed, memory: Memory, row: Ints, heard: Ints, grace: Ints, rebalance: int
-) -> Flags:
-    """Tell who has just got back a coordinator or a leader: clients need a while to see that.
+def _excused(back: Ints, settled: Ints, heard: Ints, grace: Ints, rebalance: int) -> Flags:
+    """Tell who has just got `back` a coordinator or a leader (-1: never was without): clients need a while to see that.
 
-    They often come back by a rebalance, which waits for the sessions of those that were lost: then it counts from that.
+    They often come back by a rebalance, which waits for the sessions of those that were lost: then it counts from when
+    they `settled`.
     """
-    back = memory.answered_since(row)
-    if seen.answered_since is not None:
-        back = np.maximum(back, seen.answered_since)
-    settled = seen.groups.since[seen.group]
-    again = np.where((settled >= back) & (settled - back <= rebalance), settled, back)
+    again = np.where((settled >= back) & (settled - back <= rebalance + grace), settled, back)
     excused: Flags = (back >= 0) & (heard - again <= grace)
     return excused
 
