@@ -102,6 +102,14 @@ class Observer:
         self._belongings = Belongings()
         self._standings = Standings()
         self._members = Members()
+        self._counts: Mapping[str, int] = {}
+
+    def _with_counts(self, around: Surroundings) -> Surroundings:
+        """Go by the partition counts of before where none were told: a partition does not go with its brokers."""
+        if around.partition_counts:
+            self._counts = around.partition_counts
+            return around
+        return dataclasses.replace(around, partition_counts=self._counts)
 
     def moment(
         self,
@@ -121,6 +129,7 @@ class Observer:
         whose commits are answers of coordinators, and of all that the `answered` groups have committed they know.
         """
         at = int(now * 1000)
+        around = self._with_counts(around)
         rows = self._belongings.rows(fleet, around)
         topics, runs = rows.topics, fleet.runs
         rebalances = self.rebalances.count(fleet.lives, at)

@@ -7,6 +7,7 @@ import itertools
 from typing import TYPE_CHECKING, Final
 
 from sandbox.verdicts import pace
+from sandbox.verdicts.scenario import FINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -69,6 +70,8 @@ class Outcome:
     alarms: tuple[Alarm, ...]
     words: tuple[str, ...]
     """Every verdict there was, one after the other."""
+    lapses: int = 0
+    """How often a sick group was shown as well again while its fault lasted."""
 
     @property
     def found(self) -> bool:
@@ -122,7 +125,7 @@ def words_of(record: Record, group: str) -> list[Word]:
 def judge(scenario: Scenario, words: Sequence[Word], record: Record) -> Outcome:
     """Judge what one monitor said of a scenario's group."""
     met = tuple(_met(each, words, record.mark(scenario.name, each.mark)) for each in scenario.expected)
-    return Outcome(scenario, met, tuple(_alarms(scenario, words, record)), _in_turn(words))
+    return Outcome(scenario, met, tuple(_alarms(scenario, words, record)), _in_turn(words), _lapses(met, words))
 
 
 def _met(expected: Expected, words: Sequence[Word], mark: float | None) -> Met:
@@ -149,6 +152,15 @@ def _alarms(scenario: Scenario, words: Sequence[Word], record: Record) -> Iterat
         if vainly:
             times = [word.time for word in run]
             yield Alarm(verdict, times[0], times[-1] + pace.TICK)
+
+
+def _lapses(met: Sequence[Met], words: Sequence[Word]) -> int:
+    first = met[0].found_at if met else None
+    passes = any(set(each.expected.verdicts) & set(FINE) for each in met)
+    if first is None or passes:
+        return 0
+    later = [word for word in words if word.time >= first]
+    return sum(fine for fine, _ in itertools.groupby(word.verdict in FINE for word in later))
 
 
 def _in_turn(words: Sequence[Word]) -> tuple[str, ...]:

@@ -57,7 +57,9 @@ def burrows(scenarios: Iterable[Scenario], record: Record) -> list[Burrowed]:
 def _burrowed(scenario: Scenario, words: list[Word], record: Record) -> Burrowed:
     asked = tuple(dataclasses.replace(each, verdicts=(ALARM,)) for each in scenario.expected[:1])
     heard = [Word(word.time, ALARM if word.sick else word.verdict, word.sick) for word in words]
-    outcome = judge(dataclasses.replace(scenario, expected=asked), heard, record)
+    # A window that is not full yet is nothing to be blamed for.
+    begins = max(scenario.judged_from, INTERVALS * pace.COMMIT)
+    outcome = judge(dataclasses.replace(scenario, expected=asked, judged_from=begins), heard, record)
     mark = record.mark(scenario.name, asked[0].mark) if asked else None
     said = [word.verdict for word in words if word.sick and mark is not None and word.time >= mark]
     return Burrowed(dataclasses.replace(outcome, scenario=scenario), tuple(each for each, _ in itertools.groupby(said)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +30,8 @@ ends of all partitions at every tick; the formulas stand, each with its reason, 
 The play goes {faster} times as fast as production: the tick is {tick:g} s where it is {production:g} s by default, and
 every other limit is divided alike. All seconds below are those of production. What cannot be hurried (a micro-batch
 of Spark, the coordinator's own work) therefore weighs {faster} times as much here.
+
+{pace}
 
 The last columns are the exact rules of Burrow over the same commits and the same ends at its defaults, slowed down to
 production. It is asked for any alarm only, at the first moment at which one is due.
@@ -64,7 +67,7 @@ def page(found: Sequence[Outcome], others: Sequence[Burrowed], record: Record) -
     tick = pace.TICK
     head = HEAD.format(
         groups=len(pairs), sick=len(sick), healthy=len(healthy), faster=pace.FASTER, tick=tick,
-        production=tick * pace.FASTER,
+        production=tick * pace.FASTER, pace=_pace(record),
     )  # fmt: skip
     return "".join(
         [
@@ -77,6 +80,17 @@ def page(found: Sequence[Outcome], others: Sequence[Burrowed], record: Record) -
             *_lines(_healthy(ours, theirs, record) for ours, theirs in healthy),
             *_faults(record),
         ]
+    )
+
+
+def _pace(record: Record) -> str:
+    """Say how well the machine kept the pace: a tick that comes late finds what it finds late."""
+    times = [each.taken_at for each in record.snapshots]
+    apart = sorted(after - before for before, after in itertools.pairwise(times)) or [0.0]
+    late = apart[int(0.95 * (len(apart) - 1))]
+    return (
+        f"In this play {len(times)} snapshots came {statistics.median(apart):.1f} s apart (median; 95 % within"
+        f" {late:.1f} s)."
     )
 
 
@@ -117,6 +131,7 @@ def _sums(
         sum(bool(each.alarms) for each, _ in healthy),
         sum(bool(each.outcome.alarms) for _, each in healthy),
     )
+    yield "sick groups shown as well again while the fault lasted", sum(bool(each.lapses) for each in ours), "-"
     yield "sick groups called what they are not, or too early", sum(bool(each.alarms) for each in ours), "-"
 
 

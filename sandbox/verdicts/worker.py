@@ -84,7 +84,10 @@ class Worker:
 
     def _take(self) -> None:
         for record in self.consumer.consume(AT_ONCE, timeout=0.02):
-            if record.error() is None:
+            error = record.error()
+            if error is not None and error.fatal():
+                raise KafkaException(error)
+            if error is None:
                 place = str(record.topic()), int(record.partition() or 0)
                 offset = int(record.offset() or 0)
                 self._done.setdefault(place, offset)

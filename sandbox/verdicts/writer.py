@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import TYPE_CHECKING, Final
 
@@ -31,13 +32,19 @@ class Writer:
         self._transaction = next(iter(topics.values())).transaction if transactional else None
         self._began: float | None = None
         self._holds = False
-        config = {"topic.metadata.refresh.interval.ms": 1_000, "linger.ms": 5}
-        more = {"transactional.id": f"writer-of-{min(topics)}", "transaction.timeout.ms": 600_000}
-        self._producer = Producer({**client_config(bootstrap), **config, **(more if transactional else {})})
-        if transactional:
-            self._producer.init_transactions(PATIENCE)
+        self._bootstrap = bootstrap
+        self._producer = self._new_producer()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._live, daemon=True)
+
+    def _new_producer(self) -> Producer:
+        config = {**client_config(self._bootstrap), "topic.metadata.refresh.interval.ms": 1_000, "linger.ms": 5}
+        if self._transaction is None:
+            return Producer(config)
+        more = {"transactional.id": f"writer-of-{min(self._topics)}", "transaction.timeout.ms": 600_000}
+        producer = Producer({**config, **more})
+        producer.init_transactions(PATIENCE)
+        return producer
 
     # --- what happens to it ---
 
@@ -84,7 +91,14 @@ class Writer:
             try:
                 self._turn()
             except (KafkaException, BufferError):
-                continue  # a broker that is restarted: what is due is written in the next turn
+                self._recover()
+
+    def _recover(self) -> None:
+        """Go on after a broker was restarted; a transaction that was open then is aborted by its successor."""
+        if self._transaction is not None and not self._holds:
+            with contextlib.suppress(KafkaException):
+                self._producer = self._new_producer()
+                self._began = None
 
     def _turn(self) -> None:
         now = self._clock()

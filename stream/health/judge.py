@@ -167,8 +167,7 @@ def find(window: Window) -> Codes:
         open_ &= ~mine
     fine = (code == CODE[Verdict.OK]) | (code == CODE[Verdict.CAUGHT_UP])
     code[fine & window.undecided] = hysteresis.UNDECIDED
-    # Whose coordinator or leader was away until now is not yet what it looks like.
-    code[window.excused & window.unread & np.isin(code, _BY_PACE)] = hysteresis.UNDECIDED
+    code[window.paused & np.isin(code, _BY_PACE)] = hysteresis.UNDECIDED
     if window.seen.hidden is not None:  # they may have read on, or have members by now
         code[window.seen.hidden] = hysteresis.UNDECIDED
     return code

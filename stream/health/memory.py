@@ -5,6 +5,7 @@ Lost with the process, and seeded anew by offsets-for-times; only verdicts survi
 
 from __future__ import annotations
 
+import bisect
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from stream.health import lag as lags
 from stream.health.history import History
 from stream.health.numbering import Names, Places
+from stream.health.observed import Stage
 
 if TYPE_CHECKING:
     from stream.health.columns import Ints
@@ -39,6 +41,7 @@ class Memory:
         # By place: when its end was last known, whether it has been asked for in vain since, since when it is again.
         self._answered, self._back = np.empty(0, np.int64), np.empty(0, np.int64)
         self._missed = np.empty(0, np.bool_)
+        self._rebalanced: dict[str, int] = {}
 
     @property
     def nbytes(self) -> int:
@@ -99,6 +102,23 @@ class Memory:
     def miss(self) -> None:
         """Note that nobody answered at a tick."""
         self._missed[:] = self._answered >= 0
+
+    def settled_since(self, seen: Observed) -> Ints:
+        """Since when each group stands where it does (ms, -1 not known), or was last seen to rebalance.
+
+        That a rebalance is over may be told before the record of it has been read.
+        """
+        names, stage = seen.groups.names, seen.groups.stage
+        for at in np.flatnonzero(stage == Stage.REBALANCING).tolist():
+            self._rebalanced[names[at]] = seen.now
+        since = seen.groups.since.copy()
+        for name, time in list(self._rebalanced.items()):
+            at = bisect.bisect_left(names, name)
+            if at == len(names) or names[at] != name or since[at] > time:
+                del self._rebalanced[name]
+            else:
+                since[at] = time if stage[at] != Stage.REBALANCING else since[at]
+        return since
 
     def _note_answers(self, rows: Ints, seen: Observed) -> None:
         asked = self._answered[rows] >= 0

@@ -58,6 +58,8 @@ class Window:
     """How long this group may be idle by its own cadence."""
     stuck: Flags
     """Idle for longer than that, though its group is settled and there is somebody to read."""
+    paused: Flags
+    """As idle, and yet not stuck: it could not read, or may have been kept from it. Its pace says nothing."""
     excused: Flags
     """The group could not commit or its partition could not be read until a moment ago: whatever has not happened."""
     undecided: Flags
@@ -169,9 +171,13 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     patience = _patience(seen, memory, limits, at.row, suspects)
     trend = _trend(seen, memory, at, suspects, stretch)
     stage = seen.groups.stage[seen.group]
-    settled = np.where(seen.groups.since >= 0, now - seen.groups.since, _LONG_AGO)[seen.group]
+    since = memory.settled_since(seen)
+    settled = np.where(since >= 0, now - since, _LONG_AGO)[seen.group]
     able = (stage != Stage.EMPTY) & (stage != Stage.REBALANCING) & ~_nobodys(seen)
-    excused = _excused(seen, memory, at.row, heard, np.maximum(patience, limits.restart))
+    back = memory.answered_since(at.row)
+    back = back if seen.answered_since is None else np.maximum(back, seen.answered_since)
+    grace = np.maximum(patience, limits.restart)
+    excused = _excused(back, since[seen.group], heard, grace, limits.rebalance)
     stuck = unread & able & ~excused & (idle > patience) & (settled > np.minimum(patience, limits.restart))
     before_transaction, opened = _before_transaction(at.ends), memory.stable_since(at.row)
     # Until the transaction has been open for as long, it may be any other that ends in time.
@@ -202,6 +208,7 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
         idle=idle,
         patience=patience,
         stuck=stuck & ~tail_unread,
+        paused=paused,
         excused=excused,
         undecided=young | tail_unread | paused,
         before_transaction=before_transaction,
@@ -214,12 +221,14 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     )
 
 
-def _excused(seen: Observed, memory: Memory, row: Ints, heard: Ints, grace: Ints) -> Flags:
-    """Tell who has just got back a coordinator or a leader: clients need a while to see that."""
-    back = memory.answered_since(row)
-    if seen.answered_since is not None:
-        back = np.maximum(back, seen.answered_since)
-    excused: Flags = (back >= 0) & (heard - back <= grace)
+def _excused(back: Ints, settled: Ints, heard: Ints, grace: Ints, rebalance: int) -> Flags:
+    """Tell who has just got `back` a coordinator or a leader (-1: never was without): clients need a while to see that.
+
+    They often come back by a rebalance, which waits for the sessions of those that were lost: then it counts from when
+    they `settled`.
+    """
+    again = np.where((settled >= back) & (settled - back <= rebalance + grace), settled, back)
+    excused: Flags = (back >= 0) & (heard - again <= grace)
     return excused
 
 

@@ -132,6 +132,21 @@ def test_what_never_happened_is_not_found() -> None:
     assert "never happened" in summary([outcome])
 
 
+@pytest.mark.parametrize(
+    ("said", "lapses"),
+    [
+        pytest.param({0: "ok", 64: "stopped"}, 0, id="until the end"),
+        pytest.param({0: "ok", 64: "stopped", 80: "ok"}, 1, id="withdrawn"),
+        pytest.param({0: "ok", 64: "stopped", 80: "ok", 84: "stopped", 90: "caught_up"}, 2, id="twice"),
+        pytest.param({0: "ok", 64: "stopped", 80: "stalled"}, 0, id="by another name"),
+    ],
+)
+def test_a_sick_group_that_is_shown_well_is_a_lapse(said: dict[float, str], lapses: int) -> None:
+    """As long as its fault lasts, whatever it is called."""
+    (outcome,) = outcomes([STOPS], recorded(said))
+    assert outcome.lapses == lapses
+
+
 def test_being_well_again_can_be_expected() -> None:
     """A fault that ends must be withdrawn."""
     passing = dataclasses.replace(STOPS, expected=(*STOPS.expected, Expected(FINE, 20.0)))

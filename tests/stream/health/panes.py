@@ -118,6 +118,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         idle=_column(rows, "idle"),
         patience=_column(rows, "patience"),
         stuck=_column(rows, "stuck", np.bool_),
+        paused=np.zeros(len(rows), np.bool_),
         excused=_column(rows, "excused", np.bool_),
         undecided=_column(rows, "undecided", np.bool_),
         before_transaction=np.array([row.stable < row.end and 0 <= row.stable_lag <= 3 for row in rows], np.bool_),

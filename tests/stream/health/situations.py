@@ -219,6 +219,15 @@ def _broker_restart(*, hangs: bool) -> Scene:
     return Scene([Partition(end, commits)], away=lambda t: pause[0] < t < pause[1])
 
 
+def _broker_restart_and_rebalance() -> Scene:
+    # Nobody answers for 45 seconds; then the group rebalances until a lost session has ended, and only then reads on.
+    pause, settled = (60 * SECOND, 105 * SECOND), 145 * SECOND
+    commits = consume(STEADY, LONG, pause[0])
+    commits += consume(STEADY, settled + 12 * SECOND, LATE, rate=500, position=commits[-1][1])
+    told = (Membership(LONG), Membership(110 * SECOND, Stage.REBALANCING), Membership(settled))
+    return _alone(commits, memberships=told, away=lambda t: pause[0] < t < pause[1])
+
+
 def _reader_behind() -> Scene:
     # The group is sound, but for three minutes its commits are read up to two minutes late.
 
@@ -298,6 +307,7 @@ HEALTHY = (
     Situation("a leader election", _election),
     Situation("a young group that moves seldom and commits often", _moves_seldom, start=-5 * MINUTE),
     Situation("a broker restart", lambda: _broker_restart(hangs=False)),
+    Situation("a broker restart, and a rebalance after it", _broker_restart_and_rebalance),
     Situation("a monitor whose reader is behind", _reader_behind),
     Situation("a partition that is nobody's until the members look", _grown_and_nobodys, until=15 * MINUTE),
     Situation("a batch that comes and goes all the time", _visits),

@@ -9,6 +9,7 @@ import numpy as np
 
 from stream.health.lag import Ends
 from stream.health.memory import Memory
+from stream.health.observed import Stage
 from tests.stream.health.panes import NOW, Row, pane
 
 TICK = 10_000
@@ -38,6 +39,38 @@ def test_a_topic_keeps_its_history_when_its_number_changes() -> None:
     assert len(memory.high) == 1
     rows = memory.observe(at(3, {"a": (0, 3, 3), "b": (0, 8, 8), "c": (0, 9, 9)}))
     assert [memory.high.points(row)[1] for row in rows.tolist()] == [[3], [5, 6, 7, 8], [9]]
+
+
+def test_an_end_that_is_known_again_is_dated() -> None:
+    """After it was asked for in vain, after a tick that nobody answered, and after a long pause; not before."""
+    memory, ends = Memory(tick=TICK), {"a": (0, 5, 5)}
+    assert memory.answered_since(memory.observe(at(0, ends))).tolist() == [-1]
+    assert memory.answered_since(memory.observe(at(1, ends))).tolist() == [-1]
+    memory.observe(at(2, {"a": (-1, -1, -1)}))
+    assert memory.answered_since(memory.observe(at(3, ends))).tolist() == [NOW + 3 * TICK]
+    memory.miss()
+    assert memory.answered_since(memory.observe(at(4, ends))).tolist() == [NOW + 4 * TICK]
+    assert memory.answered_since(memory.observe(at(8, ends))).tolist() == [NOW + 8 * TICK]
+    assert memory.answered_since(memory.observe(at(9, ends))).tolist() == [NOW + 8 * TICK]
+
+
+def test_a_group_is_settled_since_it_was_last_seen_to_rebalance() -> None:
+    """The record of it may be read later; then that counts."""
+
+    def settled(tick: int, stage: Stage, since: int) -> int:
+        seen = at(tick, {"a": (0, 5, 5)})
+        groups = dataclasses.replace(
+            seen.groups, stage=np.array([stage], np.int8), since=np.array([NOW + since * TICK], np.int64)
+        )
+        return (int(memory.settled_since(dataclasses.replace(seen, groups=groups))[0]) - NOW) // TICK
+
+    memory = Memory()
+    assert settled(0, Stage.STABLE, -9) == -9
+    assert settled(1, Stage.REBALANCING, 1) == 1
+    assert settled(2, Stage.REBALANCING, 1) == 1
+    assert settled(3, Stage.STABLE, -9) == 2
+    assert settled(4, Stage.STABLE, 3) == 3
+    assert settled(5, Stage.STABLE, 3) == 3
 
 
 def test_an_end_that_is_not_known_leaves_its_history_as_it_was() -> None:
