@@ -139,7 +139,7 @@ def _dated(life: Remembered, outline: Outline | None, news: _News) -> Standing:
     if not news.lived:
         return _standing(outline, time, time)
     kind, state = (SIMPLE, _EMPTY) if outline is None else (outline.kind, outline.state)
-    anew = _is_classic(kind) and any(what is Happening.REBALANCED for what, *_ in news.rows)
+    anew = _is_classic(kind) and bool(news.rows) and news.rows[-1][0] is Happening.REBALANCED  # told last
     return _standing(outline, was.since if was.state == state and not anew else time, was.created)
 
 

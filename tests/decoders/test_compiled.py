@@ -185,6 +185,17 @@ def test_the_reader_of_a_message_is_compiled_once() -> None:
     assert compiled_reader(MESSAGES[0], 0) is compiled_reader(MESSAGES[0], 0)
 
 
+def test_strings_longer_than_kafka_allows_are_declined() -> None:
+    """A length that is a varint could say more than the 32767 bytes which a reader of Kafka's takes."""
+    message = Message(Struct("Named", (Field("name", STRING, nullable="0+"),)), flexible="0+")
+    for length, allowed in ((0x7FFF, True), (0x8000, False)):
+        raw = write(message, 0, {"name": "n" * length})
+        for only in (None, NO_FIELDS):
+            assert (
+                (compiled(message, 0, raw, 0, only) is not None) == allowed == (walked(message, 0, raw, 0) is not None)
+            )
+
+
 @pytest.mark.parametrize(
     ("raw", "why"),
     [
