@@ -27,9 +27,8 @@ them. Not thread-safe. `stream.diagnosis` is the one caller.
 **What goes out** is one `opinion.Opinion` (`judge.Judged`): per row the verdict shown and since when, per group the
 verdict, since when, and how many rows have it; `of_row` and `of_group` put one into words (`opinion.Finding`: sentence,
 evidence, next step), so sentences cost only what is looked at. `Opinion.window` has every number on the way: lag, what
-is lost,
-margin, time lag and whether it is exact, rates, time to catch up, trend, patience. `timelag.worst` adds ages up to
-topics and groups. Unknown is -1 in these columns (NaN in rates), never 0; who exports them makes nulls of it.
+is lost, margin, time lag and whether it is exact, rates, time to catch up, trend, patience. `timelag.worst` adds ages
+up to topics and groups. Unknown is -1 in these columns (NaN in rates), never 0; who exports them makes nulls of it.
 
 **Inside**, in the order of a tick: `memory` (`history`, `numbering`) learns the ends; `windows` joins them with what
 the group did (`lag`, `beyond`, `tails`, `timelag`, `cadence`, `trend`, `loss`); `rules` find, in their order;
