@@ -31,10 +31,10 @@ from stream.query import last_report
 from stream.session import SessionOptions, open_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from bench.traffic import Chunk
@@ -80,6 +80,13 @@ class Bench:
 
     def raw(self, what: str) -> Measured:
         """Read the whole topic to nothing."""
+        return self._to_nothing(what, self._records(what))
+
+    def through_python(self, what: str) -> Measured:
+        """Read the whole topic to nothing, by way of Python tasks that decode nothing: no pipeline can be faster."""
+        return self._to_nothing(what, self._records(what).mapInArrow(_nothing, "shard int"))
+
+    def _records(self, what: str) -> DataFrame:
         job = self._job(what)
         records = source.offsets_topic(
             self._spark,
@@ -87,9 +94,12 @@ class Bench:
             max_offsets_per_trigger=job.max_offsets_per_trigger,
             security=job.security,
         )
+        return records.coalesce(self._tasks)
+
+    def _to_nothing(self, what: str, records: DataFrame) -> Measured:
+        job = self._job(what)
         sink = (
-            records.coalesce(self._tasks)
-            .writeStream.format("noop")
+            records.writeStream.format("noop")
             .option("checkpointLocation", job.checkpoint)
             .trigger(processingTime=f"{TRIGGER_SECONDS} seconds")
         )
@@ -144,6 +154,13 @@ class Bench:
         )
 
 
+def _nothing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Receive a task's rows and give none."""
+    for _ in batches:
+        pass
+    yield from ()
+
+
 def _wait(query: StreamingQuery, end: int) -> float:
     """Wait until all records before the end were read; give what Spark says of the last batch. Raises TimeoutError."""
     deadline = time.monotonic() + _LIMIT
@@ -169,6 +186,7 @@ def measure(bootstrap: str, traffic: Traffic, repeats: int, scratch: Path) -> di
     spark = open_session(options)
     bench = Bench(spark, bootstrap, traffic, tasks, scratch)
     rows = [bench.raw(f"raw source {turn}") for turn in _turns(repeats)]
+    rows += [bench.through_python(f"the same through Python, {turn}") for turn in _turns(repeats)[1:]]
     for turn in _turns(repeats):
         fleet = Fleet()
         measured, query = bench.pipeline(f"pipeline {turn}", fleet)

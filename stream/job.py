@@ -7,7 +7,6 @@ read that was there at the start, the ticks.
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import threading
 import time
@@ -24,6 +23,7 @@ from stream.cluster.errors import ClusterError
 from stream.cluster.offsets_topic import NAME, OffsetsTopic
 from stream.cluster.settings import read_topic_config
 from stream.cluster.watermarks import read_ends
+from stream.cores import usable_cores
 from stream.diagnosis import Diagnostician
 from stream.diagnosis_options import allowances, limits
 from stream.enquiries import Enquiries
@@ -70,7 +70,7 @@ Logs = dict[int, tuple[int, int, int]]
 
 def tasks_of(config: Config) -> int:
     """Tell how many tasks read at once: as configured, else one per core of this process."""
-    return config.job.read_tasks or len(os.sched_getaffinity(0))
+    return config.job.read_tasks or usable_cores()
 
 
 class Job:

@@ -76,7 +76,14 @@ def _common() -> list[Processor]:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
         structlog.stdlib.ExtraAdder(),
+        _without_colours,
     ]
+
+
+def _without_colours(_: WrappedLogger, __: str, line: EventDict) -> EventDict:
+    """Leave out the copy of its message that uvicorn adds for terminals."""
+    line.pop("color_message", None)
+    return line
 
 
 def _rendering(*, console: bool, out: TextIO) -> list[Processor]:

@@ -69,11 +69,11 @@ def test_watchdog_ends_what_hangs(make_broker: MakeBroker, tmp_path: Path) -> No
     broker = make_broker()
     make_topic(broker.bootstrap, "t", 1)
     commit(broker.bootstrap, "g", "t", {0: 1})
-    with Monitor(broker.bootstrap, tmp_path, {"job.watchdog_limit": "30s"}) as monitor:
+    with Monitor(broker.bootstrap, tmp_path, {"job.watchdog_limit": "60s"}) as monitor:
         monitor.wait_ready()
         broker.pause()
         try:
-            ending = monitor.ending(90)
+            ending = monitor.ending(150)
         finally:
             broker.resume()
         assert (ending.code, ending.left_behind) == (ExitCode.WATCHDOG, ())

@@ -117,7 +117,7 @@ def test_interrupted_demo_cleans_up(tmp_path: Path) -> None:
         time.sleep(2)
         assert left_behind(tmp_path)
         process.send_signal(signal.SIGINT)
-        output = process.communicate(timeout=120)[0]
+        output = process.communicate(timeout=300)[0]
     assert process.returncode == 0, output
     assert "nothing is left behind" in output
     assert left_behind(tmp_path) == []

@@ -49,7 +49,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
 def address() -> Iterator[str]:
     """Give the address of a server whose answers the test sets."""
     with http.server.HTTPServer(("127.0.0.1", 0), Answers) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 

@@ -54,6 +54,16 @@ def test_json_where_nobody_reads() -> None:
     assert first["time"].endswith("Z")
 
 
+def test_nothing_is_said_twice() -> None:
+    """The copy of a message that uvicorn adds, coloured, is left out."""
+    out = io.StringIO()
+    logs.configure(stream=out)
+    logging.getLogger("uvicorn.error").warning("busy", extra={"color_message": "\x1b[31mbusy\x1b[0m"})
+    (line,) = lines(out)
+    assert line["event"] == "busy"
+    assert "color_message" not in line
+
+
 def test_text_on_a_terminal() -> None:
     """A person at a terminal gets a readable line."""
     out = Terminal()

@@ -33,7 +33,7 @@ FAST: Final = {
     "job.driver_memory": "512m",
     "http.host": LOOPBACK,
 }
-START_LIMIT: Final = 150.0
+START_LIMIT: Final = 240.0
 """Seconds from the start to ready; a quiet machine needs a tenth of it."""
 STOP_LIMIT: Final = 60.0
 """When a process that was asked to end is killed. What it promises is less, and the tests say so."""
@@ -213,7 +213,7 @@ class Monitor:
         seconds = time.monotonic() - began
         # A JVM needs a moment to see that its parent is gone.
         with contextlib.suppress(TimeoutError):
-            wait_until(lambda: not processes_of(process.pid), "its children to end", limit=10)
+            wait_until(lambda: not processes_of(process.pid), "its children to end", limit=45)
         left = tuple(processes_of(process.pid).values())
         return Ending(process.kill(), seconds, left)
 
