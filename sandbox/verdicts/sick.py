@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Final
 
 from sandbox.verdicts import pace
@@ -38,9 +39,13 @@ REBALANCES: Final = 7
 """One more than a rolling restart of two members may make."""
 
 
+_phases = itertools.cycle((0.0, 1.2, 0.4, 1.6, 0.8))
+"""Seconds: spread over a tick, else all would be found as late as the first one."""
+
+
 def at_event(*actions: object, mark: str = "fault") -> At:
     """Do this when most faults happen."""
-    return At(EVENT, actions, mark)  # type: ignore[arg-type] # actions
+    return At(EVENT + next(_phases), actions, mark)  # type: ignore[arg-type] # actions
 
 
 def visits(until: float) -> tuple[At, ...]:
@@ -279,7 +284,7 @@ RESTLESS: Final = (
         THREE,
         (Join("a"),),
         script=(
-            at_event(Live({"silent": True}), mark="silence"),
+            At(EVENT, (Live({"silent": True}),), "silence"),
             *(
                 At(
                     EVENT + STORM_EVERY * number,

@@ -187,6 +187,8 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     young = unread & uncovered & (~at.time_lag.exact | ((at.time_lag.age > patience) & (trend == trends.TOO_SHORT)))
     young |= (spans.last_offset == NO_COMMIT) & at.known & ~stuck & (start > now - settled)
     paused = unread & (idle > patience) & ~stuck
+    # Fine it may be only as far as it has been heard of; nor does a window tell a pace that has an outage in it.
+    unheard = unread & ((now - heard > patience) | ((at.time_lag.age > patience) & (back > stretch.start_time)))
     tail_unread = at.tail_wanted if seen.tails is not None else np.zeros(len(seen), np.bool_)
     loss_in, losing = loss.forecast(seen, memory.log_start, at.row, at.ends, at.time_lag, rates, trend, limits)
     return Window(
@@ -210,7 +212,7 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
         stuck=stuck & ~tail_unread,
         paused=paused,
         excused=excused,
-        undecided=young | tail_unread | paused,
+        undecided=young | tail_unread | paused | unheard,
         before_transaction=before_transaction,
         stable_since=opened,
         loss_in=loss_in,
