@@ -141,6 +141,7 @@ def _met(expected: Expected, words: Sequence[Word], mark: float | None) -> Met:
 def _alarms(scenario: Scenario, words: Sequence[Word], record: Record) -> Iterator[Alarm]:
     """Find what was said in vain: anything sick of a healthy group, and of a sick one what is not true, or not yet."""
     begins = [mark for each in scenario.expected if (mark := record.mark(scenario.name, each.mark)) is not None]
+    begins += record.marks.get(scenario.name, {}).values()
     begin = min(begins, default=float("inf"))
     true = {verdict for each in scenario.expected for verdict in each.verdicts} | set(scenario.true_as_well)
 

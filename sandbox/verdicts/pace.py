@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from stream.enquiries_limits import Allowances
 from stream.health.limits import Limits
 
 FASTER: Final = 5
@@ -49,6 +50,11 @@ def limits() -> dict[str, float]:
 def missed(every: float = COMMIT) -> float:
     """Wait until three commits that used to come have not: one may be late, two may be a hiccup."""
     return 3 * every
+
+
+def hidden() -> float:
+    """Wait until the transaction that hides the commits is older than any sound one; that limit cannot be hurried."""
+    return max(missed(), Allowances().gap_grace)
 
 
 def missed_batches(period: float) -> float:

@@ -56,6 +56,7 @@ class Stage:
         self.faults: Final[list[str]] = []
         self.habit = scenario.habit
         self._joined: dict[str, Action] = {}
+        self._lost: list[Action] = []
         self._writers = writers
         self._clock = clock
         self._ended = threading.Event()
@@ -84,6 +85,7 @@ class Stage:
             now = self._clock()
             while steps and steps[0].time <= now:
                 self._step(steps.pop(0))
+            self._lost = [action for action in self._lost if not self._perform(action)]
             for name, client in list(self.clients.items()):
                 if name not in self.habit.hung:
                     self._try(name, functools.partial(self._turn, name, client, now))
@@ -94,8 +96,8 @@ class Stage:
         except KafkaException as error:
             # Such a client is of no more use: its process would end, and a supervisor would start it again.
             if error.args[0].fatal() and name in self._joined:
-                client.close(leaving=True)
-                self._joined[name].perform(self)
+                self._lost.append(self._joined[name])
+                self.clients.pop(name).close(leaving=True)
             raise
 
     def _step(self, step: At) -> None:
@@ -104,16 +106,20 @@ class Stage:
         if step.mark:
             self.marks[step.mark] = time.time()
 
-    def _perform(self, action: Action) -> None:
+    def _perform(self, action: Action) -> bool:
+        """Do it; tell whether it worked."""
         before = set(self.clients)
-        self._try(repr(action), lambda: action.perform(self))
+        worked = self._try(repr(action), lambda: action.perform(self))
         self._joined.update(dict.fromkeys(self.clients.keys() - before, action))
+        return worked
 
-    def _try(self, what: str, call: Callable[[], object]) -> None:
+    def _try(self, what: str, call: Callable[[], object]) -> bool:
         try:
             call()
         except (KafkaException, DeskError, RuntimeError, TimeoutError, KeyError) as error:
             self.faults.append(f"{self._clock():.1f} s {what}: {error}")
+            return False
+        return True
 
     # --- topics ---
 

@@ -188,7 +188,8 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     young |= (spans.last_offset == NO_COMMIT) & at.known & ~stuck & (start > now - settled)
     paused = unread & (idle > patience) & ~stuck
     # Fine it may be only as far as it has been heard of; nor does a window tell a pace that has an outage in it.
-    unheard = unread & ((now - heard > patience) | ((at.time_lag.age > patience) & (back > stretch.start_time)))
+    outage = (back > stretch.start_time) & (at.time_lag.age > 2 * limits.tick)
+    unheard = unread & ((now - heard > patience) | outage)
     tail_unread = at.tail_wanted if seen.tails is not None else np.zeros(len(seen), np.bool_)
     loss_in, losing = loss.forecast(seen, memory.log_start, at.row, at.ends, at.time_lag, rates, trend, limits)
     return Window(

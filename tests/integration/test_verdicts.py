@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sandbox.verdicts import pace
-from sandbox.verdicts.assess import MOST_TICKS, outcomes, words_of
+from sandbox.verdicts.assess import MOST_TICKS, outcomes
 from sandbox.verdicts.burrowed import burrows
 from sandbox.verdicts.everything import SCENARIOS
 from sandbox.verdicts.play import play
@@ -25,8 +25,11 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mar
 
 SICK: Final = [each.name for each in SCENARIOS if each.kind == "sick"]
 HEALTHY: Final = [each.name for each in SCENARIOS if each.kind == "healthy"]
-MEDIAN: Final = 15.0
-"""Seconds of production, after a fault can be known, within which half of them must have been told."""
+MEDIAN: Final = 20.0
+"""Seconds of production, after a fault can be known, within which half of them must have been told.
+
+Two ticks. At the pace of production it is less: here the seconds that a micro-batch takes count five times.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +64,12 @@ def test_nobody_is_called_in_vain(found: dict[str, Outcome], name: str) -> None:
     assert not outcome.alarms, " > ".join(outcome.words)
 
 
-@pytest.mark.parametrize("name", ["still-stalled", "zombie", "hung", "falling-behind"])
-def test_what_is_sick_is_said_to_be_until_the_end(found: dict[str, Outcome], played: Record, name: str) -> None:
-    """Through the restarts of the broker and of the monitor, without a gap."""
+@pytest.mark.parametrize("name", ["still-stalled", "zombie", "hung", "poison", "falling-behind"])
+def test_what_is_sick_is_said_to_be_until_the_end(found: dict[str, Outcome], name: str) -> None:
+    """Through the restarts of the broker and of the monitor, without a lapse."""
     outcome = found[name]
-    since = outcome.met[0].found_at
-    assert since is not None
-    later = [word for word in words_of(played, played.groups[name]) if word.time >= since]
-    assert all(word.sick for word in later), " > ".join(outcome.words)
+    assert outcome.found
+    assert not outcome.lapses, " > ".join(outcome.words)
 
 
 def test_half_of_the_sick_are_found_soon(found: dict[str, Outcome]) -> None:

@@ -343,6 +343,15 @@ def _slow_group() -> Scene:
     return _alone([*commits, *consume(STEADY, SECOND, LATE, rate=80, position=STEADY(0))])
 
 
+def _slow_group_and_restart() -> Scene:
+    # The same; after five minutes nobody answers for 45 seconds, and it goes on as slowly as before.
+    pause = (5 * MINUTE, 5 * MINUTE + 45 * SECOND)
+    commits = consume(STEADY, LONG, 0)
+    commits += consume(STEADY, SECOND, pause[0], rate=80, position=STEADY(0))
+    commits += consume(STEADY, pause[1] + 5 * SECOND, LATE, rate=80, position=commits[-1][1])
+    return _alone(commits, away=lambda t: pause[0] < t < pause[1])
+
+
 def _hot_partition() -> Scene:
     # One of four partitions suddenly gets eight times as much as its member can read.
     others = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
@@ -509,6 +518,13 @@ SICK = (
     ),
     Situation("one of two members dies", _dead_member, Verdict.STOPPED, known_at=15 * SECOND),
     Situation("a group that falls behind", _slow_group, Verdict.FALLING_BEHIND, known_at=3 * MINUTE),
+    Situation(
+        "a group that falls behind, and a broker restart on top",
+        _slow_group_and_restart,
+        Verdict.FALLING_BEHIND,
+        known_at=3 * MINUTE,
+        until=10 * MINUTE,
+    ),
     Situation("a hot partition", _hot_partition, Verdict.SKEWED, known_at=40 * SECOND),
     Situation("a live consumer that goes back", _goes_back, Verdict.REWOUND, known_at=5 * SECOND),
     Situation("a hanging transaction", _hanging, Verdict.HELD_BACK, known_at=15 * SECOND),

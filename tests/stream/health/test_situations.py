@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from stream.health.hysteresis import WITHDRAW
+from stream.health.hysteresis import UNDECIDED, WITHDRAW
 from stream.health.judge import Judge
 from stream.health.limits import Limits
-from tests.stream.health.simulator import SLOT, TICK, Seen, watch
+from stream.health.verdict import Verdict
+from tests.stream.health.simulator import MINUTE, SLOT, TICK, Partition, Scene, Seen, consume, evenly, watch
 from tests.stream.health.situations import HEALTHY, NOTICED, SICK, Situation
 
 
@@ -46,6 +47,14 @@ def test_what_is_over_is_withdrawn(situation: Situation) -> None:
     late = [each for each in lived(situation) if each.time > situation.ends_at + (WITHDRAW + 1) * TICK]
     assert late
     assert not any(each.sick for each in late)
+
+
+def test_what_is_not_heard_of_is_left_as_it_was() -> None:
+    """Its commits may have come since: neither well nor sick can be said of it anew."""
+    scene = Scene([Partition(evenly(100), consume(evenly(100), -20 * MINUTE, 0))], read_until=lambda t: min(t, 0))
+    late = [each for each in watch(scene, -6 * MINUTE, 5 * MINUTE) if each.time > MINUTE]
+    assert {int(each.judged.found[0]) for each in late} == {UNDECIDED}
+    assert {each.verdict for each in late} == {Verdict.OK}
 
 
 @pytest.mark.parametrize("situation", [*HEALTHY, *SICK], ids=lambda each: each.story)
