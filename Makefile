@@ -6,12 +6,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Seconds the demo runs; empty means until Ctrl-C.
 DURATION ?=
-QUICK := not spark and not kafka and not chart and not container and not page and not long
-FULL := (spark or kafka) and not (chart or container or page or long)
+QUICK := not spark and not kafka and not chart and not container and not page and not long and not play
+FULL := (spark or kafka) and not (chart or container or page or long or play)
 PACKAGES := decoders exporters stream sandbox bench deploy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types contracts bench clean
+.PHONY: help setup demo test quick lint types contracts play bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -40,6 +40,9 @@ quick: lint types contracts  ## what needs no JVM: lint, types, import contracts
 
 test: setup quick  ## everything but the slow profiles: quick first, then Spark and a real broker
 	$(BIN)/pytest -v -m "$(FULL)"
+
+play: setup  ## fifty groups, sick and healthy, on a real broker, and what is said of each; six minutes on a quiet machine
+	$(BIN)/pytest -v -m play
 
 bench: setup  ## benchmarks: a table and ratios, minutes
 	$(BIN)/python -m bench

@@ -179,8 +179,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m sandbox.demo", description="lagwarden on this machine, live")
     parser.add_argument("--duration", type=float, default=None, metavar="SECONDS", help="default: until Ctrl-C")
     options = parser.parse_args(arguments)
-    # make, a terminal that closes and `timeout` end us by signals that Python would not clean up after.
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    # make, a terminal that closes and `timeout` end us by signals that Python would not clean up after; and a shell
+    # without job control has what runs behind it ignore the one that Python would.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
         return run(options.duration)

@@ -121,7 +121,10 @@ def _signals() -> Iterator[int]:
     read, write = os.pipe()
     os.set_blocking(write, False)
     os.set_blocking(read, False)
-    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGWINCH)}
+    taken = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGWINCH)
+    kept = {number: signal.getsignal(number) for number in taken}
+    # A shell without job control has what runs behind it ignore SIGINT, and Control-C with it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _end)
     signal.signal(signal.SIGHUP, _end)
     signal.signal(signal.SIGWINCH, lambda _, __: None)

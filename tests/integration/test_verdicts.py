@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sandbox.verdicts.assess import Outcome
     from sandbox.verdicts.record import Record
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.play, pytest.mark.timeout(900)]
 
 SICK: Final = [each.name for each in SCENARIOS if each.kind == "sick"]
 HEALTHY: Final = [each.name for each in SCENARIOS if each.kind == "healthy"]
