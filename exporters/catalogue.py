@@ -73,7 +73,7 @@ group and reason of an unknown lag, and one for each group and transition that h
 {len(TOPIC_METRICS)} for each topic, {len(REPLICA_METRICS)} for each of at most `cluster.partitions_shown` partitions,
 and one for each setting. The section `metrics` of the configuration says how much of it is shown.
 
-Verdicts are words; `docs/verdicts.md` says what each means. To be told of groups that need somebody, whatever their
+Verdicts are words; `docs/health.md` says what each means. To be told of groups that need somebody, whatever their
 verdict: `lagwarden_group_severity >= 3`, and to have the word beside it:
 `lagwarden_group_severity * on (group) group_left (verdict) lagwarden_group_verdict >= 3`. With `health.rules: burrow`
 the verdicts are Burrow's words (`OK`, `WARN`, `ERR`, `STOP`, `STALL`, `REWIND`, `NOTFOUND`); WARN is of severity
