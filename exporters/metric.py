@@ -42,6 +42,7 @@ class Source(enum.Enum):
     DEATHS = "deaths"
     EXPIRY_CHECKS = "expiry_checks"
     VERDICT_CHANGES = "verdict_changes"
+    OFFSETS_HELD_BACK = "offsets_held_back"
     SERIES_DROPPED = "series_dropped"
     POLLS = "polls"
     BROKERS = "brokers"

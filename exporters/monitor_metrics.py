@@ -219,6 +219,16 @@ STREAM_METRICS: Final = (
         reading=Reading.MOMENT,
         absent="there is no gap",
     ),
+    Metric(
+        "lagwarden_offsets_partition_held_back_info",
+        Kind.INFO,
+        "An open transaction holds the offsets partition back: its producer, and whether nobody is going to end it.",
+        Source.OFFSETS_HELD_BACK,
+        "offsets_partition",
+        ("offsets_partition", "producer_id", "transactional_id", "hanging"),
+        reading=Reading.ONE,
+        absent="it is not held back; a label is empty where nobody could tell",
+    ),
 )
 """The stream behind them."""
 

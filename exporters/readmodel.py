@@ -166,6 +166,20 @@ OFFSETS_PARTITIONS: Final = pa.schema(
 )
 """One row per partition of `__consumer_offsets`."""
 
+OFFSETS_HELD_BACK: Final = pa.schema(
+    [
+        ("offsets_partition", pa.int32()),
+        # When the transaction began; where that is not known, when the gap was first seen.
+        ("since", MOMENT),
+        # The producer of the oldest open transaction; null where nobody could tell.
+        ("producer_id", pa.int64()),
+        ("transactional_id", NAME),
+        # Whether its coordinator has forgotten it, so that nobody is going to end it; null where that is not known.
+        ("hanging", pa.bool_()),
+    ]
+)
+"""One row per partition of `__consumer_offsets` that an open transaction has held back for longer than is usual."""
+
 RECORDS_READ: Final = pa.schema([("record_type", NAME), ("tracking", NAME), ("records", pa.int64())])
 """Records read since the process started, by type; tracking is `tracked`, `known` (not tracked yet) or `unknown`."""
 
@@ -331,6 +345,7 @@ class MonitorStatus:
     deaths: pa.Table = dataclasses.field(default_factory=DEATHS.empty_table)
     expiry_checks: pa.Table = dataclasses.field(default_factory=EXPIRY_CHECKS.empty_table)
     verdict_changes: pa.Table = dataclasses.field(default_factory=VERDICT_CHANGES.empty_table)
+    offsets_held_back: pa.Table = dataclasses.field(default_factory=OFFSETS_HELD_BACK.empty_table)
     # Seconds between the predicted and the true end of offsets that expired; positive: the tombstone came later.
     expiry_error_seconds: Histogram | None = None
     # What the series budget left out of /metrics.

@@ -10,6 +10,9 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+
+from exporters.readmodel import MOMENT, NAME, OFFSETS_HELD_BACK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,12 +42,28 @@ class HeldBack:
     """With the commits that were asked for; the very same object where there are none."""
     asked: Flags
     """Which rows of the fleet have such a commit. Its time is when it was first seen, which is after it was made."""
-    partitions: Mapping[int, int] = dataclasses.field(default_factory=dict)
-    """Since when (ms) each offsets partition is held back."""
+    partitions: Mapping[int, OffsetsHeldBack] = dataclasses.field(default_factory=dict)
+    """The offsets partitions that are held back, each by its number."""
     groups: frozenset[str] = frozenset()
     """The groups that their coordinators answer for now."""
     hidden: frozenset[str] = frozenset()
     """Groups of these partitions that nobody has answered for (yet): their commits may be newer than is known."""
+
+
+def holders(held: HeldBack) -> pa.Table:
+    """Give who holds which offsets partition back (schema OFFSETS_HELD_BACK), by partition."""
+    rows = [dataclasses.astuple(each) for _, each in sorted(held.partitions.items())]
+    partition, since, producer, name, hanging = zip(*rows, strict=True) if rows else ((),) * 5
+    return pa.table(
+        [
+            pa.array(partition, pa.int32()),
+            pa.array(since, pa.int64()).cast(MOMENT),
+            pa.array(producer, pa.int64()),
+            pa.array(name, pa.string()).dictionary_encode().cast(NAME),
+            pa.array(hanging, pa.bool_()),
+        ],
+        schema=OFFSETS_HELD_BACK,
+    )
 
 
 def nothing_held_back(fleet: FleetColumns) -> HeldBack:

@@ -111,8 +111,7 @@ class HiddenGroups:
         if used.any():
             overlaid, asked = self._overlay.put(fleet, known, commits.after(known.log, used))
         commits.drop(outdated)
-        since = {partition: each.since for partition, each in held.items()}
-        return HeldBack(overlaid, asked, since, frozenset(self._answered), hidden - self._answered)
+        return HeldBack(overlaid, asked, dict(held), frozenset(self._answered), hidden - self._answered)
 
     def _hidden(self, fleet: FleetColumns, partitions: Collection[int]) -> list[str]:
         """Give the groups whose coordinator keeps its records in these offsets partitions."""

@@ -23,6 +23,7 @@ from stream.group_detail import group_detail
 from stream.groups.expiry import predict
 from stream.groups.fleet import Fleet
 from stream.groups.ownership import Ownerships, subscribed_topics
+from stream.held_back import holders
 from stream.ledger import Ledger
 from stream.memory import give_back
 from stream.observed_offsets import OffsetsPartitions
@@ -150,6 +151,7 @@ class Publisher:
         """Judge what ended and what is, and publish it. What ends is told by the log alone, whatever was asked."""
         causes = self._ledger.judge_endings(fleet, around)
         held = self._diagnostician.held_back(fleet, ends, around, taken_at)
+        self._vitals.offsets_held_back = holders(held)
         context = Context.of(held.fleet, around, self._ownerships, causes)
         told = context if held.fleet is fleet else dataclasses.replace(context, expiry=predict(fleet, around.retention))
         self._vitals.accounts = self._ledger.judge_predictions(fleet, told, taken_at, current=current)

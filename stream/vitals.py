@@ -15,6 +15,7 @@ from decoders.tables import BY_NUMBER, tracking
 from exporters.readmodel import (
     DECODE_ERRORS,
     NAME,
+    OFFSETS_HELD_BACK,
     OFFSETS_PARTITIONS,
     RECORDS_READ,
     SERIES_DROPPED,
@@ -68,6 +69,7 @@ class Vitals:
         self.retention = Retention(None, None, "unknown")
         self.accounts: Accounts = NOTHING_COUNTED
         self.verdict_changes: pa.Table = empty(VERDICT_CHANGES)
+        self.offsets_held_back: pa.Table = empty(OFFSETS_HELD_BACK)
 
     def count(self, tally: Tally) -> None:
         """Add what a batch has read."""
@@ -108,6 +110,7 @@ class Vitals:
             deaths=accounts.deaths,
             expiry_checks=accounts.checks,
             verdict_changes=self.verdict_changes,
+            offsets_held_back=self.offsets_held_back,
             expiry_error_seconds=accounts.errors,
             series_dropped=self.series_dropped,
         )

@@ -11,6 +11,7 @@ from exporters.readmodel import (
     DECODE_ERRORS,
     EXPIRY_CHECKS,
     GROUPS,
+    OFFSETS_HELD_BACK,
     OFFSETS_PARTITIONS,
     PARTITIONS,
     RECORDS_READ,
@@ -129,6 +130,13 @@ def status(**changes: Any) -> MonitorStatus:
         "verdict_changes": table(
             VERDICT_CHANGES, [{"verdict": "stopped", "groups": 2}, {"verdict": "ok", "groups": 0}]
         ),
+        "offsets_held_back": table(
+            OFFSETS_HELD_BACK,
+            [
+                {"offsets_partition": 0, "since": NOON - 4_000, "producer_id": 4001, "transactional_id": 'pay\n"1"'},
+                {"offsets_partition": 7, "since": NOON, "hanging": True},
+            ],
+        ),
         "expiry_error_seconds": Histogram((0.0, 60.0, 600.0), (1, 11, 39), 40, 4_321.5),
     }
     return MonitorStatus(**fields | changes)
@@ -167,6 +175,7 @@ CONNECTING: dict[str, Any] = {
     "deaths": table(DEATHS, []),
     "expiry_checks": table(EXPIRY_CHECKS, []),
     "verdict_changes": table(VERDICT_CHANGES, []),
+    "offsets_held_back": table(OFFSETS_HELD_BACK, []),
     "expiry_error_seconds": None,
     "series_dropped": table(SERIES_DROPPED, []),
 }

@@ -69,7 +69,10 @@ def test_groups_behind_an_open_transaction_are_shown_as_they_are(cluster: Broker
         commit(bootstrap, behind, "t", {0: 65})
         monitor.wait_for(lambda: shown(monitor, behind)["t", 0] == (65, True), "the next hidden commit")
         assert "forgotten-producer" in monitor.said
+        ((by, _),) = monitor.metrics().rows("lagwarden_offsets_partition_held_back_info")
+        assert (by["transactional_id"], by["hanging"]) == ("forgotten-producer", "false")
     monitor.wait_for(lambda: not any(asked for _, asked in shown(monitor, behind).values()), "the log to tell it")
     assert shown(monitor, behind) == {("t", 0): (65, False), ("t", 1): (70, False)}
     monitor.wait_for(lambda: new in monitor.metrics().groups, "the group that was born behind the transaction")
     assert monitor.metrics().value("lagwarden_group_held_back", group=behind) == 0
+    assert not list(monitor.metrics().rows("lagwarden_offsets_partition_held_back_info"))

@@ -13,7 +13,7 @@ from stream.diagnosis import Diagnostician
 from stream.groups.ownership import Ownerships
 from stream.groups.reduce import Rules
 from stream.health.limits import Limits
-from stream.held_back import HeldBack
+from stream.held_back import HeldBack, OffsetsHeldBack
 from stream.observed_enquiries import Silent
 from stream.surroundings import NOWHERE, Context
 from stream.verdict_file import VerdictFile
@@ -239,7 +239,7 @@ class Holding(Silent):
 
     def held_back(self, fleet: FleetColumns, *_: Any) -> HeldBack:
         """Say that it does."""
-        return HeldBack(fleet, np.ones(len(fleet.runs), np.bool_), {3: 5}, frozenset({"g"}))
+        return HeldBack(fleet, np.ones(len(fleet.runs), np.bool_), {3: OffsetsHeldBack(3, 5)}, frozenset({"g"}))
 
 
 class Hiding(Silent):
@@ -249,7 +249,7 @@ class Hiding(Silent):
 
     def held_back(self, fleet: FleetColumns, *_: Any) -> HeldBack:
         """Say so."""
-        return HeldBack(fleet, np.zeros(len(fleet.runs), np.bool_), {3: 5}, hidden=self.hidden)
+        return HeldBack(fleet, np.zeros(len(fleet.runs), np.bool_), {3: OffsetsHeldBack(3, 5)}, hidden=self.hidden)
 
 
 def test_nothing_bad_is_said_of_a_group_that_nobody_can_see() -> None:
