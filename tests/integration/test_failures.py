@@ -64,6 +64,7 @@ def test_death_of_the_driver_takes_all_with_it(cluster: Broker, tmp_path: Path) 
         monitor.start().wait_ready()
 
 
+@pytest.mark.long
 def test_watchdog_ends_what_hangs(make_broker: MakeBroker, tmp_path: Path) -> None:
     """A broker that answers nothing hangs Spark for ever: after the limit the process ends itself with its own code."""
     broker = make_broker()

@@ -59,6 +59,7 @@ def test_broker_comes_goes_and_comes_back(make_broker: MakeBroker, tmp_path: Pat
         assert monitor.stop().code == 0
 
 
+@pytest.mark.long
 def test_broker_that_hangs_does_not_keep_it_from_stopping(make_broker: MakeBroker, tmp_path: Path) -> None:
     """A broker that takes connections and answers nothing, and then SIGTERM: exit 0 within 30 s, no process left."""
     broker = make_broker()

@@ -236,6 +236,7 @@ class TestBroker:
             cluster.connect(10)
             wait_until(lambda: rows(cluster, ["t"]) == [("t", 0, 0, 0, 0, None)])
 
+    @pytest.mark.long
     def test_one_broker_of_two_hangs_then_dies_then_returns(
         self, make_broker: MakeBroker, tmp_path: Path, freeze: Callable[[Broker], None]
     ) -> None:
