@@ -15,6 +15,7 @@ import numpy as np
 from stream.health import beyond, cadence, loss, tails, timelag
 from stream.health import lag as lags
 from stream.health import trend as trends
+from stream.health.columns import most_per
 from stream.health.observed import NO_COMMIT, NOBODY, NOT_TOLD, Stage
 
 if TYPE_CHECKING:
@@ -254,7 +255,9 @@ def _nobodys(seen: Observed) -> Flags:
 def _patience(seen: Observed, memory: Memory, limits: Limits, row: Ints, suspects: Ints) -> Ints:
     """Learn how long each suspect may be idle: twice its longest wait, and a tick to look again.
 
-    All others are within two ticks of the end, and nothing shorter than that is ever judged.
+    All others are within two ticks of the end, and nothing shorter than that is ever judged. One that has not moved
+    since its first commit has no wait of its own: it may be idle as long as the slowest of its siblings that move, for
+    the same members read them.
     """
     patience = np.full(len(seen), 2 * limits.tick, np.int64)
     mine = cadence.of_rows(seen.slots, suspects, len(seen))
@@ -262,11 +265,25 @@ def _patience(seen: Observed, memory: Memory, limits: Limits, row: Ints, suspect
     guess = cadence.mean_gap(seen.spans)[suspects]
     wait = np.where(wait == NOT_TOLD, guess, wait)
     learned = np.maximum(2 * wait + limits.tick, 2 * limits.tick)
-    learned = np.where(wait == NOT_TOLD, limits.unlearned, learned)
-    learned = np.where(seen.spans.last_offset[suspects] == NO_COMMIT, limits.first_commit, learned)
+    patience[suspects] = np.where(wait == NOT_TOLD, NOT_TOLD, learned)
+    unlearned = suspects[wait == NOT_TOLD]
+    if len(unlearned):
+        patience[unlearned] = _of_siblings(seen, patience, limits)[unlearned]
+    learned = np.where(seen.spans.last_offset[suspects] == NO_COMMIT, limits.first_commit, patience[suspects])
     static = seen.groups.static[seen.group[suspects]]
     patience[suspects] = np.where(static, np.maximum(learned, limits.static_restart), learned)
     return patience
+
+
+def _of_siblings(seen: Observed, patience: Ints, limits: Limits) -> Ints:
+    """Give each row the longest patience among the partitions of its topic that its group moves on, where it is known.
+
+    At least as much as a process may take to come back, at most what is granted to a group of which nothing is known.
+    """
+    moves = (seen.spans.reached_time > seen.spans.first_time) & (patience != NOT_TOLD)
+    pair = np.cumsum((np.diff(seen.group, prepend=-1) != 0) | (np.diff(seen.topic, prepend=-1) != 0)) - 1
+    longest = most_per(patience[moves], pair[moves], int(pair[-1]) + 1 if len(pair) else 0, NOT_TOLD)[pair]
+    return np.where(longest == NOT_TOLD, limits.unlearned, np.clip(longest, limits.restart, limits.unlearned))
 
 
 def _trend(seen: Observed, memory: Memory, at: _Measured, suspects: Ints, stretch: timelag.Stretch) -> Codes:

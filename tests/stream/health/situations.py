@@ -324,6 +324,12 @@ def _stuck_record() -> Scene:
     return Scene([*good, Partition(STEADY, consume(STEADY, LONG, LATE, stuck_at=STEADY(0), repeats=False))])
 
 
+def _stuck_at_once() -> Scene:
+    # One of four partitions does not move since its first commit: what patience it has, its siblings tell.
+    good = [Partition(STEADY, consume(STEADY, LONG, LATE)) for _ in range(3)]
+    return Scene([*good, Partition(STEADY, consume(STEADY, 0, LATE, stuck_at=STEADY(0)))])
+
+
 def _two_stuck_records() -> Scene:
     # One member owns five partitions, and two of them stand still; the other member is fine.
     good = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=at % 2) for at in range(6)]
@@ -504,6 +510,7 @@ SICK = (
         known_at=15 * SECOND,
     ),
     Situation("a poison record", _stuck_record, Verdict.POISON_RECORD, known_at=15 * SECOND),
+    Situation("a partition stuck at its first commit", _stuck_at_once, Verdict.POISON_RECORD, known_at=30 * SECOND),
     Situation("two poison records of one member", _two_stuck_records, Verdict.POISON_RECORD, known_at=15 * SECOND),
     Situation(
         "a paused partition",
