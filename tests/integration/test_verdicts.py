@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.play, pytest.mar
 
 SICK: Final = [each.name for each in SCENARIOS if each.kind == "sick"]
 HEALTHY: Final = [each.name for each in SCENARIOS if each.kind == "healthy"]
-MEDIAN: Final = 20.0
+MEDIAN: Final = 15.0
 """Seconds of production, after a fault can be known, within which half of them must have been told.
 
 Two ticks. At the pace of production it is less: here the seconds that a micro-batch takes count five times.
