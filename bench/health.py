@@ -45,6 +45,8 @@ class Timed:
     seconds: list[float]
     sick: int
     megabytes: float
+    sentence: float
+    """Seconds to say what is the matter with one group."""
 
 
 def main() -> None:
@@ -52,7 +54,16 @@ def main() -> None:
     size = int(sys.argv[1]) if len(sys.argv) > 1 else PARTITIONS
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one core, whatever numpy would like
     fleets = [measure(f"{share:.0%} of the rows stuck", size, share) for share in (0.0, 0.02, 1.0)]
-    heads = ("fleet", "partitions", "tick s (middle)", "fastest", "slowest", "rows sick", "history MB")
+    heads = (
+        "fleet",
+        "partitions",
+        "tick s (middle)",
+        "fastest",
+        "slowest",
+        "rows sick",
+        "history MB",
+        "sentence us",
+    )
     print(table(heads, [_cells(each, size) for each in fleets]))
     print()
     print(
@@ -77,7 +88,10 @@ def measure(what: str, size: int, stuck: float) -> Timed:
         judged = judge.judge(seen)
         seconds.append(time.process_time() - begin)
     assert judged is not None
-    return Timed(what, seconds, int(sick(judged.verdict).sum()), judge.memory.nbytes / 1e6)
+    begin = time.process_time()
+    said = [judged.sentence_of_group(group) for group in range(len(judged.group_verdict))]
+    sentence = (time.process_time() - begin) / len(said)
+    return Timed(what, seconds, int(sick(judged.verdict).sum()), judge.memory.nbytes / 1e6, sentence)
 
 
 class _Fleet:
@@ -162,7 +176,7 @@ class _Fleet:
 def _cells(timed: Timed, size: int) -> tuple[str, ...]:
     seconds = (float(np.median(timed.seconds)), min(timed.seconds), max(timed.seconds))
     times = tuple(f"{each:.2f}" for each in seconds)
-    return (timed.what, f"{size:,}", *times, f"{timed.sick:,}", f"{timed.megabytes:.0f}")
+    return (timed.what, f"{size:,}", *times, f"{timed.sick:,}", f"{timed.megabytes:.0f}", f"{timed.sentence * 1e6:.0f}")
 
 
 if __name__ == "__main__":

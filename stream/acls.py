@@ -43,6 +43,12 @@ RIGHTS: Final = (
         optional=True,
     ),
     Right("name who holds a partition back", ("--transactional-id", "*"), ("Describe",), optional=True),
+    Right(
+        "the same where a coordinator is away, has forgotten the producer, or the topic may not be read",
+        ("--topic", "__transaction_state"),
+        ("Read", "Describe"),
+        optional=True,
+    ),
 )
 
 

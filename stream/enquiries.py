@@ -1,8 +1,8 @@
 """What health must ask from the cluster beside the ends, tick after tick.
 
 Owns the order of the questions and what one tick's answers leave for the next; each kind of question is a module
-of its own (`enquiries_tails`, `enquiries_retention`, `enquiries_transactions`, `held_back_gaps`, `held_back_groups`,
-`enquiries_seeding`), and each is bounded (`enquiries_limits`). Nothing here raises: what is not answered is not known.
+of its own (`enquiries_tails`, `enquiries_retention`, `enquiries_transactions` with `enquiries_transaction_log`,
+`held_back_gaps`, `held_back_groups`, `enquiries_seeding`), and each is bounded (`enquiries_limits`). Nothing here raises: what is not answered is not known.
 
 In a tick: `ask_first` before the ends are read, then `held_back`, then `asked` for the fleet that it gave; when health
 has judged, `note`. `seeding` once, after the first look of health's memory.
@@ -18,6 +18,7 @@ from stream.enquiries_limits import Allowances
 from stream.enquiries_retention import Retentions
 from stream.enquiries_seeding import seed
 from stream.enquiries_tails import TailWatch
+from stream.enquiries_transaction_log import TransactionLog
 from stream.enquiries_transactions import Culprits, held_places, still_held
 from stream.held_back_gaps import OffsetsGaps
 from stream.held_back_groups import HiddenGroups
@@ -54,8 +55,9 @@ class Enquiries:
         self._clock = clock
         self._tails = TailWatch(cluster, allowances, clock)
         self._retentions = Retentions(cluster, allowances)
-        self._culprits = Culprits(cluster, allowances, clock)
-        self._gaps = OffsetsGaps(allowances, Culprits(cluster, allowances, clock))
+        self._culprits = Culprits(cluster, allowances, clock, TransactionLog(cluster, allowances, clock))
+        of_offsets = Culprits(cluster, allowances, clock, TransactionLog(cluster, allowances, clock))
+        self._gaps = OffsetsGaps(allowances, of_offsets)
         self._hidden = HiddenGroups(cluster, allowances)
         self._held: dict[Place, int] = {}
         self._rebalancing: dict[str, int] = {}

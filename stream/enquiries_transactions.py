@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from stream.cluster.errors import ClusterError
 from stream.cluster.transactions import read_open_transactions
+from stream.enquiries_transaction_log import completed, nameless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from stream.cluster.client import Cluster
     from stream.enquiries_ends import EndsByName
     from stream.enquiries_limits import Allowances
+    from stream.enquiries_transaction_log import TransactionLog
     from stream.health.windows import Window
 
 Place = tuple[str, int]
@@ -32,13 +34,18 @@ class _Told:
     at: int
     stable: int
     table: pa.Table
+    nameless: frozenset[int]
+    """The producers that the log is to name, -1 for one that is not told at all; empty where all is told."""
 
 
 class Culprits:
     """Asks for the open transactions of places. Used by the thread of the ticks alone."""
 
-    def __init__(self, cluster: Cluster, allowances: Allowances, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, cluster: Cluster, allowances: Allowances, clock: Callable[[], float], log: TransactionLog | None = None
+    ) -> None:
         self._cluster = cluster
+        self._log = log
         self._allowances = allowances
         self._clock = clock
         self._told: dict[Place, _Told] = {}
@@ -60,8 +67,22 @@ class Culprits:
                 break  # nobody answers; the next tick tries again
             for partition in partitions:
                 mine = table.filter(pc.equal(table.column("partition"), partition))
-                self._told[topic, partition] = _Told(now, held[topic, partition], mine)
+                self._told[topic, partition] = _Told(now, held[topic, partition], mine, frozenset(nameless(mine)))
+        self._look_up(now)
         return self._by_topic()
+
+    def _look_up(self, now: int) -> None:
+        """Name from the log of the transactions whom leaders and coordinators do not."""
+        wanted = {place: told for place, told in self._told.items() if told.nameless}
+        if self._log is None or not wanted:
+            return
+        found = self._log.look({producer for told in wanted.values() for producer in told.nameless} - {-1}, now)
+        if found is None:
+            return
+        for (topic, partition), told in wanted.items():
+            if told.nameless <= found.asked | {-1}:
+                table = completed(told.table, topic, told.stable, told.at, found)
+                self._told[topic, partition] = dataclasses.replace(told, table=table, nameless=frozenset())
 
     def _due(self, held: Mapping[Place, int], now: int) -> dict[str, list[int]]:
         """Choose what to ask now: what nobody has asked yet, then what waits longest."""

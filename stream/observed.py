@@ -231,6 +231,7 @@ def _open(table: pa.Table) -> Iterator[tuple[int, OpenTransaction]]:
     """Give each partition with its open transactions; a row without a start says only that nobody could be asked."""
     started = table.filter(table.column("start_offset").is_valid())
     since = started.column("start_time").cast(pa.int64()).to_pylist()
-    columns = (started.column(name).to_pylist() for name in ("partition", "producer_id", "transactional_id"))
-    for partition, producer, name, time in zip(*columns, since, strict=True):
-        yield partition, OpenTransaction(producer, name, time)
+    names = ("partition", "producer_id", "transactional_id", "hanging")
+    columns = (started.column(name).to_pylist() for name in names)
+    for partition, producer, name, hanging, time in zip(*columns, since, strict=True):
+        yield partition, OpenTransaction(producer, name, time, hanging)

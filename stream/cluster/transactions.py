@@ -47,7 +47,8 @@ OPEN_TRANSACTIONS: Final = pa.schema(
         # Whether nobody is going to end it; null where that is not known.
         ("hanging", pa.bool_()),
         # A Reason where something is not known, else null. NOT_FOUND: no coordinator names the producer, so either the
-        # transaction hangs, or the user may not describe its transactional id: the answers look the same.
+        # transaction hangs, or the user may not describe its transactional id: the answers look the same. The log of
+        # the transactions can tell them apart (`stream.enquiries_transaction_log`).
         ("error", NAME),
     ]
 )

@@ -36,7 +36,8 @@ def _real(pick: Callable[[Window], Any]) -> Callable[[Window, int], Value]:
 
 
 def _of_group(pick: Callable[[Window], Any]) -> Callable[[Window, int], Value]:
-    return _whole(lambda window: pick(window)[window.seen.group])
+    of_group = _whole(pick)
+    return lambda window, row: of_group(window, int(window.seen.group[row]))
 
 
 def _lag(window: Window, row: int) -> Value:

@@ -70,6 +70,8 @@ class OpenTransaction:
     producer_id: int
     transactional_id: str | None = None
     since: int | None = None
+    hanging: bool | None = None
+    """Nobody is going to end it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -96,6 +96,10 @@ class Window:
         silent: Ints = np.maximum(self.heard - self.commit_time, 0)
         return silent
 
+    def silence_of(self, row: int) -> int:
+        """Give the same of one row, without looking at the others: words are made of row after row."""
+        return max(int(self.heard[row] - self.commit_time[row]), 0)
+
     @property
     def manned(self) -> Flags:
         """There are members, as far as one can know."""

@@ -237,7 +237,11 @@ def test_an_open_transaction_on_a_topic_is_named(broker: Broker, monitor: Monito
 
 
 def test_a_transaction_that_no_coordinator_knows(broker: Broker, monitor: Monitor) -> None:
-    """It hangs for ever: its producer is named all the same, with what a person needs to abort it by Kafka's tool."""
+    """It hangs for ever, for the log of the transactions does not know it either.
+
+    Its producer is named all the same, with what a person needs to abort it by Kafka's tool.
+    """
+    transactional(broker, "somebody-else")
     create_topics(broker.bootstrap, {"hanging": 1})
     partition = ProduceRequest.TopicProduceData.PartitionProduceData
     records = logwriter.batch(
@@ -256,7 +260,7 @@ def test_a_transaction_that_no_coordinator_knows(broker: Broker, monitor: Monito
     for _ in range(4):
         monitor.tick()
     (row,) = monitor.asked.transactions["hanging"].to_pylist()
-    assert (row["start_offset"], row["producer_id"], row["transactional_id"], row["hanging"]) == (0, 4_711, None, None)
+    assert (row["start_offset"], row["producer_id"], row["transactional_id"], row["hanging"]) == (0, 4_711, None, True)
     abort = ("abort", "--topic", "hanging", "--partition", "0", "--start-offset", str(row["start_offset"]))
     run_tool("org.apache.kafka.tools.TransactionsCommand", "--bootstrap-server", broker.bootstrap, *abort)
     wait_until(lambda: high_watermark(broker, "hanging") == 2, "the abort marker")

@@ -7,10 +7,10 @@ import shlex
 from stream.acls import RIGHTS, commands
 
 
-def test_reading_is_asked_for_the_offsets_topic_alone() -> None:
+def test_reading_is_asked_for_the_coordinators_topics_alone() -> None:
     """A monitor must not be granted the messages of the cluster."""
     readable = [right.resource for right in RIGHTS if "Read" in right.operations and right.resource[0] == "--topic"]
-    assert readable == [("--topic", "__consumer_offsets")]
+    assert readable == [("--topic", "__consumer_offsets"), ("--topic", "__transaction_state")]
 
 
 def test_each_command_stands_below_its_reason() -> None:

@@ -24,7 +24,8 @@ def _sentence(window: Window, row: int) -> str:
     who = "an open transaction"
     if told is not None:
         name = f" ({told.transactional_id})" if told.transactional_id else ""
-        who = f"the open transaction of producer {told.producer_id}{name}"
+        fate = ", which nobody is going to end," if told.hanging else ""
+        who = f"the open transaction of producer {told.producer_id}{name}{fate}"
     offset = int(window.ends.last_stable[row])
     return f"Held back at offset {offset:,} by {who} since {say.moment(since)}: {waiting(window, row)}."
 

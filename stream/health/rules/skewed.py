@@ -44,9 +44,9 @@ def _topics(window: Window) -> tuple[Ints, int]:
 def _sentence(window: Window, row: int) -> str:
     seen = window.seen
     first, last = np.searchsorted(seen.group, (seen.group[row], seen.group[row] + 1))
-    mine = np.arange(first, last)[seen.topic[first:last] == seen.topic[row]]
-    share = int(window.lag[row]) / max(int(window.lag[mine].sum()), 1)
-    size = say.count(len(mine), "partition")
+    mine = seen.topic[first:last] == seen.topic[row]
+    share = int(window.lag[row]) / max(int(window.lag[first:last][mine].sum()), 1)
+    size = say.count(int(mine.sum()), "partition")
     rate = window.rates.produce[row]
     fed = "" if np.isnan(rate) else f"; it is written at {say.per_second(float(rate))}"
     return f"This one of {size} carries {share:.0%} of the topic's lag: {waiting(window, row)}{fed}."

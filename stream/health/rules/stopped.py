@@ -20,7 +20,7 @@ def _finds(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
-    silent = say.duration(int(window.silent[row]))
+    silent = say.duration(window.silence_of(row))
     usual = say.duration(int(window.patience[row]))
     return f"No commit for {silent}, where {usual} would be the most to expect: {waiting(window, row)}."
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -43,6 +44,9 @@ from stream.cluster.transactions import read_open_transactions
 from stream.cluster.watermarks import read_ends
 from stream.cluster_watch import ClusterWatch
 from stream.config_sources import load
+from stream.enquiries_limits import Allowances
+from stream.enquiries_transaction_log import TransactionLog
+from stream.enquiries_transactions import Culprits
 from stream.exits import ExitCode
 from stream.groups.placement import partition_for
 from stream.security import client_options, spark_kafka_options
@@ -151,6 +155,7 @@ def _add_users_and_rights(admin: AdminClient) -> None:
     rights = [
         ("alice", "__consumer_offsets", AclOperation.READ),
         ("alice", "open", AclOperation.DESCRIBE),
+        ("alice", "__transaction_state", AclOperation.READ),
         ("client", "__consumer_offsets", AclOperation.READ),
         ("bob", "__consumer_offsets", AclOperation.DESCRIBE),
     ]
@@ -364,7 +369,11 @@ class TestRights:
         assert "lagwarden_offsets_topic_cleaner_suspect" not in shown
 
     def test_a_transactional_id_that_may_not_be_described(self, secured: Secured) -> None:
-        """Alice may read the topic, so she learns who holds it back, but not by which name, nor whether it hangs."""
+        """Alice may read the offsets topic, and learns from its leader who holds it back, but not by which name.
+
+        The topic `open` she may not even read. The name of the one and the culprit of the other are in the log of the
+        transactions, and so is that the coordinator is going to end it.
+        """
         bootstrap = f"{LOOPBACK}:{secured.ports['PLAIN']}"
         producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "secret-id"})
         eventually(lambda: producer.init_transactions(30))
@@ -372,13 +381,24 @@ class TestRights:
         producer.begin_transaction()
         offsets, group = [TopicPartition("open", 0, 1)], consumer.consumer_group_metadata()
         eventually(lambda: producer.send_offsets_to_transaction(offsets, group, 30))
+        producer.produce("open", b"held")
+        producer.flush(30)
         with connected(secured.login("SASL", "alice", PASSWORD)) as cluster:
             (row,) = read_open_transactions(cluster, NAME, range(4)).to_pylist()
+            log = TransactionLog(cluster, Allowances(), time.monotonic)
+            culprits = Culprits(cluster, Allowances(), time.monotonic, log)
+            held = {(NAME, row["partition"]): row["start_offset"], ("open", 0): 0}
+            told = culprits.look(held, int(time.time() * 1000))
         producer.abort_transaction(30)
         consumer.close()
         assert row["partition"] == partition_for("held", 4)
         assert row["producer_id"] >= 0
         assert (row["transactional_id"], row["hanging"], row["error"]) == (None, None, "not_found")
+        for topic, start in ((NAME, row["start_offset"]), ("open", 0)):
+            (named,) = told[topic].to_pylist()
+            assert (named["producer_id"], named["start_offset"]) == (row["producer_id"], start)
+            assert (named["transactional_id"], named["state"]) == ("secret-id", "Ongoing")
+            assert (named["hanging"], named["error"]) == (False, None)
 
 
 @pytest.mark.parametrize(

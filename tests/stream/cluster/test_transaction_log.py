@@ -1,0 +1,82 @@
+"""The log of the transactions: what is open at its end, who was who, and how a long reading is cut into ticks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from decoders.log.batch import LogRecord
+from stream.cluster.transaction_log import Reading, Transactions
+from tests.support.transactions import COMPLETE_COMMIT, ONGOING, PREPARE_ABORT, Log, record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def read(monkeypatch: pytest.MonkeyPatch, records: Sequence[LogRecord], *producers: int) -> Transactions:
+    """Read a whole log at once."""
+    Log(monkeypatch, records)
+    found = Reading(cast("Any", None), producers).go_on(lambda: 0.0, 1.0)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("statuses", "open_"),
+    [
+        pytest.param([ONGOING], True, id="begun"),
+        pytest.param([ONGOING, PREPARE_ABORT], True, id="its markers are not written yet"),
+        pytest.param([ONGOING, COMPLETE_COMMIT], False, id="ended"),
+        pytest.param([ONGOING, COMPLETE_COMMIT, ONGOING], True, id="begun again"),
+        pytest.param([ONGOING, None], False, id="its transactional id expired"),
+        pytest.param([42], False, id="a state of later times is no claim"),
+    ],
+)
+def test_what_is_open_is_told_by_the_newest_record(
+    monkeypatch: pytest.MonkeyPatch, statuses: list[int | None], *, open_: bool
+) -> None:
+    """The last record of a transactional id counts."""
+    found = read(monkeypatch, [record("id", status=status) for status in statuses])
+    assert [each.transactional_id for each in found.on("t", 0)] == (["id"] if open_ else [])
+
+
+def test_the_oldest_transaction_of_a_partition_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of other partitions and of other topics are not among them."""
+    found = read(
+        monkeypatch,
+        [
+            record("younger", began=20),
+            record("older", began=10, places=(("s", (0,)), ("t", (1, 0)))),
+            record("elsewhere", began=1, places=(("t", (1,)), ("s", (0,)))),
+        ],
+    )
+    assert [each.transactional_id for each in found.on("t", 0)] == ["older", "younger"]
+
+
+def test_a_producer_is_known_by_any_record_that_is_left_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its transactional id may have another producer by now, and may even have expired."""
+    found = read(
+        monkeypatch,
+        [record("moved", 7), record("moved", 8, COMPLETE_COMMIT), record("gone", 9), record("gone", status=None)],
+        7,
+        9,
+        10,
+    )
+    assert {producer: each.transactional_id for producer, each in found.producers.items()} == {7: "moved", 9: "gone"}
+    assert found.asked == {7, 9, 10}
+
+
+def test_records_that_cannot_be_read_are_counted_and_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No bytes raise."""
+    spoiled = [LogRecord(0, 0, None, b""), LogRecord(0, 0, b"\0\7", b"x"), LogRecord(0, 0, b"\0\0\0\1x", b"\0\0\1")]
+    found = read(monkeypatch, [*spoiled, record("id")])
+    assert (found.undecoded, list(found.open)) == (3, ["id"])
+
+
+def test_a_long_log_is_read_in_several_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes at least one answer, and what was read is not read again."""
+    log = Log(monkeypatch, [record(f"id-{number}") for number in range(3)])
+    reading = Reading(cast("Any", None), ())
+    assert [reading.go_on(lambda: 2.0, 1.0) is None for _ in range(3)] == [True, True, False]
+    assert (log.begun, log.fetched) == (1, 3)

@@ -1,0 +1,74 @@
+"""Records of `__transaction_state` as brokers write them, and a log of them that needs no broker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.log.batch import LogRecord
+from decoders.tables.transaction import TRANSACTION_TYPES
+from stream.cluster import transaction_log
+from stream.cluster.records import Fetched, Stretch
+from tests.decoders.writing import write_key, write_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pytest
+
+    from stream.cluster.errors import ClusterError
+
+ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT = 1, 2, 3, 4
+_TYPE: Final = TRANSACTION_TYPES[0]
+
+
+def record(
+    name: str,
+    producer: int = 7,
+    status: int | None = ONGOING,
+    *,
+    places: tuple[tuple[str, tuple[int, ...]], ...] = (("t", (0,)),),
+    began: int = 1_000,
+    updated: int = 1_000,
+) -> LogRecord:
+    """Write one record of a transactional id; a status of None is its tombstone."""
+    key = write_key(_TYPE, {"transactional_id": name})
+    if status is None:
+        return LogRecord(0, 0, key, None)
+    value: dict[str, Any] = {
+        "producer_id": producer,
+        "producer_epoch": 3,
+        "transaction_timeout_ms": 60_000,
+        "transaction_status": status,
+        "transaction_partitions": tuple({"topic": topic, "partition_ids": numbers} for topic, numbers in places),
+        "transaction_last_update_timestamp_ms": updated,
+        "transaction_start_timestamp_ms": began,
+    }
+    assert _TYPE.value is not None
+    return LogRecord(0, 0, key, write_value(_TYPE.value, 0, value))
+
+
+class Log:
+    """Stands for the topic: its records come one to a fetch, all of partition 0. `fault` is raised instead."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, records: Sequence[LogRecord] = ()) -> None:
+        self.records = list(records)
+        self.fault: ClusterError | None = None
+        self.begun = 0
+        self.fetched = 0
+        monkeypatch.setattr(transaction_log, "stretches", self._stretches)
+        monkeypatch.setattr(transaction_log, "read_records", self._read)
+
+    def _stretches(self, _: object, topic: str, after: dict[int, int]) -> list[Stretch]:
+        assert (topic, after) == ("__transaction_state", {})
+        self.begun += 1
+        if self.fault is not None:
+            raise self.fault
+        return [Stretch(0, 0, len(self.records)), Stretch(1, 5, 5)]
+
+    def _read(self, _: object, topic: str, wanted: Sequence[Stretch]) -> Iterator[Fetched]:
+        assert topic == "__transaction_state"
+        for stretch in wanted:
+            while stretch.position < stretch.end:
+                self.fetched += 1
+                stretch.position += 1
+                yield Fetched(0, [self.records[stretch.position - 1]], stretch.position)
