@@ -2,7 +2,8 @@
 
 Owns the order of the questions and what one tick's answers leave for the next; each kind of question is a module
 of its own (`enquiries_tails`, `enquiries_retention`, `enquiries_transactions` with `enquiries_transaction_log`,
-`held_back_gaps`, `held_back_groups`, `enquiries_seeding`), and each is bounded (`enquiries_limits`). Nothing here raises: what is not answered is not known.
+`held_back_gaps`, `held_back_groups`, `enquiries_seeding`), and each is bounded (`enquiries_limits`). Nothing here
+raises: what is not answered is not known.
 
 In a tick: `ask_first` before the ends are read, then `held_back`, then `asked` for the fleet that it gave; when health
 has judged, `note`. `seeding` once, after the first look of health's memory.
