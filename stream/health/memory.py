@@ -42,6 +42,8 @@ class Memory:
         self._answered, self._back = np.empty(0, np.int64), np.empty(0, np.int64)
         self._missed = np.empty(0, np.bool_)
         self._rebalanced: dict[str, int] = {}
+        # By group, topic and partition without any commit: since when it is so, and when it was last seen.
+        self._uncommitted: dict[tuple[str, str, int], tuple[int, int]] = {}
 
     @property
     def nbytes(self) -> int:
@@ -118,6 +120,23 @@ class Memory:
                 del self._rebalanced[name]
             else:
                 since[at] = time if stage[at] != Stage.REBALANCING else since[at]
+        return since
+
+    def uncommitted_since(self, seen: Observed, rows: Ints, keep: int) -> Ints:
+        """Since when each of these rows, all there are without any commit, belongs to its group (ms).
+
+        A rebalance does not begin it anew, nor does an absence of up to `keep` ms: the group may be restarted.
+        """
+        names, topics = seen.groups.names, seen.topics
+        known = {key: told for key, told in self._uncommitted.items() if seen.now - told[1] <= keep}
+        since = np.empty(len(rows), np.int64)
+        columns = (seen.group[rows].tolist(), seen.topic[rows].tolist(), seen.partition[rows].tolist())
+        settled = seen.groups.since[seen.group[rows]].tolist()
+        for at, (group, topic, partition, formed) in enumerate(zip(*columns, settled, strict=True)):
+            key = names[group], topics[topic], partition
+            since[at] = known[key][0] if key in known else formed
+            known[key] = int(since[at]), seen.now
+        self._uncommitted = known
         return since
 
     def _note_answers(self, rows: Ints, seen: Observed) -> None:

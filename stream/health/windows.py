@@ -172,6 +172,7 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     waiting_since = np.maximum(at.time_lag.since, spans.reached_time)
     heard = np.full(len(seen), now, np.int64) if seen.read_until is None else np.minimum(seen.read_until, now)
     idle = np.where(unread & (at.time_lag.since >= 0), np.maximum(heard - waiting_since, 0), 0)
+    reread = _count_from_the_first(idle, seen, memory, limits, at, heard)
     suspects = np.flatnonzero(unread & (at.time_lag.age > 2 * limits.tick))
     patience = _patience(seen, memory, limits, at.row, suspects)
     trend = _trend(seen, memory, at, suspects, stretch)
@@ -185,6 +186,7 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     excused = _excused(back, since[seen.group], heard, grace, limits.rebalance)
     stuck = unread & able & ~excused & (idle > patience) & (settled > np.minimum(patience, limits.restart))
     before_transaction, opened = _before_transaction(at.ends), memory.stable_since(at.row)
+    stuck &= ~reread
     # Until the transaction has been open for as long, it may be any other that ends in time.
     stuck &= ~before_transaction | ((opened >= 0) & (now - opened >= patience))
     start = memory.high.start(np.maximum(at.row, 0)) if len(memory.high) else np.full(len(seen), now)
@@ -227,6 +229,27 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
         settled=settled,
         members=seen.groups.members[seen.group],
     )
+
+
+def _count_from_the_first(  # noqa: PLR0917 - what a window is built from
+    idle: Ints, seen: Observed, memory: Memory, limits: Limits, at: _Measured, heard: Ints
+) -> Flags:
+    """Let what was never committed be idle since records came to it, and not since the last rebalance.
+
+    Tells which rows may be read all the same: their records have not waited for longer, since then, than a process may
+    take to come back.
+    """
+    fresh = np.flatnonzero((seen.spans.last_offset == NO_COMMIT) & at.known & (at.row >= 0))
+    since = memory.uncommitted_since(seen, fresh, limits.first_commit)
+    reread = np.zeros(len(seen), np.bool_)
+    reread[fresh] = idle[fresh] <= limits.restart
+    waits = idle[fresh] > 0
+    rows, row, since = fresh[waits], at.row[fresh[waits]], since[waits]
+    if len(rows):
+        begin = memory.high.end_at(row, np.maximum(since, memory.high.start(row)))
+        first, _ = memory.high.time_of(row, np.maximum(begin, 0))
+        idle[rows] = np.maximum(idle[rows], heard[rows] - np.maximum(first, since))
+    return reread
 
 
 def _excused(back: Ints, settled: Ints, heard: Ints, grace: Ints, rebalance: int) -> Flags:

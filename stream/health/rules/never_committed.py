@@ -20,7 +20,7 @@ def _finds(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
-    since = say.duration(int(window.time_lag.age[row]))
+    since = say.duration(int(window.idle[row]))
     return f"Records have come for {since}, and the group has never committed an offset for this partition."
 
 

@@ -275,7 +275,16 @@ def _deleted_topic() -> Scene:
     return Scene([gone])
 
 
+def _first_commit_after_a_rebalance() -> Scene:
+    # Records are rare, and members come and go: the first record since then is read at once.
+    end = by_list([0, 9 * MINUTE])
+    late = Partition(end, [(9 * MINUTE + 5 * SECOND, 2)], exists_from=0)
+    often = [*range(2 * MINUTE, HOUR, 4 * MINUTE)]
+    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), late], rebalances=often)
+
+
 HEALTHY = (
+    Situation("a new partition that is read late", _first_commit_after_a_rebalance, until=15 * MINUTE),
     Situation("a steady consumer", lambda: _alone(consume(STEADY, LONG, LATE))),
     Situation("a bursty producer", _bursts, until=25 * MINUTE),
     Situation(
@@ -437,6 +446,13 @@ def _never() -> Scene:
     return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), late])
 
 
+def _never_between_rebalances() -> Scene:
+    # The same, while members come and go every four minutes.
+    late = Partition(evenly(100, start=0), [], exists_from=0)
+    often = [*range(2 * MINUTE, HOUR, 4 * MINUTE)]
+    return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), late], rebalances=often)
+
+
 def _unsubscribed() -> Scene:
     # The group moves to another topic; its offsets for the old one stay.
     old = Partition(STEADY, consume(STEADY, LONG, 0), topic="old", subscribed=0)
@@ -564,6 +580,13 @@ SICK = (
     Situation("a partition that nobody owns", _left_out, Verdict.UNASSIGNED, known_at=15 * SECOND),
     Situation(
         "a new partition that is never read", _never, Verdict.NEVER_COMMITTED, known_at=6 * MINUTE, until=15 * MINUTE
+    ),
+    Situation(
+        "a new partition that is never read, between rebalances",
+        _never_between_rebalances,
+        Verdict.NEVER_COMMITTED,
+        known_at=6 * MINUTE + 30 * SECOND,  # at six minutes it rebalances
+        until=15 * MINUTE,
     ),
     Situation(
         "offsets about to expire",

@@ -110,3 +110,21 @@ def test_a_seed_reaches_back_before_the_first_look() -> None:
     rows = memory.observe(seen)
     memory.seed(seen, np.array([NOW - 60_000, NOW - 30_000], np.int64), np.array([[20, 30], [-2, 4]], np.int64))
     assert [memory.high.points(row)[1] for row in rows.tolist()] == [[20, 30, 50], [4, 9]]
+
+
+def test_what_was_never_committed_is_so_since_it_was_first_seen() -> None:
+    """Through rebalances and short absences; after a long one it begins anew."""
+    memory, row = Memory(tick=TICK), np.zeros(1, np.int64)
+
+    def since(tick: int, formed: int, rows: np.ndarray[Any, np.dtype[np.int64]] = row) -> list[int]:
+        seen = pane(Row()).seen
+        groups = dataclasses.replace(seen.groups, since=np.array([NOW + formed * TICK]))
+        seen = dataclasses.replace(seen, now=NOW + tick * TICK, groups=groups)
+        return [(time - NOW) // TICK for time in memory.uncommitted_since(seen, rows, 3 * TICK).tolist()]
+
+    assert since(0, -5) == [-5]
+    assert since(1, 1) == [-5], "a rebalance"
+    assert since(2, 2, row[:0]) == []
+    assert since(4, 4) == [-5], "away for three ticks"
+    assert since(5, 4, row[:0]) == []
+    assert since(9, 8) == [8], "away for longer"

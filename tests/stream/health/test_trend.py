@@ -38,6 +38,19 @@ CASES = {
     "is noise": (told([300, 100, 200, 250, 150, 300, 100, 280, 220, 310]), LEVEL),
     "one burst, not worked off yet": (told([0, 0, 0, 0, 0, 0, 0, 9_000, 8_500, 8_000]), LEVEL),
     "one burst in the middle": (told([0, 0, 0, 0, 9_000, 7_000, 5_000, 3_000, 1_000, 0]), LEVEL),
+    "one pause in the middle, and as far behind ever since": (told([0, 0, 0, 0, 0, 900, 900, 900, 900, 900]), LEVEL),
+    "the same at a distance and with the noise of commits": (
+        told([9_000, 9_100, 8_900, 9_050, 9_000, 9_950, 9_850, 10_100, 9_900, 10_000]),
+        LEVEL,
+    ),
+    "the same in a young window": (told([9_000, 9_000, 9_000, 9_900, 9_900, 9_900]), LEVEL),
+    "worked off in one go": (told([5_000, 5_000, 5_000, 5_000, 5_000, 900, 900, 900, 900, 900]), LEVEL),
+    "bursts that are never quite worked off": (
+        told([0, 3_000, 1_500, 4_500, 3_000, 6_000, 4_500, 7_500, 6_000, 9_000]),
+        RISES,
+    ),
+    "rises in a young window": (told([0, 500, 1_000, 1_500, 2_000, 2_500]), RISES),
+    "rises with noise in a young window": (told([0, 700, 500, 1_500, 1_700, 2_600]), RISES),
     "rose, and is much smaller at this moment": (
         told([0, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500], lag=100),
         LEVEL,
