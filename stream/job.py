@@ -105,7 +105,7 @@ class Job:
             self._publisher.judge_by(self._diagnostician(checkpoint))
             vitals.phase = CATCHING_UP
             with contextlib.closing(Pulses("127.0.0.1", progress.pulse)) as pulses:
-                watch = TopicWatch(checkpoint, progress, self._tombstone_seconds)
+                watch = TopicWatch(checkpoint, self._tombstone_seconds)
                 query = start(spark, self._options(topic, checkpoint, pulses), self._on_batch)
                 return self._follow(spark, query, progress, watch)
 
@@ -266,10 +266,10 @@ class Job:
             if not first:
                 self._applied.clear()
                 self._applied.wait(min(job.trigger_interval, job.tick_interval))
-            ends = self._publisher.tick(self._cluster, survey, current=watch.current)
-            if ends is not None:
-                watch.look(self._cluster, _bounds(ends))
-            if ends is not None and first:
+            looked = self._publisher.tick(self._cluster, survey, current=watch.current)
+            if looked is not None:
+                watch.look(self._cluster, _bounds(looked.ends), looked.positions)
+            if looked is not None and first:
                 first = False
                 _log.info("ready", seconds_from_start=round(time.time() - self._vitals.started_at, 1))
             due = max(due + job.tick_interval, time.monotonic())

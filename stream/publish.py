@@ -31,6 +31,8 @@ from stream.surroundings import NOWHERE, Context
 from stream.vitals import CATCHING_UP
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
     from exporters.readmodel import GroupDetail
@@ -43,6 +45,16 @@ if TYPE_CHECKING:
     from stream.vitals import Vitals
 
 _log = structlog.get_logger(__name__)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Looked:
+    """What a tick was made with."""
+
+    ends: pa.Table
+    """Schema `stream.cluster.watermarks.ENDS`."""
+    positions: Mapping[int, int]
+    """How far the log had been read before the ends were asked for, by offsets partition: never beyond them."""
 
 
 class Publisher:
@@ -116,8 +128,8 @@ class Publisher:
         self._published = self._shown = None
         self._diagnostician.forget()
 
-    def tick(self, cluster: Cluster, survey: Survey | None = None, *, current: bool = False) -> pa.Table | None:
-        """Publish a new snapshot and give the ends it was made with; None if the cluster does not answer.
+    def tick(self, cluster: Cluster, survey: Survey | None = None, *, current: bool = False) -> Looked | None:
+        """Publish a new snapshot and give what it was made with; None if the cluster does not answer.
 
         Then the old snapshot stays. `current` says that all is read that was there at the tick before.
         """
@@ -143,7 +155,7 @@ class Publisher:
         self._vitals.retention = around.retention
         self._judge(fleet, ends, around, taken_at, current=current)
         give_back()
-        return ends
+        return Looked(ends, positions)
 
     def _judge(
         self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, taken_at: float, *, current: bool

@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
     from stream.checkpoint import Checkpoint
     from stream.cluster.client import Cluster
-    from stream.progress import Progress
 
 
 class TopicWatch:
     """One per query; `look` is called by the thread of the ticks, `broken` read by any."""
 
-    def __init__(self, checkpoint: Checkpoint, progress: Progress, tombstone_seconds: float | None) -> None:
+    def __init__(self, checkpoint: Checkpoint, tombstone_seconds: float | None) -> None:
         self.broken: str | None = None
         """Why the state does not fit the topic any more, as a sentence; None while it does."""
         self.current = False
         """Whether at the last look all was read that was there at the look before."""
         self._checkpoint = checkpoint
-        self._progress = progress
         self._tombstone_seconds = tombstone_seconds
         self._current_at: float | None = None
         self._ends_before: dict[int, int] = {}
         self._suspected = False
 
-    def look(self, cluster: Cluster, logs: Mapping[int, tuple[int, int, int]]) -> None:
-        """Compare with (log start, high watermark, last stable offset) per partition, read just now."""
-        positions = self._progress.positions
+    def look(self, cluster: Cluster, logs: Mapping[int, tuple[int, int, int]], positions: Mapping[int, int]) -> None:
+        """Compare (log start, high watermark, last stable offset) per partition with the reader's positions before.
+
+        The positions of now would not do: by now the reader may well have passed ends that were read a while ago.
+        """
         self._note_current(positions, logs)
         try:
             topic = describe(cluster)

@@ -114,6 +114,23 @@ def test_the_reader_is_held_against_the_offsets_topic(ends: Ends, vitals: Vitals
     assert [(row["position"], row["distance"], row["stable_gap"]) for row in rows] == [(80, None, None), (5, 0, 0)]
 
 
+def test_positions_are_those_before_the_ends(ends: Ends, vitals: Vitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy reader has passed the ends by the time a long tick is over: that is no topic that was cut."""
+    progress = vitals.progress = Progress({0: 90, 1: 5}, {0: 90, 1: 5})
+    publisher = Publisher(vitals)
+
+    def meanwhile(cluster: Cluster, topics: Collection[str]) -> pa.Table:
+        found = ends(cluster, topics)
+        progress.finish({0: 700})
+        return found
+
+    monkeypatch.setattr(publish, "read_ends", meanwhile)
+    looked = publisher.tick(CLUSTER)
+    assert looked is not None
+    assert looked.positions == {0: 90, 1: 5}
+    assert progress.positions[0] == 700
+
+
 def test_details_are_those_of_what_is_shown(ends: Ends, vitals: Vitals) -> None:  # noqa: ARG001 - answers for the cluster
     """Members and history of a group as shown; none before that, for a stranger, and after the grace."""
     publisher = Publisher(vitals, dead_grace=3600.0)

@@ -29,7 +29,7 @@ class World:
         self.topic: OffsetsTopic | Unreachable | None = TOPIC
         self.notes = 0
         self.progress = Progress({0: 5, 1: 7}, {0: 5, 1: 7})
-        self.watch = TopicWatch(cast("Checkpoint", self), self.progress, 3600.0)
+        self.watch = TopicWatch(cast("Checkpoint", self), 3600.0)
 
     @property
     def manifest(self) -> Any:
@@ -48,7 +48,7 @@ class World:
 
     def look(self, *logs: tuple[int, int, int]) -> str | None:
         """Look once; logs as (log start, high watermark, last stable offset)."""
-        self.watch.look(CLUSTER, dict(enumerate(logs)))
+        self.watch.look(CLUSTER, dict(enumerate(logs)), self.progress.positions)
         return self.watch.broken
 
 

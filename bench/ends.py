@@ -1,0 +1,77 @@
+"""How long the ends of all partitions take: 10,000 of them, from one broker, with one client.
+
+Run: python -m bench.ends [partitions]. Exits with 1 when an end is not the one that was written.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Final
+
+import numpy as np
+from confluent_kafka import Producer
+
+from bench.report import Target, table, target_table
+from sandbox.broker import Broker
+from sandbox.topics import create_topics
+from stream.cluster.client import Cluster
+from stream.cluster.watermarks import read_ends
+
+PARTITIONS: Final = 10_000
+_PER_TOPIC: Final = 500
+_TIMES: Final = 15
+_LIMIT: Final = 1.0
+_WAIT: Final = 60.0
+
+
+def main() -> int:
+    """Measure and print."""
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else PARTITIONS
+    names = [f"ends-{number:03}" for number in range(-(-size // _PER_TOPIC))]
+    with Broker() as broker:
+        for name in names:
+            create_topics(broker.bootstrap, {name: _PER_TOPIC})
+        written = _write(broker.bootstrap, names)
+        with Cluster([broker.bootstrap]) as cluster:
+            cluster.connect(_WAIT)
+            seconds, wrong = _measure(cluster, names, written)
+    middle = float(np.median(seconds))
+    found = f"{len(names) * _PER_TOPIC:,} partitions of {len(names)} topics"
+    heads = ("ends of", "seconds (middle)", "fastest", "slowest")
+    print(table(heads, [(found, f"{middle:.2f}", f"{min(seconds):.2f}", f"{max(seconds):.2f}")]))
+    print()
+    print(target_table([Target(f"ends of {found}", _LIMIT, middle, "s")]))
+    print("\nEvery end is as written." if not wrong else f"\nWRONG: {wrong} ends")
+    return 1 if wrong else 0
+
+
+def _write(bootstrap: str, names: list[str]) -> dict[tuple[str, int], int]:
+    """Write a record to every tenth partition."""
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000})
+    written = {(name, partition): 1 for name in names for partition in range(0, _PER_TOPIC, 10)}
+    for name, partition in written:
+        producer.produce(name, b"x", partition=partition)
+    producer.flush(_WAIT)
+    return written
+
+
+def _measure(cluster: Cluster, names: list[str], written: dict[tuple[str, int], int]) -> tuple[list[float], int]:
+    """Read all ends so many times; give the seconds of each time, and how many ends were wrong."""
+    seconds, wrong = [], 0
+    for _ in range(_TIMES):
+        begin = time.perf_counter()
+        ends = read_ends(cluster, names)
+        seconds.append(time.perf_counter() - begin)
+        columns = (ends.column(name).to_pylist() for name in ("topic", "partition", "high_watermark"))
+        told = {(topic, partition): high for topic, partition, high in zip(*columns, strict=True)}
+        wrong += sum(
+            told.get((name, partition)) != written.get((name, partition), 0)
+            for name in names
+            for partition in range(_PER_TOPIC)
+        )
+    return seconds, wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main())
