@@ -118,6 +118,8 @@ GROUPS: Final = pa.schema(
         ("sentence", pa.string()),
         # The greatest time lag among its partitions, in seconds; null where none is known.
         ("time_lag_max", pa.float64()),
+        # Whether it is no more than that; where false, it is at least so much (of any of its partitions).
+        ("time_lag_max_exact", pa.bool_()),
         # An open transaction hides the group's commits from the log: its coordinator is asked for them meanwhile.
         ("held_back", pa.bool_()),
     ]
@@ -133,6 +135,7 @@ TOPICS: Final = pa.schema(
         ("lag_sum", pa.int64()),
         ("lag_max", pa.int64()),
         ("time_lag_max", pa.float64()),
+        ("time_lag_max_exact", pa.bool_()),
         ("partitions_lag_unknown", pa.int32()),
         # The worst of the partitions' verdicts; null before there is a judgement.
         ("verdict", NAME),

@@ -128,8 +128,8 @@ def _lag(group: Answer) -> str:
         return lag
     if not waits:
         return f"{lag}, nothing waits"
-    least = any(row["time_lag"] == waits and row["time_lag_exact"] is False for row in group["by_partition"])
-    return f"{lag}, the oldest unread record waits for {'at least ' if least else ''}{duration(waits)}"
+    least = "at least " if group.get("time_lag_max_exact") is False else ""
+    return f"{lag}, the oldest unread record waits for {least}{duration(waits)}"
 
 
 def _expiry(group: Answer, now: float) -> str:

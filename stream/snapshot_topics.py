@@ -32,7 +32,7 @@ def topics_table(rows: Rows, window: Window, diagnosed: Diagnosed | None) -> pa.
         "partitions_lag_unknown": pa.array(sums.rows - sums.known, pa.int32()),
     }
     if diagnosed is not None:
-        columns["time_lag_max"] = worst_age(rows, diagnosed, of, len(first))
+        columns |= worst_age(rows, diagnosed, of, len(first))
         columns["verdict"] = words(diagnosed.opinion.worst(of, len(first)), diagnosed.opinion.words)
     arrays = [columns[field.name] if field.name in columns else pa.nulls(len(first), field.type) for field in TOPICS]
     return pa.table(arrays, schema=TOPICS)

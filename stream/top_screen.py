@@ -45,7 +45,7 @@ _COLUMNS: Final = (
     # Where the window is too narrow the last is given up first.
     _Column("VERDICT", lambda group, _: _word(group["verdict"]), right=False),
     _Column("LAG", lambda group, _: _number(group["lag_sum"])),
-    _Column("TIME-LAG", lambda group, _: _length(group["time_lag_max"])),
+    _Column("TIME-LAG", lambda group, _: _waits(group)),
     _Column("FOR", lambda group, now: _age(group["verdict_since"], now)),
     _Column("SEVERITY", lambda group, _: _word(group["severity"]), right=False),
     _Column("STATE", lambda group, _: _word(group["state"]), right=False),
@@ -204,8 +204,11 @@ def _number(value: int | None) -> str:
     return f"{value:,}" if abs(value) < 10**8 else f"{value:.3g}"
 
 
-def _length(seconds: float | None) -> str:
-    return "-" if seconds is None else duration(seconds)
+def _waits(group: Answer) -> str:
+    """Say how old the oldest unread record is, marked where it is at least so old."""
+    seconds = group["time_lag_max"]
+    least = "\N{GREATER-THAN OR EQUAL TO}" if group.get("time_lag_max_exact") is False else ""
+    return "-" if seconds is None else least + duration(seconds)
 
 
 def _left(moment: str | None, now: float) -> str:

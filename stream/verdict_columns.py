@@ -84,15 +84,16 @@ def group_columns(groups: Sequence[str], rows: Rows, diagnosed: Diagnosed | None
         "verdict_since": pa.array(opinion.group_since, mask=(opinion.group_since < 0) | ~alive).cast(MOMENT),
         "verdict_partitions": pa.array(opinion.group_rows.astype(np.int32), mask=~alive),
         "sentence": pa.array(told, pa.string()),
-        "time_lag_max": worst_age(rows, diagnosed, rows.group, len(groups)),
+        **worst_age(rows, diagnosed, rows.group, len(groups)),
         "held_back": pa.array([name in diagnosed.held_back for name in groups], pa.bool_(), mask=~alive),
     }
 
 
-def worst_age(rows: Rows, diagnosed: Diagnosed, of: Ints, owners: int) -> pa.Array:
-    """Give the greatest time lag of each owner of rows, in seconds."""
+def worst_age(rows: Rows, diagnosed: Diagnosed, of: Ints, owners: int) -> dict[str, pa.Array]:
+    """Give the columns of the greatest time lag (seconds) of each owner of rows; of unknown ones nothing is said."""
     age, exact = _ages(diagnosed.opinion.window, rows.committed)
-    return _seconds(timelag.worst(timelag.TimeLag(age, exact, age), of, owners)[0])
+    most, sure = timelag.worst(timelag.TimeLag(age, exact | (age < 0), age), of, owners)
+    return {"time_lag_max": _seconds(most), "time_lag_max_exact": pa.array(sure, mask=most < 0)}
 
 
 def groups_by_verdict(diagnosed: Diagnosed | None) -> pa.Table:

@@ -67,7 +67,7 @@ def stuck_section(living: pa.Table, now: float, chosen: Chosen) -> Content:
 def _story(row: dict[str, Any], now: float) -> Element:
     facts = [
         ("lag", known(row["lag_sum"])),
-        ("time lag", time_lag(row["time_lag_max"])),
+        ("time lag", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
         ("members", known(row["members"])),
         ("with this verdict", _share(row)),
     ]
@@ -144,7 +144,7 @@ def _row(row: dict[str, Any], now: float) -> Element:
         el("th", el("a", named(row["group"]), href=group_link(row["group"])), scope="row"),
         el("td", badge(row["verdict"], row["severity"])),
         el("td", known(row["lag_sum"]), class_="number"),
-        el("td", time_lag(row["time_lag_max"]), class_="number"),
+        el("td", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]), class_="number"),
         el("td", _state(row, now)),
         [el("td", value, class_="number") for value in after],
         el("td", text(row["kind"])),

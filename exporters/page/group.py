@@ -62,7 +62,7 @@ def group_page(
     severities = {each["verdict"]: each["severity"] for each in snapshot.verdict_groups.to_pylist()}
     partitions = in_milliseconds(_of(snapshot.partitions, name))
     content = [
-        _about(snapshot, row, detail, now, exact=_is_exact(row["time_lag_max"], partitions)),
+        _about(snapshot, row, detail, now),
         None if dead else _chart(),
         _notes(row, detail),
         findings_section(detail, now) if detail is not None else None,
@@ -107,18 +107,9 @@ def _absent(snapshot: Snapshot, name: str, root: str) -> Element:
     )
 
 
-def _is_exact(time_lag_max: float | None, partitions: pa.Table) -> bool:
-    """Tell whether the group's time lag is more than a lower bound: that of the partition it is of."""
-    its = pc.equal(partitions.column("time_lag"), pa.scalar(time_lag_max, pa.float64()))
-    bounds = pc.and_(its, pc.invert(partitions.column("time_lag_exact")))
-    return not pc.any(bounds.fill_null(False), min_count=0).as_py()
-
-
-def _about(
-    snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, now: float, *, exact: bool
-) -> list[Content]:
+def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, now: float) -> list[Content]:
     """Give what is the matter and what the group is."""
-    facts = [el("div", el("dt", name), el("dd", value)) for name, value in _facts(row, now, exact=exact)]
+    facts = [el("div", el("dt", name), el("dd", value)) for name, value in _facts(row, now)]
     died = [since(row["died_time"], now), ": ", text(row["death_cause"])]
     beside = None if row["state_since"] is None else el("span", lasting(row["state_since"], now), class_="phase")
     taken = f"Snapshot taken {ago(snapshot.taken_at, now)}."
@@ -149,13 +140,13 @@ def _chart() -> Element:
     )
 
 
-def _facts(row: dict[str, Any], now: float, *, exact: bool) -> list[tuple[str, Content]]:
+def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
     """Give what is known of the group; a fact that its kind has not, or that died with it, is left out."""
     facts: list[tuple[str, Content]] = [("Kind", text(row["kind"]))]
     living: list[tuple[str, Content]] = [
         ("Lag", known(row["lag_sum"])),
         ("Greatest lag", known(row["lag_max"])),
-        ("Time lag", time_lag(row["time_lag_max"], exact=exact)),
+        ("Time lag", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
         ("Members", _members(row)),
         ("Partitions", known(row["partitions"])),
         ("Last commit", since(row["last_commit_time"], now)),

@@ -70,7 +70,7 @@ def topics_section(topics: pa.Table, severities: Severities) -> Content:
             el("th", named(row["topic"]), scope="row"),
             el("td", badge(row["verdict"], severities.get(row["verdict"]))),
             [el("td", known(row[column]), class_="number") for column in ("lag_sum", "lag_max")],
-            el("td", time_lag(row["time_lag_max"]), class_="number"),
+            el("td", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]), class_="number"),
             el("td", known(row["partitions"]), class_="number"),
             el("td", number(row["partitions_lag_unknown"] or 0), class_="number"),
             data_key=row["topic"],

@@ -27,6 +27,7 @@ class Word:
     time: float
     verdict: str
     sick: bool
+    sentence: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def words_of(record: Record, group: str) -> list[Word]:
         found.append(
             Word(snapshot.taken_at, "absent", sick=False)
             if said is None
-            else Word(snapshot.taken_at, said.verdict, said.severity in SICK)
+            else Word(snapshot.taken_at, said.verdict, said.severity in SICK, said.sentence or "")
         )
     return [word for word in found if record.began <= word.time <= record.ended]
 
@@ -132,7 +133,8 @@ def _met(expected: Expected, words: Sequence[Word], mark: float | None) -> Met:
     if mark is None:
         return Met(expected, None, None, None)
     known_at = mark + expected.after
-    found = next((word.time for word in words if word.time >= mark and word.verdict in expected.verdicts), None)
+    said = [word for word in words if word.verdict in expected.verdicts and expected.says in word.sentence]
+    found = next((word.time for word in said if word.time >= mark), None)
     if found is None:
         return Met(expected, known_at, None, None)
     return Met(expected, known_at, found, sum(known_at < word.time <= found for word in words))

@@ -98,6 +98,8 @@ class Expected:
     verdicts: tuple[str, ...]
     after: float
     mark: str = "fault"
+    says: str = ""
+    """What its sentence must say."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

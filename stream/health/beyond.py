@@ -2,7 +2,8 @@
 
 A commit above the end is proof that something happened, because ends are read after commits. *What* is told by the
 topic id (stored with commits from Kafka 4.1 on) and by the leader epoch of the last consumed record. Both also show it
-when the new log has already grown past the old commit, where offsets alone look sound.
+when the new log has already grown past the old commit, where offsets alone look sound. Where neither is stored, it is
+told by who saw the end of the log go back.
 """
 
 from __future__ import annotations
@@ -74,6 +75,16 @@ def judge(committed: Ints, found: Lag, ends: Ends, origins: Origins) -> Codes:
     code[cut] = _TRUNCATED
     code[other] = _RECREATED
     return code
+
+
+def with_cuts(code: Codes, cut: NDArray[np.bool_], origins: Origins) -> Codes:
+    """Name what was seen to happen where the commit itself does not tell: the log of these rows ended higher before.
+
+    Without an id the topic may as well have been made anew.
+    """
+    ids = origins.current_topic_id
+    one = np.zeros(len(code), np.bool_) if ids is None else ids.any(axis=1)
+    return np.where(cut & ((code == _STALE) | ((code == _BEYOND) & one)), np.int8(_TRUNCATED), code)
 
 
 def is_unknown(code: Codes) -> NDArray[np.bool_]:

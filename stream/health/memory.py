@@ -16,6 +16,8 @@ from stream.health.numbering import Names, Places
 from stream.health.observed import Stage
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from stream.health.columns import Ints
     from stream.health.observed import Observed
 
@@ -41,6 +43,8 @@ class Memory:
         # By place: when its end was last known, whether it has been asked for in vain since, since when it is again.
         self._answered, self._back = np.empty(0, np.int64), np.empty(0, np.int64)
         self._missed = np.empty(0, np.bool_)
+        # By place: the newest end; the highest one if it has gone back since (-1), and when that was first seen.
+        self._end, self._peak, self._fell = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
         self._rebalanced: dict[str, int] = {}
         # By group, topic and partition without any commit: since when it is so, and when it was last seen.
         self._uncommitted: dict[tuple[str, str, int], tuple[int, int]] = {}
@@ -68,6 +72,7 @@ class Memory:
             self._forget(rows[np.isin(seen.ends.place >> 32, seen.recreated)])
         self._note_answers(rows, seen)
         known = np.flatnonzero(seen.ends.known)
+        self._note_falls(rows[known], seen.ends.high_watermark[known], seen.now)
         self.high.observe(rows[known], seen.now, seen.ends.high_watermark[known])
         self.log_start.observe(rows[known], seen.now, seen.ends.log_start[known])
         self._note_stable(seen, rows)
@@ -100,6 +105,16 @@ class Memory:
         if not len(self._back):
             return np.full(len(rows), -1, np.int64)
         return np.where(rows >= 0, self._back[rows], -1)
+
+    def cut(self, rows: Ints, now: int) -> NDArray[np.bool_]:
+        """Tell which ends have gone back and have not come up to where they were since.
+
+        Not at the first look: a new leader may for a moment know less than the old one did (KIP-207).
+        """
+        if not len(self._peak):
+            return np.zeros(len(rows), np.bool_)
+        cut: NDArray[np.bool_] = (rows >= 0) & (self._peak[rows] >= 0) & (self._fell[rows] < now)
+        return cut
 
     def miss(self) -> None:
         """Note that nobody answered at a tick."""
@@ -149,6 +164,13 @@ class Memory:
         self._back[again] = seen.now
         self._missed[known], self._answered[known] = False, seen.now
 
+    def _note_falls(self, rows: Ints, end: Ints, now: int) -> None:
+        before, peak = self._end[rows], self._peak[rows]
+        fell = end < before
+        self._fell[rows[fell & (peak < 0)]] = now
+        peak = np.where(fell, np.maximum(peak, before), peak)
+        self._peak[rows], self._end[rows] = np.where(end >= peak, -1, peak), end
+
     def _note_stable(self, seen: Observed, rows: Ints) -> None:
         stable = seen.ends.last_stable
         if stable is None:
@@ -167,15 +189,19 @@ class Memory:
         self._stable_since = np.concatenate([self._stable_since, more])
         self._answered, self._back = np.concatenate([self._answered, more]), np.concatenate([self._back, more])
         self._missed = np.concatenate([self._missed, np.zeros(len(more), np.bool_)])
+        self._end, self._peak = np.concatenate([self._end, more]), np.concatenate([self._peak, more])
+        self._fell = np.concatenate([self._fell, more])
 
     def _keep(self, rows: Ints) -> None:
         self.high.take(rows)
         self.log_start.take(rows)
         self._stable, self._stable_since = self._stable[rows], self._stable_since[rows]
         self._answered, self._back, self._missed = self._answered[rows], self._back[rows], self._missed[rows]
+        self._end, self._peak, self._fell = self._end[rows], self._peak[rows], self._fell[rows]
 
     def _forget(self, rows: Ints) -> None:
         self.high.forget(rows)
         self.log_start.forget(rows)
         self._stable_since[rows] = self._answered[rows] = self._back[rows] = -1
         self._missed[rows] = False
+        self._end[rows] = self._peak[rows] = -1

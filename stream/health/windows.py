@@ -124,6 +124,7 @@ def build(seen: Observed, memory: Memory, limits: Limits) -> Window:
     found = lags.lag(committed, places, seen.ends) if seen.found is None else seen.found
     row = np.where(found.row >= 0, of_ends[found.row], -1) if len(of_ends) else found.row
     broken = beyond.judge(committed, found, seen.ends, seen.origins)
+    broken = beyond.with_cuts(broken, memory.cut(row, seen.now), seen.origins)
     known = found.known & ~beyond.is_unknown(broken)
     ends = tails.without_markers(lags.distances(committed, found, seen.ends), committed, places, seen.tails)
     next_offset = _next_offsets(seen, memory, row, known, ends.log_start)

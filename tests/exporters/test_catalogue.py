@@ -31,6 +31,8 @@ NOT_EXPORTED = {
     (Source.PARTITIONS, "log_start_offset"): "as the high watermark",
     (Source.PARTITIONS, "lag_unknown_reason"): "counted per group in UNKNOWN_LAGS",
     (Source.PARTITIONS, "time_lag_exact"): "for who looks at one partition",
+    (Source.GROUPS, "time_lag_max_exact"): "for who looks at one group",
+    (Source.TOPICS, "time_lag_max_exact"): "for who looks at one group",
     (Source.PARTITIONS, "trend"): "a word for who looks at one partition; the rates say it in numbers",
     (Source.PARTITIONS, "verdict_since"): "per group",
     (Source.PARTITIONS, "offset_asked"): "per group, as held_back",

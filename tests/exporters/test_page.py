@@ -54,7 +54,19 @@ def test_groups_stand_by_severity_with_unknown_said() -> None:
     huge = f"{2**62:_}".replace("_", "\u202f")
     state = "Stable\xa0asked for 1 min 35 s"
     assert living[1:] == [
-        ["billing", "stopped", huge, "1 min 1 s", state, "5.0 s ago", DASH, "3", "2", "1", "classic"],
+        [
+            "billing",
+            "stopped",
+            huge,
+            "\N{GREATER-THAN OR EQUAL TO}\u202f1 min 1 s",
+            state,
+            "5.0 s ago",
+            DASH,
+            "3",
+            "2",
+            "1",
+            "classic",
+        ],
         ["plain", "unknown", "unknown", "unknown", "unknown", "unknown", DASH, "unknown", "0", "", "simple"],
         ['say "hi"\\\\nthere', "caught up", "0", "0", "Empty", "5.0 s ago", "in 59 min 55 s", "0", "1", "", "consumer"],
     ]

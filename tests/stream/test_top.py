@@ -210,7 +210,7 @@ class TestScreen:
         assert lines[:2] == ["4 groups · 1 critical · 1 unknown · 1 fine · 5s old · http://here", ""]
         assert [re.split("  +", line) for line in lines[2:7]] == [
             ["GROUP", "VERDICT", "LAG", "TIME-LAG", "FOR", "SEVERITY", "STATE", "MEMBERS", "COMMIT", "EXPIRES"],
-            ["billing", "stopped", f"{2**62:.3g}", "1m1s", "35s", "critical", "Stable", "3", "5s", "-"],
+            ["billing", "stopped", f"{2**62:.3g}", "≥1m1s", "35s", "critical", "Stable", "3", "5s", "-"],
             ["plain", "unknown", "-", "-", "-", "unknown", "-", "-", "-", "-"],
             ['say "hi"\\\\nthere', "caught up", "0", "0s", "1m5s", "fine", "Empty", "0", "5s", "59m55s"],
             ["gone", "-", "-", "-", "-", "-", "Dead", "-", "-", "-"],

@@ -90,6 +90,7 @@ def test_groups_are_told_by_their_worst() -> None:
     assert told["sentence"][0].startswith("2 of 2 partitions; orders-0: No commit")
     assert told["sentence"][1:] == [None, None]
     assert told["time_lag_max"] == [61.5, 0.0, 0.0]
+    assert told["time_lag_max_exact"] == [False, True, True], "the first is of a history that does not reach back"
     assert told["held_back"] == [False, True, None]
     assert [each is None for each in told["verdict_since"]] == [False, False, True]
     for name, column in columns.items():
@@ -120,6 +121,7 @@ def test_topics_are_told_by_their_worst() -> None:
         (0, None, None, 1),
     ]
     assert [row["time_lag_max"] for row in rows] == [61.5, None, None]
+    assert [row["time_lag_max_exact"] for row in rows] == [False, None, None]
     assert topics_table(places, found.opinion.window, None).column("verdict").null_count == 3
 
 

@@ -6,7 +6,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from stream.health.beyond import RECREATED, STALE_END, TRUNCATED, WORDS, Origins, is_unknown, judge, topic_ids
+from stream.health.beyond import (
+    RECREATED,
+    STALE_END,
+    TRUNCATED,
+    WORDS,
+    Origins,
+    is_unknown,
+    judge,
+    topic_ids,
+    with_cuts,
+)
 from stream.health.lag import BEYOND_END, Ends, lag
 
 OLD, NEW = bytes(range(16)), bytes(range(1, 17))
@@ -75,3 +85,21 @@ def test_topic_ids_of_a_slice_are_its_own() -> None:
     assert ids[2].tolist() == [0, 0]
     assert (ids[0] == ids[3]).all()
     assert len(topic_ids(pa.array([], pa.binary(16)))) == 0
+
+
+@pytest.mark.parametrize(
+    ("told", "now", "named"),
+    [
+        pytest.param(STALE_END, None, TRUNCATED, id="the same topic by the id of the commit"),
+        pytest.param(BEYOND_END, NEW, TRUNCATED, id="the same topic as ever, or the fall would be forgotten"),
+        pytest.param(BEYOND_END, None, BEYOND_END, id="without ids it may have been made anew"),
+        pytest.param(RECREATED, NEW, RECREATED, id="what the commit tells stands"),
+        pytest.param("", NEW, "", id="the commit is below the new end"),
+    ],
+)
+def test_an_end_that_was_seen_to_go_back(told: str, now: bytes | None, named: str) -> None:
+    """It names what a commit above the end cannot tell."""
+    code, ids = np.array([WORDS.index(told)] * 2, np.int8), topic_ids(pa.array([now, now], pa.binary(16)))
+    after = with_cuts(code, np.array([True, False]), Origins(current_topic_id=ids))
+    assert [WORDS[each] for each in after.tolist()] == [named, told]
+    assert WORDS[with_cuts(code, np.array([True, False]), Origins())[0]] == (TRUNCATED if told == STALE_END else told)

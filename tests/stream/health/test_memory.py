@@ -128,3 +128,18 @@ def test_what_was_never_committed_is_so_since_it_was_first_seen() -> None:
     assert since(4, 4) == [-5], "away for three ticks"
     assert since(5, 4, row[:0]) == []
     assert since(9, 8) == [8], "away for longer"
+
+
+def test_an_end_that_went_back_is_remembered_until_it_is_where_it_was() -> None:
+    """From the second look on: a new leader may for a moment know less; and not of a topic that was made anew."""
+    memory, cut = Memory(), []
+    for tick, high in enumerate([90, 50, 90, 50, 50, 60, 40, 89, 90, 91]):
+        rows = memory.observe(at(tick, {"a": (0, high, high), "b": (0, 7, 7)}))
+        cut.append(memory.cut(rows, NOW + tick * TICK).tolist()[0])
+        assert not memory.cut(rows, NOW + tick * TICK)[1]
+    assert cut == [False, False, False, False, True, True, True, True, False, False]
+    memory.observe(at(10, {"a": (0, 5, 5)}))
+    rows = memory.observe(at(11, {"a": (0, 5, 5)}, recreated=["a"]))
+    assert memory.cut(rows, NOW + 11 * TICK).tolist() == [False]
+    assert memory.cut(np.array([-1], np.int64), NOW).tolist() == [False]
+    assert Memory().cut(np.array([0], np.int64), NOW).tolist() == [False]
