@@ -53,6 +53,7 @@ def test_groups_stand_by_severity_with_unknown_said() -> None:
     living = read(Published.of(small_world())).tables["Groups"]
     huge = f"{2**62:_}".replace("_", "\u202f")
     state = "Stable\xa0asked for 1 min 35 s"
+    least = "\N{GREATER-THAN OR EQUAL TO}\u202f1 min 1 s"
     assert living[1:] == [
         [
             "billing",
