@@ -59,7 +59,7 @@ def test_groups_stand_by_severity_with_unknown_said() -> None:
             "billing",
             "stopped",
             huge,
-            "\N{GREATER-THAN OR EQUAL TO}\u202f1 min 1 s",
+            least,
             state,
             "5.0 s ago",
             DASH,
