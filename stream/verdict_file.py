@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import operator
 import os
 import zipfile
 import zlib
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 FORMAT: Final = 1
+_FIELDS: Final = operator.attrgetter(*(field.name for field in dataclasses.fields(VerdictChange)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ def _write(path: Path, kept: Kept) -> None:
             archive.writestr("about.json", json.dumps({"format": FORMAT, "rules": kept.rules}))
             if kept.shown is not None:
                 archive.writestr("shown", kept.shown)
-            rows = {group: [dataclasses.astuple(change) for change in each] for group, each in kept.changes.items()}
+            rows = {group: [_FIELDS(change) for change in each] for group, each in kept.changes.items()}
             archive.writestr("changes.json", _json(rows))
             archive.writestr("rebalances.json", _json(kept.rebalances))
         handle.flush()
