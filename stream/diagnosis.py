@@ -147,6 +147,10 @@ class Diagnostician:
         self._keep_in_turn(now)
         return Diagnosis(here, Diagnosed(opinion, held.asked, held.groups, alive))
 
+    def look_closer(self, diagnosis: Diagnosis) -> None:
+        """Ask for what would make the next diagnosis more exact, once this one is published."""
+        self._enquiries.narrow(diagnosis.diagnosed.opinion.window, self._judge.memory)
+
     def changes_of(self, group: str) -> tuple[VerdictChange, ...]:
         """Give how the verdict of a group changed, oldest first."""
         return self._changes.of(group)

@@ -2,11 +2,11 @@
 
 Owns the order of the questions and what one tick's answers leave for the next; each kind of question is a module
 of its own (`enquiries_tails`, `enquiries_retention`, `enquiries_transactions` with `enquiries_transaction_log`,
-`held_back_gaps`, `held_back_groups`, `enquiries_seeding`), and each is bounded (`enquiries_limits`). Nothing here
-raises: what is not answered is not known.
+`held_back_gaps`, `held_back_groups`, `enquiries_seeding`, `enquiries_narrowing`), and each is bounded
+(`enquiries_limits`). Nothing here raises: what is not answered is not known.
 
 In a tick: `ask_first` before the ends are read, then `held_back`, then `asked` for the fleet that it gave; when health
-has judged, `note`. `seeding` once, after the first look of health's memory.
+has judged, `note` and `narrow`. `seeding` once, after the first look of health's memory.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from stream.enquiries_ends import EndsByName
 from stream.enquiries_limits import Allowances
+from stream.enquiries_narrowing import Narrowing
 from stream.enquiries_retention import Retentions
 from stream.enquiries_seeding import seed
 from stream.enquiries_tails import TailWatch
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from stream.enquiries_transactions import Place
     from stream.groups.fleet import FleetColumns
     from stream.health.columns import Ints
+    from stream.health.memory import Memory
     from stream.health.observed import Observed
     from stream.health.windows import Window
     from stream.held_back import HeldBack, OffsetsHeldBack
@@ -60,6 +62,7 @@ class Enquiries:
         of_offsets = Culprits(cluster, allowances, clock, TransactionLog(cluster, allowances, clock))
         self._gaps = OffsetsGaps(allowances, of_offsets)
         self._hidden = HiddenGroups(cluster, allowances)
+        self._narrowing = Narrowing(cluster, allowances, clock)
         self._held: dict[Place, int] = {}
         self._rebalancing: dict[str, int] = {}
 
@@ -103,6 +106,10 @@ class Enquiries:
         """Take note of what health saw, for the questions of the next tick."""
         self._tails.note(window)
         self._held = held_places(window, int(self._allowances.grace * 1000))
+
+    def narrow(self, window: Window, memory: Memory) -> None:
+        """Ask for what would make the ages of unread records known to the tick; the memory learns of it."""
+        self._narrowing.look(window, memory)
 
     def seeding(self, seen: Observed) -> tuple[Ints, Ints] | None:
         """Ask where the partitions ended in the past: times and answers for `stream.health.memory.Memory.seed`."""

@@ -39,6 +39,12 @@ class Allowances:
     settle: float = 60.0
     """How long at most such an answer stands after the gap has closed, until the log has caught up with it."""
 
+    lookups: int = 500
+    """Moments in the past asked for at one tick, where the age of an unread record is not known to the tick, for how
+    long more are begun, and after how long a group that has moved on is asked about again."""
+    lookup_seconds: float = 1.0
+    lookup_again: float = 60.0
+
     seed_lookups: int = 50_000
     """Offsets-for-times asked for at the first tick, and for how long more are begun."""
     seed_seconds: float = 10.0

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from stream.groups.fleet import FleetColumns
     from stream.health.columns import Ints
+    from stream.health.memory import Memory
     from stream.health.observed import Observed
     from stream.health.windows import Window
     from stream.held_back import HeldBack
@@ -44,6 +45,9 @@ class Enquiries(Protocol):
     def note(self, window: Window) -> None:
         """Learn from what was judged what is worth asking at the next tick."""
 
+    def narrow(self, window: Window, memory: Memory) -> None:
+        """Ask for what would make the ages of unread records known to the tick; the memory learns of it."""
+
 
 class Silent:
     """Asks nobody."""
@@ -66,4 +70,7 @@ class Silent:
         return None
 
     def note(self, window: Window) -> None:
+        """See Enquiries."""
+
+    def narrow(self, window: Window, memory: Memory) -> None:
         """See Enquiries."""

@@ -153,13 +153,13 @@ class Publisher:
         asked = topics | self._ledger.topics_in_question(fleet)
         around = NOWHERE if survey is None else survey.look(fleet, asked, taken_at)
         self._vitals.retention = around.retention
-        self._judge(fleet, ends, around, taken_at, current=current)
+        self._diagnostician.look_closer(self._judge(fleet, ends, around, taken_at, current=current))
         give_back()
         return Looked(ends, positions)
 
     def _judge(
         self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, taken_at: float, *, current: bool
-    ) -> None:
+    ) -> Diagnosis:
         """Judge what ended and what is, and publish it. What ends is told by the log alone, whatever was asked."""
         causes = self._ledger.judge_endings(fleet, around)
         held = self._diagnostician.held_back(fleet, ends, around, taken_at)
@@ -174,6 +174,7 @@ class Publisher:
         self._published, self._shown = published, (held.fleet, context, diagnosis)
         self._vitals.series, self._vitals.series_dropped = published.exposition.series, self._chooser.dropped
         self._vitals.snapshot_taken_at = taken_at
+        return diagnosis
 
     def _note(self, trouble: str | None) -> None:
         """Say it once when Kafka goes away, and once when it is back."""

@@ -11,6 +11,7 @@ bytes twice per point: 48 points of 200,000 partitions are 154 MB, those of 5,00
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +39,20 @@ class Found(enum.IntEnum):
     """Older than the oldest point, whose time is given instead."""
     NEWER = 3
     """Not below the newest end: as of the newest point, whose time is given, there was no such record."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Brackets:
+    """Between which points the moments lie at which offsets were written; one element per offset. Times in ms."""
+
+    since: Ints
+    """-1 where the offset is below the oldest point."""
+    until: Ints
+    start: Ints
+    """The ends at these two moments."""
+    end: Ints
+    found: Codes
+    """`Found`; without points on both sides the others mean nothing, but for UNKNOWN and NEWER none is needed."""
 
 
 class History:
@@ -129,6 +144,46 @@ class History:
         used = np.arange(self._points)[None, :] < self._count[rows][:, None]
         self._time[rows] = np.where(used, np.take_along_axis(given, order, axis=1), _UNUSED)
         self._offset[rows] = np.where(used, np.take_along_axis(ends, order, axis=1), _UNUSED)
+
+    def insert(self, rows: Ints, time: Ints, offset: Ints) -> None:
+        """Put in what became known later: the end of each row (may repeat) at a time before its newest point.
+
+        What contradicts the points around it is moved to them; a time that has a point already, and one at or after
+        the newest, is left out.
+        """
+        while len(rows):
+            _, first = np.unique(rows, return_index=True)
+            self._insert(rows[first], time[first], offset[first])
+            rest = np.ones(len(rows), np.bool_)
+            rest[first] = False
+            rows, time, offset = rows[rest], time[rest], offset[rest]
+
+    def _insert(self, rows: Ints, time: Ints, offset: Ints) -> None:
+        full = rows[self._count[rows] == self._points]
+        if len(full):
+            self._thin_rows(full, self._points, int(self._time[full, -1].max()) + 1)
+        at = self._search(self._time, rows, time)
+        before = np.maximum(at - 1, 0)
+        inner = (self._count[rows] > 0) & (at < self._count[rows])
+        inner &= (at == 0) | (self._time[rows, before] != time)
+        rows, time, offset, at, before = rows[inner], time[inner], offset[inner], at[inner], before[inner]
+        low = np.where(at > 0, self._offset[rows, before], 0)
+        place = np.arange(self._points)[None, :]
+        moved = np.where(place <= at[:, None], place, place - 1)
+        offset = np.clip(offset, low, self._offset[rows, at])
+        for column, value in ((self._time, time), (self._offset, offset)):
+            shifted = np.take_along_axis(column[rows], moved, axis=1)
+            shifted[np.arange(len(rows)), at] = value
+            column[rows] = shifted
+        self._count[rows] += 1
+
+    def brackets(self, rows: Ints, offset: Ints) -> Brackets:
+        """Say between which points these offsets were written."""
+        after = self._search(self._offset, rows, offset)
+        times, left, right, found = self._bracket(rows, after)
+        ends = self._offset.reshape(-1)
+        since = np.where(found == Found.OLDER, -1, times[left])
+        return Brackets(since, times[right], ends[left], ends[right], found)
 
     def start(self, rows: Ints) -> Ints:
         """Give the time of the oldest point, -1 where there is none."""

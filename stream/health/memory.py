@@ -87,6 +87,10 @@ class Memory:
         places = (topics[seen.ends.place >> 32] << 32) | (seen.ends.place & 0xFFFFFFFF)
         self.high.seed(self._places.rows(places), time, offset)
 
+    def learn(self, rows: Ints, time: Ints, offset: Ints) -> None:
+        """Note where ends stood in the past (rows of the histories, ms), as it became known since."""
+        self.high.insert(rows, time, offset)
+
     def rows_of(self, seen: Observed, places: Ints) -> Ints:
         """Give each place, numbered by the topics of `seen`, its row of the histories; -1: it was never seen."""
         if not len(places):

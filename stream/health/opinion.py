@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from stream.health.columns import Codes, Ints
     from stream.health.evidence import Value
+    from stream.health.memory import Memory
     from stream.health.observed import Observed
     from stream.health.verdict import Severity
     from stream.health.windows import Window
@@ -82,6 +83,9 @@ class Opinion(Protocol):
 
 class Judging(Protocol):
     """A set of rules at work, moment after moment."""
+
+    memory: Memory
+    """What is remembered of the cluster."""
 
     def begin(self, seen: Observed, history: tuple[Ints, Ints] | None) -> None:
         """See the first moment before it is judged; put what offsets-for-times answered in front of the histories."""

@@ -114,7 +114,7 @@ def secured(certificates: Certificates) -> Iterator[Secured]:
     with broker:
         admin = AdminClient({"bootstrap.servers": broker.bootstrap})
         _add_users_and_rights(admin)
-        create_topics(broker.bootstrap, {"open": 1, "closed": 1})
+        create_topics(broker.bootstrap, {"open": 1, "closed": 1, "held": 1})
         create_topics(broker.bootstrap, {"__consumer_offsets": 4}, {"cleanup.policy": "compact"})
         yield Secured(ports, certificates)
 
@@ -155,6 +155,7 @@ def _add_users_and_rights(admin: AdminClient) -> None:
     rights = [
         ("alice", "__consumer_offsets", AclOperation.READ),
         ("alice", "open", AclOperation.DESCRIBE),
+        ("alice", "held", AclOperation.DESCRIBE),
         ("alice", "__transaction_state", AclOperation.READ),
         ("client", "__consumer_offsets", AclOperation.READ),
         ("bob", "__consumer_offsets", AclOperation.DESCRIBE),
@@ -371,7 +372,7 @@ class TestRights:
     def test_a_transactional_id_that_may_not_be_described(self, secured: Secured) -> None:
         """Alice may read the offsets topic, and learns from its leader who holds it back, but not by which name.
 
-        The topic `open` she may not even read. The name of the one and the culprit of the other are in the log of the
+        The topic `held` she may not even read. The name of the one and the culprit of the other are in the log of the
         transactions, and so is that the coordinator is going to end it.
         """
         bootstrap = f"{LOOPBACK}:{secured.ports['PLAIN']}"
@@ -381,20 +382,20 @@ class TestRights:
         producer.begin_transaction()
         offsets, group = [TopicPartition("open", 0, 1)], consumer.consumer_group_metadata()
         eventually(lambda: producer.send_offsets_to_transaction(offsets, group, 30))
-        producer.produce("open", b"held")
+        producer.produce("held", b"x")
         producer.flush(30)
         with connected(secured.login("SASL", "alice", PASSWORD)) as cluster:
             (row,) = read_open_transactions(cluster, NAME, range(4)).to_pylist()
             log = TransactionLog(cluster, Allowances(), time.monotonic)
             culprits = Culprits(cluster, Allowances(), time.monotonic, log)
-            held = {(NAME, row["partition"]): row["start_offset"], ("open", 0): 0}
+            held = {(NAME, row["partition"]): row["start_offset"], ("held", 0): 0}
             told = culprits.look(held, int(time.time() * 1000))
         producer.abort_transaction(30)
         consumer.close()
         assert row["partition"] == partition_for("held", 4)
         assert row["producer_id"] >= 0
         assert (row["transactional_id"], row["hanging"], row["error"]) == (None, None, "not_found")
-        for topic, start in ((NAME, row["start_offset"]), ("open", 0)):
+        for topic, start in ((NAME, row["start_offset"]), ("held", 0)):
             (named,) = told[topic].to_pylist()
             assert (named["producer_id"], named["start_offset"]) == (row["producer_id"], start)
             assert (named["transactional_id"], named["state"]) == ("secret-id", "Ongoing")

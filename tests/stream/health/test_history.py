@@ -205,3 +205,49 @@ def test_a_history_too_small_to_be_thinned_is_refused() -> None:
     """Fewer than eight points could not keep both ends and drop a quarter."""
     with pytest.raises(ValueError, match="8 at least"):
         History(7)
+
+
+@given(
+    st.integers(8, 20),
+    st.lists(st.tuples(st.integers(0, 400_000), st.integers(0, 900)), max_size=40),
+)
+def test_what_becomes_known_later_keeps_the_order(points: int, learned: list[tuple[int, int]]) -> None:
+    """However many answers come, and however they contradict: times rise, ends do not fall, no row overflows."""
+    history = History(points)
+    history.grow(2)
+    for tick in range(6):
+        history.observe(np.array([0, 1], np.int64), 100_000 + tick * 10_000, np.array([tick * 100] * 2, np.int64))
+    untouched = history.points(1)
+    rows = np.zeros(len(learned), np.int64)
+    history.insert(rows, np.array([time for time, _ in learned], np.int64), np.array([o for _, o in learned], np.int64))
+    times, ends = history.points(0)
+    assert times == sorted(set(times))
+    assert ends == sorted(ends)
+    assert (times[-1], ends[-1]) == (150_000, 500)
+    assert len(times) <= points
+    assert history.points(1) == untouched
+
+
+def test_what_becomes_known_later_stands_where_it_belongs() -> None:
+    """Between points, before the oldest, not at or after the newest; a second answer for a time changes nothing."""
+    history = History()
+    history.grow(2)
+    history.observe(ROW, 10_000, one(100))
+    history.observe(ROW, 20_000, one(200))
+    asked = np.array([15_000, 5_000, 20_000, 99_000, 15_000, 12_000], np.int64)
+    history.insert(np.zeros(6, np.int64), asked, np.array([110, 7, 150, 300, 180, 500], np.int64))
+    assert history.points(0) == ([5_000, 10_000, 12_000, 15_000, 20_000], [7, 100, 110, 110, 200])
+    history.insert(one(1), one(5_000), one(7))
+    assert history.points(1) == ([], []), "a row without an end has no past"
+
+
+def test_brackets_are_the_points_on_both_sides() -> None:
+    """Where an offset is beyond them on one side, that is said."""
+    history = History()
+    history.grow(2)
+    history.observe(ROW, 10_000, one(100))
+    history.observe(ROW, 20_000, one(200))
+    found = history.brackets(np.array([0, 0, 0, 1], np.int64), np.array([50, 150, 200, 5], np.int64))
+    assert found.found.tolist() == [Found.OLDER, Found.BETWEEN, Found.NEWER, Found.UNKNOWN]
+    assert (found.since[0], found.until[0]) == (-1, 10_000)
+    assert (found.since[1], found.until[1], found.start[1], found.end[1]) == (10_000, 20_000, 100, 200)
