@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 import dataclasses
+import itertools
 import threading
 import time
 from typing import TYPE_CHECKING, Final, Self
@@ -24,9 +25,6 @@ from tests.integration.traffic import consumer
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from confluent_kafka import Consumer, Message
 
     from tests.support.scrape import Metrics
@@ -110,10 +108,33 @@ class Life:
                 eventually(lambda c=client, p=places: c.commit(offsets=p, asynchronous=False))
 
 
+@dataclasses.dataclass
+class Ages:
+    """By topic and group the (shown, true) ages in seconds, snapshot by snapshot, and when these were taken."""
+
+    of: dict[tuple[str, str], list[tuple[float, float]]] = dataclasses.field(default_factory=dict)
+    taken_at: list[float] = dataclasses.field(default_factory=list)
+
+    def note(self, shown: Metrics, life: Life) -> None:
+        """Hold what is shown against the truth."""
+        assert shown.snapshot is not None
+        self.taken_at.append(shown.snapshot)
+        for labels, age in shown.rows("lagwarden_partition_time_lag_seconds"):
+            group, topic = labels["group"], labels["topic"]
+            committed = shown.committed[group, topic, 0]
+            true = life.topics[topic].age(committed, shown.snapshot)
+            self.of.setdefault((topic, group), []).append((age, true))
+
+    @property
+    def tick(self) -> float:
+        """How long a tick was at most; a busy machine makes them longer than was asked for."""
+        return max(TICK, *(after - before for before, after in itertools.pairwise(self.taken_at)))
+
+
 @pytest.fixture(scope="module")
-def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], list[tuple[float, float]]]:
-    """Watch it all, and give by topic and group the (shown, true) ages in seconds, snapshot by snapshot."""
-    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+def ages(tmp_path_factory: pytest.TempPathFactory) -> Ages:
+    """Watch it all."""
+    found = Ages()
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(Broker())
         create_topics(broker.bootstrap, {"steady": 1, "bursty": 1})
@@ -122,47 +143,29 @@ def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], li
         eventually(lambda: clients["still"].commit(offsets=standing, asynchronous=False))
         life = stack.enter_context(Life(broker.bootstrap, clients))
         time.sleep(BEFORE)
-        monitor = stack.enter_context(_monitor(broker.bootstrap, tmp_path_factory.mktemp("monitor")))
+        folder = tmp_path_factory.mktemp("monitor")
+        monitor = stack.enter_context(Monitor(broker.bootstrap, folder, {"job.tick_interval": f"{TICK}s"}))
+        monitor.wait_ready()
         until = time.monotonic() + WATCHED
         while time.monotonic() < until:
-            _compare(monitor.wait_ticks(1), life, found)
+            found.note(monitor.wait_ticks(1), life)
     return found
-
-
-@contextlib.contextmanager
-def _monitor(bootstrap: str, folder: Path) -> Iterator[Monitor]:
-    with Monitor(bootstrap, folder, {"job.tick_interval": f"{TICK}s"}) as running:
-        yield running.wait_ready()
-
-
-def _compare(shown: Metrics, life: Life, found: dict[tuple[str, str], list[tuple[float, float]]]) -> None:
-    taken_at = shown.snapshot
-    assert taken_at is not None
-    for labels, age in shown.rows("lagwarden_partition_time_lag_seconds"):
-        group, topic = labels["group"], labels["topic"]
-        committed = shown.committed[group, topic, 0]
-        found.setdefault((topic, group), []).append((age, life.topics[topic].age(committed, taken_at)))
 
 
 @pytest.mark.parametrize("topic", ["steady", "bursty"])
 @pytest.mark.parametrize("group", DISTANCES)
-def test_time_lag_is_right_to_the_tick(
-    errors: dict[tuple[str, str], list[tuple[float, float]]], topic: str, group: str
-) -> None:
+def test_time_lag_is_right_to_the_tick(ages: Ages, topic: str, group: str) -> None:
     """At every snapshot, also of what was written before the monitor began."""
-    pairs = errors[topic, group]
-    assert len(pairs) >= WATCHED / TICK / 2
-    wrong = [(shown, true) for shown, true in pairs if abs(shown - true) > TICK]
-    assert wrong == []
+    pairs = ages.of[topic, group]
+    assert len(pairs) >= 8
+    assert [(shown, true) for shown, true in pairs if abs(shown - true) > ages.tick] == []
 
 
 @pytest.mark.parametrize("topic", ["steady", "bursty"])
-def test_the_lives_are_what_they_are_meant_to_be(
-    errors: dict[tuple[str, str], list[tuple[float, float]]], topic: str
-) -> None:
+def test_the_lives_are_what_they_are_meant_to_be(ages: Ages, topic: str) -> None:
     """Some read everything, some are behind by much more than a tick: else nothing was proven."""
-    read_all = [(shown, true) for shown, true in errors[topic, "reads-all"] if true <= TICK]
+    read_all = [(shown, true) for shown, true in ages.of[topic, "reads-all"] if true <= ages.tick]
     assert read_all
     assert topic == "steady" or (0.0, 0.0) in read_all
-    assert max(true for _, true in errors[topic, "far"]) > 4 * TICK
-    assert max(true for _, true in errors[topic, "still"]) > WATCHED
+    assert max(true for _, true in ages.of[topic, "far"]) > 4 * TICK
+    assert max(true for _, true in ages.of[topic, "still"]) > WATCHED
