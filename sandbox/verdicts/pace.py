@@ -53,8 +53,11 @@ def missed(every: float = COMMIT) -> float:
 
 
 def hidden() -> float:
-    """Wait until the transaction that hides the commits is older than any sound one; that limit cannot be hurried."""
-    return max(missed(), Allowances().gap_grace)
+    """Wait until the transaction that hides the commits is older than any sound one; that limit cannot be hurried.
+
+    Where the stable offset stands is seen at the ticks alone, so its age counts from the first of them.
+    """
+    return max(missed(), TICK + Allowances().gap_grace)
 
 
 def missed_batches(period: float) -> float:
