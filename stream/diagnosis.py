@@ -145,6 +145,7 @@ class Diagnostician:
         self._changes.note(opinion, alive, now)
         self._tell_of_limits(here.rows.left_out)
         self._keep_in_turn(now)
+        here = dataclasses.replace(here, seen=opinion.window.seen)
         return Diagnosis(here, Diagnosed(opinion, held.asked, held.groups, alive))
 
     def look_closer(self, diagnosis: Diagnosis) -> None:

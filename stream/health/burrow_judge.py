@@ -177,7 +177,9 @@ class BurrowJudge:
         group_row, group_rows = _shown(verdict, window.lag, seen.group, groups)
         since = self._since(verdict, keys, seen.now)
         group_since = self._group_since(seen, group_verdict)
-        self._last = BurrowJudged(window, rings, verdict, since, group_verdict, group_row, group_rows, group_since)
+        self._last = BurrowJudged(
+            window.judged(), rings, verdict, since, group_verdict, group_row, group_rows, group_since
+        )
         self._keys = keys
         return self._last
 

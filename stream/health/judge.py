@@ -122,7 +122,8 @@ class Judge:
         window = windows.build(seen, self.memory, self.limits)
         found = find(window)
         self._shown = hysteresis.step(self._carried(seen), found, seen.now)
-        self._seen = seen
+        window = window.judged()
+        self._seen = window.seen
         shown = self._shown
         code, row, rows = roll_up(shown.verdict, window.lag, seen.group, len(seen.groups.names))
         since = _since(shown, code, row, seen.group)

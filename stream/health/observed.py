@@ -11,6 +11,7 @@ import dataclasses
 import enum
 from typing import TYPE_CHECKING
 
+from stream.groups.window import no_slots
 from stream.health.beyond import Origins
 
 if TYPE_CHECKING:
@@ -115,6 +116,10 @@ class Observed:
     """Per row: all its commits up to then are known (ms). None: up to now."""
     answered_since: Ints | None = None
     """Per row: since when its coordinator stores commits again after a pause (ms); -1, or None: there was none."""
+
+    def without_slots(self) -> Observed:
+        """Give the same without the commit windows: once it is judged nobody looks at these, and they are the most."""
+        return dataclasses.replace(self, slots=no_slots())
 
     def __len__(self) -> int:
         return len(self.group)

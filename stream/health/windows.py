@@ -106,6 +106,10 @@ class Window:
         manned: Flags = (self.members > 0) | (self.stage == Stage.STABLE)
         return manned
 
+    def judged(self) -> Window:
+        """Give what is still looked at after the judgement: all but the commit windows."""
+        return dataclasses.replace(self, seen=self.seen.without_slots())
+
     def __len__(self) -> int:
         return len(self.lag)
 
