@@ -117,9 +117,11 @@ class Observed:
     answered_since: Ints | None = None
     """Per row: since when its coordinator stores commits again after a pause (ms); -1, or None: there was none."""
 
-    def without_slots(self) -> Observed:
-        """Give the same without the commit windows: once it is judged nobody looks at these, and they are the most."""
-        return dataclasses.replace(self, slots=no_slots())
+    def judged(self) -> Observed:
+        """Give what is still looked at after the judgement; the commit windows alone are more than all the rest."""
+        return dataclasses.replace(
+            self, slots=no_slots(), origins=Origins(), found=None, read_until=None, answered_since=None
+        )
 
     def __len__(self) -> int:
         return len(self.group)

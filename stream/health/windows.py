@@ -107,8 +107,8 @@ class Window:
         return manned
 
     def judged(self) -> Window:
-        """Give what is still looked at after the judgement: all but the commit windows."""
-        return dataclasses.replace(self, seen=self.seen.without_slots())
+        """Give what is still looked at after the judgement."""
+        return dataclasses.replace(self, seen=self.seen.judged())
 
     def __len__(self) -> int:
         return len(self.lag)
