@@ -97,7 +97,7 @@ def _standing(group: Answer, now: float) -> Iterator[Sentence]:
     if group["held_back"]:
         held = "An open transaction hides its commits from the log: they are asked from the coordinator."
         yield say(held, "yellow", 2)
-    for about, places in (("Owned by no member", group["unowned"]), ("Not subscribed to", group["unsubscribed"])):
+    for about, places in (("Owned by no member", group["unowned"]), ("Subscribed to by nobody", group["unsubscribed"])):
         if places:
             yield say(f"{about}: {', '.join(map(shown, places))}.", "yellow", 2)
     for why, partitions in group["unknown_lags"].items():
@@ -122,12 +122,12 @@ def _members(group: Answer) -> str:
 def _lag(group: Answer) -> str:
     if group["lag_sum"] is None:
         return "Lag not known"
-    lag = f"Lag {_number(group['lag_sum'])} in all, {_number(group['lag_max'])} at most in a partition"
+    if not group["lag_sum"]:
+        return "Nothing is unread" + (" where the lag is known" if group["partitions_lag_unknown"] else "")
+    lag = f"{_count(group['lag_sum'], 'offset')} unread, {_number(group['lag_max'])} at most in a partition"
     waits = group["time_lag_max"]
     if waits is None:
         return lag
-    if not waits:
-        return f"{lag}, nothing waits"
     least = "at least " if group.get("time_lag_max_exact") is False else ""
     return f"{lag}, the oldest unread record waits for {least}{duration(waits)}"
 

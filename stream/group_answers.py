@@ -60,7 +60,7 @@ def no_such_group(name: str, names: Iterable[str]) -> Refusal:
         advice = f"did you mean {' or '.join(map(shown, near))}?"
     else:
         advice = "`lagwarden groups` lists those that there are" if every else "no group is known at all"
-    return Refusal(f"there is no group {shown(name)}", advice, ExitCode.NO_SUCH_GROUP)
+    return Refusal(f"there is no group named {shown(name)}", advice, ExitCode.NO_SUCH_GROUP)
 
 
 def chosen(groups: Iterable[Answer], states: Collection[str], kinds: Collection[str]) -> list[Answer]:
@@ -83,3 +83,9 @@ def duration(seconds: float) -> str:
         if count or said:
             said.append(f"{count}{unit}")
     return "".join(said[:2]) or "0s"
+
+
+def waits(seconds: float | None, *, exact: bool | None) -> str:
+    """Say in one word how old the oldest unread record is, marked where it is at least so old."""
+    least = "\N{GREATER-THAN OR EQUAL TO}" if exact is False else ""
+    return "-" if seconds is None else least + duration(seconds)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.group_answers import duration, unix_time
+from stream.group_answers import duration, unix_time, waits
 from stream.text_tables import Column, TextTable, shown
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def verdicts_table(changes: Iterable[Answer]) -> TextTable:
 
 
 def findings_table(findings: Iterable[Answer], partitions: Iterable[Answer], now: float) -> TextTable:
-    """Show the partitions that are not fine with the numbers that matter for most verdicts."""
+    """Show the partitions that are not fine with the numbers that matter for most verdicts, as many as fit."""
     heads = "TOPIC PARTITION VERDICT FOR LAG TIME-LAG COMMITTED END COMMIT-AGE PROGRESS-AGE"
     known = {(row["topic"], row["partition"]): row for row in partitions}
     rows = ((each, known.get((each["topic"], each["partition"]), {})) for each in findings)
@@ -170,12 +170,13 @@ def findings_table(findings: Iterable[Answer], partitions: Iterable[Answer], now
                 _verdict(each["verdict"]),
                 _age(each["since"], now),
                 _cell(row.get("lag")),
-                _seconds(row.get("time_lag")),
+                waits(row.get("time_lag"), exact=row.get("time_lag_exact")),
                 *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark")),
                 *(_age(row.get(name), now) for name in ("commit_time", "progress_time")),
             ]
             for each, row in rows
         ),
+        spare=("LAG", "TIME-LAG", "COMMITTED", "END", "COMMIT-AGE", "PROGRESS-AGE"),
     )
 
 
@@ -186,16 +187,17 @@ def topics_table(topics: Iterable[Answer]) -> TextTable:
             shown(each["topic"]),
             _verdict(each["verdict"]),
             *map(_cell, (each["partitions"], each["lag_sum"], each["lag_max"])),
-            _seconds(each["time_lag_max"]),
+            waits(each["time_lag_max"], exact=each["time_lag_max_exact"]),
             _cell(each["partitions_lag_unknown"]),
         ]
         for each in topics
     )
-    return _table(["TOPIC", "VERDICT", "PARTITIONS", "LAG", "GREATEST-LAG", "TIME-LAG", "LAG-UNKNOWN"], rows)
+    heads = ["TOPIC", "VERDICT", "PARTITIONS", "LAG", "GREATEST-LAG", "TIME-LAG", "LAG-UNKNOWN"]
+    return _table(heads, rows, spare=("GREATEST-LAG", "TIME-LAG", "LAG-UNKNOWN"))
 
 
-def _table(heads: Sequence[str], rows: Iterable[list[str]]) -> TextTable:
-    return TextTable([Column(head, right=head in _NUMBERS) for head in heads], list(rows))
+def _table(heads: Sequence[str], rows: Iterable[list[str]], spare: Sequence[str] = ()) -> TextTable:
+    return TextTable([Column(head, right=head in _NUMBERS, spare=head in spare) for head in heads], list(rows))
 
 
 def _cell(value: Any) -> str:
@@ -213,10 +215,6 @@ def _word(value: str | None) -> str:
 def _verdict(word: str | None) -> str:
     """Write a verdict as one word, as the API has it: `falling_behind`."""
     return "-" if word is None else shown(word)
-
-
-def _seconds(length: float | None) -> str:
-    return "-" if length is None else duration(length)
 
 
 def _age(moment: str | None, now: float) -> str:

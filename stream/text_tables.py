@@ -5,22 +5,26 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from stream.offline.terminal import print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+_NAME: Final = 24
+"""Places that a name has at least before other columns are given up for it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Column:
-    """The head of a column; numbers stand at its right edge."""
+    """The head of a column; numbers stand at its right edge. A spare one is given up where a terminal is too narrow."""
 
     head: str
     right: bool = False
+    spare: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,8 +77,37 @@ def _draw(tables: Iterable[TextTable]) -> None:
         console.print(drawn_table(table))
 
 
+def narrowed(table: TextTable, width: int) -> TextTable:
+    """Leave spare columns out, the last first, until the others stand side by side in so many places; names fold."""
+    from rich.cells import cell_len
+
+    def wide(at: int) -> int:
+        most = max(cell_len(cells[at]) for cells in [[column.head for column in table.columns], *table.rows])
+        return most if table.columns[at].right else min(most, _NAME)
+
+    kept = list(range(len(table.columns)))
+    spare = [at for at in kept if table.columns[at].spare]
+    while spare and sum(map(wide, kept)) + 2 * (len(kept) - 1) > width:
+        kept.remove(spare.pop())
+    return TextTable([table.columns[at] for at in kept], [[row[at] for at in kept] for row in table.rows])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A table that rich draws as wide as there is room."""
+
+    table: TextTable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        yield _folded(narrowed(self.table, options.max_width))
+
+
 def drawn_table(table: TextTable) -> RenderableType:
-    """Give what rich draws: columns are folded where the terminal is too narrow."""
+    """Give what rich draws: where the terminal is too narrow, spare columns are left out and the others folded."""
+    return _Drawn(table)
+
+
+def _folded(table: TextTable) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 

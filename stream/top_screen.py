@@ -11,7 +11,7 @@ from rich.text import Text
 
 from exporters.page.words import SEVERITIES
 from stream.explained import explain
-from stream.group_answers import duration, unix_time
+from stream.group_answers import duration, unix_time, waits
 from stream.text_blocks import COLOURS, drawn
 from stream.text_tables import shown
 from stream.top_state import settled
@@ -45,7 +45,7 @@ _COLUMNS: Final = (
     # Where the window is too narrow the last is given up first.
     _Column("VERDICT", lambda group, _: _word(group["verdict"]), right=False),
     _Column("LAG", lambda group, _: _number(group["lag_sum"])),
-    _Column("TIME-LAG", lambda group, _: _waits(group)),
+    _Column("TIME-LAG", lambda group, _: waits(group["time_lag_max"], exact=group["time_lag_max_exact"])),
     _Column("FOR", lambda group, now: _age(group["verdict_since"], now)),
     _Column("SEVERITY", lambda group, _: _word(group["severity"]), right=False),
     _Column("STATE", lambda group, _: _word(group["state"]), right=False),
@@ -202,13 +202,6 @@ def _number(value: int | None) -> str:
     if value is None:
         return "-"
     return f"{value:,}" if abs(value) < 10**8 else f"{value:.3g}"
-
-
-def _waits(group: Answer) -> str:
-    """Say how old the oldest unread record is, marked where it is at least so old."""
-    seconds = group["time_lag_max"]
-    least = "\N{GREATER-THAN OR EQUAL TO}" if group.get("time_lag_max_exact") is False else ""
-    return "-" if seconds is None else least + duration(seconds)
 
 
 def _left(moment: str | None, now: float) -> str:

@@ -58,7 +58,11 @@ class Terminal:
             for line in lines:
                 console.print(line, end="\x00", no_wrap=True, overflow="crop", soft_wrap=True)
         drawn = captured.get().split("\x00")[:-1]
-        _write("\x1b[H" + "\r\n".join(f"{line}\x1b[K" for line in drawn) + "\x1b[J")
+        # Behind a line that reaches the edge the cursor stands on its last sign: erasing from there would take it.
+        reach = [line.cell_len >= self.size[0] for line in lines]
+        rest = ["" if edge else "\x1b[K" for edge in reach]
+        below = "" if reach and reach[-1] else "\x1b[J"
+        _write("\x1b[H" + "\r\n".join(map("".join, zip(drawn, rest, strict=True))) + below)
 
     def clear(self) -> None:
         """Have everything drawn anew, whatever another program wrote in between."""

@@ -101,7 +101,12 @@ def _absent(snapshot: Snapshot, name: str, root: str) -> Element:
     return el(
         "section",
         el("h1", "No such group"),
-        el("p", named(name), " has neither a committed offset nor a record, or its grace time after death is over."),
+        el(
+            "p",
+            "There is no group named ",
+            named(name),
+            ": it has neither a committed offset nor a record, or its grace time after death is over.",
+        ),
         [el("p", "There are:"), el("ul", offered)] if offered else None,
         class_="card bad",
     )

@@ -96,7 +96,7 @@ def test_colours_only_on_a_terminal(
 def test_a_missing_group(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The nearest names are offered, and it has its own exit code."""
     assert cli.main(["explain", "biling", "--url", url]) == ExitCode.NO_SUCH_GROUP
-    assert capsys.readouterr() == ("", "error: there is no group biling; did you mean billing?\n")
+    assert capsys.readouterr() == ("", "error: there is no group named biling; did you mean billing?\n")
 
 
 @pytest.mark.parametrize("name", [*HOSTILE_NAMES, ".", ".."], ids=ascii)

@@ -389,7 +389,7 @@ class TestRefusals:
     def test_no_such_group(self, verb: Sequence[str], url: str, capture: Path, said: Said) -> None:
         """The nearest names are offered, whoever was asked."""
         assert said.by(*verb, "biling", "--url", url, code=ExitCode.NO_SUCH_GROUP) == []
-        assert said.err == "error: there is no group biling; did you mean billing?\n"
+        assert said.err == "error: there is no group named biling; did you mean billing?\n"
         said.by(*verb, "zzz", "--capture", str(capture), code=ExitCode.NO_SUCH_GROUP)
         assert "`lagwarden groups` lists" in said.err
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from stream.exits import ExitCode
 from stream.group_answers import chosen, duration, no_such_group, unix_time
 from stream.group_tables import groups_table, transitions_table
-from stream.text_tables import Column, TextTable, plain_lines, shown
+from stream.text_tables import Column, TextTable, narrowed, plain_lines, shown
 
 words = st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=12)
 
@@ -33,6 +33,19 @@ def test_columns_stand_under_their_heads(drawn: tuple[list[str], list[bool], lis
     assert all(line == line.rstrip() for line in lines)
     for edges in zip(*(_edges(line, right) for line in lines), strict=True):
         assert len(set(edges)) == 1
+
+
+@pytest.mark.parametrize(
+    ("width", "heads"),
+    [(200, "NAME LAG SURE AGE"), (40, "NAME LAG SURE AGE"), (39, "NAME LAG SURE"), (33, "NAME SURE"), (5, "NAME SURE")],
+)
+def test_a_narrow_terminal_has_fewer_columns(width: int, heads: str) -> None:
+    """Spare columns go, the last first, where not all can stand side by side; a long name folds."""
+    columns = [Column("NAME"), Column("LAG", True, True), Column("SURE", True), Column("AGE", True, True)]
+    table = narrowed(TextTable(columns, [["n" * 90, "12", "5", "17s"]]), width)
+    assert " ".join(column.head for column in table.columns) == heads
+    every = {"NAME": "n" * 90, "LAG": "12", "SURE": "5", "AGE": "17s"}
+    assert table.rows == [[every[column.head] for column in table.columns]]
 
 
 def _edges(line: str, right: list[bool]) -> list[int]:

@@ -16,6 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import pytest
+from rich.cells import cell_len
 
 from exporters.exposition import Published
 from exporters.server import Server
@@ -167,6 +168,20 @@ def test_another_size_is_drawn_anew(url: str) -> None:
         program.resize((40, 160))
         program._until(lambda: len(program.screen) == 40, "40 lines")
         assert "PARTITIONS" in program.screen[2]
+        program.press("q")
+        assert program.wait_for_end() == 0
+
+
+def test_the_last_column_is_not_erased(url: str) -> None:
+    """Who erases to the end of a line that reaches the edge erases its last sign: the cursor still stands on it."""
+    with top(url, size=(12, 43)) as program:
+        # The last line is as wide as the window, and so is every row of the table.
+        program.wait_for("q quits")
+        program.wait_for("LAG")
+        frames = [frame for frame in program.said.split("\x1b[H")[1:] if "q quits" in frame]
+        for line in frames[0].split("\r\n"):
+            before, erases, _ = re.sub(r"\x1b\[[0-9;]*m", "", line).partition("\x1b[K")
+            assert cell_len(before) < 43 if erases else cell_len(before) == 43
         program.press("q")
         assert program.wait_for_end() == 0
 
