@@ -3,15 +3,15 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 150;
-const PAD = { left: 62, right: 12, top: 12, bottom: 24 };
+const PAD = { left: 76, right: 12, top: 12, bottom: 24 };
 const SPAN_SECONDS = 3600;
 const GAP_SECONDS = 90; // between samples further apart there is no line: nobody knows what was in between
 const STEPS = [1, 2, 5, 10];
 const TIME_STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 43200, 86400];
 
 const PANELS = [
-  { name: "Lag", unit: "offsets", column: 1, say: count, step: decimal },
-  { name: "Time lag", unit: "age of the oldest unread record", column: 2, say: duration, step: sexagesimal },
+  { name: "Lag", unit: "offsets", column: 1, say: count, step: decimal, whole: (s) => `${count(s[1])} ${s[1] === 1 ? "offset" : "offsets"}` },
+  { name: "Time lag", unit: "age of the oldest unread record", column: 2, say: duration, step: sexagesimal, whole: atLeast },
 ];
 
 export class Chart {
@@ -32,7 +32,7 @@ export class Chart {
     place.addEventListener("pointerleave", () => this.#point(null));
   }
 
-  /** Take in what the server remembers: [Unix seconds, lag, time lag], and what happened: [Unix seconds, word]. */
+  /** Take in what the server remembers, [Unix seconds, lag, time lag, whether that is exact], and [Unix seconds, word]. */
   draw(samples, marks) {
     for (const sample of samples) this.#samples.set(sample[0], sample);
     this.#marks = marks;
@@ -59,7 +59,7 @@ export class Chart {
 function figure(panel, samples, marks, time, width, near) {
   const known = samples.filter((sample) => sample[panel.column] !== null);
   const shown = near ?? samples.at(-1);
-  const value = shown === undefined || shown[panel.column] === null ? "unknown" : panel.say(shown[panel.column]);
+  const value = shown === undefined || shown[panel.column] === null ? "unknown" : panel.whole(shown);
   const when = near === null ? "now" : `${clock(near[0])} (${duration(time.end - near[0])} before)`;
   const caption = element("figcaption", { class: "reading" });
   caption.append(text("b", panel.name), ` ${value} `, text("small", when));
@@ -84,7 +84,7 @@ function figure(panel, samples, marks, time, width, near) {
 function title(panel, known, most, time) {
   const span = duration(time.end - time.start);
   const words = known.length
-    ? `${panel.name} (${panel.unit}) over ${span}: now ${panel.say(known.at(-1)[panel.column])}, at most ${panel.say(most)}`
+    ? `${panel.name} (${panel.unit}) over ${span}: now ${panel.whole(known.at(-1))}, at most ${panel.say(most)}`
     : `${panel.name}: not known`;
   const named = svg("title", {});
   named.textContent = words;
@@ -173,6 +173,11 @@ function duration(seconds) {
     return whole ? `${whole} ${unit}` : "";
   });
   return said.filter(Boolean).join(" ");
+}
+
+/** Say a sample's time lag; what is only a lower bound is marked. */
+function atLeast([, , seconds, exact]) {
+  return exact === false ? `\u2265\u202f${duration(seconds)}` : duration(seconds);
 }
 
 function clock(seconds) {

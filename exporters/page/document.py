@@ -26,8 +26,9 @@ REFRESH_SECONDS: Final = 5
 """How often an open page asks; without the script the browser loads it anew half as often."""
 
 
-Sample: TypeAlias = tuple[float, int | None, float | None]
-"""Of a group at one moment (Unix seconds): lag in offsets and time lag in seconds; None where it is not known."""
+Sample: TypeAlias = tuple[float, int | None, float | None, bool | None]
+"""Of a group at one moment (Unix seconds): lag in offsets, time lag in seconds, and whether that is exact or a lower
+bound; None where it is not known."""
 Samples: TypeAlias = "Sequence[Sample]"
 Marks: TypeAlias = "Sequence[tuple[float, str]]"
 """What happened when (Unix seconds), in a word."""

@@ -17,6 +17,7 @@ from exporters.page.words import (
     lasting,
     named,
     number,
+    offsets,
     phrase,
     printable,
     severity_class,
@@ -66,7 +67,7 @@ def stuck_section(living: pa.Table, now: float, chosen: Chosen) -> Content:
 
 def _story(row: dict[str, Any], now: float) -> Element:
     facts = [
-        ("lag", known(row["lag_sum"])),
+        ("lag", offsets(row["lag_sum"])),
         ("time lag", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
         ("members", known(row["members"])),
         ("with this verdict", _share(row)),
@@ -89,9 +90,9 @@ def _story(row: dict[str, Any], now: float) -> Element:
 
 
 def _standing(row: dict[str, Any], now: float) -> Content:
-    """Say how bad it is and since when, for those to whom the colours say nothing."""
+    """Say since when it has this verdict, and how bad that is for those to whom the colours say nothing."""
     begun = row["verdict_since"]
-    return [phrase(row["severity"]), [" ", lasting(begun, now)] if begun is not None else None]
+    return [[lasting(begun, now), " \N{MIDDLE DOT} "] if begun is not None else None, phrase(row["severity"])]
 
 
 def _share(row: dict[str, Any]) -> Content:

@@ -25,6 +25,7 @@ from exporters.page.words import (
     listed,
     named,
     number,
+    offsets,
     phrase,
     printable,
     ranges,
@@ -50,7 +51,7 @@ def group_page(
 ) -> Page:
     """Give a group's page as of `now` (Unix seconds); `root` leads from its address to the status page.
 
-    `samples` are its earlier (Unix seconds, lag, time lag), the oldest first.
+    `samples` are its earlier numbers, the oldest first.
     """
     if published is None:
         return _page(name, root, el("p", "No snapshot of the groups yet.", class_="note"), code=503)
@@ -149,8 +150,8 @@ def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
     """Give what is known of the group; a fact that its kind has not, or that died with it, is left out."""
     facts: list[tuple[str, Content]] = [("Kind", text(row["kind"]))]
     living: list[tuple[str, Content]] = [
-        ("Lag", known(row["lag_sum"])),
-        ("Greatest lag", known(row["lag_max"])),
+        ("Lag", offsets(row["lag_sum"])),
+        ("Greatest in a partition", offsets(row["lag_max"])),
         ("Time lag", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
         ("Members", _members(row)),
         ("Partitions", known(row["partitions"])),

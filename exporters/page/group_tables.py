@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow.compute as pc
+
 from exporters.page.fleet_tables import table
 from exporters.page.nodes import el
 from exporters.page.words import (
@@ -23,11 +25,11 @@ from exporters.page.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     import pyarrow as pa
 
-    from exporters.page.nodes import Content, Element
+    from exporters.page.nodes import Content, Element, Node
     from exporters.readmodel import GroupDetail, MemberDetail
 
 ROWS: Final = 1000
@@ -52,6 +54,8 @@ _PARTITIONS: Final = (
     ("Last commit", "number"), ("Last progress", "number"), ("Expires", "number"), ("Margin", "number"),
     ("Lost", "number"), ("Owner", ""),
 )  # fmt: skip
+_SELDOM: Final = {"Expires": "offset_expiry_time", "Lost": "lost"}
+"""Columns that most groups have nothing in, and what stands in them."""
 
 
 def section(title: str, total: int, heads: tuple[tuple[str, str], ...], rows: list[Element]) -> Element:
@@ -95,8 +99,10 @@ def partitions_section(partitions: pa.Table, detail: GroupDetail | None, severit
         none = el("p", "No offset is kept.", class_="note")
         return el("section", el("h2", "Partitions ", el("small", "0")), none, aria_label="Partitions")
     owners = _owners(detail.members) if detail is not None else {}
-    rows = [_partition(row, owners, severities, now) for row in partitions.slice(0, ROWS).to_pylist()]
-    return section("Partitions", len(partitions), _PARTITIONS, rows)
+    # A column in which there is nothing to see leaves its place to the others: the owner shall still be in the window.
+    empty = {head for head, column in _SELDOM.items() if not pc.any(pc.not_equal(partitions.column(column), 0)).as_py()}
+    rows = [_partition(row, owners, severities, now, empty) for row in partitions.slice(0, ROWS).to_pylist()]
+    return section("Partitions", len(partitions), tuple(head for head in _PARTITIONS if head[0] not in empty), rows)
 
 
 def _member(member: MemberDetail) -> Element:
@@ -135,7 +141,9 @@ def _owners(members: Iterable[MemberDetail]) -> Owners:
     }
 
 
-def _partition(row: Mapping[str, Any], owners: Owners, severities: Severities, now: float) -> Element:
+def _partition(
+    row: Mapping[str, Any], owners: Owners, severities: Severities, now: float, empty: Container[str]
+) -> Element:
     lag = known(row["lag"]) if row["lag"] is not None else _why(row["lag_unknown_reason"])
     numbers = (
         lag,
@@ -146,9 +154,9 @@ def _partition(row: Mapping[str, Any], owners: Owners, severities: Severities, n
         rate(row["consume_rate"]),
         since(row["commit_time"], now),
         since(row["progress_time"], now),
-        expiry(row["offset_expiry_time"], now),
+        *([] if "Expires" in empty else [expiry(row["offset_expiry_time"], now)]),
         known(row["margin"]),
-        el("span", number(row["lost"]), class_="bad") if row["lost"] else known(row["lost"]),
+        *([] if "Lost" in empty else [_lost(row["lost"])]),
     )
     owner = owners.get((row["topic"], row["partition"]))
     verdict = row["verdict"]
@@ -161,6 +169,10 @@ def _partition(row: Mapping[str, Any], owners: Owners, severities: Severities, n
         el("td", NONE if owner is None else named(owner)),
         data_key=f"{row['partition']} {row['topic']}",
     )
+
+
+def _lost(offsets: int | None) -> Node:
+    return el("span", number(offsets), class_="bad") if offsets else known(offsets)
 
 
 def _offset(row: Mapping[str, Any]) -> Content:

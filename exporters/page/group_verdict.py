@@ -37,11 +37,12 @@ def verdict_card(row: Mapping[str, Any], finding: Finding | None, now: float) ->
     if row["verdict"] is None:
         return None
     sentence = finding.sentence if finding is not None else row["sentence"]
-    begun = None if row["verdict_since"] is None else [" ", lasting(row["verdict_since"], now)]
+    # It is the verdict that has lasted so long; another of the same severity may have stood before it.
+    begun = None if row["verdict_since"] is None else [lasting(row["verdict_since"], now), " \N{MIDDLE DOT} "]
     return el(
         "section",
         el(
-            "p", badge(row["verdict"], row["severity"]), " ", el("span", phrase(row["severity"]), begun, class_="phase")
+            "p", badge(row["verdict"], row["severity"]), " ", el("span", begun, phrase(row["severity"]), class_="phase")
         ),
         el("p", printable(sentence), class_="sentence") if sentence else None,
         el("p", el("b", "What to do: "), printable(finding.next_step), class_="next") if finding is not None else None,
@@ -73,9 +74,9 @@ def _finding(topic: str, partition: int, finding: Finding, of_group: Finding | N
     return el(
         "tr",
         el("th", named(topic), scope="row"),
-        el("td", number(partition), class_="number"),
+        el("td", number(partition), class_="number partition"),
         el("td", badge(finding.verdict, finding.severity)),
-        el("td", begun, class_="number"),
+        el("td", begun, class_="number lasting"),
         el(
             "td",
             printable(finding.sentence),

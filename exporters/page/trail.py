@@ -21,7 +21,7 @@ BYTES: Final = 32 * 1024 * 1024
 """How much is kept: some 20 minutes of 5,000 groups."""
 SAMPLES: Final = 360
 """How many moments are kept at most: an hour at the default tick."""
-_COLUMNS: Final = ("group", "lag_sum", "time_lag_max")
+_COLUMNS: Final = ("group", "lag_sum", "time_lag_max", "time_lag_max_exact")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class _Moment:
         row = pc.index(self.groups.column("group").cast(pa.string()), pa.scalar(group)).as_py()
         if row < 0:
             return None
-        lag, time_lag = (self.groups.column(column)[row].as_py() for column in _COLUMNS[1:])
-        return self.taken_at, lag, time_lag
+        lag, time_lag, exact = (self.groups.column(column)[row].as_py() for column in _COLUMNS[1:])
+        return self.taken_at, lag, time_lag, exact
 
 
 class Trail:

@@ -40,6 +40,11 @@ def known(value: int | None) -> Node:
     return UNKNOWN if value is None else number(value)
 
 
+def offsets(value: int | None) -> Node:
+    """Show how many offsets, or that it is not known."""
+    return UNKNOWN if value is None else count(value, "offset")
+
+
 def text(value: str | None) -> Node:
     """Show a word, or that it is not known."""
     return UNKNOWN if value is None else printable(value)

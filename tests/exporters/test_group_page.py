@@ -55,7 +55,7 @@ def test_members_with_what_is_theirs() -> None:
 def test_what_is_the_matter_and_what_to_do() -> None:
     """Verdict with how long it holds, sentence, next step and the numbers behind it; angle brackets are text."""
     page = read(found=detail())
-    assert "stopped critical for 35 s1 of 2 partitions; orders-0: No commit for 30 s" in page.text
+    assert "stopped for 35 s · critical1 of 2 partitions; orders-0: No commit for 30 s" in page.text
     assert "most to expect: <unread>." in page.text
     assert "unread" not in page.tags
     assert "What to do: See whether the consumer still runs" in page.text
@@ -64,7 +64,7 @@ def test_what_is_the_matter_and_what_to_do() -> None:
 
 def test_without_detail_the_verdict_is_that_of_the_snapshot() -> None:
     """Sentence and verdict are there; what to do is not known. Before there is a judgement there is no card."""
-    assert "stopped critical for 35 s1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread." in read().text
+    assert "stopped for 35 s · critical1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread." in read().text
     assert "What to do" not in read().text
     assert "Verdict" not in read("gone").tables
 
@@ -95,13 +95,26 @@ def test_partitions_with_their_owners() -> None:
     assert read(found=detail()).tables["Partitions"][1:] == [
         [
             *("orders", "0", "stopped", huge, least, "41", end, "120/s", "0/s", "6.5 s ago", "1 min 6 s ago"),
-            *("in 6 d 23 h", "41", "0", "app"),
+            *("in 6 d 23 h", "41", "app"),
         ],
         [
             *("orders", "1", "unknown", "no leader", "unknown", "7", "unknown", "unknown", "unknown", "5.0 s ago"),
-            *("unknown", DASH, "unknown", "unknown", "app"),
+            *("unknown", DASH, "unknown", "app"),
         ],
     ]
+
+
+def test_a_column_of_nothing_is_left_out() -> None:
+    """Expiry and loss have their columns where some partition has them, and a heading only then."""
+    plain = {"group": "g", "topic": "t", "partition": 0, "lost": 0}
+    for row, heads in (
+        (plain, []),
+        (plain | {"partition": 1, "lost": 12}, ["Lost"]),
+        (plain | {"partition": 1, "offset_expiry_time": NOON}, ["Expires"]),
+    ):
+        head, first, *_ = read("g", world=snapshot([plain, row], [{"group": "g"}])).tables["Partitions"]
+        assert [word for word in head if word in {"Lost", "Expires"}] == heads
+        assert len(head) == len(first)
 
 
 def test_a_commit_that_was_asked_says_so() -> None:
@@ -125,10 +138,10 @@ def test_history_is_told_backwards() -> None:
 
 def test_the_chart_gets_what_is_remembered_and_what_happened() -> None:
     """The view has samples and marks; the document has room for the drawing, but for a dead group."""
-    samples = [(NOON / 1000 - 10, 5, 1.5), (NOON / 1000, None, None)]
+    samples = [(NOON / 1000 - 10, 5, 1.5, False), (NOON / 1000, None, None, None)]
     page = group_page(Published.of(small_world()), "billing", detail(), NOW, root="./", samples=samples)
     view = json.loads(page.view())
-    assert view["samples"] == [[NOON / 1000 - 10, 5, 1.5], [NOON / 1000, None, None]]
+    assert view["samples"] == [[NOON / 1000 - 10, 5, 1.5, False], [NOON / 1000, None, None, None]]
     assert [NOON / 1000 - 30, "stopped"] in view["marks"]
     assert "Over time" in Reader(page.html()).tables
     assert "Over time" not in read("gone").tables

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def world(second: int, *names: str, lag: int | None = 7) -> Snapshot:
     """Make a snapshot so many seconds past noon, of groups with this lag."""
-    groups = [{"group": name, "lag_sum": lag, "time_lag_max": 2.5} for name in names]
+    groups = [{"group": name, "lag_sum": lag, "time_lag_max": 2.5, "time_lag_max_exact": False} for name in names]
     return dataclasses.replace(snapshot(groups=groups), taken_at=NOON / 1000 + second)
 
 
@@ -24,8 +24,8 @@ def test_a_group_is_followed_through_the_snapshots() -> None:
     for seen in (world(0, "a", "b"), world(10, "b"), world(20, "a", "b", lag=None)):
         trail.note(seen)
     begin = NOON / 1000
-    assert trail.of("a") == [(begin, 7, 2.5), (begin + 20, None, 2.5)]
-    assert [moment - begin for moment, _, _ in trail.of("b")] == [0, 10, 20]
+    assert trail.of("a") == [(begin, 7, 2.5, False), (begin + 20, None, 2.5, False)]
+    assert [moment - begin for moment, *_ in trail.of("b")] == [0, 10, 20]
     assert trail.of("c") == []
 
 
@@ -46,4 +46,4 @@ def test_it_keeps_within_its_limits() -> None:
     small = Trail(limit=1)
     for second in range(3):
         small.note(world(second, "a"))
-    assert [moment for moment, _, _ in small.of("a")] == [NOON / 1000 + 2]
+    assert [moment for moment, *_ in small.of("a")] == [NOON / 1000 + 2]

@@ -230,7 +230,7 @@ def test_the_charts_know_what_anybody_has_read() -> None:
     app.get("/metrics")
     holder[0] = Published.of(dataclasses.replace(small_world(), taken_at=NOON / 1000 + 10))
     view = app.get("/group?name=billing", headers={"accept": VIEW_TYPE}).json()
-    assert [moment for moment, _, _ in view["samples"]] == [NOON / 1000, NOON / 1000 + 10]
+    assert [moment for moment, *_ in view["samples"]] == [NOON / 1000, NOON / 1000 + 10]
 
 
 def test_the_fleet_can_be_filtered_without_a_script() -> None:

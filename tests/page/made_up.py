@@ -264,6 +264,7 @@ def _group(fate: Fate, now: float) -> dict[str, Any]:
         "verdict_partitions": fate.sick,
         "sentence": fate.sentence,
         "time_lag_max": fate.time_lag and fate.time_lag * sway,
+        "time_lag_max_exact": fate.verdict != "losing_data",
         "held_back": False,
     }
 

@@ -131,6 +131,17 @@ def test_the_chart_draws_what_is_known(browser: Browser, serve: Serve) -> None:
         assert page.complaints() == []
 
 
+def test_a_lower_bound_is_marked_in_the_chart_too(browser: Browser, serve: Serve) -> None:
+    """Where the facts say that records wait for at least so long, the chart does not say that it is exactly so."""
+    with browser.page() as page:
+        for name, least in (("audit-archive", True), ("billing-invoices", False)):
+            page.open(f"{serve(fleet(time.time())).url}group?name={name}")
+            page.wait_for("document.querySelectorAll('#chart figure').length === 2")
+            for place in (".reading", "svg title"):
+                said = page.run(f"document.querySelector('#chart figure:last-child {place}').textContent")
+                assert ("\N{GREATER-THAN OR EQUAL TO}" in said) == least
+
+
 def test_numbers_that_are_not_known_leave_a_gap(browser: Browser, serve: Serve) -> None:
     """The curve does not run through a moment of which nothing is known."""
     begun = time.time() - 60

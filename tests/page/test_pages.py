@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import urllib.parse
 from typing import TYPE_CHECKING
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporters.page.words import printable
-from tests.exporters.worlds import HOSTILE_NAMES, snapshot
+from exporters.readmodel import GROUPS
+from tests.exporters.worlds import HOSTILE_NAMES, snapshot, table
 from tests.page.made_up import detail_of, fleet
 
 if TYPE_CHECKING:
@@ -111,6 +113,30 @@ def test_it_fits_every_window(
         page.picture(tmp_path / "page.png")
         # A picture of one colour packs to less than this.
         assert (tmp_path / "page.png").stat().st_size > 10_000
+
+
+def test_on_a_phone_the_stories_are_read_without_moving_a_table(browser: Browser, url: str) -> None:
+    """Why a partition is not fine, and what happened to the group: each word lies within the window."""
+    with browser.page(width=390, height=844) as page:
+        page.open(url + GROUP)
+        page.wait_for(UPDATED)
+        edges = page.run("[...document.querySelectorAll('td.long')].map((n) => n.getBoundingClientRect().right)")
+        assert len(edges) == 8
+        assert max(edges) <= 390
+
+
+def test_the_labels_of_the_chart_are_not_cut(browser: Browser, serve: Serve) -> None:
+    """However long the times are that stand at its edge."""
+    served = serve(fleet(time.time()))
+    with browser.page(width=390, height=844) as page:
+        for time_lag in (0.4, 59.0, 3_000.0, 4_900.0, 40_000.0, 8_000_000.0):
+            world = fleet(time.time())
+            rows = [row | {"time_lag_max": time_lag} for row in world.groups.to_pylist()]
+            served.show(dataclasses.replace(world, groups=table(GROUPS, rows)))
+            page.open(served.url + GROUP)
+            page.wait_for("document.querySelectorAll('#chart figure').length === 2")
+            left = "(n) => n.getBoundingClientRect().left - n.ownerSVGElement.getBoundingClientRect().left"
+            assert page.run(f"Math.min(...[...document.querySelectorAll('#chart text')].map({left}))") >= 0
 
 
 @PAGES
