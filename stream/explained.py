@@ -154,7 +154,7 @@ def _partitions(group: Answer, now: float, *, everything: bool) -> Iterator[Bloc
     title = f"Partitions that are not fine: {_of_all(len(found), group['partitions'])}"
     more = f", the worst {len(kept)}; --all tells of all" if len(kept) < len(found) else ""
     heading = Sentence([Span(title, "bold"), Span(more, "dim")])
-    yield Block([heading], findings_table(kept, group["by_partition"], now))
+    yield Block([heading], findings_table(kept, group, now))
     told = found if everything else _one_of_each(found, group["verdict"])
     if lines := [line for each in told for line in _finding(each, group, now)]:
         yield Block(lines)

@@ -156,10 +156,11 @@ def verdicts_table(changes: Iterable[Answer]) -> TextTable:
     return _table(("TIME (UTC)", "WAS", "IS", "STORY"), rows)
 
 
-def findings_table(findings: Iterable[Answer], partitions: Iterable[Answer], now: float) -> TextTable:
-    """Show the partitions that are not fine with the numbers that matter for most verdicts, as many as fit."""
-    heads = "TOPIC PARTITION VERDICT FOR LAG TIME-LAG COMMITTED END COMMIT-AGE PROGRESS-AGE"
-    known = {(row["topic"], row["partition"]): row for row in partitions}
+def findings_table(findings: Iterable[Answer], group: Answer, now: float) -> TextTable:
+    """Show the partitions that are not fine, whose they are, and the numbers that matter most, as many as fit."""
+    heads = "TOPIC PARTITION VERDICT FOR LAG TIME-LAG OWNER COMMITTED END COMMIT-AGE PROGRESS-AGE"
+    known = {(row["topic"], row["partition"]): row for row in group["by_partition"]}
+    owners = _owners(group)
     rows = ((each, known.get((each["topic"], each["partition"]), {})) for each in findings)
     return _table(
         heads.split(),
@@ -171,13 +172,29 @@ def findings_table(findings: Iterable[Answer], partitions: Iterable[Answer], now
                 _age(each["since"], now),
                 _cell(row.get("lag")),
                 waits(row.get("time_lag"), exact=row.get("time_lag_exact")),
+                _name(owners.get((each["topic"], each["partition"]))),
                 *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark")),
                 *(_age(row.get(name), now) for name in ("commit_time", "progress_time")),
             ]
             for each, row in rows
         ),
-        spare=("LAG", "TIME-LAG", "COMMITTED", "END", "COMMIT-AGE", "PROGRESS-AGE"),
+        spare=("LAG", "TIME-LAG", "OWNER", "COMMITTED", "END", "COMMIT-AGE", "PROGRESS-AGE"),
     )
+
+
+def _owners(group: Answer) -> dict[tuple[str, int], str]:
+    """Give whose log to look into, by topic and partition: the client's name (else the member's), and where it runs."""
+    return {
+        (topic, partition): f"{member['client_id'] or member['member_id']}{_host(member['client_host'])}"
+        for member in group["by_member"] or ()
+        for topic, partitions in member["assignment"].items()
+        for partition in partitions
+    }
+
+
+def _host(host: str | None) -> str:
+    """Write a host behind a client; Java puts a slash before an address that has no name."""
+    return f"@{host.removeprefix('/')}" if host else ""
 
 
 def topics_table(topics: Iterable[Answer]) -> TextTable:

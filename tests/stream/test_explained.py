@@ -12,12 +12,14 @@ from exporters.api import group_json
 from exporters.readmodel import VerdictChange
 from stream.explained import CHANGES, FINDINGS, explain
 from stream.text_blocks import plain
-from tests.exporters.worlds import HOSTILE_NAMES, NOON, STOPPED, detail, small_world, snapshot
+from tests.exporters.worlds import HOSTILE_NAMES, NOON, STOPPED, detail, member, small_world, snapshot
 
 NOW = NOON / 1000
 FINDINGS_HEAD = (
-    f"TOPIC   PARTITION  VERDICT  FOR  {'LAG':>19}  TIME-LAG  COMMITTED  {'END':>19}  COMMIT-AGE  PROGRESS-AGE"
+    f"TOPIC   PARTITION  VERDICT  FOR  {'LAG':>19}  TIME-LAG  OWNER         "
+    f"COMMITTED  {'END':>19}  COMMIT-AGE  PROGRESS-AGE"
 )
+OWN = "app@10.0.0.1"
 WAITS = "the oldest unread record waits for at least 1 min 1 s"
 FINE: dict[str, Any] = {"group": "g", "verdict": "ok", "severity": "fine", "verdict_since": NOON - 3_600_000}
 
@@ -56,8 +58,8 @@ def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
         "",
         "Partitions that are not fine: 2 of 2",
         FINDINGS_HEAD,
-        f"orders          0  stopped  30s  {2**62}     ≥1m1s         41  {2**62 + 41}          1s          1m1s",
-        f"orders          1  unknown    -  {'-':>19}         -          7  {'-':>19}          0s             -",
+        f"orders          0  stopped  30s  {2**62}     ≥1m1s  {OWN}         41  {2**62 + 41}          1s          1m1s",
+        f"orders          1  unknown    -  {'-':>19}         -  {OWN}          7  {'-':>19}          0s             -",
         "",
         "  orders-1: unknown. The lag is not known: the partition has no leader.",
         "    What to do: See why.",
@@ -164,6 +166,18 @@ def test_much_is_cut_unless_all_is_wanted() -> None:
     whole = lines(group, partition_findings=many, verdicts=changes, everything=True)
     assert any(line.startswith("  t-13: ") for line in whole)
     assert any("n12." in line for line in whole)
+
+
+def test_it_is_said_whose_a_partition_is() -> None:
+    """The client and where it runs: whose log to look into. Who gave no name goes by the member's; else a dash."""
+    members = (
+        member("m-1", client_id="billing-7", client_host="pod-7/10.0.0.7", assignment=(("t", (0, 2)),)),
+        member("m-2", client_id="", client_host=None, assignment=(("t", (1,)),)),
+    )
+    found = tuple(("t", at, STOPPED) for at in range(4))
+    said = lines({**FINE, "partitions": 4}, partition_findings=found, members=members)
+    rows = [line.split() for line in said if line.startswith("t ")]
+    assert [row[6] for row in rows] == ["billing-7@pod-7/10.0.0.7", "m-2", "billing-7@pod-7/10.0.0.7", "-"]
 
 
 def test_of_very_many_partitions_it_is_not_said_how_many() -> None:
