@@ -29,7 +29,7 @@ def group() -> Dashboard:
                 ),
                 figure(
                     "For",
-                    "Since when that verdict holds.",
+                    "How long the group has had this verdict.",
                     Unit.SECONDS,
                     Query("time() - lagwarden_group_verdict_timestamp_seconds{OF_GROUP}"),
                 ),

@@ -41,8 +41,8 @@ def monitor() -> Dashboard:
                     colours=_BAD_IF_NONE,
                 ),
                 figure(
-                    "Up since",
-                    "How long the process runs.",
+                    "Up for",
+                    "How long the process has been running.",
                     Unit.SECONDS,
                     Query("time() - process_start_time_seconds{MINE}", "{{instance}}"),
                 ),
@@ -69,7 +69,7 @@ def monitor() -> Dashboard:
                     "Catch-up",
                     "How long the first reading still takes, and how fast it goes. Absent when it is over.",
                     Unit.COUNT,
-                    Query("lagwarden_catch_up_remaining_seconds{MINE}", "seconds left"),
+                    Query("lagwarden_catch_up_remaining_seconds{MINE}", "time left", Unit.SECONDS),
                     Query("lagwarden_catch_up_records_per_second{MINE}", "records per second"),
                 ),
             ],
@@ -121,7 +121,8 @@ def monitor() -> Dashboard:
                     Query("lagwarden_offsets_partition_stable_gap{MINE} > 0", "{{offsets_partition}}: offsets"),
                     Query(
                         "time() - lagwarden_offsets_partition_stable_gap_since_timestamp_seconds{MINE}",
-                        "{{offsets_partition}}: seconds",
+                        "{{offsets_partition}}: for",
+                        Unit.SECONDS,
                     ),
                 ),
                 graph(

@@ -50,10 +50,14 @@ class Unit(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Query:
-    """An expression, in which `MINE` and `OF_GROUP` stand for those matchers, and the legend of its series."""
+    """An expression, in which `MINE` and `OF_GROUP` stand for those matchers, and the legend of its series.
+
+    A unit of its own, other than the panel's, gives its series an axis at the right.
+    """
 
     expression: str
     legend: str = ""
+    unit: Unit | None = None
 
     @property
     def text(self) -> str:
@@ -83,6 +87,10 @@ def graph(
         panel = panel.stacking(common.StackingConfig().mode(common_models.StackingMode.NORMAL))
     for name, query in zip("ABCDEFGH", queries, strict=False):
         panel = panel.with_target(_target(name, query).range())
+        if query.unit is not None:
+            own = {"unit": query.unit.value, "custom.axisPlacement": "right"}
+            values = [models.DynamicConfigValue(id_val=option, value=value) for option, value in own.items()]
+            panel = panel.override_by_query(name, values)
     return panel
 
 

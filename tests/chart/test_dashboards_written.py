@@ -93,6 +93,27 @@ def test_a_panel_says_what_it_shows(panel: dict[str, Any]) -> None:
     assert len(panel["targets"]) == 1 or panel["type"] == "table" or all(t["legendFormat"] for t in panel["targets"])
 
 
+@every_panel
+def test_seconds_are_shown_as_seconds(panel: dict[str, Any]) -> None:
+    """Beside a count, on one axis, a time would be a flat line without a unit: it has its own."""
+    defaults, overrides = panel["fieldConfig"]["defaults"], panel["fieldConfig"].get("overrides", [])
+    units = {
+        each["matcher"]["options"]: each["properties"][0]["value"]
+        for each in overrides
+        if each["properties"][0]["id"] == "unit"
+    }
+    headings = [
+        option["options"].get("renameByName", {})
+        for option in panel.get("transformations", [])
+        if option["id"] == "organize"
+    ]
+    for target in panel["targets"]:
+        heading = headings[0][f"Value #{target['refId']}"] if headings else target["refId"]
+        metric = asked(filled(target["expr"], SAMPLE))[0].metric
+        timed = metric.endswith("_seconds") and "rate(" not in target["expr"]
+        assert (units.get(heading, defaults["unit"]) == "s") == timed, target["expr"]
+
+
 @every_board
 def test_panels_are_told_apart_and_do_not_overlap(name: str) -> None:
     """Numbers and titles are each another, and no two panels share a place."""
