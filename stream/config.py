@@ -170,7 +170,12 @@ class Job(Section):
         shown="`classes` in lagwarden's cache folder",
     )
     read_tasks: int | None = _option(
-        None, "How many tasks read and decode at once.", shown="as many as there are cores", ge=1, le=10_000
+        None,
+        "How many tasks read and decode at once. Fixed for the life of a checkpoint: "
+        "after a change the topic is read again.",
+        shown="as many as there are cores",
+        ge=1,
+        le=10_000,
     )
     freshness_limit: Seconds = _option(60.0, "A snapshot older than this makes `/readyz` red.", unit="seconds", gt=0)
     watchdog_limit: Seconds = _option(

@@ -60,7 +60,7 @@ function figure(panel, samples, marks, time, width, near) {
   const known = samples.filter((sample) => sample[panel.column] !== null);
   const shown = near ?? samples.at(-1);
   const value = shown === undefined || shown[panel.column] === null ? "unknown" : panel.whole(shown);
-  const when = near === null ? "now" : `${clock(near[0])} (${duration(time.end - near[0])} before)`;
+  const when = near === null ? "latest" : `${clock(near[0])} (${duration(time.end - near[0])} before)`;
   const caption = element("figcaption", { class: "reading" });
   caption.append(text("b", panel.name), ` ${value} `, text("small", when));
   const most = Math.max(0, ...known.map((sample) => sample[panel.column]));
@@ -84,7 +84,7 @@ function figure(panel, samples, marks, time, width, near) {
 function title(panel, known, most, time) {
   const span = duration(time.end - time.start);
   const words = known.length
-    ? `${panel.name} (${panel.unit}) over ${span}: now ${panel.whole(known.at(-1))}, at most ${panel.say(most)}`
+    ? `${panel.name} (${panel.unit}) over ${span}: latest ${panel.whole(known.at(-1))}, at most ${panel.say(most)}`
     : `${panel.name}: not known`;
   const named = svg("title", {});
   named.textContent = words;
@@ -104,7 +104,7 @@ function ticks(time) {
   for (let back = step; back <= time.end - time.start; back += step) {
     marks.push(label(`\u2212${duration(back)}`, { x: time(time.end - back), y: HEIGHT - 6, "text-anchor": "middle" }));
   }
-  marks.push(label("now", { x: time(time.end), y: HEIGHT - 6, "text-anchor": "end" }));
+  marks.push(label("latest", { x: time(time.end), y: HEIGHT - 6, "text-anchor": "end" }));
   return marks;
 }
 

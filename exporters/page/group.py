@@ -118,7 +118,7 @@ def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, 
     facts = [el("div", el("dt", name), el("dd", value)) for name, value in _facts(row, now)]
     died = [since(row["died_time"], now), ": ", text(row["death_cause"])]
     beside = None if row["state_since"] is None else el("span", lasting(row["state_since"], now), class_="phase")
-    taken = f"Snapshot taken {ago(snapshot.taken_at, now)}."
+    taken = f"Snapshot taken {ago(snapshot.taken_at, now)}"
     stale = is_old(snapshot.taken_at, now)
     return [
         el("h1", named(row["group"]), class_="name"),
@@ -128,7 +128,11 @@ def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, 
             el("p", state(row["state"], asked=row["state_asked"]), " ", beside),
             el("p", "It died ", died, ".") if row["state"] == _DEAD else None,
             el("dl", facts),
-            el("p", el("span", taken, class_="bad") if stale else taken, class_="note"),
+            el(
+                "p",
+                el("span", f"{taken}: these numbers are old.", class_="bad") if stale else f"{taken}.",
+                class_="note",
+            ),
             class_="card",
             aria_label="Group",
         ),

@@ -185,6 +185,7 @@ def test_long_names_fit() -> None:
     ("change", "sentence"),
     [
         pytest.param({}, "Nothing tells Prometheus to scrape it", id="no monitor: how to have one"),
+        pytest.param({}, "/metrics as the job `lagwarden`", id="no monitor: the job that the rules ask for"),
         pytest.param(
             {"serviceMonitor": {"enabled": True}}, "Prometheus may not see it", id="a monitor that nobody selects"
         ),

@@ -104,6 +104,13 @@ def test_partitions_with_their_owners() -> None:
     ]
 
 
+@pytest.mark.parametrize(("later", "said"), [(5, "ago."), (300, "ago: these numbers are old.")])
+def test_old_numbers_do_not_pass_for_those_of_now(later: int, said: str) -> None:
+    """Where the snapshot is old the group's page says so in words, as the fleet's does."""
+    page = group_page(Published.of(small_world()), "billing", detail(), NOON / 1000 + later, root="./")
+    assert said in Reader(page.html()).text
+
+
 def test_a_column_of_nothing_is_left_out() -> None:
     """Expiry and loss have their columns where some partition has them, and a heading only then."""
     plain = {"group": "g", "topic": "t", "partition": 0, "lost": 0}

@@ -45,7 +45,7 @@ def test_all_of_it_reaches_the_exposition() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        pytest.param("groups_allow", "[(x", "(RE2): missing ]: [(x", id="an open bracket, in the words of who wrote it"),
+        pytest.param("groups_allow", "[(x", "(RE2): missing ]: [(x", id="an open bracket, as it was written"),
         pytest.param("topics_deny", "(?=a)", "is no regular expression", id="what RE2 does not know"),
         pytest.param("targets", "billing", "must be PATTERN=DURATION", id="a target without a duration"),
         pytest.param("targets", "billing=soon", "must be a number of seconds", id="no duration"),
