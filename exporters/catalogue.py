@@ -57,6 +57,8 @@ _CHAPTERS: Final = (
 _PER_GROUP: Final = sum(metric.source is Source.GROUPS for metric in SNAPSHOT_METRICS)
 _PER_TOPIC: Final = sum(metric.source is Source.TOPICS for metric in SNAPSHOT_METRICS)
 
+_PER_OFFSETS_PARTITION: Final = sum("offsets_partition" in metric.labels for metric in LIVE_METRICS)
+
 _PREFACE: Final = f"""\
 # Metrics
 
@@ -71,7 +73,12 @@ How many series: at most {len(PARTITION_METRICS + PARTITION_HEALTH_METRICS)} for
 committed to or that belongs to it, {_PER_GROUP} for each group, {_PER_TOPIC} for each group and topic, one for each
 group and reason of an unknown lag, and one for each group and transition that has happened to it. About the cluster:
 {len(TOPIC_METRICS)} for each topic, {len(REPLICA_METRICS)} for each of at most `cluster.partitions_shown` partitions,
-and one for each setting. The section `metrics` of the configuration says how much of it is shown.
+and one for each setting; about the monitor itself {_PER_OFFSETS_PARTITION} for each partition of
+`__consumer_offsets`, and some dozens. The section `metrics` of the configuration says how much of it is shown.
+
+A time lag is the age of the oldest unread record. Where that record is older than what is known of its partition, it is
+a lower bound: at least so long. A series cannot tell; the page, the command line and the API (`time_lag_exact` of a
+partition, `time_lag_max_exact` of a group or topic) do.
 
 Verdicts are words; `docs/health.md` says what each means. To be told of groups that need somebody, whatever their
 verdict: `lagwarden_group_severity >= 3`, and to have the word beside it:
