@@ -174,8 +174,18 @@ class Page:
             self._browser.listen(0.05)
 
     def wait_for(self, expression: str) -> None:
-        """Wait until an expression is true in the page."""
-        self.wait(lambda: bool(self.run(expression)), expression)
+        """Wait until an expression is true in the page, or in the one that takes its place meanwhile."""
+
+        def fact() -> bool:
+            try:
+                return bool(self.run(expression))
+            except BrowserError as error:
+                # Asked just when a link leads away, the browser answers for the page that is gone.
+                if "navigated" not in str(error):
+                    raise
+                return False
+
+        self.wait(fact, expression)
 
     def wait_until(self, expression: str, value: str) -> None:
         """Wait until an expression has a value. Raises BrowserError with the first difference."""
