@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
+from exporters.connection import Connection
 from exporters.routes import build_app
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Server:
             log_config=None,
             access_log=False,
             server_header=False,
+            http=Connection,
             ws="none",
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=_STOP_SECONDS,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from exporters import connection
 from exporters.exposition import Format, Published
 from exporters.server import AddressUnavailableError, Server
 from tests.exporters.worlds import small_world, snapshot, status
@@ -32,13 +33,13 @@ def serving(published: Published | None) -> Iterator[Server]:
 
 def get(server: Server, path: str, headers: dict[str, str] | None = None) -> tuple[http.client.HTTPResponse, bytes]:
     """Ask over a connection of its own."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     try:
-        connection.request("GET", path, headers=headers or {})
-        answer = connection.getresponse()
+        client.request("GET", path, headers=headers or {})
+        answer = client.getresponse()
         return answer, answer.read()
     finally:
-        connection.close()
+        client.close()
 
 
 def test_scrape_over_a_socket() -> None:
@@ -109,12 +110,47 @@ def test_a_stalled_reader_holds_up_nobody() -> None:
         assert len(body) > 30_000_000
 
 
+def _is_let_go(line: socket.socket, sends: bytes) -> bool:
+    """Tell whether the other end closes the line within twenty seconds, in which bytes are sent now and then."""
+    line.settimeout(0.05)
+    for _ in range(400):
+        try:
+            line.sendall(sends)
+            if not line.recv(1):
+                return True
+        except TimeoutError:
+            continue
+        except OSError:  # reset or broken pipe, as the bytes cross
+            return True
+    return False
+
+
+def test_half_a_request_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither one that never goes on, nor one that goes on byte by byte; whoever asks now and then keeps its line."""
+    monkeypatch.setattr(connection, "REQUEST_SECONDS", 0.5)
+    with serving(None) as server, contextlib.ExitStack() as stack:
+        address = ("127.0.0.1", server.port)
+        silent, slow = (stack.enter_context(socket.create_connection(address)) for _ in range(2))
+        scraper = stack.enter_context(contextlib.closing(http.client.HTTPConnection(*address, timeout=30)))
+        assert _alive(scraper)
+        scraper.auto_open = False
+        silent.sendall(b"GET /li")
+        assert _is_let_go(silent, sends=b"")
+        assert _is_let_go(slow, sends=b"X")
+        assert _alive(scraper)
+
+
+def _alive(client: http.client.HTTPConnection) -> bool:
+    client.request("GET", "/livez")
+    return client.getresponse().read() == b"alive\n"
+
+
 def test_garbage_on_the_wire_hurts_nobody() -> None:
     """Bytes that are no HTTP are refused, and the next request is answered."""
     with serving(None) as server:
-        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
-            connection.sendall(b"\x00\xff\x16\x03 not http\r\n\r\n")
-            assert connection.recv(64).startswith(b"HTTP/1.1 400")
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
+            line.sendall(b"\x00\xff\x16\x03 not http\r\n\r\n")
+            assert line.recv(64).startswith(b"HTTP/1.1 400")
         assert get(server, "/livez")[0].status == 200
 
 
