@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream.health import say
 from stream.health.rules.rule import Rule, waiting
 from stream.health.verdict import Verdict
 
@@ -19,6 +20,9 @@ def _finds(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
+    if window.lag[row] > 0 and window.seen.spans.commits[row] == 1 and window.idle[row] > 2 * window.limits.tick:
+        silent = say.duration(window.silence_of(row))
+        return f"Has committed once, {silent} ago, and how often it does is not known yet: {waiting(window, row)}."
     if window.lag[row] > 0 and window.time_lag.age[row] > window.patience[row]:
         return f"Keeps its pace and its distance: {waiting(window, row)}."
     return f"Keeps up: {waiting(window, row)}."

@@ -35,6 +35,7 @@ class Row:
     committed: int = 10_000
     commit_ago: int = 2 * SECOND
     progress_ago: int = 2 * SECOND
+    commits: int = 50
     known: bool = True
     broken: int = 0
     reason: str | None = None
@@ -169,6 +170,7 @@ def _spans(rows: tuple[Row, ...]) -> runs.Spans:
     return dataclasses.replace(
         made,
         reached_time=_ago([row.progress_ago for row in rows]),
+        commits=_column(rows, "commits"),
         rewinds=_column(rows, "rewinds"),
         rewind_from=_column(rows, "rewind_from"),
         rewind_to=_column(rows, "rewind_to"),

@@ -92,6 +92,12 @@ CASES = (
         "Keeps its pace and its distance: 30,000 offsets unread, the oldest for 5 min.",
     ),
     Case(
+        "has committed once, and not for a while",
+        (but(BEHIND, commits=1, idle=5 * MINUTE, commit_ago=6 * MINUTE, patience=10 * MINUTE),),
+        (),
+        "Has committed once, 6 min ago, and how often it does is not known yet: 30,000 offsets unread, the oldest for",
+    ),
+    Case(
         "no lag known, and a reason",
         (Row(known=False, lag=0, age=-1, reason="no_leader"),),
         (V.UNKNOWN,),
