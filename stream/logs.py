@@ -23,7 +23,7 @@ _SECRET_TEXT: Final = re.compile(
     r"""((?:password|secret|token)["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s,;"'}]+)""", re.IGNORECASE
 )
 
-_QUIET: Final = {
+QUIET: Final = {
     # What goes wrong with a connection reaches us as a named error; the library says each step of it again.
     "kafka": logging.CRITICAL,
     # py4j reports every connection that the JVM closes when it ends, on top of the exception.
@@ -51,7 +51,7 @@ def configure(
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for name, quiet in _QUIET.items():
+    for name, quiet in QUIET.items():
         logging.getLogger(name).setLevel(logging.NOTSET if level == "debug" else quiet)
     structlog.configure(
         processors=[

@@ -12,6 +12,7 @@ import pytest
 from sandbox.broker import Broker
 from sandbox.jars import JarError, broker_jars
 from sandbox.java import JavaMissingError, find_java
+from tests.support.logging_state import logging_as_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +27,13 @@ class MakeBroker(Protocol):
 
     def __call__(self, **arguments: Any) -> Broker:
         """Start the broker."""
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    """Leave logging as it was: the verbs of the command line set it up."""
+    with logging_as_before():
+        yield
 
 
 def _require_jars() -> None:

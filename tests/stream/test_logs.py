@@ -7,26 +7,13 @@ import io
 import json
 import logging
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import structlog
 
 from stream import logs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture(autouse=True)
-def _as_before() -> Iterator[None]:
-    """Leave logging as it was: it belongs to the process."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:], root.level = handlers, level
-    logging.captureWarnings(False)
-    structlog.reset_defaults()
+from tests.support.logging_state import logging_as_before
 
 
 class Terminal(io.StringIO):
@@ -142,3 +129,18 @@ def test_no_secret_is_printed(style: Any, say: Any) -> None:
     say(structlog.get_logger("ours"))
     assert "hunter2" not in out.getvalue()
     assert logs.STARS in out.getvalue()
+
+
+def test_who_set_up_logging_leaves_it_as_it_was() -> None:
+    """Handlers, levels and the hook of warnings belong to the process: the next test has those of before."""
+    loggers = [logging.getLogger(), *map(logging.getLogger, logs.QUIET)]
+
+    def state() -> tuple[Any, ...]:
+        return [(each.handlers[:], each.level) for each in loggers], warnings.showwarning, structlog.is_configured()
+
+    before = state()
+    for level in ("debug", "info"):
+        with logging_as_before():
+            logs.configure(level, "json", io.StringIO())  # type: ignore[arg-type]
+            assert all(there != was for there, was in zip(state(), before, strict=True))
+        assert state() == before
