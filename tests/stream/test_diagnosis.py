@@ -53,27 +53,35 @@ class Story:
             member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": (0,)}))
             self.world.read([written.classic(member, generation=1, time=-1)], START * 1000)
 
-    def tick(self, diagnostician: Diagnostician, partitions: int = 1) -> tuple[Diagnosis, Snapshot]:
-        """Let ten seconds pass, and look."""
+    def read(self) -> None:
+        """Let ten seconds pass that nobody looks at."""
         self.second += TICK
         now = START + self.second
         if self.second <= self._until:
             self.world.read([(commit_key("g", "t", 0), commit_value(end(self.second - 5), now * 1000))], now * 1000)
+
+    def look(self, diagnostician: Diagnostician, partitions: int = 1) -> tuple[Diagnosis, Context]:
+        """Let ten seconds pass, and look."""
+        self.read()
+        now = START + self.second
         fleet = self.world.fleet.columns()
         ends = ends_of([("t", at, end(self.second), end(self.second), 0, None) for at in range(partitions)])
         around = dataclasses.replace(NOWHERE, partition_counts={"t": partitions})
         context = Context.of(fleet, around, Ownerships())
         held = diagnostician.held_back(fleet, ends, around, now)
-        seen = diagnostician.look(held, ends, around, now, context.expiry)
+        return diagnostician.look(held, ends, around, now, context.expiry), context
+
+    def tick(self, diagnostician: Diagnostician, partitions: int = 1) -> tuple[Diagnosis, Snapshot]:
+        """Let ten seconds pass, look, and show what was seen."""
+        seen, context = self.look(diagnostician, partitions)
         window = seen.diagnosed.opinion.window
-        return seen, snapshot.of(seen.moment, window, now, context, seen.diagnosed)
+        return seen, snapshot.of(seen.moment, window, START + self.second, context, seen.diagnosed)
 
     def run(self, diagnostician: Diagnostician, until: int, partitions: int = 1) -> tuple[Diagnosis, Snapshot]:
-        """Tick until some second; give the last look."""
-        last = self.tick(diagnostician, partitions)
-        while self.second < until:
-            last = self.tick(diagnostician, partitions)
-        return last
+        """Look every ten seconds until some second; show the last look."""
+        while self.second < until - TICK:
+            self.look(diagnostician, partitions)
+        return self.tick(diagnostician, partitions)
 
 
 def row(table: Any, at: int = 0) -> dict[str, Any]:
@@ -171,17 +179,17 @@ def test_a_partition_without_any_commit_is_seen() -> None:
 
 def test_a_storm_of_many_members_is_seen() -> None:
     """Twenty members rebalance far more often than a life remembers; now and then is no storm."""
+    names = [written.classic_member(f"m{at}", wants=written.subscription("t")) for at in range(20)]
     for every, verdict in ((1, "rebalance_storm"), (20, "falling_behind")):
         judge, story = Diagnostician(LIMITS), Story(0, members=False)
         story.world = World(Rules(keep_slots=60, keep_transitions=32))
         for tick in range(90):
-            names = [written.classic_member(f"m{at}", wants=written.subscription("t")) for at in range(20)]
             now = START + story.second
             story.world.read([(commit_key("g", "t", 0), commit_value(100_000 + 10 * tick, now * 1000))], now * 1000)
             if tick % every == 0:
                 story.world.read([written.classic(*names, generation=tick + 1, time=-1)], now * 1000)
-            shown = story.tick(judge)[1]
-        assert row(shown.groups)["verdict"] == verdict
+            story.look(judge)
+        assert row(story.tick(judge)[1].groups)["verdict"] == verdict
 
 
 def test_the_dead_have_no_verdict() -> None:
@@ -225,7 +233,8 @@ class Seeding(Silent):
 def test_the_first_tick_is_seeded_once() -> None:
     """With the ends of before, the age of an old record is exact from the first tick on."""
     enquiries, story = Seeding(), Story(600)
-    story.run(Diagnostician(LIMITS), 900)
+    while story.second < 900:
+        story.read()
     judge = Diagnostician(LIMITS, enquiries=enquiries)
     shown = story.tick(judge)[1]
     story.tick(judge)

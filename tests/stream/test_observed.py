@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import string
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,42 +28,43 @@ from stream.surroundings import NOWHERE
 from tests.stream.groups import written
 from tests.support.commits import SLOT_MS
 from tests.support.fleets import World, ends_of
+from tests.support.lives import renamed
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from stream.health.judge import Judged
-    from stream.health.observed import Observed
     from tests.support.fleets import Raw
+    from tests.support.lives import Written
 
 START = 1_700_000_000_000
 TICK = 10
 """Seconds; all times in the stories are seconds since START."""
 RATE = 100
 LIMITS = Limits(slot=SLOT_MS)
+LONG_PAST = 10_000
+"""A position behind all records of the stories: what they tell of was over before the monitor came."""
 V = Verdict
 
 
 def end(second: float) -> int:
-    """Where partition 0 of `t` ends: 100 records per second are written."""
+    """Where partition 0 of a topic ends: 100 records per second are written."""
     return 100_000 + int(RATE * second)
 
 
 @dataclasses.dataclass(frozen=True)
 class Story:
-    """What group `g` does; each function is asked at every tick what happened since the one before."""
+    """What a group does; each function is asked at every tick what happened since the one before."""
 
     commit: Callable[[int], int | None]
-    records: Mapping[int, tuple[Raw, ...]] = dataclasses.field(default_factory=dict)
-    lasts: int = 900
+    records: Mapping[int, tuple[Written, ...]] = dataclasses.field(default_factory=dict)
     asked: str | None = None
-    stable: Callable[[int], int] = end
-    error: str | None = None
+    topic: str = "t"
+    """Whose partition 0 is meant; it lies so in `ENDS`."""
     live_from: int = 0
 
 
-def joined(generation: int, *members: str, wants: str = "t", has: str = "t") -> tuple[Raw, ...]:
+def joined(generation: int, *members: str, wants: str = "t", has: str = "t") -> tuple[Written, ...]:
     """Give the record of a generation: the first member owns partition 0 of a topic. Without members it is empty."""
     owns: list[written.Parts] = [{has: (0,)}, *({} for _ in members[1:])]
     each = [
@@ -82,6 +84,11 @@ def back(second: int) -> int:
     return end(second - 5) if second < 600 else end(second - 600)
 
 
+def first_half(second: int) -> int:
+    """Where `held` ends for readers of committed records: from 600 on a transaction is open."""
+    return min(end(second), end(600))
+
+
 NORMAL = {0: joined(1, "m")}
 STORM = {at: joined(1 + at // 20, "m", f"n{at}") for at in range(0, 900, 20)}
 SLOW = {at: 100_000 + 10 * at for at in range(0, 910, 10)}
@@ -97,47 +104,70 @@ STORIES: list[tuple[str, Story, Verdict]] = [
     ("was set back while empty", Story(back, {**NORMAL, 590: joined(2), 610: joined(3, "m")}), V.RESET),
     ("was set back before it was emptied", Story(back, {**NORMAL, 620: joined(2), 630: joined(3, "m")}), V.REWOUND),
     ("a rebalance every 20 seconds", Story(SLOW.get, STORM), V.REBALANCE_STORM),
-    ("the same rebalances, long past", Story(SLOW.get, STORM, live_from=10_000), V.FALLING_BEHIND),
+    ("the same rebalances, long past", Story(SLOW.get, STORM, live_from=LONG_PAST), V.FALLING_BEHIND),
     ("the rebalance does not end", Story(until(600), NORMAL, asked="PreparingRebalance"), V.REBALANCING_TOO_LONG),
     ("nobody wants the topic", Story(until(600), {0: joined(1, "m", wants="other", has="other")}), V.ABANDONED),
     ("nobody owns the partition", Story(until(600), {0: joined(1, "m", has="other")}), V.UNASSIGNED),
     (
         "an open transaction holds it back",
-        Story(lambda at: min(end(at), end(600)), NORMAL, stable=lambda at: min(end(at), end(600))),
+        Story(first_half, {0: joined(1, "m", wants="held", has="held")}, topic="held"),
         V.HELD_BACK,
     ),
-    ("the topic is gone", Story(end, NORMAL, error="unknown_topic"), V.UNKNOWN),
+    ("the topic is gone", Story(end, {0: joined(1, "m", wants="gone", has="gone")}, topic="gone"), V.UNKNOWN),
 ]
 
 
-def live(story: Story) -> tuple[Observed, Judged]:
-    """Let a story happen tick by tick, beside a healthy group, and give what was seen and judged at its end."""
-    world, judge = World(Rules(60, live_from=story.live_from)), Judge(LIMITS)
+def ends_at(second: int) -> pa.Table:
+    """Give the ends of all topics: `quiet` gets no records, the last offsets of `held` are in a transaction."""
+    rows = {"t": (end(second),) * 2, "quiet": (7, 7), "held": (end(second), first_half(second))}
+    told: list[Any] = [(topic, 0, *both, 0, None) for topic, both in rows.items()]
+    return ends_of([*told, ("gone", -1, None, None, None, "unknown_topic")])
+
+
+def play(stories: Mapping[str, Story], live_from: int) -> dict[str, tuple[Verdict, Verdict]]:
+    """Let stories happen tick by tick, each to its group, beside each other and beside a healthy group.
+
+    Gives the verdicts at the end, of the partition and of the group, by the name of the story.
+    """
+    world, judge = World(Rules(60, live_from=live_from)), Judge(LIMITS)
+    groups = dict(zip(string.ascii_lowercase, stories.values(), strict=False))
     since: dict[str, int] = {}
-    last: tuple[Observed, Judged] | None = None
-    for second in range(0, story.lasts + 1, TICK):
+    for second in range(0, 900 + 1, TICK):
         now = START + second * 1000
-        offset = story.commit(second)
-        commits = [] if offset is None else [(commit_key("g", "t", 0), commit_value(offset, now))]
-        beside = [(commit_key("h", "u", 0), commit_value(7, now))]
-        world.read([*story.records.get(second, ()), *commits, *beside], now)
-        row = ("t", 0, end(second), story.stable(second), 0, None)
-        gone = ("t", -1, None, None, None, story.error)
-        ends = ends_of([gone if story.error else row, ("u", 0, 7, 7, 0, None)])
-        asked = {"g": story.asked} if story.asked and second > 600 else {}
+        happens: list[Raw] = [(commit_key("z", "quiet", 0), commit_value(7, now))]
+        for group, story in groups.items():
+            happens += [renamed(record, group) for record in story.records.get(second, ())]
+            offset = story.commit(second)
+            happens += [] if offset is None else [(commit_key(group, story.topic, 0), commit_value(offset, now))]
+        world.read(happens, now)
+        asked = {group: story.asked for group, story in groups.items() if story.asked and second > 600}
         around = dataclasses.replace(NOWHERE, asked=asked)
         since = rebalancing_since(since, around, now)
-        seen = observed(world.fleet.columns(), ends, around, now / 1000, Asked(rebalancing_since=since), limits=LIMITS)
-        last = seen, judge.judge(seen)
-    assert last is not None
-    return last
+        moment = Asked(rebalancing_since=since)
+        seen = observed(world.fleet.columns(), ends_at(second), around, now / 1000, moment, limits=LIMITS)
+        judged = judge.judge(seen)
+    assert seen.groups.names == (*groups, "z")
+    assert seen.group.tolist() == list(range(len(groups) + 1)), "each group has its one row"
+    verdicts = [(VERDICTS[row], VERDICTS[all_]) for row, all_ in zip(judged.verdict, judged.group_verdict, strict=True)]
+    assert verdicts[-1] == (V.CAUGHT_UP, V.CAUGHT_UP)
+    return dict(zip(stories, verdicts, strict=False))
 
 
-@pytest.mark.parametrize(("story", "verdict"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
-def test_what_a_group_does_gets_its_verdict(story: Story, verdict: Verdict) -> None:
+@pytest.fixture(scope="module")
+def ended() -> dict[str, tuple[Verdict, Verdict]]:
+    """Play all stories; those whose past was not seen as it happened are another monitor's."""
+    verdicts = {}
+    for live_from in (0, LONG_PAST):
+        verdicts |= play({name: story for name, story, _ in STORIES if story.live_from == live_from}, live_from)
+    return verdicts
+
+
+@pytest.mark.parametrize(("name", "verdict"), [(s[0], s[2]) for s in STORIES], ids=[s[0] for s in STORIES])
+def test_what_a_group_does_gets_its_verdict(
+    ended: dict[str, tuple[Verdict, Verdict]], name: str, verdict: Verdict
+) -> None:
     """From the records in the log to the verdict of the partition and of its group."""
-    _, judged = live(story)
-    assert [VERDICTS[code] for code in (judged.verdict[0], judged.group_verdict[0])] == [verdict, verdict]
+    assert ended[name] == (verdict, verdict)
 
 
 MINUTE = 60_000

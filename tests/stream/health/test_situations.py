@@ -2,32 +2,78 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+from typing import TYPE_CHECKING
+
 import pytest
 
 from stream.health.hysteresis import UNDECIDED, WITHDRAW
 from stream.health.judge import Judge
 from stream.health.limits import Limits
 from stream.health.verdict import Verdict
-from tests.stream.health.simulator import MINUTE, SLOT, TICK, Partition, Scene, Seen, consume, evenly, watch
-from tests.stream.health.situations import HEALTHY, NOTICED, SICK, Situation
+from tests.stream.health.simulator import MINUTE, SLOT, TICK, Partition, Scene, consume, evenly, watch
+from tests.stream.health.situations import HEALTHY, NOTICED, SICK
+
+if TYPE_CHECKING:
+    from tests.stream.health.simulator import Seen
+    from tests.stream.health.situations import Situation
 
 
-def lived(situation: Situation) -> list[Seen]:
-    """Watch a whole situation."""
-    return watch(situation.scene(), situation.start, situation.until, tick=situation.tick)
+@dataclasses.dataclass(frozen=True)
+class Tick:
+    """What is kept of one tick of a situation."""
+
+    time: int
+    verdict: Verdict
+    sick: bool
+    sentence: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Lived:
+    """A situation watched from its start to its end, and what was shown in its middle, as a restart finds it."""
+
+    scene: Scene
+    ticks: list[Tick]
+    packed: bytes
+
+
+def middle_of(situation: Situation) -> int:
+    """Give a moment at which what is the matter has been found."""
+    middle = (situation.known_at + 4 * TICK) if situation.wanted else 3 * TICK
+    return max(middle - middle % TICK, situation.start + TICK)
+
+
+@functools.cache
+def lived(situation: Situation) -> Lived:
+    """Watch a whole situation, once for all that is asked about it."""
+    scene, judge = situation.scene(), Judge(Limits(tick=TICK, slot=SLOT))
+    middle = middle_of(situation)
+    seen = watch(scene, situation.start, middle, judge=judge, tick=situation.tick)
+    packed = judge.pack()
+    assert packed is not None
+    behind = middle + situation.tick - (middle - situation.start) % situation.tick
+    seen += watch(scene, behind, situation.until, judge=judge, tick=situation.tick)
+    ticks = [Tick(each.time, each.verdict, each.sick, sentence(each) if each.sick else "") for each in seen]
+    return Lived(scene, ticks, packed)
+
+
+def sentence(seen: Seen) -> str:
+    """Give what is said of the group."""
+    return seen.judged.of_group(0).sentence
 
 
 @pytest.mark.parametrize("situation", HEALTHY, ids=lambda each: each.story)
 def test_nobody_is_called_for_a_group_that_is_only_odd(situation: Situation) -> None:
     """Not once, from the monitor's first tick on."""
-    called = [(each.time, each.verdict, each.judged.of_group(0).sentence) for each in lived(situation) if each.sick]
-    assert called == []
+    assert [each for each in lived(situation).ticks if each.sick] == []
 
 
 @pytest.mark.parametrize("situation", [*SICK, *NOTICED], ids=lambda each: each.story)
 def test_a_sick_group_is_found_within_three_ticks_after_it_can_be_known(situation: Situation) -> None:
     """By its own cause, and not before; and it stays found until it is over."""
-    ticks = lived(situation)
+    ticks = lived(situation).ticks
     found = [each.time for each in ticks if each.verdict is situation.wanted]
     assert found, {each.verdict for each in ticks}
     assert found[0] <= situation.known_at + 3 * TICK
@@ -44,7 +90,7 @@ def test_a_sick_group_is_found_within_three_ticks_after_it_can_be_known(situatio
 def test_what_is_over_is_withdrawn(situation: Situation) -> None:
     """Within the ticks that hysteresis takes, and a tick to see the first commit."""
     assert situation.ends_at is not None
-    late = [each for each in lived(situation) if each.time > situation.ends_at + (WITHDRAW + 1) * TICK]
+    late = [each for each in lived(situation).ticks if each.time > situation.ends_at + (WITHDRAW + 1) * TICK]
     assert late
     assert not any(each.sick for each in late)
 
@@ -60,18 +106,11 @@ def test_what_is_not_heard_of_is_left_as_it_was() -> None:
 @pytest.mark.parametrize("situation", [*HEALTHY, *SICK], ids=lambda each: each.story)
 def test_a_restart_of_the_monitor_changes_no_verdict(situation: Situation) -> None:
     """What was shown is packed and carried on by a monitor without any history: nothing flaps, nothing is forgotten."""
-    middle = (situation.known_at + 4 * TICK) if situation.wanted else 3 * TICK
-    middle -= middle % TICK
-    middle = max(middle, situation.start + TICK)
-    start = max(situation.start, middle - 35 * TICK)
-    limits = Limits(tick=TICK, slot=SLOT)
-    first = Judge(limits)
-    before = watch(situation.scene(), start, middle, judge=first)[-1]
-    packed = first.pack()
-    assert packed is not None
-    second = Judge(limits, packed=packed)
+    whole, middle = lived(situation), middle_of(situation)
+    before = [each for each in whole.ticks if each.time <= middle][-1]
+    second = Judge(Limits(tick=TICK, slot=SLOT), packed=whole.packed)
     until = min(situation.until, middle + 20 * TICK)
-    after = watch(situation.scene(), middle + 2 * TICK, until, judge=second)
+    after = watch(whole.scene, middle + 2 * TICK, until, judge=second)
     if before.sick and situation.ends_at is None:
         assert {each.verdict for each in after} <= {before.verdict, situation.wanted, *situation.on_the_way}
         assert all(each.sick for each in after)
