@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from typing import TYPE_CHECKING, Any, Protocol
 
-import hypothesis
 import pytest
 
 from sandbox.broker import Broker
 from sandbox.jars import JarError, broker_jars
 from sandbox.java import JavaMissingError, find_java
+from tests.support.laws import load_profile
 from tests.support.logging_state import logging_as_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=100)
-hypothesis.settings.register_profile("long", deadline=None, max_examples=5000)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+load_profile()
 
 
 class MakeBroker(Protocol):

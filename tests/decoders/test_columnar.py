@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.columnar import decode_commit_values, decode_keys
@@ -217,7 +217,6 @@ def mutated(draw: st.DrawFn, written: st.SearchStrategy[bytes]) -> bytes | None:
 
 
 @given(st.lists(mutated(commit_values()), max_size=12))
-@settings(deadline=None)
 def test_whatever_columnar_says_of_values_scalar_says_too(rows: list[bytes | None]) -> None:
     """The law over written and spoiled commit values, in whole and sliced columns."""
     check_values(rows, pa.array(rows, pa.binary()))
@@ -225,7 +224,6 @@ def test_whatever_columnar_says_of_values_scalar_says_too(rows: list[bytes | Non
 
 
 @given(st.lists(mutated(keys()), max_size=12))
-@settings(deadline=None)
 def test_whatever_columnar_says_of_keys_scalar_says_too(rows: list[bytes | None]) -> None:
     """The law over written and spoiled keys, in whole and sliced columns."""
     check_keys(rows, pa.array(rows, pa.binary()))
@@ -233,7 +231,6 @@ def test_whatever_columnar_says_of_keys_scalar_says_too(rows: list[bytes | None]
 
 
 @given(st.lists(commit_values() | st.none(), min_size=1, max_size=8))
-@settings(deadline=None)
 def test_what_kafka_writes_is_answered(rows: list[bytes | None]) -> None:
     """Nothing that a broker writes is declined, but a tagged section of the future."""
     declined = decode_commit_values(sliced(rows)).declined

@@ -18,6 +18,7 @@ from exporters.exposition import Format, Published
 from exporters.metric import Source
 from tests.exporters.clusters import facts
 from tests.exporters.worlds import HOSTILE_NAMES, NOON, small_world, snapshot
+from tests.support.laws import examples
 
 if TYPE_CHECKING:
     from exporters.readmodel import Snapshot
@@ -125,6 +126,7 @@ def left_out(shown: Snapshot, budget: int) -> tuple[list[str], int]:
     return chooser.dropped.column("metric").to_pylist(), published.exposition.series
 
 
+@examples(40)
 @given(groups=st.integers(0, 12), partitions=st.integers(0, 6), budget=st.integers(1, 400))
 def test_the_budget_is_kept_unless_groups_alone_exceed_it(groups: int, partitions: int, budget: int) -> None:
     """Never more series than the budget, but for those of the groups themselves, which are always all there."""

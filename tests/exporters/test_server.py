@@ -31,6 +31,14 @@ def serving(published: Published | None) -> Iterator[Server]:
         server.stop()
 
 
+@pytest.fixture(scope="module")
+def small() -> Iterator[tuple[Published, Server]]:
+    """Serve the small world; give it with its server."""
+    published = Published.of(small_world())
+    with serving(published) as server:
+        yield published, server
+
+
 def get(server: Server, path: str, headers: dict[str, str] | None = None) -> tuple[http.client.HTTPResponse, bytes]:
     """Ask over a connection of its own."""
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
@@ -42,26 +50,22 @@ def get(server: Server, path: str, headers: dict[str, str] | None = None) -> tup
         client.close()
 
 
-def test_scrape_over_a_socket() -> None:
+def test_scrape_over_a_socket(small: tuple[Published, Server]) -> None:
     """A scraper that takes gzip gets the snapshot and the live part as one gzip body of the announced length."""
-    published = Published.of(small_world())
-    with serving(published) as server:
-        answer, body = get(server, "/metrics", {"Accept-Encoding": "gzip"})
-        assert answer.status == 200
-        assert answer.getheader("Content-Length") == str(len(body))
-        assert gzip.decompress(body).startswith(b"".join(published.exposition.plain(Format.TEXT)))
-        plain_answer, plain = get(server, "/metrics")
-        assert plain_answer.getheader("Content-Encoding") is None
-        assert b"lagwarden_ready 1\n" in plain
+    published, server = small
+    answer, body = get(server, "/metrics", {"Accept-Encoding": "gzip"})
+    assert answer.status == 200
+    assert answer.getheader("Content-Length") == str(len(body))
+    assert gzip.decompress(body).startswith(b"".join(published.exposition.plain(Format.TEXT)))
+    plain_answer, plain = get(server, "/metrics")
+    assert plain_answer.getheader("Content-Encoding") is None
+    assert b"lagwarden_ready 1\n" in plain
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/groups"])
-def test_head_has_the_headers_alone(path: str) -> None:
+def test_head_has_the_headers_alone(path: str, small: tuple[Published, Server]) -> None:
     """HEAD answers as GET would, without the body."""
-    with (
-        serving(Published.of(small_world())) as server,
-        socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection,
-    ):
+    with socket.create_connection(("127.0.0.1", small[1].port), timeout=30) as connection:
         connection.sendall(f"HEAD {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         received = b"".join(iter(lambda: connection.recv(65536), b""))
     assert received.startswith(b"HTTP/1.1 200 ")
@@ -156,11 +160,13 @@ def test_garbage_on_the_wire_hurts_nobody() -> None:
 
 def test_stop_frees_the_port_and_can_be_repeated() -> None:
     """After a stop the port is free at once, the thread has ended, and a second stop is nothing."""
+    before = set(threading.enumerate())
     with serving(None) as server:
         port = server.port
         assert get(server, "/livez")[0].status == 200
+        assert [thread.name for thread in set(threading.enumerate()) - before] == ["http"]
     server.stop()
-    assert not [thread for thread in threading.enumerate() if thread.name == "http"]
+    assert set(threading.enumerate()) <= before
     again = Server("127.0.0.1", port, lambda: None, status)
     again.start()
     again.stop()

@@ -51,6 +51,7 @@ def test_comparison_waits_for_a_monitor_that_is_behind(monkeypatch: pytest.Monke
     asked: list[str] = []
     monkeypatch.setattr(comparison.tools, "describe_groups", lambda address: asked.append(address) or [told(7, 3)])
     monkeypatch.setattr(comparison, "scrape", lambda _: answers.pop(0))
+    monkeypatch.setattr("sandbox.comparison.time.sleep", lambda _: None)
     assert [row.agrees for row in compare_until_agreed("b:1", "http://l")] == [True]
     assert asked == ["b:1"]
 

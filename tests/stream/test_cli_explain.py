@@ -15,6 +15,7 @@ from exporters.exposition import Published
 from exporters.server import Server
 from stream import cli
 from stream.exits import ExitCode
+from stream.text_tables import shown
 from tests.exporters.worlds import CATCHING_UP, HOSTILE_NAMES, detail, small_world, snapshot, status
 
 if TYPE_CHECKING:
@@ -46,6 +47,15 @@ def server_of(published: Published | None, **changes: object) -> Server:
 def url() -> Iterator[str]:
     """Serve the small world."""
     server = server_of(Published.of(small_world()))
+    yield f"http://127.0.0.1:{server.port}"
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[str]:
+    """Serve groups with all the names that somebody could choose to annoy."""
+    rows = [{"group": name, "verdict": "ok", "severity": "fine"} for name in (*HOSTILE_NAMES, ".", "..")]
+    server = server_of(Published.of(snapshot(groups=rows)))
     yield f"http://127.0.0.1:{server.port}"
     server.stop()
 
@@ -100,14 +110,12 @@ def test_a_missing_group(url: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("name", [*HOSTILE_NAMES, ".", ".."], ids=ascii)
-def test_any_name_can_be_given(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_any_name_can_be_given(name: str, hostile: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever a group is called it is found by that name, and shown as text that prints."""
-    server = server_of(Published.of(snapshot(groups=[{"group": name, "verdict": "ok", "severity": "fine"}])))
-    try:
-        assert cli.main(["explain", "--url", f"http://127.0.0.1:{server.port}", "--", name]) == ExitCode.OK
-    finally:
-        server.stop()
-    assert all(line.isprintable() for line in capsys.readouterr().out.splitlines())
+    assert cli.main(["explain", "--url", hostile, "--", name]) == ExitCode.OK
+    out = capsys.readouterr().out
+    assert out.startswith(f"{shown(name)}: ")
+    assert all(line.isprintable() for line in out.splitlines())
 
 
 def test_nobody_answers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import socket
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream import combine
@@ -19,7 +21,11 @@ from stream.groups.reduce import reduce
 from stream.groups.shard import empty_shard
 from stream.groups.tally import Tally
 from tests.support.commits import KEEP, SLOT_MS, read_run
+from tests.support.laws import examples
 from tests.support.raw import commit_key, commit_value
+
+if TYPE_CHECKING:
+    from stream.groups.shard import Shard
 
 
 def batch_of(records: list[tuple[int, int, bytes | None, bytes | None]]) -> pa.RecordBatch:
@@ -39,7 +45,14 @@ def batch_of(records: list[tuple[int, int, bytes | None, bytes | None]]) -> pa.R
 RECORDS = [(0, at, commit_key("g", "t", at % 3), commit_value(at, at)) for at in range(40)]
 
 
-@settings(deadline=None)
+@functools.cache
+def whole() -> Shard:
+    """Give the delta of all records in one batch."""
+    (out,) = Combine(Placement(1, 1), SLOT_MS, KEEP, None)(iter([batch_of(RECORDS)]))
+    return unpack(out.column("delta")[0].as_py())
+
+
+@examples(60)
 @given(cuts=st.lists(st.integers(0, 40), max_size=5), rows=st.sampled_from([1, 7, 65_536]))
 def test_the_sizes_of_batches_do_not_matter(cuts: list[int], rows: int) -> None:
     """However Spark cuts a task's records, one delta per shard comes out, and the same one."""
@@ -49,9 +62,7 @@ def test_the_sizes_of_batches_do_not_matter(cuts: list[int], rows: int) -> None:
         patch.setattr(combine, "_FOLD_ROWS", rows)
         (out,) = Combine(Placement(1, 1), SLOT_MS, KEEP, None)(iter(batches))
     delta = unpack(out.column("delta")[0].as_py())
-    whole = next(iter(Combine(Placement(1, 1), SLOT_MS, KEEP, None)(iter([batch_of(RECORDS)]))))
-    wanted = unpack(whole.column("delta")[0].as_py())
-    assert [read_run(delta.runs, row) for row in range(3)] == [read_run(wanted.runs, row) for row in range(3)]
+    assert [read_run(delta.runs, row) for row in range(3)] == [read_run(whole().runs, row) for row in range(3)]
     assert Tally.from_json(out.column("tally")[0].as_py()).records == {1: 40}
 
 

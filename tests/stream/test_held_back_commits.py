@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.shard import join_runs
 from stream.held_back_commits import Answers, AskedCommits, Log, key_of
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.fleets import World, delta_of
+from tests.support.laws import examples
 from tests.support.raw import commit_key, commit_value
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ TICKS = st.lists(
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(TICKS)
 def test_readers_see_what_the_coordinator_knows(ticks: list[Tick]) -> None:
     """At every tick while the log is held back, wherever it stands, and from then on what the log tells."""

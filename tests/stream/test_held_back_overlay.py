@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.runs import columns_of
@@ -14,6 +14,7 @@ from stream.held_back_commits import Answers, AskedCommits, key_of
 from stream.held_back_overlay import Overlay, names_of, rows_of_groups
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.fleets import World
+from tests.support.laws import examples
 from tests.support.raw import commit_key, commit_value
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def offsets_of(fleet: FleetColumns) -> dict[Key, int]:
     return dict(zip(rows, fleet.runs.spans.last_offset.tolist(), strict=True))
 
 
-@settings(max_examples=50)
+@examples(30)
 @given(st.dictionaries(KEYS, st.integers(0, 9), min_size=1), st.dictionaries(KEYS, st.integers(10, 19), min_size=1))
 def test_each_commit_lands_in_its_own_row(log: dict[Key, int], more: dict[Key, int]) -> None:
     """Whatever the order; names, ranks and keys of the rows agree, and slots stay with their rows."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream import snapshot
@@ -28,6 +28,7 @@ from stream.surroundings import NOWHERE
 from tests.stream.groups import written
 from tests.support.commits import SLOT_MS
 from tests.support.fleets import World, ends_of
+from tests.support.laws import examples
 from tests.support.lives import renamed
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
@@ -406,7 +407,7 @@ def test_no_end_was_ever_known() -> None:
         assert judged.of_row(0).verdict is V.UNKNOWN
 
 
-@settings(max_examples=40)
+@examples(30)
 @given(st.lists(st.tuples(PLACES, st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=30), st.randoms())
 def test_the_order_of_the_fleet_does_not_matter(commits: list[Any], chance: Any) -> None:
     """Shuffled rows give the same columns, slots too; they are sorted, and in the order of the read model."""

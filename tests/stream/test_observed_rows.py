@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.runs import columns_of
@@ -15,6 +15,7 @@ from stream.observed_rows import Belongings, Rows
 from stream.surroundings import NOWHERE, Surroundings
 from tests.stream.groups import written
 from tests.support.fleets import Raw, World
+from tests.support.laws import examples
 from tests.support.raw import commit_key, commit_value
 
 Place = tuple[str, str, int]
@@ -96,7 +97,7 @@ PLACES = st.lists(
 )
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(PLACES, st.integers(0, 5), st.integers(0, 5))
 def test_rows_hold_every_commit_once_in_order(commits: list[Place], tees: int, yous: int) -> None:
     """Whatever belongs to the group beside its commits: columns and slots of the fleet come to the right rows."""

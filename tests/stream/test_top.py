@@ -20,6 +20,7 @@ from stream.top_keys import Key, Keys
 from stream.top_screen import rows_seen, screen
 from stream.top_state import State, press, worst_first
 from tests.exporters.worlds import HOSTILE_NAMES, NOON, detail, small_world, snapshot
+from tests.support.laws import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,6 +175,7 @@ class TestState:
         state = after(many(20), *keys)
         assert (state.chosen, state.first) == (chosen, first)
 
+    @examples(60)
     @given(st.lists(st.sampled_from([*Key, "g", "1", "q", "/"]), max_size=30), st.integers(1, 9), st.integers(0, 25))
     def test_any_keys(self, keys: list[str], height: int, number: int) -> None:
         """Law: whatever is pressed, what is chosen is among the rows and on the screen."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import os
 import pty
@@ -50,6 +51,7 @@ class Program:
         )
         # Held open, so that the mode can be read when the program has ended.
         self._below = below
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.said = ""
 
     def __enter__(self) -> Self:
@@ -72,8 +74,8 @@ class Program:
 
     @property
     def screen(self) -> list[str]:
-        """Give the lines that were drawn last, without styles."""
-        last = self.said.rpartition("\x1b[H")[2].partition("\x1b[J")[0]
+        """Give the lines of the last screen that was drawn to its end, without styles."""
+        last = self.said.rpartition("\x1b[J")[0].rpartition("\x1b[H")[2]
         return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", last).split("\r\n")]
 
     def wait_for(self, words: str) -> list[str]:
@@ -101,8 +103,10 @@ class Program:
             self._listen(0.05)
 
     def _listen(self, seconds: float) -> None:
+        """Take what it says, waiting so long for the first of it."""
         while select.select([self._terminal], [], [], seconds)[0]:
-            self.said += os.read(self._terminal, 65536).decode("utf-8", "replace")
+            self.said += self._decoder.decode(os.read(self._terminal, 65536))
+            seconds = 0
 
     def hang_up(self) -> int:
         """Close the terminal, as when its window is closed; give the exit code."""
@@ -132,7 +136,7 @@ def url() -> Iterator[str]:
 def top(url: str, *, before: str = "", size: tuple[int, int] = (24, 100)) -> Program:
     """Start it; `before` is what the process runs first."""
     script = f"import sys; from stream.cli import main; {before}sys.exit(main(sys.argv[1:]))"
-    return Program(script, "top", "--url", url, "--every", "0.5", size=size)
+    return Program(script, "top", "--url", url, "--every", "0.2", size=size)
 
 
 def test_a_person_looks_around(url: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,10 @@ STREAMS = st.one_of(
 )
 RECORDS = st.one_of(CLASSIC, CONSUMER, SHARE, STREAMS)
 PARTITIONS = st.lists(st.integers(0, 2), min_size=1, max_size=3)
+SOME = st.lists(st.one_of(RECORDS, RECORDS.map(gone)), min_size=1, max_size=5)
+STEPS = st.sampled_from([0, 0, 1, 10, 60, 3 * GRACE])
+SKEWS = st.sampled_from([0, 0, 0, GRACE // 2])
+OFFSETS = st.integers(0, 5)
 
 
 @st.composite
@@ -73,24 +78,23 @@ def operations(draw: st.DrawFn) -> list[list[Timed]]:
     """Draw what brokers write, operation by operation. Their clocks differ, but by less than the grace."""
     clock, drawn = 0, []
     for _ in range(draw(st.integers(0, 14))):
-        clock += draw(st.sampled_from([0, 0, 1, 10, 60, 3 * GRACE]))
-        time = clock + draw(st.sampled_from([0, 0, 0, GRACE // 2]))
+        clock += draw(STEPS)
+        time = clock + draw(SKEWS)
         group = draw(GROUPS)
         kind = draw(st.integers(0, 4))
         if kind == 0:
-            drawn.append(commits(time, *draw(PARTITIONS), group=group, offset=draw(st.integers(0, 5))))
+            drawn.append(commits(time, *draw(PARTITIONS), group=group, offset=draw(OFFSETS)))
         elif kind == 1:
             drawn.append(forgets(time, *draw(PARTITIONS), group=group))
         elif kind == 2:
-            everything = [*commits(time, 0, 1, 2, group=group)]
-            drawn.append([(time, key, None) for _, key, _ in everything] + _all_gone(time, group))
+            drawn.append(forgets(time, 0, 1, 2, group=group) + at(time, *_all_gone(group)))
         else:
-            some = draw(st.lists(st.one_of(RECORDS, RECORDS.map(gone)), min_size=1, max_size=5))
-            drawn.append(at(time, *(renamed(record, group) for record in some)))
+            drawn.append(at(time, *(renamed(record, group) for record in draw(SOME))))
     return drawn
 
 
-def _all_gone(time: int, group: str) -> list[Timed]:
+@functools.cache
+def _all_gone(group: str) -> list[Written]:
     """Delete all membership of a group, in some order of Kafka's."""
     each = [stands, target, shares, works]
     per_member = [
@@ -99,7 +103,7 @@ def _all_gone(time: int, group: str) -> list[Timed]:
     rest = [works(name, 1) for name in "mno"] + [write(name) for write in (member, sharer, worker) for name in "mno"]
     epochs = [target_epoch(1, kind=kind) for kind in (6, 12, 20)] + [group_epoch(1, kind=kind) for kind in (3, 11, 17)]
     last = [resolved("x"), share_state({}), topology(1), classic()]
-    return at(time, *(gone(renamed(record, group)) for record in (*per_member, *rest, *epochs, *last)))
+    return [gone(renamed(record, group)) for record in (*per_member, *rest, *epochs, *last)]
 
 
 LOGS = operations().map(lambda drawn: list(itertools.chain.from_iterable(drawn)))

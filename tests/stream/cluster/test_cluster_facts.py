@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from stream.cluster.cluster_facts import PARTITION_FACTS, TOPIC_FACTS, partition_facts, topic_facts
 from tests.stream.cluster.layouts import Partition, layout
+from tests.support.laws import examples
 
 
 def by_hand(name: str, partitions: list[Partition], brokers: int) -> dict[str, Any]:
@@ -40,10 +41,13 @@ def by_hand(name: str, partitions: list[Partition], brokers: int) -> dict[str, A
     }
 
 
+BROKERS = st.permutations(range(5))
+
+
 @st.composite
 def partition(draw: st.DrawFn) -> Partition:
     """Draw a partition: some of its replicas in sync, one of those or none leading."""
-    replicas = draw(st.permutations(range(5)))[: draw(st.integers(1, 4))]
+    replicas = draw(BROKERS)[: draw(st.integers(1, 4))]
     in_sync = draw(st.lists(st.sampled_from(replicas), unique=True))
     leader = draw(st.sampled_from([None, *in_sync]))
     return leader, replicas, in_sync
@@ -52,6 +56,7 @@ def partition(draw: st.DrawFn) -> Partition:
 LAYOUTS = st.dictionaries(st.sampled_from(["a", "b", "c-d"]), st.lists(partition(), min_size=1, max_size=12))
 
 
+@examples(60)
 @given(LAYOUTS, st.integers(5, 9))
 def test_as_by_hand(topics: dict[str, list[Partition]], brokers: int) -> None:
     """Columns say what the formulas say of one topic at a time."""
@@ -60,6 +65,7 @@ def test_as_by_hand(topics: dict[str, list[Partition]], brokers: int) -> None:
     assert found.to_pylist() == [by_hand(name, rows, brokers) for name, rows in sorted(topics.items())]
 
 
+@examples(40)
 @given(LAYOUTS)
 def test_of_each_partition(topics: dict[str, list[Partition]]) -> None:
     """One row per partition, and no leader is no preferred leader."""

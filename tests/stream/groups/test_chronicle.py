@@ -7,7 +7,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.codec import pack, unpack
@@ -19,6 +19,7 @@ from stream.groups.shard import empty_shard
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.fleets import batch_of, delta_of
 from tests.support.histories import CUTS, GRACE, LOGS, operations
+from tests.support.laws import examples
 from tests.support.lives import EVERYTHING, lives_in, read
 
 if TYPE_CHECKING:
@@ -57,30 +58,30 @@ def reduced(deltas: Sequence[Shard], rules: Rules = RULES) -> Shard:
     return state
 
 
+@examples(60)
 @given(LOGS, CUTS)
-@settings(max_examples=150)
 def test_batch_borders_do_not_show(log: list[Timed], cuts: list[int]) -> None:
     """Cut anywhere, also inside an operation, lives come out the same to the byte, those of the dead too."""
     assert seen(reduced(pieces_of(log, cuts))) == seen(reduced(pieces_of(log, [])))
 
 
+@examples(10)
 @given(LOGS)
-@settings(max_examples=25)
 def test_record_by_record_is_the_same(log: list[Timed]) -> None:
     """The finest cut of all."""
     assert seen(reduced(pieces_of(log, range(len(log))))) == seen(reduced(pieces_of(log, [])))
 
 
+@examples(30)
 @given(LOGS, CUTS, CUTS)
-@settings(max_examples=50)
 def test_arrow_batches_do_not_show(log: list[Timed], cuts: list[int], more: list[int]) -> None:
     """A task may get its records in any number of Arrow batches."""
     if log:
         assert seen(reduced([delta_of(log, 0, cuts)])) == seen(reduced([delta_of(log, 0, more)]))
 
 
+@examples(30)
 @given(LOGS, CUTS, st.randoms())
-@settings(max_examples=50)
 def test_deltas_of_one_batch_may_come_in_any_order(log: list[Timed], cuts: list[int], order: random.Random) -> None:
     """Spark gives no order within a batch; log positions do."""
     deltas = pieces_of(log, cuts)
@@ -89,8 +90,8 @@ def test_deltas_of_one_batch_may_come_in_any_order(log: list[Timed], cuts: list[
     assert seen(state) == seen(reduced(pieces_of(log, [])))
 
 
+@examples(30)
 @given(LOGS, CUTS, st.integers(0, 8))
-@settings(max_examples=60)
 def test_what_was_read_before_changes_nothing(log: list[Timed], cuts: list[int], again: int) -> None:
     """A batch delivered again leaves lives as they were, and tells of no change."""
     deltas = pieces_of(log, cuts)
@@ -102,8 +103,8 @@ def test_what_was_read_before_changes_nothing(log: list[Timed], cuts: list[int],
         assert not len(change.forgotten)
 
 
+@examples(30)
 @given(LOGS, st.integers(0, 40), st.integers(0, 40))
-@settings(max_examples=60)
 def test_a_stretch_that_was_partly_seen_adds_what_was_not(log: list[Timed], first: int, second: int) -> None:
     """Of records that come again together with new ones, only the new ones happen."""
     one, two = sorted((min(first, len(log)), min(second, len(log))))
@@ -112,8 +113,8 @@ def test_a_stretch_that_was_partly_seen_adds_what_was_not(log: list[Timed], firs
         assert seen(state)["lives"] == seen(reduced(pieces_of(log, [])))["lives"]
 
 
+@examples(25)
 @given(LOGS, CUTS, st.booleans())
-@settings(max_examples=50)
 def test_bytes_hold_all_of_it(log: list[Timed], cuts: list[int], compressed: bool) -> None:  # noqa: FBT001 - drawn
     """States, deltas and changes that go through their bytes at every step are the same in the end."""
     state = empty_shard()
@@ -130,8 +131,8 @@ def _numbers(shard: Shard) -> list[np.ndarray[Any, Any]]:
     return [np.asarray(shard.forgotten.keys), *(getattr(shard.forgotten, field.name) for field in fields[1:])]
 
 
+@examples(25)
 @given(LOGS)
-@settings(max_examples=50)
 def test_sub_shards_do_not_show(log: list[Timed]) -> None:
     """A partition split into sub-shards keeps the same lives, each group's in its own."""
     placement, fold = Placement(1, 3), Fold(Placement(1, 3), slot_ms=SLOT_MS, keep_slots=KEEP)
@@ -146,8 +147,8 @@ def test_sub_shards_do_not_show(log: list[Timed]) -> None:
     assert found == lives_in(reduced(pieces_of(log, []), EVERYTHING))
 
 
+@examples(30)
 @given(LOGS, CUTS)
-@settings(max_examples=60)
 def test_lives_agree_with_what_is_there(log: list[Timed], cuts: list[int]) -> None:
     """A group lives as long as a record or an offset of it does, as the kind and in the state that those show."""
     columns = read(log, cuts).fleet.columns()
@@ -161,6 +162,7 @@ def test_lives_agree_with_what_is_there(log: list[Timed], cuts: list[int]) -> No
         assert (life.state == "Dead") is (life.died is not None)
 
 
+@examples(50)
 @given(LOGS)
 def test_births_and_deaths_take_turns(log: list[Timed]) -> None:
     """Created first and once, then death and rebirth in turn; positions rise, counts add up."""
@@ -176,8 +178,8 @@ def test_births_and_deaths_take_turns(log: list[Timed]) -> None:
 _TURNS = (Happening.CREATED, Happening.DEAD, Happening.REBORN)
 
 
+@examples(30)
 @given(operations(), st.lists(st.integers(0, 14), max_size=4))
-@settings(max_examples=50)
 def test_a_fleet_hears_of_everything_once(drawn: list[list[Timed]], cuts: list[int]) -> None:
     """What the driver is told batch by batch is, in the end, what the lives tell; a seed tells nothing."""
     borders = [0, *sorted(min(cut, len(drawn)) for cut in cuts), len(drawn)]

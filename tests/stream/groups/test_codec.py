@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.codec import FORMAT, UnknownFormatError, pack, unpack
@@ -19,6 +19,7 @@ from tests.stream.groups.written import classic, gone
 from tests.support.commits import read_run
 from tests.support.fleets import delta_of
 from tests.support.histories import LOGS
+from tests.support.laws import examples
 from tests.support.lives import EVERYTHING, at, commits, forgets, line, lives_in
 from tests.support.raw import group_key
 
@@ -57,8 +58,8 @@ def replayed() -> dict[int, Shard]:
     return replay.states
 
 
+@examples(25)
 @given(LOGS, st.booleans())
-@settings(max_examples=40)
 def test_a_shard_survives_its_bytes(log: list[Timed], compressed: bool) -> None:  # noqa: FBT001 - drawn
     """States, deltas and changes come back as they went, and go on the same way."""
     delta = delta_of(log, 0) if log else empty_shard()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from stream.groups.runs import columns_of
 from tests.stream.groups.written import classic, classic_member
 from tests.support.commits import KEEP
 from tests.support.fleets import Raw, World, delta_of
+from tests.support.laws import examples
 from tests.support.lives import at, commits, forgets, line
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
@@ -42,6 +44,7 @@ def seen(fleet: Fleet) -> tuple[dict[tuple[str, str, int], int], dict[str, tuple
     return offsets, {name: (known.state, known.members) for name, known in columns.memberships.items()}
 
 
+@examples(40)
 @given(st.lists(st.lists(RECORDS, min_size=1, max_size=6), max_size=6))
 def test_a_fleet_built_by_changes_is_one_seeded_from_the_state(batches: list[list[Raw]]) -> None:
     """Restart and going on are the same: the state at the end, applied at once, gives the same fleet."""
@@ -54,6 +57,7 @@ def test_a_fleet_built_by_changes_is_one_seeded_from_the_state(batches: list[lis
     assert restarted.columns().lives == world.fleet.columns().lives
 
 
+@examples(40)
 @given(st.lists(st.lists(RECORDS, min_size=1, max_size=6), min_size=1, max_size=6), st.integers(0, 5))
 def test_a_change_applied_again_is_harmless(batches: list[list[Raw]], again: int) -> None:
     """A micro-batch that Spark delivers twice, also late, leaves the fleet as it was."""
@@ -159,12 +163,13 @@ def _of(group: str, written: tuple[bytes, bytes | None]) -> tuple[bytes, bytes |
     return group_key(group), written[1]
 
 
-def test_churn_leaves_a_bounded_state() -> None:
-    """50,000 groups that live a second each leave of themselves only those of the last hours."""
-    hour, groups = 3_600_000, 50_000
+@pytest.mark.parametrize("batches", [15, pytest.param(100, marks=pytest.mark.long)])
+def test_churn_leaves_a_bounded_state(batches: int) -> None:
+    """Tens of thousands of groups that live a second each leave of themselves only those of the last hours."""
+    hour = 3_600_000
     world = World(Rules(KEEP, grace_ms=hour))
     sizes = []
-    for batch in range(50):
+    for batch in range(batches):
         log = []
         for number in range(batch * 1000, batch * 1000 + 1000):
             time, name = number * 10_000, f"throw-away-{number}"
@@ -172,7 +177,7 @@ def test_churn_leaves_a_bounded_state() -> None:
         world.take(delta_of(log, batch * 4000))
         sizes.append(len(world.state.lives))
     assert world.news.transitions, "the last batch has something to tell"
-    assert world.state.position == 4 * groups - 1
+    assert world.state.position == 4 * batches * 1000 - 1
     # A group each ten seconds: those of twice the grace are kept, and at most what one batch brought.
     assert max(sizes) <= 2 * hour // 10_000 + 1000
     assert len(pack(world.state)) < 2 << 20
@@ -205,6 +210,7 @@ def table(columns: FleetColumns) -> list[tuple[Any, ...]]:
     ]
 
 
+@examples(40)
 @given(SHARDED, st.sets(st.integers(0, 7)))
 def test_looking_at_the_columns_changes_nothing(batches: list[tuple[int, list[Raw]]], looks: set[int]) -> None:
     """Whenever they were looked at before, the columns hold the same rows; and what was given stays as it was."""

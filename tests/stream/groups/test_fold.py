@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders import scalar
@@ -23,6 +23,7 @@ from stream.groups.reduce import reduce
 from stream.groups.shard import Runs, empty_shard
 from stream.groups.tally import Fault, Tally
 from tests.support.commits import KEEP, SLOT_MS, Commit, expected, read_run
+from tests.support.laws import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 Raw = tuple[int, bytes | None, bytes | None]
@@ -119,7 +120,7 @@ def walked(log: list[Raw]) -> tuple[dict[Any, Any], Tally]:
     return records | {place: expected(history) for place, history in histories.items()}, tally
 
 
-@settings(max_examples=300)
+@examples(120)
 @given(log=LOGS, cuts=st.lists(st.integers(0, 40), max_size=4), sub_shards=st.sampled_from([1, 3]))
 def test_the_fold_of_any_records_is_what_a_walk_gives(log: list[Raw], cuts: list[int], sub_shards: int) -> None:
     """Mixed kinds, versions and garbage: same runs, same records kept, same counts and faults."""

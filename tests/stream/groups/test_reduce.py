@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from stream.groups.reduce import reduce
 from stream.groups.shard import Records, Shard, empty_shard, join_runs, no_records, no_runs
 from tests.support.commits import KEEP, Commit, expected, read_run, run_of
+from tests.support.laws import examples
 from tests.support.raw import commit_key, group_key, group_value
 
 NAMES = {commit_key(name, "t", 0): name for name in "abc"}
@@ -67,6 +68,7 @@ def split(log: list[Entry], cuts: list[int]) -> list[list[Entry]]:
     return [log[a:b] for a, b in itertools.pairwise(borders) if a < b]
 
 
+@examples(60)
 @given(log=logs(), cuts=st.lists(st.integers(0, 40), max_size=6))
 def test_batch_borders_do_not_matter(log: list[Entry], cuts: list[int]) -> None:
     """One batch or many: the state is what a walk through the log gives, and forgets what was tombstoned."""
@@ -76,6 +78,7 @@ def test_batch_borders_do_not_matter(log: list[Entry], cuts: list[int]) -> None:
     assert seen(state) == wanted(log)
 
 
+@examples(60)
 @given(log=logs(), cuts=st.lists(st.integers(0, 40), max_size=6), order=st.randoms())
 def test_deltas_of_one_batch_may_come_in_any_order(log: list[Entry], cuts: list[int], order: Any) -> None:
     """Spark gives no order within a batch; log positions do."""
@@ -85,6 +88,7 @@ def test_deltas_of_one_batch_may_come_in_any_order(log: list[Entry], cuts: list[
     assert seen(state) == wanted(log)
 
 
+@examples(60)
 @given(log=logs().filter(bool), cuts=st.lists(st.integers(0, 40), max_size=4), again=st.integers(0, 5))
 def test_what_was_read_before_changes_nothing(log: list[Entry], cuts: list[int], again: int) -> None:
     """A batch delivered twice leaves the state and the change of the second time empty."""
@@ -105,6 +109,7 @@ def test_a_stretch_that_was_partly_seen_keeps_the_offsets_true() -> None:
     assert read_run(state.runs) == expected([commit for _, commit in log[2:]])
 
 
+@examples(60)
 @given(logs().filter(bool))
 def test_the_change_says_what_is_gone(log: list[Entry]) -> None:
     """Every key of the batch is in the change, the deleted ones as runs without commits and records without value."""

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups import runs
@@ -16,6 +16,7 @@ from stream.health.burrow_judge import SEVERITIES, WORDS, BurrowJudge
 from stream.health.lag import Ends
 from stream.health.observed import NO_COMMIT, Groups, Observed, Stage
 from stream.health.verdict import Severity
+from tests.support.laws import examples
 
 NOON = 1_700_000_000_000
 TICK = 10_000
@@ -63,7 +64,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60)
+@examples(50)
 @given(STEPS)
 def test_windows_move_as_in_burrows_own_store(steps: list[list[tuple[int, bool, int]]]) -> None:
     """One commit a tick, or none: the columns give the verdicts of the rings, at every tick."""

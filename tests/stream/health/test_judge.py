@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.health.judge import Judge
@@ -29,6 +29,7 @@ from tests.stream.health.simulator import (
     look,
     watch,
 )
+from tests.support.laws import examples
 
 STEADY = evenly(100)
 V = Verdict
@@ -42,7 +43,7 @@ def input_(draw: st.DrawFn) -> list[int]:
     return sorted([*times, *(at + n * 10 for at, size in bursts for n in range(size))])
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(input_(), st.integers(1, 40), st.booleans(), st.sampled_from([Stage.STABLE, Stage.OFFSETS_ONLY]))
 def test_a_group_that_reads_everything_is_never_sick(
     sent: list[int],
@@ -58,7 +59,7 @@ def test_a_group_that_reads_everything_is_never_sick(
     assert called == set()
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.integers(0, 20), st.integers(1, 60), st.booleans())
 def test_idle_time_on_a_quiet_topic_changes_nothing(records: int, minutes: int, repeats: bool) -> None:  # noqa: FBT001 - drawn
     """A group that has read all is caught up, after a minute without records as after an hour of it."""
@@ -70,7 +71,7 @@ def test_idle_time_on_a_quiet_topic_changes_nothing(records: int, minutes: int, 
     assert {each.verdict for each in [*before, *after]} == {V.CAUGHT_UP}
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.integers(1, 60), st.integers(1, 1_000))
 def test_a_group_that_dies_is_found_whatever_its_cadence_and_its_rate(every: int, rate: int) -> None:
     """No later than twice its own cadence and three ticks; no count of records decides."""

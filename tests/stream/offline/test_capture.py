@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import fastavro
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.exits import ExitCode
@@ -14,6 +14,7 @@ from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter
 from stream.offline.replay import Replay
 from stream.offline.rows import OFFSETS_TOPIC, Origin, Row, UnreadableRefusal
 from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
+from tests.support.laws import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,8 +35,8 @@ def _many(count: int) -> list[Row]:
     return [row(at, b"key %d" % at, bytes(1000), partition=at % 3) for at in range(count)]
 
 
+@examples(50)
 @given(st.lists(ROWS, max_size=20))
-@settings(max_examples=50)
 def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> None:
     """Any row comes back as it was: nulls, empty bytes, numbers to the limits of 64 bits."""
     path = capture_of(tmp_path_factory.mktemp("c") / "c.avro", rows)
@@ -95,8 +96,8 @@ def test_a_flipped_bit_never_gives_a_wrong_end(tmp_path: Path) -> None:
 SMALL = RECORDED.read_bytes()
 
 
+@examples(100)
 @given(st.lists(st.tuples(st.integers(0, len(SMALL) - 1), st.integers(1, 255)), min_size=1, max_size=4))
-@settings(max_examples=200)
 def test_no_damage_is_fatal(tmp_path_factory: pytest.TempPathFactory, flips: list[tuple[int, int]]) -> None:
     """Whatever bytes are wrong, the file is refused, or gives rows that the pipeline takes."""
     damaged = bytearray(SMALL)

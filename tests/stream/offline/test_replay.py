@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Final
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.codec import pack, unpack
@@ -13,6 +13,7 @@ from stream.groups.fleet import Fleet
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import GroupSummary, Replay
 from tests.stream.offline.captures import RECORDED, commit, generation, row
+from tests.support.laws import examples
 from tests.support.lives import line, lives_in
 
 if TYPE_CHECKING:
@@ -64,15 +65,15 @@ def histories(draw: st.DrawFn) -> list[Row]:
     return rows
 
 
+@examples(30)
 @given(histories(), st.booleans())
-@settings(max_examples=60)
 def test_a_compacted_log_gives_the_same_end(rows: list[Row], keep_tombstones: bool) -> None:  # noqa: FBT001
     """Last commits and memberships agree between the full log and what the cleaner leaves of it."""
     assert standing(replayed(compacted(rows, keep_tombstones))) == standing(replayed(rows))
 
 
+@examples(20)
 @given(histories(), st.integers(1, 10))
-@settings(max_examples=30)
 def test_splits_change_nothing(rows: list[Row], rows_at_once: int) -> None:
     """However the rows fall into batches, every number comes out the same."""
     assert replayed(rows, rows_at_once) == replayed(rows)
