@@ -75,7 +75,10 @@ class Program:
     @property
     def screen(self) -> list[str]:
         """Give the lines of the last screen that was drawn to its end, without styles."""
-        last = self.said.rpartition("\x1b[J")[0].rpartition("\x1b[H")[2]
+        frames = self.said.split("\x1b[H")[1:]
+        # A screen whose last line reaches the edge ends only where the next one begins.
+        whole = [frame for at, frame in enumerate(frames) if "\x1b[J" in frame or at < len(frames) - 1]
+        last = whole[-1].partition("\x1b[J")[0] if whole else ""
         return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", last).split("\r\n")]
 
     def wait_for(self, words: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""How many examples a law is held against: few in the quick profile, ten times as many, and new ones, in the long."""
+"""How many examples a law is held against: few in the quick profile, fifty times as many, and new ones, in the long."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ QUICK: Final = 100
 def load_profile() -> None:
     """Take the profile that the environment names."""
     settings.register_profile("quick", deadline=None, derandomize=True, max_examples=QUICK)
-    settings.register_profile("long", deadline=None, max_examples=10 * QUICK)
+    settings.register_profile("long", deadline=None, max_examples=50 * QUICK)
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
