@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 from confluent_kafka import TopicPartition
 
 from sandbox.members import Member
+from sandbox.patience import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -93,9 +94,9 @@ class RdkafkaClient:
                 self._member.read()
 
     def commit(self, offsets: Collection[Offset] = ()) -> None:
-        """See Client."""
+        """See Client. librdkafka commits nothing while it looks for its coordinator anew: then again."""
         with self._lock:
-            self._member.commit([TopicPartition(*each) for each in offsets] or None)
+            eventually(lambda: self._member.commit([TopicPartition(*each) for each in offsets] or None))
 
     def subscribe(self, topics: tuple[str, ...]) -> None:
         """See Client."""
