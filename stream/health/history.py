@@ -159,9 +159,11 @@ class History:
             rows, time, offset = rows[rest], time[rest], offset[rest]
 
     def _insert(self, rows: Ints, time: Ints, offset: Ints) -> None:
-        full = rows[self._count[rows] == self._points]
-        if len(full):
-            self._thin_rows(full, self._points, int(self._time[full, -1].max()) + 1)
+        # One point stays free: the next look puts its own there.
+        for size in (self._points - 1, self._points):
+            full = rows[self._count[rows] == size]
+            if len(full):
+                self._thin_rows(full, size, int(self._time[full, size - 1].max()) + 1)
         at = self._search(self._time, rows, time)
         before = np.maximum(at - 1, 0)
         inner = (self._count[rows] > 0) & (at < self._count[rows])

@@ -224,8 +224,15 @@ def test_what_becomes_known_later_keeps_the_order(points: int, learned: list[tup
     assert times == sorted(set(times))
     assert ends == sorted(ends)
     assert (times[-1], ends[-1]) == (150_000, 500)
-    assert len(times) <= points
+    assert len(times) < points, "the next look has a place"
     assert history.points(1) == untouched
+    for tick in range(6, 6 + points):
+        history.observe(np.array([0, 1], np.int64), 100_000 + tick * 10_000, np.array([tick * 100] * 2, np.int64))
+        history.insert(rows[:1], np.array([101_000 + tick * 10_000 - 10_000], np.int64), np.array([0], np.int64))
+        times, ends = history.points(0)
+        assert times == sorted(set(times))
+        assert ends == sorted(ends)
+        assert len(times) < points
 
 
 def test_what_becomes_known_later_stands_where_it_belongs() -> None:
