@@ -228,6 +228,8 @@ class Job:
                     return ExitCode.QUERY_FAILED
                 if watch.broken is not None:
                     return self._end_of_continuity(spark, query, watch.broken)
+                if vitals.phase == RUNNING and not ticker.is_alive():
+                    return self._end_of_ticks(spark, query)
         finally:
             watchdog.close()
             self._ended.set()
@@ -252,6 +254,14 @@ class Job:
         if not stop(query, _BATCH_GRACE_SECONDS):
             kill_jvm(spark)
         return ExitCode.READ_ANEW
+
+    def _end_of_ticks(self, spark: SparkSession, query: StreamingQuery) -> int:
+        """End, for nothing new would be shown any more; the thread's traceback stands on stderr."""
+        self._vitals.phase = FAILED
+        _log.error("a tick failed by a fault of lagwarden; nothing new would be shown: start again")
+        if not stop(query, _BATCH_GRACE_SECONDS):
+            kill_jvm(spark)
+        return ExitCode.INTERNAL
 
     def _tick_until_end(self, watch: TopicWatch) -> None:
         """Publish, at once and then every tick.

@@ -54,6 +54,22 @@ def test_query_that_fails_ends_the_process_with_its_cause(
         assert "fault of lagwarden" not in monitor.said
 
 
+def test_a_tick_that_fails_ends_the_process(cluster: Broker, tmp_path: Path) -> None:
+    """A fault of our own is no reason to show old numbers for ever: it ends with its traceback and its code."""
+    fault = (
+        "import sys, stream.publish as publish; from stream.cli import main\n"
+        "ticks = iter([publish.Publisher.tick] * 2)\n"
+        "publish.Publisher.tick = lambda *given, **named: next(ticks)(*given, **named)\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    with Monitor(cluster.bootstrap, tmp_path, program=("-c", fault)) as monitor:
+        monitor.wait_ready()
+        ending = monitor.ending(60)
+        assert (ending.code, ending.left_behind) == (ExitCode.INTERNAL, ())
+        assert "StopIteration" in monitor.said
+        assert monitor.events("a tick failed by a fault of lagwarden; nothing new would be shown: start again")
+
+
 def test_death_of_the_driver_takes_all_with_it(cluster: Broker, tmp_path: Path) -> None:
     """Killed alone, as the kernel's OOM killer does it: JVM and workers follow, and the checkpoint is free again."""
     with Monitor(cluster.bootstrap, tmp_path) as monitor:

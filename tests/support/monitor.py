@@ -24,7 +24,7 @@ from sandbox.process import GuardedProcess
 from tests.support.scrape import Metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 FAST: Final = {
     "job.tick_interval": "1s",
@@ -66,10 +66,19 @@ class Monitor:
     """One `lagwarden run`: `with Monitor(bootstrap, folder) as monitor: monitor.wait_ready()`.
 
     After `stop` or `kill`, `start` runs it again over the same checkpoint. `settings` are any options, and win over
-    the fast ones. Whatever happens to the test, the whole process group ends with it.
+    the fast ones; `program` is what Python runs in place of ours. Whatever happens to the test, the whole process group
+    ends with it.
     """
 
-    def __init__(self, bootstrap: str, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        folder: Path,
+        settings: Mapping[str, str] | None = None,
+        *,
+        program: Sequence[str] = ("-m", "stream.cli"),
+    ) -> None:
+        self._program = tuple(program)
         self.bootstrap: Final = bootstrap
         self.checkpoint: Final = folder / "checkpoint"
         self.log: Final = folder / "monitor.log"
@@ -92,7 +101,7 @@ class Monitor:
         options = [word for key, value in self._settings.items() for word in ("--set", f"{key}={value}")]
         self._process = GuardedProcess(
             [
-                *(sys.executable, "-m", "stream.cli", "run", "--bootstrap-servers", self.bootstrap),
+                *(sys.executable, *self._program, "run", "--bootstrap-servers", self.bootstrap),
                 *("--http-port", str(self.port), "--checkpoint-dir", str(self.checkpoint), "--log-format", "json"),
                 *options,
                 *more,
