@@ -58,9 +58,9 @@ class Enquiries:
         self._clock = clock
         self._tails = TailWatch(cluster, allowances, clock)
         self._retentions = Retentions(cluster, allowances)
-        self._culprits = Culprits(cluster, allowances, clock, TransactionLog(cluster, allowances, clock))
-        of_offsets = Culprits(cluster, allowances, clock, TransactionLog(cluster, allowances, clock))
-        self._gaps = OffsetsGaps(allowances, of_offsets)
+        log = TransactionLog(cluster, allowances, clock)
+        self._culprits = Culprits(cluster, allowances, clock, log)
+        self._gaps = OffsetsGaps(allowances, Culprits(cluster, allowances, clock, log))
         self._hidden = HiddenGroups(cluster, allowances)
         self._narrowing = Narrowing(cluster, allowances, clock)
         self._held: dict[Place, int] = {}

@@ -13,8 +13,8 @@ import pyarrow as pa
 import structlog
 
 from stream.cluster.errors import ClusterError
-from stream.cluster.transaction_log import NAME, OPEN, Reading
-from stream.cluster.transactions import OPEN_TRANSACTIONS
+from stream.cluster.transaction_log import NAME, Reading
+from stream.cluster.transactions import ENDS_BY_ITSELF, OPEN_TRANSACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -41,22 +41,25 @@ class TransactionLog:
         self._begun = -1
         self._wait = 0
         self._found: Transactions | None = None
+        # Of all who ask: the next reading looks for what the running one was not asked for.
+        self._wanted: set[int] = set()
 
     def look(self, producers: Collection[int], now: int) -> Transactions | None:
         """Give what the log tells, at `now` (ms): of all open transactions, and of the producers it was `asked` for.
 
-        Not more than one reading is begun in a while: producers that are new since wait for the next. None while the
-        log is being read, and for a while after it could not be.
+        Several may ask. Not more than one reading is begun in a while: producers that are new since wait for the next.
+        None while the log is being read, and for a while after it could not be.
         """
+        self._wanted |= set(producers)
         if self._reading is None and (self._begun < 0 or now - self._begun >= self._wait):
-            self._begin(producers, now)
+            self._begin(now)
         if self._reading is not None:
             self._go_on(self._reading)
         return self._found
 
-    def _begin(self, producers: Collection[int], now: int) -> None:
+    def _begin(self, now: int) -> None:
         self._begun, self._wait = now, int(self._allowances.again * 1000)
-        self._found = None
+        producers, self._wanted, self._found = self._wanted, set(), None
         try:
             self._reading = Reading(self._cluster, producers)
         except ClusterError as fault:
@@ -70,6 +73,8 @@ class TransactionLog:
             return
         if self._found is not None:
             self._reading = None
+            if self._found.undecoded:
+                _log.warning("records of transactions cannot be read", topic=NAME, records=self._found.undecoded)
 
     def _give_up(self, fault: ClusterError) -> None:
         """Try again as usual what passes, and seldom where a right is missing. One line each time."""
@@ -108,7 +113,7 @@ def _named(row: dict[str, Any], topic: str, asked_at: int, found: Transactions) 
     if record is None:
         # Whoever writes to a partition in a transaction is in the log before: this one was never there, or compaction
         # has removed it after its transactional id had expired. Nobody is going to end it.
-        return row | {"hanging": True}
+        return row if found.undecoded else row | {"hanging": True}
     mine = found.open.get(record.transactional_id)
     counted = mine is not None and mine.producer_id == row["producer_id"] and _covers(mine, topic, row["partition"])
     # What has ended since the leader was asked did not hang.
@@ -135,7 +140,7 @@ def _covers(record: TransactionRecorded, topic: str, partition: int) -> bool:
 
 
 def _told(record: TransactionRecorded) -> dict[str, Any]:
-    open_, began = record.transaction_state in OPEN, record.start_timestamp
+    open_, began = record.transaction_state in ENDS_BY_ITSELF, record.start_timestamp
     return {
         "transactional_id": record.transactional_id,
         "state": record.transaction_state,

@@ -128,7 +128,7 @@ def _lag(group: Answer) -> str:
     waits = group["time_lag_max"]
     if waits is None:
         return lag
-    least = "at least " if group.get("time_lag_max_exact") is False else ""
+    least = "at least " if group["time_lag_max_exact"] is False else ""
     return f"{lag}, the oldest unread record waits for {least}{duration(waits)}"
 
 

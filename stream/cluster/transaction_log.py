@@ -20,6 +20,7 @@ from decoders.interpret import events
 from decoders.records import Record
 from decoders.scalar import decode_transaction
 from stream.cluster.records import read_records, stretches
+from stream.cluster.transactions import ENDS_BY_ITSELF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from stream.cluster.client import Cluster
 
 NAME: Final = "__transaction_state"
-OPEN: Final = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
-"""The states in which a transaction holds its partitions back, and its coordinator is going to end it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Transactions:
     producers: dict[int, TransactionRecorded]
     """By producer id, of those that were asked for, the newest record that names it, if there is one."""
     undecoded: int
-    """Records that cannot be read."""
+    """Records that cannot be read: whom nothing names may stand in one of them."""
 
     def on(self, topic: str, partition: int) -> list[TransactionRecorded]:
         """Give the open ones that write to this partition, the oldest first."""
@@ -89,7 +88,7 @@ class Reading:
         if isinstance(said, TransactionRecorded):
             if said.producer_id in self._asked:
                 self._named[said.producer_id] = said
-            if said.transaction_state in OPEN:
+            if said.transaction_state in ENDS_BY_ITSELF:
                 self._open[said.transactional_id] = said
             else:
                 self._open.pop(said.transactional_id, None)

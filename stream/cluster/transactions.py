@@ -54,7 +54,8 @@ OPEN_TRANSACTIONS: Final = pa.schema(
 )
 """One row per open transaction of a partition, sorted by partition and start: the first one holds the others back."""
 
-_ENDS_BY_ITSELF: Final = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
+ENDS_BY_ITSELF: Final = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
+"""The states in which a transaction holds its partitions back, and its coordinator is going to end it."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -178,7 +179,7 @@ def _note(row: _Open, told: Any, topic: str) -> None:
     covered = any(row.partition in each.partitions for each in told.topics if each.topic == topic)
     # The same id may have gone on to another producer id by now, and that one's transaction is none of this one's.
     same = told.producer_id == row.producer_id
-    row.hanging = not (same and covered and row.state in _ENDS_BY_ITSELF)
+    row.hanging = not (same and covered and row.state in ENDS_BY_ITSELF)
 
 
 def _confirm(rows: Sequence[_Open], again: Sequence[_Open]) -> list[_Open]:
