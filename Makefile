@@ -6,12 +6,16 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Seconds the demo runs; empty means until Ctrl-C.
 DURATION ?=
-QUICK := not spark and not kafka and not chart and not container and not page and not long and not play
-FULL := (spark or kafka) and not (chart or container or page or long or play)
+QUICK := not spark and not kafka and not chart and not container and not page and not long and not play and not chaos and not soak
+FULL := (spark or kafka) and not (chart or container or page or long or play or chaos or soak)
+# `make chaos LONG=1`: more rounds of each attack, and the attacks that are too slow for every run.
+LONG ?=
+# Minutes that the soak lasts.
+MINUTES ?= 20
 PACKAGES := decoders exporters stream sandbox bench deploy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types contracts play bench clean
+.PHONY: help setup demo test quick lint types contracts play chaos soak bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -43,6 +47,12 @@ test: setup quick  ## everything but the slow profiles: quick first, then Spark 
 
 play: setup  ## fifty groups, sick and healthy, on a real broker, and what is said of each; six minutes on a quiet machine
 	$(BIN)/pytest -v -m play
+
+chaos: setup  ## kills, broker outages, damaged checkpoints, HTTP abuse, hostile names; six minutes, LONG=1 for half an hour
+	$(BIN)/pytest -v -m "chaos$(if $(LONG),, and not long)"
+
+soak: setup  ## descriptors, threads, memory and checkpoint of a monitor under traffic stay flat; MINUTES=20
+	SOAK_MINUTES=$(MINUTES) $(BIN)/pytest -v -s -m soak
 
 bench: setup  ## benchmarks: a table and ratios, minutes
 	$(BIN)/python -m bench
