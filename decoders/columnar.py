@@ -6,7 +6,7 @@ asks the scalar interpreter about declined rows. The law, tested: where columnar
 answer.
 
 Declined are rows that scalar would refuse, and rare ones that are not worth a vector: lengths of three or more varint
-bytes, tagged sections with anything but the one known uuid, strings in keys that are not UTF-8.
+bytes, tagged sections with anything but the one known uuid, strings in keys that are not UTF-8, negative partitions.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _KEYS: Final = {0: offsets.LEGACY_OFFSET_COMMIT_KEY, 1: offsets.OFFSET_COMMIT_KEY, 2: classic.GROUP_METADATA_KEY}
 _VALUE: Final = offsets.OFFSET_COMMIT_VALUE
+_LEAST_PARTITION: Final = offsets.OFFSET_COMMIT_KEY.struct.fields[-1].least or 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -131,15 +132,17 @@ def decode_keys(keys: pa.BinaryArray) -> KeyColumns:
             at[name][walk.rows] = positions
     group, group_fits = _text(column.slices(at["group"], at["group_end"]))
     topic, topic_fits = _text(column.slices(at["topic"], at["topic_end"]))
-    declined = (at["end"] < 0) | ~group_fits | ~topic_fits
-    if not (group_fits.all() and topic_fits.all()):
+    partition = column.numbers(at["partition"], np.dtype(">i4"), absent=-1)
+    below = (at["partition"] >= 0) & (partition < _LEAST_PARTITION)
+    declined = (at["end"] < 0) | ~group_fits | ~topic_fits | below
+    if not (group_fits.all() and topic_fits.all()) or below.any():
         group, topic = _null_where(group, declined), _null_where(topic, declined)
     return KeyColumns(
         record_type=record_type,
         declined=declined,
         group=group,
         topic=topic,
-        partition=column.numbers(at["partition"], np.dtype(">i4"), absent=-1),
+        partition=partition,
         end=(at["end"] - column.start).astype(np.int32),
     )
 

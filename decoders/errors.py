@@ -27,6 +27,7 @@ class Reason(enum.Enum):
     NOT_BASE64 = "not_base64"
     TAG_OUT_OF_VERSION = "tag_out_of_version"
     TRAILING_BYTES = "trailing_bytes"
+    OUT_OF_RANGE = "out_of_range"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from decoders.compiled import DECLINES, compiled_reader
 from decoders.compose import message_reader
 from decoders.errors import DecodeError, Malformed, Reason
 from decoders.records import Record
+from decoders.schema import Primitive
 from decoders.tables import BY_NUMBER, METADATA_TYPES, SHARE_STATE_TYPES, TRANSACTION_TYPES
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def decode_with(
     try:
         number, at = _head(key, "type")
         record_type = _look_up(types, number)
-        names = _fields(record_type.key, 0, key, at, only)
+        names = _key_fields(record_type.key, key, at, only)
         if value is None:
             return Record(record_type, names, None, None, None)
         side = "value"
@@ -145,10 +146,17 @@ def _look_up(types: Mapping[int, RecordType], number: int) -> RecordType:
     return record_type
 
 
-def _fields(message: Message | None, version: int, buffer: bytes, at: int, only: frozenset[str] | None) -> Fields:
-    """Read a message and forget what follows it."""
+def _key_fields(message: Message | None, buffer: bytes, at: int, only: frozenset[str] | None) -> Fields:
+    """Read a key and ignore the bytes after it. A last field below its least value is refused, whether asked or not."""
     assert message is not None, "a type without tables was refused before"  # noqa: S101  # for the type checker
-    return read_message(message, version, buffer, at, only)[0]
+    last = message.struct.fields[-1]
+    if last.least is None:
+        return read_message(message, 0, buffer, at, only)[0]
+    fields, end = read_message(message, 0, buffer, at, None if only is None else only | {last.name})
+    if fields[last.name] < last.least:
+        assert isinstance(last.type, Primitive)  # noqa: S101  # a slip in a table
+        raise Malformed(Reason.OUT_OF_RANGE, end - (last.type.width or 0)).within(last.name)
+    return fields
 
 
 def _value(

@@ -92,7 +92,9 @@ class Field:
 
     `nullable` are the versions in which null is allowed. A field with a `tag` stands in the tagged section in all its
     versions. `default` is the type's own (0, "", an empty array, a struct of defaults) unless given; with `may_end` it
-    also stands in where the bytes end before the field (Connect's old protocol schemas).
+    also stands in where the bytes end before the field (Connect's old protocol schemas). `least` is the least value
+    that means anything although the type allows smaller ones; it is checked in the last field of a key only, by
+    `decoders.scalar` and `decoders.columnar`, because Kafka's own message classes accept every value.
     """
 
     name: str
@@ -102,6 +104,7 @@ class Field:
     default: Any = _OWN
     tag: int | None = None
     may_end: bool = False
+    least: int | None = None
 
     def present(self, version: int) -> bool:
         """Tell whether this version of the message carries the field."""

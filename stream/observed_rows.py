@@ -168,6 +168,8 @@ def _together(committed: Rows, group: Ints, topic: Ints, partition: NDArray[np.i
 def _are_in(committed: Rows, group: Ints, topic: Ints, partition: NDArray[np.int32]) -> Flags:
     """Tell which partitions have a commit of the group."""
     width = len(committed.topics)
+    if not len(partition):  # assignments that name no partition that exists
+        return np.zeros(0, np.bool_)
     pairs, mine = np.unique(group * width + topic, return_inverse=True)
     theirs = committed.group * width + committed.topic
     at = np.minimum(np.searchsorted(pairs, theirs), len(pairs) - 1)

@@ -83,7 +83,7 @@ def adopt(state: Shard) -> Lives:
     outlines = Outlines()
     outlines.apply(state.records)
     packed: dict[str, tuple[bytes | None, int]] = {}
-    for name in sorted({*outlines.groups(), *decode_keys(state.runs.keys).group.unique().to_pylist()}):
+    for name in sorted({*outlines.groups(), *decode_keys(state.runs.keys).group.drop_null().unique().to_pylist()}):
         outline = outlines.get(name)
         names = frozenset() if outline is None else outline.names
         packed[name] = remembered.pack(adopted(outline), names), NEVER

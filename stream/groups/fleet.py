@@ -190,6 +190,9 @@ class _Held:
         """Group, topic and partition of each row; decoded anew only when rows moved."""
         if self._names is None:
             read = decode_keys(self.runs.keys)
+            if read.declined.any():  # a state written before such keys were refused still holds their runs
+                self.runs = self.runs.take(~read.declined)
+                read = decode_keys(self.runs.keys)
             self._names = read.group.dictionary_encode(), read.topic.dictionary_encode(), read.partition
         return self._names
 

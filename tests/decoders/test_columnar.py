@@ -153,6 +153,19 @@ def test_one_name_that_is_not_utf8_declines_its_own_row_only() -> None:
     assert check_keys([umlaut, rows[1]], sliced([umlaut, rows[1]])) == 1
 
 
+def test_a_negative_partition_declines_its_own_row_only() -> None:
+    """The highest partition is answered; keys of types 0 and 1 with a partition below zero are left to scalar."""
+    keys = [
+        "000100016700017400000000",
+        "0001000167000174ffffff01",
+        "0000000167000174ffffffff",
+        "00010001670001747fffffff",
+    ]
+    rows: list[bytes | None] = [bytes.fromhex(key) for key in keys]
+    assert check_keys(rows, sliced(rows)) == 2
+    assert decode_keys(sliced(rows)).declined.tolist() == [False, True, True, False]
+
+
 def test_long_metadata_of_v4_is_answered() -> None:
     """4096 bytes of metadata, Kafka's default limit, take a varint of two bytes and stay on the hot path."""
     for size in (126, 127, 128, 4096):

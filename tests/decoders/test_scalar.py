@@ -22,6 +22,18 @@ ERRORS = [
     pytest.param("0002ffff", None, DecodeError(2, None, "key.group", 2, Reason.NULL_NOT_ALLOWED), id="null group"),
     pytest.param("0002fffe", None, DecodeError(2, None, "key.group", 2, Reason.NEGATIVE_LENGTH), id="length of -2"),
     pytest.param("00027fff", None, DecodeError(2, None, "key.group", 4, Reason.LENGTH_PAST_END), id="length past end"),
+    pytest.param(
+        "0001000167000174ffffff01",
+        None,
+        DecodeError(1, None, "key.partition", 8, Reason.OUT_OF_RANGE),
+        id="tombstone of a negative partition",
+    ),
+    pytest.param(
+        "0000000167000174800000007461696c",
+        "0000",
+        DecodeError(0, None, "key.partition", 8, Reason.OUT_OF_RANGE),
+        id="negative partition in a legacy key with a tail",
+    ),
     pytest.param(COMMIT_KEY, "", DecodeError(1, None, "value.version", 0, Reason.SHORT), id="empty value"),
     pytest.param(COMMIT_KEY, "0005", DecodeError(1, 5, "value.version", 0, Reason.UNKNOWN_VERSION), id="version 5"),
     pytest.param(COMMIT_KEY, "ffff", DecodeError(1, -1, "value.version", 0, Reason.UNKNOWN_VERSION), id="version -1"),

@@ -80,7 +80,8 @@ def _some(chance: random.Random, field: Field, version: int) -> Any:
         return field.absent()
     if field.may_be_null(version) and chance.random() < 0.2:
         return None
-    return _some_value(chance, field.type, version)
+    value = _some_value(chance, field.type, version)
+    return value if field.least is None else max(value, field.least)
 
 
 def _some_value(chance: random.Random, kind: FieldType, version: int) -> Any:

@@ -59,6 +59,8 @@ STORIES: list[tuple[str, list[Place], list[Raw], Surroundings, list[Place]]] = [
     ("a topic of which nothing is known", [("g", "t", 0)], [classic("a")], around(), []),
     ("owned, though nobody subscribes to it", [], [classic("a", t=(2,))], around(t=3, a=0), [("g", "t", 2)]),
     ("owned, and beyond the end of the topic", [], [classic("a", t=(2, 7))], around(t=3, a=0), [("g", "t", 2)]),
+    ("nothing but partitions that do not exist", [("g", "t", 0)], [classic("a", t=(7,))], around(t=3, a=0), []),
+    ("a topic without any partition in the assignment", [("g", "t", 0)], [classic("a", t=())], around(t=3, a=0), []),
     ("committed, and beyond the end of the topic", [("g", "t", 9)], [classic("t")], around(t=1), [("g", "t", 0)]),
     ("an empty group", [("g", "t", 0)], [written.classic()], around(t=3), []),
     (

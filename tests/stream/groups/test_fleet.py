@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -246,3 +248,15 @@ def test_commits_of_known_offsets_move_no_row() -> None:
     assert second is not first
     world.read([(commit_key("b", "t", 1), None)])
     assert world.fleet.columns().ranks is not second
+
+
+def test_a_stored_run_of_a_negative_partition_is_dropped() -> None:
+    """A state written before such keys were refused is read without them; the other rows stay as they are."""
+    world = World()
+    world.read([(commit_key("g", "t", at), commit_value(7, 1)) for at in range(2)])
+    keys = pa.array([world.state.runs.keys[0].as_py(), commit_key("g", "t", -255)], pa.binary())
+    stored = dataclasses.replace(world.state, runs=dataclasses.replace(world.state.runs, keys=keys))
+    fleet = Fleet()
+    fleet.seed(0, stored)
+    columns = fleet.columns()
+    assert (columns.group.to_pylist(), columns.partition.tolist(), len(columns.runs)) == (["g"], [0], 1)

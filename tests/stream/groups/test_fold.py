@@ -57,6 +57,20 @@ ODD = st.sampled_from(
 LOGS = st.lists(st.tuples(st.integers(0, 1), st.one_of(KEYS, KEYS, ODD), VALUES | st.binary(max_size=12)), max_size=40)
 
 
+def test_a_key_with_a_negative_partition_is_refused_and_counted() -> None:
+    """Neither a commit nor a tombstone of such a key reaches the state; both are counted with their reason."""
+    log: list[Raw] = [
+        (0, commit_key("g", "t", -255), commit_value(1, 1)),
+        (0, commit_key("g", "t", -1, record_type=0), None),
+        (0, commit_key("g", "t", 0), commit_value(1, 1)),
+    ]
+    fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
+    fold.add(batch_of(log, 0))
+    ((_, delta),) = fold.drain()
+    assert decode_keys(delta.runs.keys).partition.tolist() == [0]
+    assert fold.tally.faults == {Fault(1, None, "out_of_range"): 1, Fault(0, None, "out_of_range"): 1}
+
+
 def batch_of(log: list[Raw], first: int) -> Batch:
     """Make a batch of records at consecutive positions."""
     return Batch(
