@@ -39,17 +39,20 @@ FAULTS_KEPT: Final = 50
 class Workload:
     """The traffic on one cluster: `with Workload(bootstrap) as traffic: traffic.wait_until_settled(); ...`.
 
-    `prefix` stands before all names, so that several may share a cluster; `fates` may be a part of the table.
-    Topics that exist are used as they are. `faults` keeps the last things that went wrong: a broker that is restarted
-    makes some, and every actor goes on as soon as it can.
+    `prefix` stands before all names, so that several may share a cluster; `fates` may be a part of the table; `more`
+    are actors beside it. Topics that exist are used as they are. `faults` keeps the last things that went wrong: a
+    broker that is restarted makes some, and every actor goes on as soon as it can.
     """
 
-    def __init__(self, bootstrap: str, *, prefix: str = "", fates: Sequence[Fate] = FATES) -> None:
+    def __init__(
+        self, bootstrap: str, *, prefix: str = "", fates: Sequence[Fate] = FATES, more: Sequence[Actor] = ()
+    ) -> None:
         self.bootstrap: Final = bootstrap
         self.prefix: Final = prefix
         self.fates: Final = tuple(fates)
         self.topics: Final[dict[str, Topic]] = {prefix + topic.name: topic for topic in TOPICS}
         self.faults: Final[collections.deque[str]] = collections.deque(maxlen=FAULTS_KEPT)
+        self._more = tuple(more)
         self._actors: list[Actor] = []
         self._threads: list[threading.Thread] = []
         self._turn = threading.Condition()
@@ -77,7 +80,8 @@ class Workload:
         writer = Writer(self.bootstrap, self.topics)
         if missing:
             writer.write_backlog()
-        self._actors = [writer, *(make_group(self.bootstrap, fate, self.prefix, self.topics) for fate in self.fates)]
+        groups = [make_group(self.bootstrap, fate, self.prefix, self.topics) for fate in self.fates]
+        self._actors = [writer, *groups, *self._more]
         self._threads = [threading.Thread(target=self._live, args=(actor,), daemon=True) for actor in self._actors]
         for thread in self._threads:
             thread.start()

@@ -15,16 +15,17 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from sandbox.patience import wait_until
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
+from tests.support.processes import Process, kill_processes, marked_processes, new_mark
 from tests.support.scrape import Metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
 FAST: Final = {
     "job.tick_interval": "1s",
@@ -85,6 +86,7 @@ class Monitor:
         self.port: Final = free_port()
         self._settings = {**FAST, **(settings or {})}
         self._log_start = 0
+        self._mark = new_mark()
         self._process: GuardedProcess | None = None
 
     def __enter__(self) -> Self:
@@ -107,6 +109,7 @@ class Monitor:
                 *more,
             ],
             self.log,
+            env=self._mark,
         )
         return self
 
@@ -123,8 +126,13 @@ class Monitor:
     @property
     def jvm(self) -> int:
         """The process id of its JVM."""
-        (found,) = (number for number, called in processes_of(self.pid).items() if "/java " in called)
+        (found,) = (process.pid for process in self.processes if process.role == "jvm")
         return found
+
+    @property
+    def processes(self) -> list[Process]:
+        """Return the living processes of the monitor, orphans of earlier starts included, each with its role."""
+        return marked_processes(self._mark, self.pid)
 
     @property
     def _started(self) -> GuardedProcess:
@@ -222,8 +230,8 @@ class Monitor:
         seconds = time.monotonic() - began
         # A JVM needs a moment to see that its parent is gone.
         with contextlib.suppress(TimeoutError):
-            wait_until(lambda: not processes_of(process.pid), "its children to end", limit=45)
-        left = tuple(processes_of(process.pid).values())
+            wait_until(lambda: not self.processes, "its children to end", limit=45)
+        left = tuple(each.command for each in self.processes)
         return Ending(process.kill(), seconds, left)
 
     def close(self) -> None:
@@ -231,9 +239,10 @@ class Monitor:
         self.kill()
 
     def kill(self) -> None:
-        """End the whole process group at once, as a power cut would."""
+        """End all its processes at once, as a power cut would."""
         if self._process is not None:
             self._process.kill()
+            kill_processes(self._mark, self._process.pid)
 
     # --- what it said ---
 
@@ -256,16 +265,3 @@ class Monitor:
     def events(self, event: str) -> list[dict[str, Any]]:
         """Give the log lines of one event."""
         return [line for line in self.lines if line.get("event") == event]
-
-
-def processes_of(group: int) -> dict[int, str]:
-    """Give the living processes of a process group: id -> how it was called, cut short."""
-    found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, ValueError):
-            # After the name, which may hold anything, in brackets: state, parent, process group.
-            state, _, number = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
-            if int(number) == group and state != "Z":
-                called = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                found[int(folder.name)] = called[:200]
-    return found

@@ -1,0 +1,47 @@
+"""What the chaos tests rely on: processes are found by their mark, and a wrong value is a difference."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+
+from sandbox.patience import wait_until
+from tests.chaos.truth import Values
+from tests.support.processes import kill_processes, marked_processes, new_mark
+
+VALUES = Values({("g", "t", 0): 5}, {("g", "t", 0): 2}, {"g": ("Stable", 1)})
+
+
+def test_an_orphan_in_another_process_group_is_found_by_its_mark() -> None:
+    """A grandchild that left the process group, as the Python daemon does, is found after the death of its parent."""
+    mark = new_mark()
+    sleeper = "import os, time; os.setpgid(0, 0); time.sleep(60)"
+    parent = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', sys.argv[1]]).wait()"
+    process = subprocess.Popen([sys.executable, "-c", parent, sleeper], env={**os.environ, **mark})
+    try:
+        wait_until(lambda: len(marked_processes(mark, process.pid)) == 2, "both processes to run")
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        (left,) = marked_processes(mark, process.pid)
+        assert "os.setpgid" in left.command
+    finally:
+        kill_processes(mark, process.pid)
+    assert marked_processes(mark, process.pid) == []
+
+
+def test_each_kind_of_wrong_value_is_a_difference() -> None:
+    """A wrong offset, lag or state, an absent group and one too many are each told with both values."""
+    assert VALUES.differences(VALUES) == []
+    wrong = [
+        dataclasses.replace(VALUES, committed={("g", "t", 0): 4}),
+        dataclasses.replace(VALUES, lags={}),
+        dataclasses.replace(VALUES, groups={"g": ("Empty", 0)}),
+        dataclasses.replace(VALUES, groups={}),
+        dataclasses.replace(VALUES, groups={**VALUES.groups, "h": ("Empty", 0)}),
+    ]
+    for each in wrong:
+        assert len(each.differences(VALUES)) == 1, each
+    assert wrong[0].differences(VALUES) == ["committed offset of ('g', 't', 0): 4, not 5"]

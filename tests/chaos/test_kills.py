@@ -1,0 +1,75 @@
+"""Kills of driver, JVM, Python daemon and Python worker in every phase: afterwards every value is the broker's."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.chaos.kills import PHASES, ROLES, Kill, kill
+from tests.chaos.traffic import living_traffic, make_backlog_topic
+from tests.chaos.truth import compare, tool_differences
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import MakeBroker
+
+pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark]
+
+SEED: Final = 11
+
+
+def short_plan(chance: random.Random) -> list[Kill]:
+    """Return four kills: each role once and each phase once, paired by chance."""
+    phases = chance.sample(PHASES, len(PHASES))
+    return [Kill(role, phase) for role, phase in zip(ROLES, phases, strict=True)]
+
+
+def long_plan(chance: random.Random) -> list[Kill]:
+    """Return each role in each phase, twice, in an order drawn by chance."""
+    every = [Kill(role, phase) for role in ROLES for phase in PHASES] * 2
+    return chance.sample(every, len(every))
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        pytest.param(short_plan, marks=pytest.mark.timeout(600), id="short"),
+        pytest.param(long_plan, marks=[pytest.mark.long, pytest.mark.timeout(3600)], id="long"),
+    ],
+)
+def test_after_each_kill_every_value_is_the_brokers(
+    make_broker: MakeBroker,
+    tmp_path: Path,
+    report: Callable[[str], None],
+    plan: Callable[[random.Random], list[Kill]],
+) -> None:
+    """Under living traffic, offsets, lags, groups, states and members equal the broker's after each kill."""
+    bootstrap = make_broker().bootstrap
+    make_backlog_topic(bootstrap)
+    chance = random.Random(SEED)  # noqa: S311 - a choice that can be repeated, no secret
+    compared = 0
+    with living_traffic(bootstrap, SEED) as traffic, Monitor(bootstrap, tmp_path) as monitor:
+        traffic.wait_until_settled()
+        monitor.wait_ready()
+        for number, what in enumerate(plan(chance), 1):
+            began = time.monotonic()
+            outcome = kill(monitor, what, chance)
+            if not monitor.running:
+                monitor.start().wait_ready()
+            traffic.pause()
+            values = compare(monitor, bootstrap)
+            compared += values
+            seconds = time.monotonic() - began
+            report(f"kill {number:2}  {what}  {outcome}  {values} values equal to the broker's  {seconds:.0f} s")
+            traffic.resume()
+        traffic.pause()
+        monitor.wait_ticks(2)
+        assert tool_differences(monitor, bootstrap) == []
+        assert monitor.metrics().value("lagwarden_resyncs_total") == 0
+    report(f"kills: {number}, values compared: {compared}, wrong: 0")

@@ -1,0 +1,102 @@
+"""Traffic of the chaos tests: the living traffic of the sandbox, groups that come and go, and a backlog to catch up."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Final
+
+from sandbox.actors import Actor
+from sandbox.members import Member
+from sandbox.workload import Workload
+from tests.integration.traffic import commit, delete_groups, make_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sandbox.fates import Kind
+
+TOPIC: Final = "orders"
+PARTITIONS: Final = 4
+MOST_MEMBERS: Final = 3
+MOST_GROUPS: Final = 12
+BACKLOG: Final = "backlog"
+BACKLOG_PARTITIONS: Final = 100
+BACKLOG_COMMITS: Final = 60
+
+
+class Churn(Actor):
+    """Groups that are created and deleted, and members that join and leave, one change per turn, drawn from a seed."""
+
+    name = "churn"
+    settled = True
+
+    def __init__(self, bootstrap: str, seed: int) -> None:
+        self._bootstrap = bootstrap
+        self._random = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
+        self._made = 0
+        self._groups: list[str] = []
+        self._members: list[Member] = []
+
+    def act(self) -> None:
+        """See Actor."""
+        changes: list[Callable[[], None]] = [self._commit, self._join, self._leave, self._delete]
+        self._random.choice(changes)()
+        self.rest()
+
+    def rest(self) -> None:
+        """See Actor."""
+        for member in self._members:
+            member.rest()
+
+    def close(self) -> None:
+        """See Actor."""
+        for member in self._members:
+            member.leave()
+        self._members = []
+
+    def _commit(self) -> None:
+        """Commit for a new group, or again for one that is there."""
+        if not self._groups or (len(self._groups) < MOST_GROUPS and self._random.random() < 0.5):
+            self._made += 1
+            self._groups.append(f"churn-{self._made}")
+        offsets = {partition: self._random.randrange(40) for partition in range(self._random.randint(1, PARTITIONS))}
+        commit(self._bootstrap, self._random.choice(self._groups), TOPIC, offsets)
+
+    def _delete(self) -> None:
+        """Delete a group."""
+        if self._groups:
+            delete_groups(self._bootstrap, [self._groups[-1]])
+            self._groups.pop()
+
+    def _join(self) -> None:
+        """Let a member join a group of the classic or of the consumer protocol."""
+        if len(self._members) < MOST_MEMBERS:
+            kind: Kind = self._random.choice(["classic", "consumer"])
+            member = Member(self._bootstrap, f"churn-{kind}", kind, number=self._made)
+            member.consumer.subscribe([TOPIC])
+            self._members.append(member)
+
+    def _leave(self) -> None:
+        """Let the oldest member commit and leave."""
+        if self._members:
+            member = self._members.pop(0)
+            try:
+                member.read()
+                member.commit()
+            finally:
+                member.leave()
+
+
+def living_traffic(bootstrap: str, seed: int) -> Workload:
+    """Return the traffic of the sandbox with groups that come and go beside it; not started."""
+    return Workload(bootstrap, more=[Churn(bootstrap, seed)])
+
+
+def make_backlog_topic(bootstrap: str) -> None:
+    """Create the topic of `make_backlog`."""
+    make_topic(bootstrap, BACKLOG, BACKLOG_PARTITIONS, records=1)
+
+
+def make_backlog(bootstrap: str) -> None:
+    """Write some thousand commits, so that a monitor that was away has several micro-batches to catch up on."""
+    commit(bootstrap, BACKLOG, BACKLOG, dict.fromkeys(range(BACKLOG_PARTITIONS), 1), times=BACKLOG_COMMITS)

@@ -1,0 +1,83 @@
+"""Processes that carry a mark in their environment, and the role that each of them has in a running monitor.
+
+A process group does not do for this: `pyspark.daemon` makes a group of its own, so the Python workers are outside the
+group of the monitor. The environment is inherited by every descendant and survives the death of the parent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MARK: Final = "MONITOR_UNDER_TEST"
+Role = Literal["driver", "jvm", "daemon", "worker", "helper"]
+"""What a process does in a running monitor; a helper is a shell, a launcher or another short-lived program."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Process:
+    """One living process of a monitor: its id, role, and command line (cut short)."""
+
+    pid: int
+    role: Role
+    command: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Entry:
+    """What /proc says of a process."""
+
+    parent: int
+    group: int
+    command: str
+
+
+def new_mark() -> dict[str, str]:
+    """Return an environment entry that no other process has."""
+    return {MARK: uuid.uuid4().hex}
+
+
+def marked_processes(mark: dict[str, str], driver: int) -> list[Process]:
+    """Return the living processes that were started with this mark; `driver` is the process id of the first of them."""
+    wanted = "=".join(*mark.items()).encode()
+    entries = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        # A process may end while it is being read; one of another user cannot be read and is none of ours.
+        with contextlib.suppress(OSError, ValueError):
+            if wanted not in (folder / "environ").read_bytes().split(b"\0"):
+                continue
+            # After the name in parentheses, which may hold anything: state, parent, process group.
+            state, parent, group = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
+            if state not in "ZX":
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                entries[int(folder.name)] = _Entry(int(parent), int(group), command)
+    return [Process(pid, _role(pid, entries, driver), each.command[:200]) for pid, each in entries.items()]
+
+
+def _role(pid: int, entries: Mapping[int, _Entry], driver: int) -> Role:
+    own = entries[pid]
+    parent = entries.get(own.parent)
+    if pid == driver:
+        return "driver"
+    if "-m pyspark.daemon" in own.command:
+        # The daemon leads the process group in which it forks its workers.
+        return "daemon" if pid == own.group or (parent is not None and "java" in parent.command) else "worker"
+    spark = "deploy.SparkSubmit" in own.command and "launcher.Main" not in own.command and "java" in own.command
+    # A child of the JVM has the command line of the JVM until its exec.
+    return "jvm" if spark and own.parent not in entries.keys() - {driver} else "helper"
+
+
+def kill_processes(mark: dict[str, str], driver: int) -> None:
+    """Kill all processes with this mark, until none is left."""
+    while left := marked_processes(mark, driver):
+        for process in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
