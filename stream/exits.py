@@ -38,12 +38,22 @@ class ExitCode(enum.IntEnum):
     PORT_IN_USE = 20, "The HTTP port is taken, or may not be opened."
     CHECKPOINT_FORMAT = 21, "The checkpoint was written in a format that this version does not read."
     CHECKPOINT_CLUSTER = 22, "The checkpoint belongs to another cluster."
-    CHECKPOINT_UNUSABLE = 23, "The checkpoint directory cannot be created, written, or is in use by another process."
+    CHECKPOINT_UNUSABLE = (
+        23,
+        ("The checkpoint directory cannot be created or written, is in use by another process, or a volume is full."),
+    )
     SPARK_UNAVAILABLE = 24, "Spark cannot start: no Java, or the connector's jars are missing."
 
     QUERY_FAILED = 30, "The streaming query failed; the supervisor should start the process again."
     WATCHDOG = 31, "No batch ended within the watchdog's limit; the process ended itself to be started again."
     READ_ANEW = 32, "The offsets topic is not what was read any more; started again, the topic is read from its start."
+    CHECKPOINT_DAMAGED = (
+        33,
+        (
+            "The checkpoint was deleted while it was in use, or its state cannot be read; started again, "
+            "the topic is read from its start."
+        ),
+    )
 
     UNREADABLE = 40, "A file, or some of its records, could not be read; all that could be has been given."
 

@@ -18,7 +18,7 @@ import structlog
 
 from stream import security
 from stream.catchup import CatchUpView
-from stream.checkpoint import Checkpoint, Ends, Layout, open_checkpoint
+from stream.checkpoint import Checkpoint, Ends, open_checkpoint
 from stream.cluster.errors import ClusterError
 from stream.cluster.offsets_topic import NAME, OffsetsTopic
 from stream.cluster.settings import read_topic_config
@@ -33,6 +33,7 @@ from stream.groups.expiry import Retention
 from stream.groups.placement import Placement
 from stream.groups.reduce import Rules
 from stream.groups.tally import Tally
+from stream.manifest import Layout
 from stream.pipeline import JobOptions, start
 from stream.progress import Progress
 from stream.pulses import Pulses
@@ -163,7 +164,11 @@ class Job:
         checkpoint = open_checkpoint(self._config.checkpoint.dir, topic, wanted, ends)
         if checkpoint.set_aside:
             self._vitals.resyncs += 1
-            _log.warning("reading the topic again from its start; the old checkpoint is kept", why=checkpoint.set_aside)
+            _log.warning(
+                "reading the topic again from its start; the old checkpoint is kept",
+                why=checkpoint.set_aside,
+                kept=str(checkpoint.kept),
+            )
         return checkpoint
 
     def _options(self, topic: OffsetsTopic, checkpoint: Checkpoint, pulses: Pulses) -> JobOptions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import json
 import os
 import time
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from stream.checkpoint import FORMAT, Checkpoint, Ends, Layout, open_checkpoint, positions
+from stream.checkpoint import Checkpoint, Ends, open_checkpoint, positions
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.exits import ExitCode, Refusal
+from stream.manifest import FORMAT, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,9 +51,9 @@ def finish_batch(root: Path, number: int, read: dict[int, int], *, ended: bool =
     spark = root / f"v{FORMAT}" / "spark"
     for folder in ("offsets", "commits"):
         (spark / folder).mkdir(parents=True, exist_ok=True)
+    (spark / "metadata").write_text('{"id":"8a1b"}')
     ends = json.dumps({"__consumer_offsets": {str(partition): offset for partition, offset in read.items()}})
     (spark / "offsets" / str(number)).write_text(f'v1\n{{"batchWatermarkMs":0}}\n{ends}')
-    (spark / "offsets" / f".{number}.crc").write_bytes(b"crc")
     if ended:
         (spark / "commits" / str(number)).write_text('v1\n{"nextBatchWatermarkMs":0}')
 
@@ -172,25 +174,114 @@ def test_checkpoint_of_another_cluster_is_refused_untouched(tmp_path: Path) -> N
         pytest.param("[1]", "cannot be read", id="JSON of another shape"),
         pytest.param('{"format": 1}', "cannot be read", id="fields are missing"),
         pytest.param("\x00\x00", "cannot be read", id="zeros, as a power cut leaves them"),
-        pytest.param(None, "says format 99", id="a later format"),
     ],
 )
-def test_manifest_that_cannot_be_understood_is_refused(tmp_path: Path, text: str | None, problem: str) -> None:
-    """No guess about state of unknown layout: refused with what to do, and left as it is."""
+def test_manifest_that_is_damaged_sets_the_state_aside(tmp_path: Path, text: str | None, problem: str) -> None:
+    """State of unknown layout is not read, but kept; the sentence names the manifest."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 1})
+    if text is None:
+        manifest(tmp_path).unlink()
+    else:
+        manifest(tmp_path).write_text(text)
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside is not None
+        assert checkpoint.set_aside.startswith(f"{manifest(tmp_path)} {problem}")
+        assert checkpoint.fresh
+        assert checkpoint.kept is not None
+        assert positions(checkpoint.kept / "spark") == {0: 1}
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside is None
+
+
+def test_manifest_of_a_later_format_is_refused_untouched(tmp_path: Path) -> None:
+    """It is sound, only not for this version: refused with what to do, and left as it is."""
     with opened(tmp_path):
         finish_batch(tmp_path, 0, {0: 1})
     path = manifest(tmp_path)
-    if text is not None:
-        path.write_text(text)
-    elif problem == "is missing":
-        path.unlink()
-    else:
-        path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99}))
-    with pytest.raises(Refusal, match=problem) as refused:
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99, "layout": "unknown"}))
+    with pytest.raises(Refusal, match="says format 99") as refused:
         open_checkpoint(tmp_path, TOPIC, LAYOUT, ends(BOUNDS))
     assert refused.value.code == ExitCode.CHECKPOINT_FORMAT
     assert "move the directory away" in refused.value.advice
     assert positions(tmp_path / f"v{FORMAT}" / "spark") == {0: 1}
+
+
+def test_damaged_log_sets_the_state_aside(tmp_path: Path) -> None:
+    """What `stream.checkpoint_audit` finds is the reason, word for word."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 1, 1: 1})
+        finish_batch(tmp_path, 1, {0: 2, 1: 2})
+    damaged = tmp_path / f"v{FORMAT}" / "spark" / "offsets" / "1"
+    damaged.write_text("")
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside == f"{damaged} is empty"
+        assert checkpoint.fresh
+
+
+def test_state_can_be_set_aside_by_the_holder_of_the_lock(tmp_path: Path) -> None:
+    """What is found to be unreadable later goes the same way, and nobody else gets in between."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 50, 1: 50})
+    with opened(tmp_path, bounds={0: (0, 300), 1: (0, 300)}) as checkpoint:
+        again = checkpoint.start_over("the state cannot be read")
+        assert (again.fresh, again.set_aside) == (True, "the state cannot be read")
+        assert again.manifest.live_from == {0: 300, 1: 300}
+        assert again.kept is not None
+        assert positions(again.kept / "spark") == {0: 50, 1: 50}
+        with pytest.raises(Refusal, match="in use by another lagwarden"):
+            open_checkpoint(tmp_path, TOPIC, LAYOUT, ends(BOUNDS))
+
+
+def test_two_failed_starts_in_a_row_set_the_state_aside_once(tmp_path: Path) -> None:
+    """A batch that ends in between, or a checkpoint that has nothing to blame, ends the row."""
+    with opened(tmp_path) as checkpoint:
+        finish_batch(tmp_path, 0, {0: 1, 1: 1})
+    for _ in range(2):
+        with opened(tmp_path) as checkpoint:
+            checkpoint.note_failed_start("no idea")
+            checkpoint.note_batch()
+    with opened(tmp_path) as checkpoint:
+        checkpoint.note_failed_start("no idea")
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside is None
+        checkpoint.note_failed_start("still no idea")
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside is not None
+        assert "the last time because: still no idea" in checkpoint.set_aside
+        for _ in range(3):
+            checkpoint.note_failed_start("it was not the state")
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside is None
+
+
+def test_state_known_to_be_unreadable_is_set_aside_by_the_next_start(tmp_path: Path) -> None:
+    """One such failure is enough."""
+    with opened(tmp_path) as checkpoint:
+        finish_batch(tmp_path, 0, {0: 1, 1: 1})
+        checkpoint.note_failed_start("1.changelog does not match its checksum", final=True)
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside is not None
+        assert "1.changelog does not match its checksum" in checkpoint.set_aside
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(errno.ENOSPC, "no space left"), (errno.EDQUOT, "no space left"), (errno.EROFS, "Read-only file system")],
+)
+def test_volume_that_takes_nothing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, words: str
+) -> None:
+    """The code of a checkpoint that cannot be used, the folder's name and the cause; no traceback."""
+
+    def no(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", no)
+    with pytest.raises(Refusal, match=words) as refused:
+        open_checkpoint(tmp_path, TOPIC, LAYOUT, ends(BOUNDS))
+    assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
+    assert str(tmp_path) in refused.value.what
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ def test_numbers_stay_what_they_were() -> None:
         "QUERY_FAILED": 30,
         "WATCHDOG": 31,
         "READ_ANEW": 32,
+        "CHECKPOINT_DAMAGED": 33,
         "UNREADABLE": 40,
         "NO_INSTANCE": 50,
         "NOT_READY": 51,
