@@ -40,6 +40,7 @@ from stream.pulses import Pulses
 from stream.query import Watchdog, failure, kill_jvm, last_report, stop
 from stream.refusals import refusal_in
 from stream.seed import stored_shards
+from stream.spark_errors import SparkCallError, SparkFailure, spark_call
 from stream.survey import Survey
 from stream.topic_watch import TopicWatch
 from stream.verdict_file import VerdictFile
@@ -91,24 +92,33 @@ class Job:
 
     def run(self, topic: OffsetsTopic, session: Future[SparkSession]) -> int:
         """Go on from the checkpoint until the end; give the exit code."""
-        vitals = self._vitals
-        vitals.phase = STARTING
+        self._vitals.phase = STARTING
         logs = self._bounds_at_start(topic)
         if logs is None:
             return ExitCode.OK
         with contextlib.closing(self._checkpoint(topic, logs)) as checkpoint:
-            starts = checkpoint.positions or {partition: bounds[0] for partition, bounds in logs.items()}
-            progress = vitals.progress = Progress(starts, {number: stable for number, (_, _, stable) in logs.items()})
-            spark = session.result()
-            if not checkpoint.fresh:
-                self._publisher.seed(stored_shards(spark, checkpoint.spark))
-                _log.info("state restored", batches="kept", checkpoint=str(checkpoint.folder))
-            self._publisher.judge_by(self._diagnostician(checkpoint))
-            vitals.phase = CATCHING_UP
-            with contextlib.closing(Pulses("127.0.0.1", progress.pulse)) as pulses:
-                watch = TopicWatch(checkpoint, self._tombstone_seconds)
+            try:
+                return self._run_query(topic, session, checkpoint, logs)
+            except SparkCallError as error:
+                return self._end_of_query(SparkFailure(str(error), error.failure.detail))
+
+    def _run_query(self, topic: OffsetsTopic, session: Future[SparkSession], checkpoint: Checkpoint, logs: Logs) -> int:
+        """Restore the state, start the query and follow it. Raises SparkCallError where Spark refuses."""
+        starts = checkpoint.positions or {partition: bounds[0] for partition, bounds in logs.items()}
+        progress = self._vitals.progress = Progress(starts, {number: stable for number, (_, _, stable) in logs.items()})
+        spark = session.result()
+        if not checkpoint.fresh:
+            with spark_call("read the state kept in the checkpoint"):
+                shards = stored_shards(spark, checkpoint.spark)
+            self._publisher.seed(shards)
+            _log.info("state restored", batches="kept", checkpoint=str(checkpoint.folder))
+        self._publisher.judge_by(self._diagnostician(checkpoint))
+        self._vitals.phase = CATCHING_UP
+        with contextlib.closing(Pulses("127.0.0.1", progress.pulse)) as pulses:
+            watch = TopicWatch(checkpoint, self._tombstone_seconds)
+            with spark_call("start the query"):
                 query = start(spark, self._options(topic, checkpoint, pulses), self._on_batch)
-                return self._follow(spark, query, progress, watch)
+            return self._follow(spark, query, progress, watch)
 
     def _bounds_at_start(self, topic: OffsetsTopic) -> Logs | None:
         """Read where each offsets partition begins and ends now, all of them; None if told to stop before.
@@ -223,14 +233,9 @@ class Job:
                         view.done()
                         vitals.phase = RUNNING
                         ticker.start()
-                cause = failure(query)
-                if cause is not None:
-                    vitals.phase = FAILED
-                    refusal = refusal_in(cause)
-                    if refusal is not None:
-                        raise refusal
-                    _log.error("the query failed", cause=cause)
-                    return ExitCode.QUERY_FAILED
+                failed = failure(query)
+                if failed is not None:
+                    return self._end_of_query(failed)
                 if watch.broken is not None:
                     return self._end_of_continuity(spark, query, watch.broken)
                 if vitals.phase == RUNNING and not ticker.is_alive():
@@ -250,6 +255,16 @@ class Job:
             kill_jvm(spark)
         if ticker.is_alive():
             ticker.join(_TICK_GRACE_SECONDS)
+
+    def _end_of_query(self, failed: SparkFailure) -> int:
+        """Say why the query failed. Raises Refusal for what a restart does not mend."""
+        self._vitals.phase = FAILED
+        refusal = refusal_in(failed.cause)
+        if refusal is not None:
+            raise refusal
+        _log.error("the query failed", cause=failed.cause)
+        _log.debug("the error of the query in full", detail=failed.detail)
+        return ExitCode.QUERY_FAILED
 
     def _end_of_continuity(self, spark: SparkSession, query: StreamingQuery, why: str) -> int:
         """Stop serving what is not true any more; the next start sets the state aside and reads the topic anew."""

@@ -7,6 +7,7 @@ Owns the set-up of structlog and of standard logging, which libraries use. Other
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 from typing import TYPE_CHECKING, Final, Literal, TextIO
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
 
 STARS: Final = "**********"
+_PY4J_FOLDER: Final = f"{os.sep}py4j{os.sep}"
 _SECRET_NAME: Final = re.compile(r"password|secret|token|jaas|keystore", re.IGNORECASE)
 # As Java writes a login (password="x"), and as options are printed (sasl.password=x, "sasl_password": "x").
 _SECRET_TEXT: Final = re.compile(
@@ -48,6 +50,7 @@ def configure(
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(foreign_pre_chain=common, processors=_rendering(console=console, out=out))
     )
+    handler.addFilter(_to_logger_of_py4j)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
@@ -66,6 +69,17 @@ def configure(
         cache_logger_on_first_use=False,
     )
     logging.captureWarnings(True)
+
+
+def _to_logger_of_py4j(record: logging.LogRecord) -> bool:
+    """Treat what py4j logs on the root logger as logged on its own, whose level is set in `QUIET`.
+
+    py4j logs the traceback of each connection that breaks on the root logger, at level info.
+    """
+    if record.name != "root" or _PY4J_FOLDER not in record.pathname:
+        return True
+    record.name = "py4j"
+    return logging.getLogger("py4j").isEnabledFor(record.levelno)
 
 
 def _common() -> list[Processor]:

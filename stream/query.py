@@ -9,17 +9,16 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import signal
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
-from py4j.protocol import Py4JError
 
 from stream.cluster.offsets_topic import NAME
 from stream.exits import ExitCode
 from stream.progress import source_positions
+from stream.spark_errors import GONE_ERRORS, JVM_GONE, SparkCallError, SparkFailure, spark_call
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _POLL_SECONDS: Final = 0.05
-_TRACEBACK: Final = "Traceback (most recent call last):"
-# What any call into a JVM that is gone raises; a fault inside a living JVM reaches us as another exception.
-_JVM_GONE: Final = (Py4JError, OSError)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,7 +46,7 @@ def last_report(query: StreamingQuery) -> Report | None:
     try:
         progress = query._jsq.lastProgress()  # noqa: SLF001 - the public one asks for each field, hundreds of calls
         text = None if progress is None else progress.json()
-    except _JVM_GONE:
+    except GONE_ERRORS:
         return None
     if text is None:
         return None
@@ -66,32 +62,15 @@ def last_report(query: StreamingQuery) -> Report | None:
     )
 
 
-def failure(query: StreamingQuery) -> str | None:
-    """Say in one line why the query ended, None while it runs."""
+def failure(query: StreamingQuery) -> SparkFailure | None:
+    """Return why the query ended, None while it runs."""
     try:
         if query.isActive:
             return None
         error = query.exception()
-    except _JVM_GONE:
-        return "Spark's JVM does not answer: it was killed, or ended for want of memory"
-    return "the query ended without an error" if error is None else root_cause(str(error))
-
-
-def root_cause(text: str) -> str:
-    """Pick the line of a Spark error that says what happened: Python's own, the last cause, or the first line."""
-    raised = _python_error(text)
-    if raised is not None:
-        return raised
-    causes = [line.split("Caused by:", 1)[1] for line in text.splitlines() if "Caused by:" in line]
-    told = causes[-1] if causes else next((line for line in text.splitlines() if line.strip()), "no message")
-    return " ".join(told.split())
-
-
-def _python_error(text: str) -> str | None:
-    """Give the error of the last Python traceback in a text: the first line after it that is not indented."""
-    _, found, traceback = text.rpartition(_TRACEBACK)
-    lines = traceback.splitlines()[1:] if found else []
-    return next((" ".join(line.split()) for line in lines if line.strip() and not line.startswith(" ")), None)
+    except GONE_ERRORS:
+        return SparkFailure(JVM_GONE, "")
+    return SparkFailure("the query ended without an error", "") if error is None else SparkFailure.of(error)
 
 
 def stop(query: StreamingQuery, grace: float) -> bool:
@@ -100,20 +79,32 @@ def stop(query: StreamingQuery, grace: float) -> bool:
     A query stopped inside a batch loses nothing (the batch runs again), but ends in noise.
     """
     deadline = time.monotonic() + grace
-    while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
-        time.sleep(_POLL_SECONDS)
-
-    ending = threading.Thread(target=query.stop, name="stop", daemon=True)
+    try:
+        while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+    except GONE_ERRORS:
+        _log.warning("Spark's JVM ended before the query was stopped; the batch will run again at the next start")
+        return True
+    ending = threading.Thread(target=_stop, args=(query,), name="stop", daemon=True)
     ending.start()
     ending.join(max(2.0, deadline - time.monotonic()))
     return not ending.is_alive()
+
+
+def _stop(query: StreamingQuery) -> None:
+    """Stop the query; a query that failed meanwhile, or whose JVM has ended, is stopped too."""
+    try:
+        with spark_call("stop the query"):
+            query.stop()
+    except SparkCallError as error:
+        _log.debug("the query ended by itself", cause=str(error))
 
 
 def kill_jvm(spark: SparkSession) -> None:
     """End the JVM at once; it may be hanging and would then outlive this process."""
     gateway = spark.sparkContext._gateway  # noqa: SLF001 - there is no other way to its process
     if gateway is not None:
-        os.kill(gateway.proc.pid, signal.SIGKILL)
+        gateway.proc.kill()
 
 
 class Watchdog:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 import structlog
+from py4j.java_gateway import GatewayClient
+from py4j.protocol import ERROR_ON_SEND, Py4JNetworkError
 
 from stream import logs
 from tests.support.logging_state import logging_as_before
@@ -81,6 +83,31 @@ def test_noise_is_for_debugging(name: str) -> None:
         logs.configure(level, "json", out)
         logging.getLogger(name).error("connection lost")
         assert len(lines(out)) == said
+
+
+class BrokenConnection:
+    """A connection of py4j to a JVM that has just ended."""
+
+    def send_command(self, _command: str) -> str:
+        """Fail as py4j does."""
+        raise Py4JNetworkError("Error while sending", when=ERROR_ON_SEND)
+
+    def close(self, _reset: object) -> None:
+        """Do nothing."""
+
+
+def test_connection_errors_of_py4j_are_for_debugging(monkeypatch: pytest.MonkeyPatch) -> None:
+    """py4j logs them with tracebacks on the root logger, at levels info and error, whenever the JVM ends."""
+    client = GatewayClient()
+    monkeypatch.setattr(client, "_get_connection", BrokenConnection)
+    for level, said in (("info", 0), ("debug", 2)):
+        out = io.StringIO()
+        logs.configure(level, "json", out)  # type: ignore[arg-type]
+        client.send_command("x")
+        logging.getLogger().info("ours")
+        of_py4j = [line for line in lines(out) if line["event"] == "Exception while sending command."]
+        assert [line["logger"] for line in of_py4j] == ["py4j"] * said
+        assert lines(out)[-1]["event"] == "ours"
 
 
 def test_traceback_is_one_line_of_json() -> None:
