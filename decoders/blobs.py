@@ -13,7 +13,7 @@ import binascii
 from typing import TYPE_CHECKING
 
 from decoders import streams_info, wire
-from decoders.errors import DecodeError, Malformed, Reason
+from decoders.errors import DecodeError, DecodeReason, MalformedBytes
 from decoders.scalar import read_message
 from decoders.schema import versions
 from decoders.tables import embedded
@@ -67,7 +67,7 @@ def streams_subscription_info(raw: bytes) -> Fields | DecodeError | None:
         version, _ = wire.int32(raw, 0)
         _known(version, embedded.STREAMS_SUBSCRIPTION_INFO)
         return read_message(embedded.STREAMS_SUBSCRIPTION_INFO, version, raw, 0)[0]
-    except Malformed as fault:
+    except MalformedBytes as fault:
         return _error("user_data", version, fault)
 
 
@@ -79,9 +79,9 @@ def streams_assignment_info(raw: bytes) -> Fields | DecodeError | None:
     try:
         version, at = wire.int32(raw, 0)
         if version not in streams_info.ASSIGNMENT_VERSIONS:
-            raise Malformed(Reason.UNKNOWN_VERSION, 0).within("version")
+            raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
         return {"version": version, **streams_info.read_assignment(version, raw, at)}
-    except Malformed as fault:
+    except MalformedBytes as fault:
         return _error("user_data", version, fault)
 
 
@@ -96,13 +96,13 @@ def streams_commit_metadata(text: str) -> Fields | DecodeError | None:
     try:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        return DecodeError(None, None, "metadata", 0, Reason.NOT_BASE64)
+        return DecodeError(None, None, "metadata", 0, DecodeReason.NOT_BASE64)
     try:
         version, at = wire.int8(raw, 0)
         if version not in streams_info.COMMIT_VERSIONS:
-            raise Malformed(Reason.UNKNOWN_VERSION, 0).within("version")
+            raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
         return {"version": version, **streams_info.read_commit(version, raw, at)}
-    except Malformed as fault:
+    except MalformedBytes as fault:
         return _error("metadata", version, fault)
 
 
@@ -134,7 +134,7 @@ def _prefixed(name: str, raw: bytes, message: Message, *, future: bool) -> Field
         layout = min(version, versions(message.valid).highest) if future else version
         _known(layout, message)
         return {"version": version, **read_message(message, layout, raw, at)[0]}
-    except Malformed as fault:
+    except MalformedBytes as fault:
         return _error(name, version, fault)
 
 
@@ -142,17 +142,17 @@ def _unversioned(name: str, raw: bytes, message: Message, version: int) -> Field
     """Read a blob whose version is not in its bytes."""
     try:
         return read_message(message, version, raw, 0)[0]
-    except Malformed as fault:
+    except MalformedBytes as fault:
         return _error(name, None, fault)
 
 
 def _known(version: int, message: Message) -> None:
     """Refuse a version that the table does not have."""
     if not message.is_valid(version):
-        raise Malformed(Reason.UNKNOWN_VERSION, 0).within("version")
+        raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
 
 
-def _error(name: str, version: int | None, fault: Malformed) -> DecodeError:
+def _error(name: str, version: int | None, fault: MalformedBytes) -> DecodeError:
     """Turn a fault into the value that callers get."""
     return DecodeError(None, version, f"{name}.{fault.path}" if fault.path else name, fault.position, fault.reason)
 

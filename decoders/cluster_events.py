@@ -6,7 +6,7 @@ import dataclasses
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TransactionRecorded:
+class TransactionStateRecorded:
     """A transactional id stands so (`__transaction_state`).
 
     `transaction_state` is Kafka's name: Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort,
@@ -28,14 +28,14 @@ class TransactionRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TransactionForgotten:
+class TransactionalIdExpired:
     """A transactional id expired (tombstone)."""
 
     transactional_id: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SharePositionRecorded:
+class SharePartitionStateRecorded:
     """A share group stands so in one partition: a whole snapshot, or what changed since the snapshot of this epoch.
 
     `start_offset` is the first offset not yet finished; -1 means not set in a snapshot and unchanged in an update.
@@ -58,7 +58,7 @@ class SharePositionRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SharePositionForgotten:
+class SharePartitionStateRemoved:
     """A share group's state of one partition is gone (tombstone of a snapshot or an update)."""
 
     group: str
@@ -98,13 +98,13 @@ class PartitionRecorded:
 class PartitionChanged:
     """A partition changed; None means as before.
 
-    With `leader_named` the leader epoch rises by one, even if `leader` is the one before; then a `leader` of None means
+    With `sets_leader` the leader epoch rises by one, even if `leader` is the one before; then a `leader` of None means
     that nobody leads. The partition epoch rises by one in any case (Kafka's PartitionRegistration.merge).
     """
 
     topic_id: bytes
     partition: int
-    leader_named: bool
+    sets_leader: bool
     leader: int | None
     isr: tuple[int, ...] | None
     replicas: tuple[int, ...] | None
@@ -176,10 +176,10 @@ class MetadataTransactionEnded:
 
 
 ClusterEvent = (
-    TransactionRecorded
-    | TransactionForgotten
-    | SharePositionRecorded
-    | SharePositionForgotten
+    TransactionStateRecorded
+    | TransactionalIdExpired
+    | SharePartitionStateRecorded
+    | SharePartitionStateRemoved
     | TopicCreated
     | TopicDeleted
     | PartitionRecorded

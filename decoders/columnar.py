@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoders.cursors import Column, Cursors
+from decoders.cursors import BinaryColumn, Cursors
 from decoders.schema import versions
 from decoders.tables import classic, offsets
 
@@ -90,7 +90,7 @@ class CommitColumns:
     declined: Flags
     offset: Int64s
     commit_timestamp: Int64s
-    _column: Column
+    _column: BinaryColumn
     _walks: tuple[_Walk, ...]
 
     def details(self, rows: np.ndarray) -> CommitDetails:
@@ -122,7 +122,7 @@ class CommitColumns:
 
 def decode_keys(keys: pa.BinaryArray) -> KeyColumns:
     """Decode a column of keys; meant for the distinct keys of a batch."""
-    column = Column(keys)
+    column = BinaryColumn(keys)
     record_type = column.heads()
     names = ("group", "group_end", "topic", "topic_end", "partition", "end")
     at = {name: np.full(len(keys), -1, dtype=np.int64) for name in names}
@@ -149,7 +149,7 @@ def decode_keys(keys: pa.BinaryArray) -> KeyColumns:
 
 def decode_commit_values(values: pa.BinaryArray, rows: Int64s | None = None) -> CommitColumns:
     """Decode a column of values that stand behind keys of type 0 or 1; `rows` chooses some of its rows."""
-    column = Column(values, rows)
+    column = BinaryColumn(values, rows)
     version = column.heads()
     offset, time = (np.full(len(version), -1, dtype=np.int64) for _ in range(2))
     declined = ~column.null
@@ -164,7 +164,7 @@ def decode_commit_values(values: pa.BinaryArray, rows: Int64s | None = None) -> 
     return CommitColumns(version, column.null, declined, offset, time, column, tuple(walks))
 
 
-def _walk(column: Column, rows: Int64s, message: Message, version: int) -> _Walk:
+def _walk(column: BinaryColumn, rows: Int64s, message: Message, version: int) -> _Walk:
     """Walk one message over these rows, and keep those that fit."""
     if not len(rows):
         return _Walk(rows, {})

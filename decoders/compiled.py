@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders import wire
 from decoders.compose import tags_reader
-from decoders.errors import Malformed
+from decoders.errors import MalformedBytes
 from decoders.schema import ArrayOf, Field, FieldType, Message, Primitive, Struct
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Declined(Exception):  # noqa: N818  # says what the reader did; never leav
     """These bytes are for the walk."""
 
 
-DECLINES: Final = (Declined, Malformed, IndexError, struct.error, UnicodeDecodeError)
+DECLINE_ERRORS: Final = (Declined, MalformedBytes, IndexError, struct.error, UnicodeDecodeError)
 """What a compiled reader may raise; each means the same."""
 
 _CODES: Final[Mapping[str, str]] = {
@@ -45,7 +45,7 @@ _CODES: Final[Mapping[str, str]] = {
 
 @functools.cache
 def compiled_reader(message: Message, version: int, only: frozenset[str] | None = None) -> Reader:
-    """Compile the reader of one message in one version: (buffer, at) -> (fields, at after them). Raises `DECLINES`.
+    """Compile the reader of one message version: (buffer, at) -> (fields, at after them). Raises `DECLINE_ERRORS`.
 
     `only` names the fields that are wanted, at whatever depth; the others are read past, and so are checked as if they
     were wanted. Tagged fields come along unasked.
@@ -84,7 +84,7 @@ class _Writer:
             if field.tag is None and field.present(self._version):
                 fields[field.name] = self._field(field, wanted=wanted) if wanted else self._past(field)
             else:
-                fields[field.name] = self._constant(field.absent())
+                fields[field.name] = self._constant(field.default_value())
             if not wanted:
                 del fields[field.name]
         expression = "{" + ", ".join(f"{name!r}: {value}" for name, value in fields.items()) + "}"
@@ -121,7 +121,7 @@ class _Writer:
             return self._value(field.type, nullable=nullable, wanted=wanted)
         self.flush()
         name = self._name()
-        self._line(f"{name} = {self._constant(field.absent())}")
+        self._line(f"{name} = {self._constant(field.default_value())}")
         self._open("if at < n:")
         value = self._value(field.type, nullable=nullable, wanted=wanted)
         self.flush()

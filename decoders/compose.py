@@ -2,7 +2,7 @@
 
 The rules of the encoding are those of `decoders.wire`; here is only which of them stands where: ordered fields, a
 tagged section behind every struct of a flexible version, markers before structs that may be null. The readers raise
-`Malformed`.
+`MalformedBytes`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders import wire
-from decoders.errors import Malformed, Reason
+from decoders.errors import DecodeReason, MalformedBytes
 from decoders.schema import ArrayOf, Field, FieldType, Message, Struct
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _struct_reader(struct: Struct, version: int, *, flexible: bool) -> Reader:
     """Compose the reader of a struct: its fields in order, then its own tagged section where the version has one."""
     present = [field for field in struct.fields if field.present(version)]
     steps = [(field.name, _field_reader(field, version, flexible=flexible)) for field in present if field.tag is None]
-    absent = {field.name: field.absent() for field in struct.fields}
+    absent = {field.name: field.default_value() for field in struct.fields}
     read_tags = tags_reader(struct, version)
 
     def read(buffer: bytes, at: int) -> tuple[Fields, int]:
@@ -40,7 +40,7 @@ def _struct_reader(struct: Struct, version: int, *, flexible: bool) -> Reader:
         try:
             for name, read_field in steps:
                 fields[name], at = read_field(buffer, at)
-        except Malformed as fault:
+        except MalformedBytes as fault:
             raise fault.within(name) from None
         if flexible:
             at = read_tags(fields, buffer, at)
@@ -73,7 +73,7 @@ def _read_tags(tagged: Mapping[int, tuple[str, Reader]], fields: Fields, buffer:
                 fields[name], at = read_field(buffer, at)
             else:
                 _, at = wire.take(buffer, at, size)
-    except Malformed as fault:
+    except MalformedBytes as fault:
         raise fault.within(name) from None
     return at
 
@@ -82,7 +82,7 @@ def _field_reader(field: Field, version: int, *, flexible: bool) -> Reader:
     """Compose the reader of a field among the ordered ones."""
     nullable = field.may_be_null(version)
     read = _type_reader(field.type, version, flexible=flexible, nullable=nullable, marker=wire.int8)
-    return _or_end(read, field.absent()) if field.may_end else read
+    return _or_end(read, field.default_value()) if field.may_end else read
 
 
 def _or_end(read: Reader, default: Any) -> Reader:
@@ -98,7 +98,7 @@ def _tagged_reader(field: Field, version: int) -> Reader:
 
 def _out_of_version(_: bytes, at: int) -> tuple[Any, int]:
     """Refuse a tag that only other versions of the message have."""
-    raise Malformed(Reason.TAG_OUT_OF_VERSION, at)
+    raise MalformedBytes(DecodeReason.TAG_OUT_OF_VERSION, at)
 
 
 def _varint_marker(buffer: bytes, at: int) -> tuple[int, int]:

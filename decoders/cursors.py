@@ -1,8 +1,8 @@
 """Vectors of cursors over one Arrow binary column: the wire rules of `decoders.wire`, for many rows at once.
 
-`Column` owns the buffer and reads numbers, ids and slices at given positions. `Cursors` stand one per row and walk a
-message's table; a row that runs past its end, holds a null where none may be, or needs a rule that is not worth a
-vector, stops fitting. Nothing here raises for what the bytes are.
+`BinaryColumn` owns the buffer and reads numbers, ids and slices at given positions. `Cursors` holds one cursor per row
+and walks them through the table of a message. A row stops fitting when it runs past its end, has a null in a field that
+is not nullable, or needs a rule that is too rare to vectorise. No content of the bytes raises an exception.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _PAIR: Final = np.dtype(">i2")
 
 
-class Column:
+class BinaryColumn:
     """An Arrow BinaryArray as one buffer: where each row starts and ends in it, and which rows are null.
 
     `rows` chooses some of its rows, without a copy.
@@ -103,7 +103,7 @@ class Column:
 class Cursors:
     """One cursor per chosen row, behind the row's first int16. `fits` says which rows could be read so far."""
 
-    def __init__(self, column: Column, rows: Int64s) -> None:
+    def __init__(self, column: BinaryColumn, rows: Int64s) -> None:
         self._column = column
         self._end = column.end[rows]
         self.at: Int64s = column.start[rows] + 2

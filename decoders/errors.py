@@ -1,6 +1,6 @@
 """What can be wrong with bytes: the reasons, and the one value that says where.
 
-Owns the words of every refusal. Reading code raises `Malformed` inside this package; the public entries
+Owns the words of every refusal. Reading code raises `MalformedBytes` inside this package; the public entries
 (`decoders.scalar`, `decoders.blobs`) turn it into a `DecodeError` value and raise nothing.
 """
 
@@ -10,7 +10,7 @@ import dataclasses
 import enum
 
 
-class Reason(enum.Enum):
+class DecodeReason(enum.Enum):
     """Why bytes could not be decoded; the value is the word used in metrics and JSON."""
 
     NULL_KEY = "null_key"
@@ -43,19 +43,19 @@ class DecodeError:
     version: int | None
     field: str
     position: int
-    reason: Reason
+    reason: DecodeReason
 
 
-class Malformed(Exception):  # noqa: N818  # reads as what the bytes are; never leaves the package
+class MalformedBytes(Exception):  # noqa: N818  # reads as what the bytes are; never leaves the package
     """Reading stopped at `position` for `reason`; `path` grows outwards while the exception passes the structs."""
 
-    def __init__(self, reason: Reason, position: int) -> None:
+    def __init__(self, reason: DecodeReason, position: int) -> None:
         super().__init__(reason, position)
         self.reason = reason
         self.position = position
         self.path = ""
 
-    def within(self, name: str) -> Malformed:
+    def within(self, name: str) -> MalformedBytes:
         """Note that the fault lies inside the field or element of this name."""
         self.path = name if not self.path else f"{name}{'' if self.path[0] == '[' else '.'}{self.path}"
         return self

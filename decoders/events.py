@@ -35,7 +35,7 @@ class OffsetCommitted:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class OffsetForgotten:
+class OffsetRemoved:
     """The broker forgot a committed offset: expired, deleted, or its topic went away (tombstone of type 0 or 1)."""
 
     group: str
@@ -80,10 +80,10 @@ class ClassicGroupRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ClassicGroupForgotten:
+class ClassicGroupRemoved:
     """The broker forgot a classic group (tombstone of type 2). Its offsets may live on."""
 
     group: str
 
 
-Event = OffsetCommitted | OffsetForgotten | ClassicGroupRecorded | ClassicGroupForgotten | GroupEvent | ClusterEvent
+Event = OffsetCommitted | OffsetRemoved | ClassicGroupRecorded | ClassicGroupRemoved | GroupEvent | ClusterEvent

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
-Kind = Literal["consumer", "share", "streams"]
+GroupKind = Literal["consumer", "share", "streams"]
 TopicPartitions = tuple[tuple[bytes, tuple[int, ...]], ...]
 """(topic id, partitions) of an assignment; these records know topics by id only."""
 Tasks = tuple[tuple[str, tuple[int, ...]], ...]
@@ -26,18 +26,18 @@ class GroupEpochRecorded:
     """
 
     group: str
-    kind: Kind
+    kind: GroupKind
     group_epoch: int
     metadata_hash: int | None
     validated_topology_epoch: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class GroupEpochForgotten:
+class GroupEpochRemoved:
     """The group itself is gone as this kind: deleted, expired or converted (tombstones of types 3, 11 and 17)."""
 
     group: str
-    kind: Kind
+    kind: GroupKind
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class PartitionMetadataRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PartitionMetadataForgotten:
+class PartitionMetadataRemoved:
     """The topics seen are forgotten (tombstone of type 4, written by every group deletion since 4.1)."""
 
     group: str
@@ -103,11 +103,11 @@ class StreamsMemberRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MemberForgotten:
+class MemberRemoved:
     """A member left or was fenced (tombstones of types 5, 10 and 19)."""
 
     group: str
-    kind: Kind
+    kind: GroupKind
     member_id: str
 
 
@@ -116,31 +116,31 @@ class TargetAssignmentRecorded:
     """A new target assignment stands for the whole group (types 6, 12 and 20); its time is known from 4.3 on."""
 
     group: str
-    kind: Kind
+    kind: GroupKind
     assignment_epoch: int
     assignment_timestamp: int | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TargetAssignmentForgotten:
+class TargetAssignmentRemoved:
     """No target assignment stands any more (tombstones of types 6, 12 and 20)."""
 
     group: str
-    kind: Kind
+    kind: GroupKind
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MemberTargeted:
+class MemberTargetRecorded:
     """A member is to own these partitions (types 7 and 13); written for members whose target changed."""
 
     group: str
-    kind: Kind
+    kind: GroupKind
     member_id: str
     partitions: TopicPartitions
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StreamsMemberTargeted:
+class StreamsMemberTargetRecorded:
     """A streams member is to run these tasks (type 21)."""
 
     group: str
@@ -151,16 +151,16 @@ class StreamsMemberTargeted:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MemberTargetForgotten:
+class MemberTargetRemoved:
     """A member has no target any more (tombstones of types 7, 13 and 21)."""
 
     group: str
-    kind: Kind
+    kind: GroupKind
     member_id: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MemberAssigned:
+class MemberAssignmentRecorded:
     """A member owns these partitions at this member epoch (types 8 and 14).
 
     `member_state` is "stable", "unrevoked", "unreleased" or "unknown", None where the layout (3.7) has none. An epoch
@@ -168,7 +168,7 @@ class MemberAssigned:
     """
 
     group: str
-    kind: Kind
+    kind: GroupKind
     member_id: str
     member_epoch: int
     previous_member_epoch: int
@@ -178,7 +178,7 @@ class MemberAssigned:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StreamsMemberAssigned:
+class StreamsMemberAssignmentRecorded:
     """A streams member runs these tasks at this member epoch (type 22); `pending_...` are to be given up."""
 
     group: str
@@ -195,11 +195,11 @@ class StreamsMemberAssigned:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MemberAssignmentForgotten:
+class MemberAssignmentRemoved:
     """A member owns nothing any more (tombstones of types 8, 14 and 22)."""
 
     group: str
-    kind: Kind
+    kind: GroupKind
     member_id: str
 
 
@@ -215,7 +215,7 @@ class TopicRegexResolved:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TopicRegexForgotten:
+class TopicRegexRemoved:
     """Nobody in the group subscribes to the regular expression any more (tombstone of type 16)."""
 
     group: str
@@ -236,7 +236,7 @@ class ShareTopicsRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ShareTopicsForgotten:
+class ShareTopicsRemoved:
     """The share group keeps no partition state any more (tombstone of type 15)."""
 
     group: str
@@ -264,7 +264,7 @@ class StreamsTopologyRecorded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StreamsTopologyForgotten:
+class StreamsTopologyRemoved:
     """The topology is gone (tombstone of type 23, the last record of a streams group)."""
 
     group: str
@@ -272,25 +272,25 @@ class StreamsTopologyForgotten:
 
 GroupEvent = (
     GroupEpochRecorded
-    | GroupEpochForgotten
+    | GroupEpochRemoved
     | PartitionMetadataRecorded
-    | PartitionMetadataForgotten
+    | PartitionMetadataRemoved
     | ConsumerMemberRecorded
     | ShareMemberRecorded
     | StreamsMemberRecorded
-    | MemberForgotten
+    | MemberRemoved
     | TargetAssignmentRecorded
-    | TargetAssignmentForgotten
-    | MemberTargeted
-    | StreamsMemberTargeted
-    | MemberTargetForgotten
-    | MemberAssigned
-    | StreamsMemberAssigned
-    | MemberAssignmentForgotten
+    | TargetAssignmentRemoved
+    | MemberTargetRecorded
+    | StreamsMemberTargetRecorded
+    | MemberTargetRemoved
+    | MemberAssignmentRecorded
+    | StreamsMemberAssignmentRecorded
+    | MemberAssignmentRemoved
     | TopicRegexResolved
-    | TopicRegexForgotten
+    | TopicRegexRemoved
     | ShareTopicsRecorded
-    | ShareTopicsForgotten
+    | ShareTopicsRemoved
     | StreamsTopologyRecorded
-    | StreamsTopologyForgotten
+    | StreamsTopologyRemoved
 )

@@ -20,7 +20,7 @@ from decoders.records import Fields, Record
 
 if TYPE_CHECKING:
     from decoders.events import Event
-    from decoders.group_events import Kind
+    from decoders.group_events import GroupKind
 
 Says = Callable[[Fields, Fields], Any]
 Arm = tuple[Says, Callable[[Fields], Any]]
@@ -39,7 +39,7 @@ def events(record: Record) -> tuple[Event, ...]:
     return () if says is None or record.value is None else (says(record.key, record.value),)
 
 
-def known_id(uuid: bytes) -> bytes | None:
+def topic_id_or_none(uuid: bytes) -> bytes | None:
     """Give a topic id, None for Kafka's zero uuid, which stands for "unknown"."""
     return uuid if any(uuid) else None
 
@@ -59,13 +59,13 @@ def _offset_committed(key: Fields, value: Fields, *, legacy: bool) -> facts.Offs
         metadata=value["metadata"],
         commit_timestamp=value["commit_timestamp"],
         expire_timestamp=_known(value["expire_timestamp"]),
-        topic_id=known_id(value["topic_id"]),
+        topic_id=topic_id_or_none(value["topic_id"]),
         legacy=legacy,
     )
 
 
-def _offset_forgotten(key: Fields, *, legacy: bool) -> facts.OffsetForgotten:
-    return facts.OffsetForgotten(key["group"], key["topic"], key["partition"], legacy)
+def _offset_forgotten(key: Fields, *, legacy: bool) -> facts.OffsetRemoved:
+    return facts.OffsetRemoved(key["group"], key["topic"], key["partition"], legacy)
 
 
 def _classic_member(member: Fields) -> facts.ClassicMember:
@@ -88,42 +88,42 @@ def _classic_group_recorded(key: Fields, value: Fields) -> facts.ClassicGroupRec
     )
 
 
-def _classic_group_forgotten(key: Fields) -> facts.ClassicGroupForgotten:
-    return facts.ClassicGroupForgotten(key["group"])
+def _classic_group_forgotten(key: Fields) -> facts.ClassicGroupRemoved:
+    return facts.ClassicGroupRemoved(key["group"])
 
 
-def _group_epoch(kind: Kind) -> Arm:
+def _group_epoch(kind: GroupKind) -> Arm:
     return (
         functools.partial(groups.group_epoch, kind),
-        lambda key: group_facts.GroupEpochForgotten(key["group_id"], kind),
+        lambda key: group_facts.GroupEpochRemoved(key["group_id"], kind),
     )
 
 
-def _member(kind: Kind, recorded: Says) -> Arm:
-    return recorded, lambda key: group_facts.MemberForgotten(key["group_id"], kind, key["member_id"])
+def _member(kind: GroupKind, recorded: Says) -> Arm:
+    return recorded, lambda key: group_facts.MemberRemoved(key["group_id"], kind, key["member_id"])
 
 
-def _target_assignment(kind: Kind) -> Arm:
+def _target_assignment(kind: GroupKind) -> Arm:
     return (
         functools.partial(groups.target_assignment, kind),
-        lambda key: group_facts.TargetAssignmentForgotten(key["group_id"], kind),
+        lambda key: group_facts.TargetAssignmentRemoved(key["group_id"], kind),
     )
 
 
-def _member_target(kind: Kind, recorded: Says) -> Arm:
-    return recorded, lambda key: group_facts.MemberTargetForgotten(key["group_id"], kind, key["member_id"])
+def _member_target(kind: GroupKind, recorded: Says) -> Arm:
+    return recorded, lambda key: group_facts.MemberTargetRemoved(key["group_id"], kind, key["member_id"])
 
 
-def _member_assignment(kind: Kind, recorded: Says) -> Arm:
-    return recorded, lambda key: group_facts.MemberAssignmentForgotten(key["group_id"], kind, key["member_id"])
+def _member_assignment(kind: GroupKind, recorded: Says) -> Arm:
+    return recorded, lambda key: group_facts.MemberAssignmentRemoved(key["group_id"], kind, key["member_id"])
 
 
 def _by_group(recorded: Says, forgotten: Callable[[str], Any]) -> Arm:
     return recorded, lambda key: forgotten(key["group_id"])
 
 
-def _share_position(key: Fields) -> cluster_facts.SharePositionForgotten:
-    return cluster_facts.SharePositionForgotten(key["group_id"], key["topic_id"], key["partition"])
+def _share_position(key: Fields) -> cluster_facts.SharePartitionStateRemoved:
+    return cluster_facts.SharePartitionStateRemoved(key["group_id"], key["topic_id"], key["partition"])
 
 
 _ARMS: Final[Mapping[str, Arm]] = {
@@ -138,7 +138,7 @@ _ARMS: Final[Mapping[str, Arm]] = {
     ),
     "GROUP_METADATA": (_classic_group_recorded, _classic_group_forgotten),
     "CONSUMER_GROUP_METADATA": _group_epoch("consumer"),
-    "CONSUMER_GROUP_PARTITION_METADATA": _by_group(groups.partition_metadata, group_facts.PartitionMetadataForgotten),
+    "CONSUMER_GROUP_PARTITION_METADATA": _by_group(groups.partition_metadata, group_facts.PartitionMetadataRemoved),
     "CONSUMER_GROUP_MEMBER_METADATA": _member("consumer", groups.consumer_member),
     "CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA": _target_assignment("consumer"),
     "CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target(
@@ -149,7 +149,7 @@ _ARMS: Final[Mapping[str, Arm]] = {
     ),
     "CONSUMER_GROUP_REGULAR_EXPRESSION": (
         groups.topic_regex,
-        lambda key: group_facts.TopicRegexForgotten(key["group_id"], key["regular_expression"]),
+        lambda key: group_facts.TopicRegexRemoved(key["group_id"], key["regular_expression"]),
     ),
     "SHARE_GROUP_METADATA": _group_epoch("share"),
     "SHARE_GROUP_MEMBER_METADATA": _member("share", groups.share_member),
@@ -158,16 +158,16 @@ _ARMS: Final[Mapping[str, Arm]] = {
     "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment(
         "share", functools.partial(groups.member_assignment, "share")
     ),
-    "SHARE_GROUP_STATE_PARTITION_METADATA": _by_group(groups.share_topics, group_facts.ShareTopicsForgotten),
+    "SHARE_GROUP_STATE_PARTITION_METADATA": _by_group(groups.share_topics, group_facts.ShareTopicsRemoved),
     "STREAMS_GROUP_METADATA": _group_epoch("streams"),
     "STREAMS_GROUP_MEMBER_METADATA": _member("streams", groups.streams_member),
     "STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA": _target_assignment("streams"),
     "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER": _member_target("streams", groups.streams_member_target),
     "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT": _member_assignment("streams", groups.streams_member_assignment),
-    "STREAMS_GROUP_TOPOLOGY": _by_group(groups.topology, group_facts.StreamsTopologyForgotten),
+    "STREAMS_GROUP_TOPOLOGY": _by_group(groups.topology, group_facts.StreamsTopologyRemoved),
     "TRANSACTION_LOG": (
         cluster.transaction,
-        lambda key: cluster_facts.TransactionForgotten(key["transactional_id"]),
+        lambda key: cluster_facts.TransactionalIdExpired(key["transactional_id"]),
     ),
     "SHARE_SNAPSHOT": (cluster.share_position, _share_position),
     "SHARE_UPDATE": (cluster.share_position, _share_position),

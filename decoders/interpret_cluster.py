@@ -17,11 +17,11 @@ _NO_LEADER: Final = -1
 _LEADER_UNCHANGED: Final = -2
 
 
-def transaction(key: Fields, value: Fields) -> facts.TransactionRecorded:
+def transaction(key: Fields, value: Fields) -> facts.TransactionStateRecorded:
     """TransactionLogValue."""
     status = value["transaction_status"]
     partitions = value["transaction_partitions"] or ()
-    return facts.TransactionRecorded(
+    return facts.TransactionStateRecorded(
         transactional_id=key["transactional_id"],
         producer_id=value["producer_id"],
         producer_epoch=value["producer_epoch"],
@@ -38,9 +38,9 @@ def transaction(key: Fields, value: Fields) -> facts.TransactionRecorded:
     )
 
 
-def share_position(key: Fields, value: Fields) -> facts.SharePositionRecorded:
+def share_position(key: Fields, value: Fields) -> facts.SharePartitionStateRecorded:
     """ShareSnapshotValue and ShareUpdateValue; only the first has a state epoch and times."""
-    return facts.SharePositionRecorded(
+    return facts.SharePartitionStateRecorded(
         group=key["group_id"],
         topic_id=key["topic_id"],
         partition=key["partition"],
@@ -78,7 +78,7 @@ def partition_change(_key: Fields, value: Fields) -> facts.PartitionChanged:
     return facts.PartitionChanged(
         topic_id=value["topic_id"],
         partition=value["partition_id"],
-        leader_named=leader != _LEADER_UNCHANGED,
+        sets_leader=leader != _LEADER_UNCHANGED,
         leader=None if leader in {_NO_LEADER, _LEADER_UNCHANGED} else leader,
         isr=value["isr"],
         replicas=value["replicas"],

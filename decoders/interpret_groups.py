@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders import group_events as facts
 
 if TYPE_CHECKING:
-    from decoders.group_events import Kind, Tasks, TopicPartitions
+    from decoders.group_events import GroupKind, Tasks, TopicPartitions
     from decoders.records import Fields
 
 _MEMBER_STATES: Final = {0: "stable", 1: "unrevoked", 2: "unreleased"}
 _STREAMS_MEMBER_STATES: Final = {1: "stable", 2: "unrevoked", 3: "unreleased"}  # from 1, unlike the other kinds
 
 
-def group_epoch(kind: Kind, key: Fields, value: Fields) -> facts.GroupEpochRecorded:
+def group_epoch(kind: GroupKind, key: Fields, value: Fields) -> facts.GroupEpochRecorded:
     """Types 3, 11 and 17."""
     validated = value.get("validated_topology_epoch", -1)
     return facts.GroupEpochRecorded(
@@ -82,20 +82,20 @@ def streams_member(key: Fields, value: Fields) -> facts.StreamsMemberRecorded:
     )
 
 
-def target_assignment(kind: Kind, key: Fields, value: Fields) -> facts.TargetAssignmentRecorded:
+def target_assignment(kind: GroupKind, key: Fields, value: Fields) -> facts.TargetAssignmentRecorded:
     """Types 6, 12 and 20. A time of 0 is the tag's default: not known."""
     timestamp = value["assignment_timestamp"] or None
     return facts.TargetAssignmentRecorded(key["group_id"], kind, value["assignment_epoch"], timestamp)
 
 
-def member_target(kind: Kind, key: Fields, value: Fields) -> facts.MemberTargeted:
+def member_target(kind: GroupKind, key: Fields, value: Fields) -> facts.MemberTargetRecorded:
     """Types 7 and 13."""
-    return facts.MemberTargeted(key["group_id"], kind, key["member_id"], _partitions(value["topic_partitions"]))
+    return facts.MemberTargetRecorded(key["group_id"], kind, key["member_id"], _partitions(value["topic_partitions"]))
 
 
-def streams_member_target(key: Fields, value: Fields) -> facts.StreamsMemberTargeted:
+def streams_member_target(key: Fields, value: Fields) -> facts.StreamsMemberTargetRecorded:
     """Type 21."""
-    return facts.StreamsMemberTargeted(
+    return facts.StreamsMemberTargetRecorded(
         group=key["group_id"],
         member_id=key["member_id"],
         active=_tasks(value["active_tasks"]),
@@ -104,10 +104,10 @@ def streams_member_target(key: Fields, value: Fields) -> facts.StreamsMemberTarg
     )
 
 
-def member_assignment(kind: Kind, key: Fields, value: Fields) -> facts.MemberAssigned:
+def member_assignment(kind: GroupKind, key: Fields, value: Fields) -> facts.MemberAssignmentRecorded:
     """Types 8 and 14."""
     state = value.get("state")
-    return facts.MemberAssigned(
+    return facts.MemberAssignmentRecorded(
         group=key["group_id"],
         kind=kind,
         member_id=key["member_id"],
@@ -119,9 +119,9 @@ def member_assignment(kind: Kind, key: Fields, value: Fields) -> facts.MemberAss
     )
 
 
-def streams_member_assignment(key: Fields, value: Fields) -> facts.StreamsMemberAssigned:
+def streams_member_assignment(key: Fields, value: Fields) -> facts.StreamsMemberAssignmentRecorded:
     """Type 22."""
-    return facts.StreamsMemberAssigned(
+    return facts.StreamsMemberAssignmentRecorded(
         group=key["group_id"],
         member_id=key["member_id"],
         member_epoch=value["member_epoch"],

@@ -88,7 +88,7 @@ def _struct(struct: Struct, version: int, fields: Fields, special: Any) -> str:
         if not field.present(version):
             continue
         value = fields[field.name]
-        if field.tag is not None and value == field.absent():
+        if field.tag is not None and value == field.default_value():
             continue
         text = special(field, value) if special else None
         written.append(f'"{camel_case(field.name)}":{text or _value(field.type, version, value, special)}')

@@ -18,7 +18,7 @@ class Record:
 
     `key` and `value` hold every field of their tables; a field that the value's version does not carry has its
     default. `version` and `value` are None for a tombstone. `layout` is the table that fitted the value: the type's
-    own or one of its `older` ones.
+    own or one of its `older_layouts` ones.
     """
 
     type: RecordType

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from decoders import wire
-from decoders.compiled import DECLINES, compiled_reader
+from decoders.compiled import DECLINE_ERRORS, compiled_reader
 from decoders.compose import message_reader
-from decoders.errors import DecodeError, Malformed, Reason
+from decoders.errors import DecodeError, DecodeReason, MalformedBytes
 from decoders.records import Record
 from decoders.schema import Primitive
 from decoders.tables import BY_NUMBER, METADATA_TYPES, SHARE_STATE_TYPES, TRANSACTION_TYPES
@@ -44,7 +44,7 @@ def decode_with(
     Bytes after the last field of key or value are accepted, as brokers accept them. `only` as in `decode`.
     """
     if key is None:
-        return DecodeError(None, None, "key", 0, Reason.NULL_KEY)
+        return DecodeError(None, None, "key", 0, DecodeReason.NULL_KEY)
     number, version, side = None, None, "key"
     try:
         number, at = _head(key, "type")
@@ -55,7 +55,7 @@ def decode_with(
         side = "value"
         version, at = _head(value, "version")
         layout, fields, _ = _value(record_type, version, value, at, only)
-    except Malformed as fault:
+    except MalformedBytes as fault:
         return DecodeError(number, version, f"{side}.{fault.path}", fault.position, fault.reason)
     return Record(record_type, names, version, fields, layout)
 
@@ -65,7 +65,7 @@ def read_value(record_type: RecordType, value: bytes, only: frozenset[str] | Non
     try:
         version, at = _head(value, "version")
         return _value(record_type, version, value, at, only)[1]
-    except Malformed:
+    except MalformedBytes:
         return None
 
 
@@ -86,7 +86,7 @@ def decode_metadata(value: bytes | None) -> Record | DecodeError:
     and only here, bytes after the message are an error (Kafka's AbstractApiMessageSerde).
     """
     if value is None:
-        return DecodeError(None, None, "value", 0, Reason.NULL_VALUE)
+        return DecodeError(None, None, "value", 0, DecodeReason.NULL_VALUE)
     number, version = None, None
     try:
         at = _frame_version(value)
@@ -95,8 +95,8 @@ def decode_metadata(value: bytes | None) -> Record | DecodeError:
         version, at = _framed(value, at, "version")
         layout, fields, at = _value(record_type, version, value, at)
         if at != len(value):
-            raise Malformed(Reason.TRAILING_BYTES, at).within("end")
-    except Malformed as fault:
+            raise MalformedBytes(DecodeReason.TRAILING_BYTES, at).within("end")
+    except MalformedBytes as fault:
         return DecodeError(number, version, f"value.{fault.path}", fault.position, fault.reason)
     return Record(record_type, {}, version, fields, layout)
 
@@ -104,10 +104,10 @@ def decode_metadata(value: bytes | None) -> Record | DecodeError:
 def read_message(
     message: Message, version: int, buffer: bytes, at: int, only: frozenset[str] | None = None
 ) -> tuple[Fields, int]:
-    """Read a message of this version from `at`; gives the fields and where they end. Raises `Malformed`."""
+    """Read a message of this version from `at`; gives the fields and where they end. Raises `MalformedBytes`."""
     try:
         fields, end = compiled_reader(message, version, only)(buffer, at)
-    except DECLINES:
+    except DECLINE_ERRORS:
         fields, end = message_reader(message, version)(buffer, at)
     return fields, end
 
@@ -116,7 +116,7 @@ def _frame_version(buffer: bytes) -> int:
     """Read the version of the frame, which must be 1, and give where it ends."""
     version, at = _framed(buffer, 0, "frame_version")
     if version != 1:
-        raise Malformed(Reason.UNKNOWN_VERSION, 0).within("frame_version")
+        raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("frame_version")
     return at
 
 
@@ -124,7 +124,7 @@ def _framed(buffer: bytes, at: int, name: str) -> tuple[int, int]:
     """Read one unsigned varint of the frame."""
     try:
         return wire.uvarint(buffer, at)
-    except Malformed as fault:
+    except MalformedBytes as fault:
         raise fault.within(name) from None
 
 
@@ -132,7 +132,7 @@ def _head(buffer: bytes, name: str) -> tuple[int, int]:
     """Read the int16 that every key and value begins with."""
     try:
         return wire.int16(buffer, 0)
-    except Malformed as fault:
+    except MalformedBytes as fault:
         raise fault.within(name) from None
 
 
@@ -140,9 +140,9 @@ def _look_up(types: Mapping[int, RecordType], number: int) -> RecordType:
     """Find the type of a key, or say why there is none."""
     record_type = types.get(number)
     if record_type is None:
-        raise Malformed(Reason.UNKNOWN_TYPE, 0).within("type")
+        raise MalformedBytes(DecodeReason.UNKNOWN_TYPE, 0).within("type")
     if record_type.removed:
-        raise Malformed(Reason.REMOVED_TYPE, 0).within("type")
+        raise MalformedBytes(DecodeReason.REMOVED_TYPE, 0).within("type")
     return record_type
 
 
@@ -155,7 +155,7 @@ def _key_fields(message: Message | None, buffer: bytes, at: int, only: frozenset
     fields, end = read_message(message, 0, buffer, at, None if only is None else only | {last.name})
     if fields[last.name] < last.least:
         assert isinstance(last.type, Primitive)  # noqa: S101  # a slip in a table
-        raise Malformed(Reason.OUT_OF_RANGE, end - (last.type.width or 0)).within(last.name)
+        raise MalformedBytes(DecodeReason.OUT_OF_RANGE, end - (last.type.width or 0)).within(last.name)
     return fields
 
 
@@ -169,13 +169,13 @@ def _value(
     message = record_type.value
     assert message is not None, "a type without tables was refused before"  # noqa: S101  # for the type checker
     if not message.is_valid(version):
-        raise Malformed(Reason.UNKNOWN_VERSION, 0).within("version")
-    if not record_type.older:
+        raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
+    if not record_type.older_layouts:
         return message, *read_message(message, version, buffer, at, only)
-    for layout in (message, *record_type.older):
+    for layout in (message, *record_type.older_layouts):
         try:
             fields, end = read_message(layout, version, buffer, at, only)
-        except Malformed:
+        except MalformedBytes:
             continue
         if end == len(buffer):
             return layout, fields, end

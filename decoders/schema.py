@@ -114,7 +114,7 @@ class Field:
         """Tell whether null is a legal value in this version."""
         return version in versions(self.nullable)
 
-    def absent(self) -> Any:
+    def default_value(self) -> Any:
         """Give the value a reader sees when the bytes do not carry the field."""
         if self.default is not _OWN:
             return self.default
@@ -122,7 +122,7 @@ class Field:
             return self.type.zero
         if isinstance(self.type, ArrayOf):
             return ()
-        return {field.name: field.absent() for field in self.type.fields}
+        return {field.name: field.default_value() for field in self.type.fields}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -154,17 +154,17 @@ class Message:
 class RecordType:
     """One kind of record of a topic: its number (the key's first int16), Kafka's name for it, key and value tables.
 
-    `older` are layouts of the value that Kafka wrote under the same version before it changed its mind; nothing in
-    the bytes tells them apart but that they fit. `tracked` says whether the job follows this kind today. `value` is
-    None for a removed type: the number is burnt, the bytes are not read. `key` is None there and for types of records
-    without key.
+    `older_layouts` are layouts of the value that earlier Kafka releases wrote under the same version number; the only
+    way to tell them apart is which one fits the bytes. `tracked` says whether the job uses records of this type.
+    `value` is None for a removed type: the number is never reused and the bytes are not read. `key` is None for
+    removed types and for records without a key.
     """
 
     number: int
     name: str
     key: Message | None
     value: Message | None
-    older: tuple[Message, ...] = ()
+    older_layouts: tuple[Message, ...] = ()
     tracked: bool = False
 
     def __repr__(self) -> str:

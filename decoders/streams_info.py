@@ -1,8 +1,8 @@
 """What Kafka Streams writes by hand (Java's DataOutput): AssignmentInfo and the metadata of its commits.
 
 Sources: AssignmentInfo and ConsumerProtocolUtils; TopicPartitionMetadata and ProcessorMetadata. A string here is Java's
-modified UTF-8 behind a uint16, or UTF-16 behind a count of characters; counts are int32. The readers raise `Malformed`;
-`decoders.blobs` is the door.
+modified UTF-8 behind a uint16, or UTF-16 behind a count of characters; counts are int32. The readers raise
+`MalformedBytes`; `decoders.blobs` calls them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders import wire
-from decoders.errors import Malformed, Reason
+from decoders.errors import DecodeReason, MalformedBytes
 from decoders.schema import Versions
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def read_assignment(version: int, buffer: bytes, at: int) -> Fields:
         if lowest <= version <= highest:
             try:
                 fields[name], at = reader(version)(buffer, at)
-            except Malformed as fault:
+            except MalformedBytes as fault:
                 raise fault.within(name) from None
     topics = fields.pop("topics", None)
     if topics is not None:
@@ -49,12 +49,12 @@ def read_commit(version: int, buffer: bytes, at: int) -> Fields:
     fields: Fields = {"partition_time": None, "processor_metadata": {}}
     try:
         fields["partition_time"], at = wire.int64(buffer, at)
-    except Malformed as fault:
+    except MalformedBytes as fault:
         raise fault.within("partition_time") from None
     if version >= 2 and at < len(buffer):
         try:
             pairs, at = wire.array(wire.int32, _pair(_text32, wire.int64), nullable=False)(buffer, at)
-        except Malformed as fault:
+        except MalformedBytes as fault:
             raise fault.within("processor_metadata") from None
         fields["processor_metadata"] = dict(pairs)
     return fields
@@ -65,7 +65,7 @@ def _named(by_host: Mapping[str, Any], topics: Mapping[int, str], at: int) -> di
     named = {}
     for host, partitions in by_host.items():
         if any(topic not in topics for topic, _ in partitions):
-            raise Malformed(Reason.LENGTH_PAST_END, at).within("topics")
+            raise MalformedBytes(DecodeReason.LENGTH_PAST_END, at).within("topics")
         named[host] = _grouped((topics[topic], partition) for topic, partition in partitions)
     return named
 

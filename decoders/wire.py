@@ -19,7 +19,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final
 
-from decoders.errors import Malformed, Reason
+from decoders.errors import DecodeReason, MalformedBytes
 from decoders.javatext import java_text
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
@@ -40,7 +40,7 @@ def _number(form: struct.Struct) -> Callable[[bytes, int], tuple[Any, int]]:
     def read(buffer: bytes, at: int) -> tuple[Any, int]:
         after = at + size
         if after > len(buffer):
-            raise Malformed(Reason.SHORT, at)
+            raise MalformedBytes(DecodeReason.SHORT, at)
         return unpack(buffer, at)[0], after
 
     return read
@@ -64,7 +64,7 @@ def uuid(buffer: bytes, at: int) -> tuple[bytes, int]:
     """Read sixteen bytes as they are."""
     after = at + 16
     if after > len(buffer):
-        raise Malformed(Reason.SHORT, at)
+        raise MalformedBytes(DecodeReason.SHORT, at)
     return buffer[at:after], after
 
 
@@ -73,13 +73,13 @@ def uvarint(buffer: bytes, at: int) -> tuple[int, int]:
     value = 0
     for place in range(5):
         if at + place >= len(buffer):
-            raise Malformed(Reason.SHORT, at)
+            raise MalformedBytes(DecodeReason.SHORT, at)
         byte = buffer[at + place]
         value |= (byte & 0x7F) << (7 * place)
         if byte < 0x80:
             value &= 0xFFFFFFFF
             return (value if value < 0x80000000 else value - 0x100000000), at + place + 1
-    raise Malformed(Reason.BAD_VARINT, at)
+    raise MalformedBytes(DecodeReason.BAD_VARINT, at)
 
 
 def compact_length(buffer: bytes, at: int) -> tuple[int, int]:
@@ -91,17 +91,17 @@ def compact_length(buffer: bytes, at: int) -> tuple[int, int]:
 def take(buffer: bytes, at: int, length: int) -> tuple[bytes, int]:
     """Read so many bytes; a negative or too large number is an error and costs nothing."""
     if length < 0:
-        raise Malformed(Reason.NEGATIVE_LENGTH, at)
+        raise MalformedBytes(DecodeReason.NEGATIVE_LENGTH, at)
     after = at + length
     if after > len(buffer):
-        raise Malformed(Reason.LENGTH_PAST_END, at)
+        raise MalformedBytes(DecodeReason.LENGTH_PAST_END, at)
     return buffer[at:after], after
 
 
 def not_null(length: int, at: int) -> int:
     """Refuse the length of a null: -1 is the null Kafka writes, anything lower nobody writes."""
     if length < 0:
-        raise Malformed(Reason.NULL_NOT_ALLOWED if length == -1 else Reason.NEGATIVE_LENGTH, at)
+        raise MalformedBytes(DecodeReason.NULL_NOT_ALLOWED if length == -1 else DecodeReason.NEGATIVE_LENGTH, at)
     return length
 
 
@@ -125,7 +125,7 @@ def text(read_length: Reader, *, nullable: bool) -> Reader:
         if length < 0 and nullable:
             return None, start
         if not_null(length, at) > LONGEST_STRING:
-            raise Malformed(Reason.STRING_TOO_LONG, at)
+            raise MalformedBytes(DecodeReason.STRING_TOO_LONG, at)
         raw, after = take(buffer, start, length)
         return java_text(raw), after
 
@@ -140,13 +140,13 @@ def array(read_length: Reader, read_element: Reader, *, nullable: bool) -> Reade
         if count < 0 and nullable:
             return None, start
         if not_null(count, at) > len(buffer) - start:
-            raise Malformed(Reason.LENGTH_PAST_END, at)
+            raise MalformedBytes(DecodeReason.LENGTH_PAST_END, at)
         at, elements = start, []
         try:
             for _ in range(count):
                 element, at = read_element(buffer, at)
                 elements.append(element)
-        except Malformed as fault:
+        except MalformedBytes as fault:
             raise fault.within(f"[{len(elements)}]") from None
         return tuple(elements), at
 

@@ -19,7 +19,7 @@ from stream.cluster.transactions import ENDS_BY_ITSELF, OPEN_TRANSACTIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from decoders.cluster_events import TransactionRecorded
+    from decoders.cluster_events import TransactionStateRecorded
     from stream.cluster.client import Cluster
     from stream.cluster.transaction_log import Transactions
     from stream.enquiries_limits import Allowances
@@ -135,11 +135,11 @@ def _oldest(row: dict[str, Any], topic: str, stable: int, asked_at: int, found: 
     return row | known | _told(first) | {"hanging": False}
 
 
-def _covers(record: TransactionRecorded, topic: str, partition: int) -> bool:
+def _covers(record: TransactionStateRecorded, topic: str, partition: int) -> bool:
     return any(name == topic and partition in numbers for name, numbers in record.partitions)
 
 
-def _told(record: TransactionRecorded) -> dict[str, Any]:
+def _told(record: TransactionStateRecorded) -> dict[str, Any]:
     open_, began = record.transaction_state in ENDS_BY_ITSELF, record.start_timestamp
     return {
         "transactional_id": record.transactional_id,

@@ -17,7 +17,7 @@ import google_crc32c
 
 from decoders.javatext import java_text
 from decoders.log.codecs import DEFAULT_LIMIT, Codec, codec_of, decompress
-from decoders.log.errors import Damaged, Fault
+from decoders.log.errors import Damaged, LogFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,7 +115,7 @@ class RecordBatch(NamedTuple):
         """Sequence number of the last record, -1 where the producer numbers nothing."""
         return sequence_at(self.base_sequence, self.last_offset_delta)
 
-    def crc_is_right(self) -> bool:
+    def has_valid_crc(self) -> bool:
         """Compare the checksum: CRC-32C from the attributes on, so not over offset, length and leader epoch."""
         return bool(google_crc32c.value(bytes(self.raw[CRC_STARTS:])) == self.crc)
 
@@ -130,14 +130,14 @@ class RecordBatch(NamedTuple):
         """
         payload = self.payload(limit)
         if self.record_count < 0:
-            raise Damaged(Fault.BAD_RECORD, f"a batch of {self.record_count} records", HEADER.size)
+            raise Damaged(LogFault.BAD_RECORD, f"a batch of {self.record_count} records", HEADER.size)
         at = 0
         for _ in range(self.record_count):
             record, at = self._record(payload, at)
             yield record
         if at != len(payload):
             raise Damaged(
-                Fault.BAD_RECORD,
+                LogFault.BAD_RECORD,
                 f"{len(payload) - at} bytes follow the last of {self.record_count} records",
                 HEADER.size,
             )
@@ -146,7 +146,7 @@ class RecordBatch(NamedTuple):
         size, at = varint(payload, at)
         end = at + size
         if size < 0 or end > len(payload):
-            raise Damaged(Fault.BAD_RECORD, f"a record of {size} bytes runs past the end", HEADER.size)
+            raise Damaged(LogFault.BAD_RECORD, f"a record of {size} bytes runs past the end", HEADER.size)
         # The first byte is the record's own attributes, which nobody has used so far.
         timestamp_delta, at = varint(payload, at + 1, longest=10)
         offset_delta, at = varint(payload, at)
@@ -154,7 +154,7 @@ class RecordBatch(NamedTuple):
         value, at = _nullable_bytes(payload, at, end)
         headers, at = _headers(payload, at, end)
         if at != end:
-            raise Damaged(Fault.BAD_RECORD, f"a record says {size} bytes and holds {size + at - end}", HEADER.size)
+            raise Damaged(LogFault.BAD_RECORD, f"a record says {size} bytes and holds {size + at - end}", HEADER.size)
         timestamp = self.max_timestamp if self.is_log_append_time else _int64(self.base_timestamp + timestamp_delta)
         sequence = sequence_at(self.base_sequence, offset_delta)
         return LogRecord(_int64(self.base_offset + offset_delta), timestamp, key, value, sequence, headers), end
@@ -182,13 +182,13 @@ def varint(payload: bytes, at: int, longest: int = 5) -> tuple[int, int]:
     value = 0
     for place in range(longest):
         if at + place >= len(payload):
-            raise Damaged(Fault.BAD_RECORD, "a number runs past the end", HEADER.size)
+            raise Damaged(LogFault.BAD_RECORD, "a number runs past the end", HEADER.size)
         byte = payload[at + place]
         value |= (byte & 0x7F) << (7 * place)
         if byte < 0x80:
             value &= 0xFFFFFFFF if longest == 5 else 0xFFFFFFFFFFFFFFFF
             return (value >> 1) ^ -(value & 1), at + place + 1
-    raise Damaged(Fault.BAD_RECORD, f"a number takes more than {longest} bytes", HEADER.size)
+    raise Damaged(LogFault.BAD_RECORD, f"a number takes more than {longest} bytes", HEADER.size)
 
 
 def _nullable_bytes(payload: bytes, at: int, end: int) -> tuple[bytes | None, int]:
@@ -196,7 +196,7 @@ def _nullable_bytes(payload: bytes, at: int, end: int) -> tuple[bytes | None, in
     if size < 0:
         return None, at
     if at + size > end:
-        raise Damaged(Fault.BAD_RECORD, f"a field of {size} bytes runs past its record", HEADER.size)
+        raise Damaged(LogFault.BAD_RECORD, f"a field of {size} bytes runs past its record", HEADER.size)
     return payload[at : at + size], at + size
 
 
@@ -205,12 +205,12 @@ def _headers(payload: bytes, at: int, end: int) -> tuple[tuple[tuple[str, bytes 
     if count == 0:
         return (), at
     if not 0 < count <= end - at:
-        raise Damaged(Fault.BAD_RECORD, f"a record of {count} headers", HEADER.size)
+        raise Damaged(LogFault.BAD_RECORD, f"a record of {count} headers", HEADER.size)
     headers = []
     for _ in range(count):
         key, at = _nullable_bytes(payload, at, end)
         if key is None:
-            raise Damaged(Fault.BAD_RECORD, "a header without a key", HEADER.size)
+            raise Damaged(LogFault.BAD_RECORD, "a header without a key", HEADER.size)
         value, at = _nullable_bytes(payload, at, end)
         headers.append((java_text(key), value))
     return tuple(headers), at

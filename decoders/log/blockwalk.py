@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from decoders.log.errors import Damaged, Fault
+from decoders.log.errors import Damaged, LogFault
 
 _LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
 _LZ4_BLOCK_SIZES: Final = {4: 1 << 16, 5: 1 << 18, 6: 1 << 20, 7: 1 << 22}
@@ -19,7 +19,7 @@ _UNCOMPRESSED_BLOCK: Final = 0x80000000
 def _lz4_header_size(frame: bytes) -> int:
     """Give the size of a frame's header with its checksum byte. Raises Damaged where there is none."""
     if len(frame) < 7 or not frame.startswith(_LZ4_MAGIC):
-        raise Damaged(Fault.BAD_COMPRESSION, "lz4: no frame")
+        raise Damaged(LogFault.BAD_COMPRESSION, "lz4: no frame")
     return 7 + (8 if frame[4] & 0x08 else 0) + (4 if frame[4] & 0x01 else 0)
 
 
@@ -42,7 +42,7 @@ def lz4_bound(frame: bytes) -> int:
     return bound
 
 
-def with_right_checksum(frame: bytes) -> bytes:
+def with_valid_header_checksum(frame: bytes) -> bytes:
     """Rewrite the header checksum: magic 0 computed it over one word too many, which lz4 libraries refuse.
 
     Raises Damaged for what is no frame.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.log.codecs import DEFAULT_LIMIT
 from decoders.log.control import ControlType, control_type, kraft_message
-from decoders.log.errors import Damaged, Fault, LogError
+from decoders.log.errors import Damaged, LogError, LogFault
 from decoders.log.segment import Segment
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def read_snapshot(path: Path, *, limit: int = DEFAULT_LIMIT) -> KraftSnapshot | 
         return error
     if order[:1] != [ControlType.SNAPSHOT_HEADER] or order[-1:] != [ControlType.SNAPSHOT_FOOTER]:
         detail = "it does not begin with a header and end with a footer"
-        return LogError(Fault.INCOMPLETE_SNAPSHOT, str(path), segment.size, None, detail)
+        return LogError(LogFault.INCOMPLETE_SNAPSHOT, str(path), segment.size, None, detail)
     return KraftSnapshot(path, snapshot_id(path), tuple(values), control)
 
 

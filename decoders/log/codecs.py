@@ -15,8 +15,8 @@ from typing import Final
 
 import cramjam
 
-from decoders.log.blockwalk import lz4_bound, with_right_checksum, zstd_bound
-from decoders.log.errors import Damaged, Fault
+from decoders.log.blockwalk import lz4_bound, with_valid_header_checksum, zstd_bound
+from decoders.log.errors import Damaged, LogFault
 
 DEFAULT_LIMIT: Final = 128 << 20
 """Bytes a batch may expand to unless the caller says otherwise: a hundred times what brokers accept by default."""
@@ -39,7 +39,7 @@ def codec_of(attributes: int) -> Codec:
     """Read the codec out of attributes. Raises Damaged for the numbers that no Kafka has given out yet."""
     number = attributes & 7
     if number >= len(_KNOWN):
-        raise Damaged(Fault.UNKNOWN_CODEC, f"compression codec {number}")
+        raise Damaged(LogFault.UNKNOWN_CODEC, f"compression codec {number}")
     return _KNOWN[number]
 
 
@@ -55,13 +55,13 @@ def decompress(codec: Codec, payload: bytes, *, limit: int = DEFAULT_LIMIT, magi
     if codec is Codec.SNAPPY:
         return _unsnappy(payload, limit)
     if codec is Codec.LZ4:
-        frame = with_right_checksum(payload) if magic == 0 else payload
+        frame = with_valid_header_checksum(payload) if magic == 0 else payload
         return _expand(cramjam.lz4, frame, lz4_bound(frame), limit)
     return _expand(cramjam.zstd, payload, zstd_bound(payload), limit)
 
 
 def _too_large(limit: int) -> Damaged:
-    return Damaged(Fault.EXPANDS_PAST_LIMIT, f"it would expand to more than {limit} bytes")
+    return Damaged(LogFault.EXPANDS_PAST_LIMIT, f"it would expand to more than {limit} bytes")
 
 
 # gzip
@@ -79,18 +79,18 @@ def _gunzip(payload: bytes, limit: int) -> bytes:
         try:
             part = inflater.decompress(payload, room + 1)
         except zlib.error as error:
-            raise Damaged(Fault.BAD_COMPRESSION, f"gzip: {error}") from None
+            raise Damaged(LogFault.BAD_COMPRESSION, f"gzip: {error}") from None
         room -= len(part)
         if room < 0:
             raise _too_large(limit)
         if not inflater.eof:
-            raise Damaged(Fault.BAD_COMPRESSION, "gzip: the stream is cut short")
+            raise Damaged(LogFault.BAD_COMPRESSION, "gzip: the stream is cut short")
         parts.append(part)
         payload = inflater.unused_data
         if payload[:2] != b"\x1f\x8b":
             return b"".join(parts)
         if len(parts) == _MOST_MEMBERS:
-            raise Damaged(Fault.BAD_COMPRESSION, f"gzip: more than {_MOST_MEMBERS} members")
+            raise Damaged(LogFault.BAD_COMPRESSION, f"gzip: more than {_MOST_MEMBERS} members")
 
 
 # snappy
@@ -115,7 +115,7 @@ def _unsnappy(payload: bytes, limit: int) -> bytes:
         size = int.from_bytes(payload[at : at + 4], "big")
         at += 4
         if size > len(payload) - at:
-            raise Damaged(Fault.BAD_COMPRESSION, "snappy: a chunk runs past the end")
+            raise Damaged(LogFault.BAD_COMPRESSION, "snappy: a chunk runs past the end")
         parts.append(_unsnappy_block(payload[at : at + size], room, limit))
         room -= len(parts[-1])
         at += size
@@ -126,12 +126,12 @@ def _unsnappy_block(block: bytes, room: int, limit: int) -> bytes:
     try:
         size = cramjam.snappy.decompress_raw_len(block)
         if size > len(block) * _SNAPPY_RATIO:
-            raise Damaged(Fault.BAD_COMPRESSION, "snappy: the block claims more bytes than it can hold")
+            raise Damaged(LogFault.BAD_COMPRESSION, "snappy: the block claims more bytes than it can hold")
         if size > room:
             raise _too_large(limit)
         return bytes(cramjam.snappy.decompress_raw(block))
     except cramjam.DecompressionError as error:
-        raise Damaged(Fault.BAD_COMPRESSION, f"snappy: {error}") from None
+        raise Damaged(LogFault.BAD_COMPRESSION, f"snappy: {error}") from None
 
 
 # lz4 and zstd: into a buffer of the size that the walk over the blocks allows
@@ -165,5 +165,5 @@ def _expand(library: object, payload: bytes, bound: int, limit: int) -> bytes:
     except cramjam.DecompressionError as error:
         if bound > limit and "whole buffer" in str(error):
             raise _too_large(limit) from None
-        raise Damaged(Fault.BAD_COMPRESSION, f"{name}: {error}") from None
+        raise Damaged(LogFault.BAD_COMPRESSION, f"{name}: {error}") from None
     return bytes(memoryview(buffer)[:size])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from decoders.log.batch import LogRecord
-    from decoders.log.frames import Batch, Block
+    from decoders.log.frames import BatchBlock, LogBatch
     from decoders.log.partition import PartitionLog
 
 SCHEMA: Final = pa.schema(
@@ -57,10 +57,10 @@ def partition_columns(log: PartitionLog, start_offset: int = 0) -> Iterator[pa.R
             yield _rows(log, columns, start_offset)
 
 
-def _read_block(log: PartitionLog, path: Path, block: Block) -> Iterator[Columns]:
+def _read_block(log: PartitionLog, path: Path, block: BatchBlock) -> Iterator[Columns]:
     headers = _headers(block)
     if headers is None:
-        yield from _read_slow(log, path, [batch for batch in block.batches() if log.outcome(batch).counts])
+        yield from _read_slow(log, path, [batch for batch in block.batches() if log.outcome(batch).is_visible])
         return
     for part in _parts(log, path, block, headers):
         columns = read_fast(part)
@@ -70,7 +70,7 @@ def _read_block(log: PartitionLog, path: Path, block: Block) -> Iterator[Columns
             yield columns
 
 
-def _headers(block: Block) -> Headers | None:
+def _headers(block: BatchBlock) -> Headers | None:
     """Read the headers of all batches at once; None when there are message sets among them."""
     buffer = np.frombuffer(block.chunk, np.uint8)
     starts = np.array(block.starts, np.int64)
@@ -81,12 +81,12 @@ def _headers(block: Block) -> Headers | None:
     return headers
 
 
-def _parts(log: PartitionLog, path: Path, block: Block, headers: Headers) -> Iterator[Part]:
+def _parts(log: PartitionLog, path: Path, block: BatchBlock, headers: Headers) -> Iterator[Part]:
     """Leave out the batches that do not count; join what has to be decompressed, some megabytes at a time."""
     flags = headers["attributes"]
     counts = np.ones(len(headers), np.bool_)
     for number in np.flatnonzero(flags & (TRANSACTIONAL | CONTROL)).tolist():
-        counts[number] = log.outcome(block.batch(number)).counts
+        counts[number] = log.outcome(block.batch(number)).is_visible
     numbers = np.flatnonzero(counts)
     codecs = flags.astype(np.int64) & _CODEC_BITS
     if not codecs[numbers].any():
@@ -106,7 +106,7 @@ def _parts(log: PartitionLog, path: Path, block: Block, headers: Headers) -> Ite
 
 
 def _expanded(
-    log: PartitionLog, path: Path, block: Block, codecs: Ints, numbers: list[int]
+    log: PartitionLog, path: Path, block: BatchBlock, codecs: Ints, numbers: list[int]
 ) -> Iterator[tuple[int, bytes]]:
     """Decompress batches, with their numbers; what cannot be decompressed is noted and left out."""
     for first in range(0, len(numbers), _TOGETHER):
@@ -141,7 +141,7 @@ def _rows(log: PartitionLog, columns: Columns, start_offset: int) -> pa.RecordBa
     return rows if wanted.all() else rows.filter(pa.array(wanted))
 
 
-def _read_slow(log: PartitionLog, path: Path, batches: Sequence[Batch]) -> Iterator[Columns]:
+def _read_slow(log: PartitionLog, path: Path, batches: Sequence[LogBatch]) -> Iterator[Columns]:
     """Read record by record. A damaged batch gives what comes before the damage, and its fault is noted."""
     records: list[LogRecord] = []
     size = 0

@@ -17,7 +17,7 @@ import struct
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.javatext import java_text
-from decoders.log.errors import Damaged, Fault
+from decoders.log.errors import Damaged, LogFault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,10 +55,10 @@ def control_type(key: bytes | None) -> tuple[ControlType, int]:
     Raises Damaged for keys that are no control keys.
     """
     if key is None or len(key) < _KEY.size:
-        raise Damaged(Fault.BAD_CONTROL, "a control record without a whole key")
+        raise Damaged(LogFault.BAD_CONTROL, "a control record without a whole key")
     version, number = _KEY.unpack_from(key)
     if version < 0:
-        raise Damaged(Fault.BAD_CONTROL, f"control key of version {version}")
+        raise Damaged(LogFault.BAD_CONTROL, f"control key of version {version}")
     return (ControlType(number) if 0 <= number <= ControlType.KRAFT_VOTERS else ControlType.UNKNOWN), number
 
 
@@ -68,10 +68,10 @@ def end_marker(record: LogRecord) -> EndMarker | None:
     if kind not in {ControlType.ABORT, ControlType.COMMIT}:
         return None
     if record.value is None or len(record.value) < _MARKER.size:
-        raise Damaged(Fault.BAD_CONTROL, "a transaction marker without a whole value")
+        raise Damaged(LogFault.BAD_CONTROL, "a transaction marker without a whole value")
     version, epoch = _MARKER.unpack_from(record.value)
     if version < 0:
-        raise Damaged(Fault.BAD_CONTROL, f"transaction marker of version {version}")
+        raise Damaged(LogFault.BAD_CONTROL, f"transaction marker of version {version}")
     return EndMarker(kind is ControlType.COMMIT, epoch)
 
 
@@ -84,7 +84,7 @@ def kraft_message(record: LogRecord) -> dict[str, Any] | None:
     if read is None:
         return None
     if record.value is None:
-        raise Damaged(Fault.BAD_CONTROL, "a KRaft control record without a value")
+        raise Damaged(LogFault.BAD_CONTROL, "a KRaft control record without a value")
     reader = _Reader(record.value)
 
     def fields() -> dict[str, Any]:
@@ -104,7 +104,7 @@ class _Reader:
     def take(self, size: int) -> bytes:
         taken = self.value[self.at : self.at + size]
         if len(taken) < size:
-            raise Damaged(Fault.BAD_CONTROL, "a KRaft control record is cut short", self.at)
+            raise Damaged(LogFault.BAD_CONTROL, "a KRaft control record is cut short", self.at)
         self.at += size
         return taken
 
@@ -118,7 +118,7 @@ class _Reader:
             number |= (byte & 0x7F) << (7 * place)
             if byte < 0x80:
                 return number
-        raise Damaged(Fault.BAD_CONTROL, "a number takes more than 5 bytes", self.at)
+        raise Damaged(LogFault.BAD_CONTROL, "a number takes more than 5 bytes", self.at)
 
     def string(self) -> str:
         return java_text(self.take(max(0, self.uvarint() - 1)))
@@ -129,7 +129,7 @@ class _Reader:
     def array(self, element: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
         count = max(0, self.uvarint() - 1)
         if count > len(self.value) - self.at:
-            raise Damaged(Fault.BAD_CONTROL, f"a list of {count} elements", self.at)
+            raise Damaged(LogFault.BAD_CONTROL, f"a list of {count} elements", self.at)
         return [self.struct(element) for _ in range(count)]
 
     def struct(self, fields: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from decoders.log.errors import Fault, LogError
+from decoders.log.errors import LogError, LogFault
 from decoders.log.segment import Segment
 from decoders.log.state_files import PartitionMetadata, PartitionOffset, read_partition_metadata, read_partition_offsets
 
@@ -60,7 +60,7 @@ def read_directory(path: Path | str) -> PartitionDirectory | LogError:
     name = _NAME.fullmatch(path.resolve().name)
     if not path.is_dir() or name is None:
         kind = "no directory" if not path.is_dir() else "no partition's directory: its name is no topic-number"
-        return LogError(Fault.WRONG_KIND, str(path), 0, None, kind)
+        return LogError(LogFault.WRONG_KIND, str(path), 0, None, kind)
     topic, partition = name["topic"], int(name["partition"])
     metadata = read_partition_metadata(path / "partition.metadata") if (path / "partition.metadata").exists() else None
     return PartitionDirectory(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decoders import jsonform, scalar
-from decoders.errors import DecodeError, Reason
+from decoders.errors import DecodeError, DecodeReason
 
 if TYPE_CHECKING:
     from decoders.log.batch import LogRecord
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Texts = tuple[str | None, str | None]
 
-_UNKNOWN = frozenset({Reason.UNKNOWN_TYPE, Reason.REMOVED_TYPE})
+_UNKNOWN = frozenset({DecodeReason.UNKNOWN_TYPE, DecodeReason.REMOVED_TYPE})
 
 
 def offsets(record: LogRecord) -> Texts:

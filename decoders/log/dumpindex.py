@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from decoders.log.frames import Batch
+    from decoders.log.frames import LogBatch
 
 _MAX_SEQUENCE = 0x7FFFFFFF
 
@@ -126,15 +126,15 @@ def _sanity(path: Path, fault: LogError | None, complaints: list[str]) -> Iterat
         complaints.append(str(fault))
 
 
-def _first_batch(segment: Segment, position: int) -> Batch | None:
+def _first_batch(segment: Segment, position: int) -> LogBatch | None:
     return next(iter(segment.batches(position, verify=False)), None)
 
 
-def _batch_ending_from(segment: Segment, position: int, offset: int) -> Batch | None:
+def _batch_ending_from(segment: Segment, position: int, offset: int) -> LogBatch | None:
     return next((batch for batch in segment.batches(position, verify=False) if batch.last_offset >= offset), None)
 
 
-def _latest(batch: Batch) -> int:
+def _latest(batch: LogBatch) -> int:
     try:
         return max((record.timestamp for record in batch.records()), default=-1)
     except Damaged:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from decoders.log.frames import Batch
+    from decoders.log.frames import LogBatch
     from decoders.log.legacy import LegacyBatch
 
 Decode = Callable[[LogRecord], tuple[str | None, str | None]]
@@ -128,7 +128,7 @@ class Dump:
             if error := cursor.error(last_segment=True):
                 self.complaints.append(str(error))
 
-    def _record_lines(self, batch: Batch) -> Iterator[tuple[LogRecord, str]]:
+    def _record_lines(self, batch: LogBatch) -> Iterator[tuple[LogRecord, str]]:
         for record, legacy_part in _records(batch):
             line = "" if self.options.skip_record_metadata else _record_text(batch, record) + legacy_part
             if batch.is_control and line:
@@ -154,7 +154,7 @@ def _heading(path: Path) -> str:
     return "KRaft bootstrap snapshot" if path.name == BOOTSTRAP else f"Log starting offset: {int(path.stem)}"
 
 
-def batch_line(batch: Batch) -> str:
+def batch_line(batch: LogBatch) -> str:
     """Give the line of one batch. Raises Damaged for a codec that Kafka does not know."""
     if isinstance(batch, RecordBatch):
         horizon = "OptionalLong.empty" if batch.delete_horizon is None else f"OptionalLong[{batch.delete_horizon}]"
@@ -170,11 +170,11 @@ def batch_line(batch: Batch) -> str:
     return (
         f"{origin} position: {batch.position} {_clock(batch)}: {batch.max_timestamp} size: {batch.size}"
         f" magic: {batch.magic} compresscodec: {batch.codec.name.lower()} crc: {batch.crc}"
-        f" isvalid: {_bool(batch.crc_is_right())}"
+        f" isvalid: {_bool(batch.has_valid_crc())}"
     )
 
 
-def _records(batch: Batch) -> Iterator[tuple[LogRecord, str]]:
+def _records(batch: LogBatch) -> Iterator[tuple[LogRecord, str]]:
     """Give the records, those of message sets with what only they print."""
     if isinstance(batch, RecordBatch):
         for record in batch.records():
@@ -188,10 +188,10 @@ def _records(batch: Batch) -> Iterator[tuple[LogRecord, str]]:
 
 
 def _legacy_checksum(message: LegacyBatch) -> str:
-    return f" isValid: {_bool(message.crc_is_right())} crc: {message.crc}"
+    return f" isValid: {_bool(message.has_valid_crc())} crc: {message.crc}"
 
 
-def _record_text(batch: Batch, record: LogRecord) -> str:
+def _record_text(batch: LogBatch, record: LogRecord) -> str:
     return (
         f"| offset: {record.offset} {_clock(batch)}: {record.timestamp}"
         f" keySize: {_size(record.key)} valueSize: {_size(record.value)}"
@@ -209,7 +209,7 @@ def _control_text(record: LogRecord) -> str:
     return f" controlType: {kind.name}({number})"
 
 
-def _clock(batch: Batch) -> str:
+def _clock(batch: LogBatch) -> str:
     if batch.magic == 0:
         return "NoTimestampType"
     return "LogAppendTime" if batch.is_log_append_time else "CreateTime"

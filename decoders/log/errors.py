@@ -10,7 +10,7 @@ import dataclasses
 import enum
 
 
-class Fault(enum.Enum):
+class LogFault(enum.Enum):
     """What is wrong; the value is the word used in metrics and texts."""
 
     TORN = "torn"
@@ -46,7 +46,7 @@ class LogError:
     of the faulty batch where it is known, `detail` half a sentence for a person.
     """
 
-    fault: Fault
+    fault: LogFault
     path: str
     position: int
     offset: int | None
@@ -58,10 +58,10 @@ class LogError:
         return f"{self.path}: {self.fault.value} at byte {self.position}{offset}: {self.detail}"
 
 
-class Damaged(Exception):  # noqa: N818  # reads as what the bytes are, like decoders.errors.Malformed
+class Damaged(Exception):  # noqa: N818  # reads as what the bytes are, like decoders.errors.MalformedBytes
     """Bytes cannot be read: `fault` and `detail` as in LogError, `position` within the bytes that were handed in."""
 
-    def __init__(self, fault: Fault, detail: str, position: int = 0) -> None:
+    def __init__(self, fault: LogFault, detail: str, position: int = 0) -> None:
         super().__init__(fault, detail, position)
         self.fault = fault
         self.detail = detail

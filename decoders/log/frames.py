@@ -6,20 +6,20 @@ import dataclasses
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.log.batch import RecordBatch, record_batch
-from decoders.log.errors import Fault
+from decoders.log.errors import LogFault
 from decoders.log.legacy import LegacyBatch, legacy_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Batch = RecordBatch | LegacyBatch
+LogBatch = RecordBatch | LegacyBatch
 
 MAGIC_AT: Final = 16
 """The byte that tells how a batch is laid out: the same in all magics."""
-_QUIET: Final = frozenset({Fault.TORN, Fault.ZEROS})
+_QUIET: Final = frozenset({LogFault.TORN, LogFault.ZEROS})
 
 
-class Block(NamedTuple):
+class BatchBlock(NamedTuple):
     """Good batches that lie one behind the other in a piece of the file: the unit in which fast readers work.
 
     `chunk` begins at `position` of the file; batch n is `chunk[starts[n]:ends[n]]`.
@@ -30,13 +30,13 @@ class Block(NamedTuple):
     starts: list[int]
     ends: list[int]
 
-    def batch(self, number: int) -> Batch:
+    def batch(self, number: int) -> LogBatch:
         """Give one batch, as a view of the chunk."""
         start, end = self.starts[number], self.ends[number]
         make = record_batch if self.chunk[start + MAGIC_AT] == 2 else legacy_batch
         return make(memoryview(self.chunk)[start:end], self.position + start)
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[LogBatch]:
         """Give the batches one by one, as views of the chunk."""
         return map(self.batch, range(len(self.ends)))
 
@@ -51,16 +51,16 @@ class Tail:
 
     position: int
     size: int
-    fault: Fault | None = None
+    fault: LogFault | None = None
     detail: str = ""
     frame_size: int = 0
     offset: int | None = None
 
-    def is_quiet(self, *, last_segment: bool) -> bool:
+    def is_expected(self, *, last_segment: bool) -> bool:
         """Whether this is how a healthy log may end.
 
         Only the segment being written to may end inside a batch, in preallocated zeros, or with one batch whose pages
         did not all reach the disk.
         """
-        torn_pages = self.fault is Fault.BAD_CRC and self.frame_size >= self.size
+        torn_pages = self.fault is LogFault.BAD_CRC and self.frame_size >= self.size
         return self.fault is None or (last_segment and (self.fault in _QUIET or torn_pages))

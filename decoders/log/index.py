@@ -14,7 +14,7 @@ import dataclasses
 import struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from decoders.log.errors import Fault, LogError
+from decoders.log.errors import LogError, LogFault
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,4 +154,4 @@ def _ascends(before: tuple[int, int], after: tuple[int, int]) -> bool:
 
 
 def _bad_index(path: Path, detail: str, position: int = 0) -> LogError:
-    return LogError(Fault.BAD_INDEX, str(path), position, None, detail)
+    return LogError(LogFault.BAD_INDEX, str(path), position, None, detail)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.log.batch import FRAME, LOG_APPEND_TIME, LogRecord
 from decoders.log.codecs import DEFAULT_LIMIT, Codec, codec_of, decompress
-from decoders.log.errors import Damaged, Fault
+from decoders.log.errors import Damaged, LogFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,7 @@ class LegacyBatch(NamedTuple):
         """How the inner messages are compressed. Raises Damaged for numbers that message sets never had (zstd too)."""
         codec = codec_of(self.attributes)
         if codec is Codec.ZSTD:
-            raise Damaged(Fault.UNKNOWN_CODEC, "zstd in a message set")
+            raise Damaged(LogFault.UNKNOWN_CODEC, "zstd in a message set")
         return codec
 
     @property
@@ -93,7 +93,7 @@ class LegacyBatch(NamedTuple):
         """Whether the broker's clock stamped all messages, with `max_timestamp`."""
         return self.magic == 1 and bool(self.attributes & LOG_APPEND_TIME)
 
-    def crc_is_right(self) -> bool:
+    def has_valid_crc(self) -> bool:
         """Compare the checksum: CRC-32 from the magic byte on, so not over offset and length."""
         return zlib.crc32(self.raw[_CRC_STARTS:]) == self.crc
 
@@ -102,7 +102,7 @@ class LegacyBatch(NamedTuple):
         key, at = _nullable_bytes(self.raw, _HEADER.size + (_TIMESTAMP.size if self.magic else 0))
         value, at = _nullable_bytes(self.raw, at)
         if at != len(self.raw):
-            raise Damaged(Fault.BAD_RECORD, f"{len(self.raw) - at} bytes follow the value", at)
+            raise Damaged(LogFault.BAD_RECORD, f"{len(self.raw) - at} bytes follow the value", at)
         return key, value
 
     def messages(self, limit: int = DEFAULT_LIMIT) -> list[LegacyBatch]:
@@ -114,11 +114,11 @@ class LegacyBatch(NamedTuple):
             return [self]
         value = self.key_and_value()[1]
         if value is None:
-            raise Damaged(Fault.BAD_RECORD, "a compressed message without a value")
+            raise Damaged(LogFault.BAD_RECORD, "a compressed message without a value")
         content = decompress(self.codec, value, limit=limit, magic=self.magic)
         inner = list(_inner_messages(memoryview(content), self.magic))
         if not inner:
-            raise Damaged(Fault.BAD_RECORD, "a compressed message that holds no message")
+            raise Damaged(LogFault.BAD_RECORD, "a compressed message that holds no message")
         # Offset zero on a wrapper: old librdkafka left it so, and its inner offsets count.
         if self.magic == 0 or self.offset == 0:
             return inner
@@ -146,23 +146,23 @@ def _inner_messages(content: memoryview, magic: int) -> Iterator[LegacyBatch]:
     while at + FRAME <= len(content):
         length = _LENGTH.unpack_from(content, at + 8)[0]
         if length < SMALLEST[magic]:
-            raise Damaged(Fault.BAD_RECORD, f"an inner message of {length} bytes")
+            raise Damaged(LogFault.BAD_RECORD, f"an inner message of {length} bytes")
         if at + FRAME + length > len(content):
             return
         message = legacy_batch(content[at : at + FRAME + length], at)
         if message.magic != magic or message.attributes & 7:
-            raise Damaged(Fault.BAD_RECORD, "an inner message of another magic, or compressed itself")
+            raise Damaged(LogFault.BAD_RECORD, "an inner message of another magic, or compressed itself")
         yield message
         at += message.size
 
 
 def _nullable_bytes(raw: memoryview, at: int) -> tuple[bytes | None, int]:
     if at + _LENGTH.size > len(raw):
-        raise Damaged(Fault.BAD_RECORD, "a length runs past the message", at)
+        raise Damaged(LogFault.BAD_RECORD, "a length runs past the message", at)
     size = _LENGTH.unpack_from(raw, at)[0]
     at += _LENGTH.size
     if size < 0:
         return None, at
     if at + size > len(raw):
-        raise Damaged(Fault.BAD_RECORD, f"a field of {size} bytes runs past the message", at)
+        raise Damaged(LogFault.BAD_RECORD, f"a field of {size} bytes runs past the message", at)
     return bytes(raw[at : at + size]), at + size

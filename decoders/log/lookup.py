@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from decoders.log.batch import LogRecord
-    from decoders.log.frames import Batch
+    from decoders.log.frames import LogBatch
     from decoders.log.partition import PartitionLog
     from decoders.log.segment import Segment
 
@@ -44,11 +44,11 @@ class SegmentIndex:
             TimeIndex.read(times, segment.base_offset) if times.exists() else None,
         )
 
-    def batch_at(self, offset: int) -> Batch | None:
+    def batch_at(self, offset: int) -> LogBatch | None:
         """Give the first batch that ends at or above the offset, None if the segment ends below it."""
         return next(self.batches_from(offset), None)
 
-    def batches_from(self, offset: int) -> Iterator[Batch]:
+    def batches_from(self, offset: int) -> Iterator[LogBatch]:
         """Give all batches from the first that ends at or above the offset."""
         for batch in self.segment.batches(self._start(offset)):
             if batch.last_offset >= offset:

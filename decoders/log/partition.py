@@ -1,8 +1,9 @@
 """A whole partition, read in log order with its transactions applied: the offline twin of a read_committed consumer.
 
-Unlike such a consumer it does not stall at an open transaction: undecided records are left out and named in
-`open_transactions`, what lies behind them is read. Damage never ends the reading before the last segment: it is noted
-in `errors`, and the next segment goes on. How records become Arrow columns is `decoders.log.columns`'s business.
+Unlike such a consumer it does not stop at the last stable offset: records of ongoing transactions are left out, their
+transactions are listed in `ongoing_transactions`, and the records after them are read. A damaged segment does not end
+the read: the fault is added to `errors`, and reading continues with the next segment.
+`decoders.log.columns` turns the records into Arrow columns.
 """
 
 from __future__ import annotations
@@ -13,16 +14,22 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from decoders.log.codecs import DEFAULT_LIMIT
 from decoders.log.directory import PartitionDirectory, read_directory
-from decoders.log.errors import Damaged, Fault, LogError
+from decoders.log.errors import Damaged, LogError, LogFault
 from decoders.log.segment import Segment
-from decoders.log.transactions import Markers, OpenTransaction, OpenTransactions, Outcome, is_transactional_data
+from decoders.log.transactions import (
+    BatchOutcome,
+    OngoingTransaction,
+    OngoingTransactions,
+    TransactionMarkers,
+    is_transactional_data,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from decoders.log.batch import LogRecord
-    from decoders.log.frames import Batch, Block
+    from decoders.log.frames import BatchBlock, LogBatch
 
 _ATTEMPTS: Final = 5
 
@@ -30,9 +37,9 @@ _ATTEMPTS: Final = 5
 class PlacedBatch(NamedTuple):
     """A batch with the file it lies in and what becomes of it."""
 
-    batch: Batch
+    batch: LogBatch
     path: Path
-    outcome: Outcome
+    outcome: BatchOutcome
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,14 +49,14 @@ class PlacedRecord:
     record: LogRecord
     producer_id: int
     is_transactional: bool
-    outcome: Outcome
+    outcome: BatchOutcome
 
 
 class PartitionLog:
     """The log of one partition, with all its segment files held open at the size they had when it was opened.
 
-    One walk at a time: `errors`, `open_transactions` and `next_offset` tell about the walk that was begun last, and are
-    complete when it has ended.
+    Only one walk at a time: `errors`, `ongoing_transactions` and `next_offset` describe the walk that was started last,
+    and are complete when it has ended.
     """
 
     def __init__(self, directory: PartitionDirectory, segments: tuple[Segment, ...], *, limit: int) -> None:
@@ -58,8 +65,8 @@ class PartitionLog:
         self.limit = limit
         self.errors: list[LogError] = []
         self.next_offset = 0
-        self._markers: Markers | None = None
-        self._open_transactions = OpenTransactions()
+        self._markers: TransactionMarkers | None = None
+        self._open_transactions = OngoingTransactions()
 
     @classmethod
     def open(cls, path: Path | str, *, limit: int = DEFAULT_LIMIT) -> Self | LogError:
@@ -94,7 +101,7 @@ class PartitionLog:
             segment.close()
 
     @property
-    def open_transactions(self) -> tuple[OpenTransaction, ...]:
+    def ongoing_transactions(self) -> tuple[OngoingTransaction, ...]:
         """The transactions that the walk found without a marker, oldest first."""
         return self._open_transactions.all()
 
@@ -107,7 +114,7 @@ class PartitionLog:
     def records(self, start_offset: int = 0, *, only_committed: bool = True) -> Iterator[PlacedRecord]:
         """Give the records from an offset on: those that count, or all of them, control records too."""
         for batch, path, outcome in self.batches(start_offset):
-            if only_committed and not outcome.counts:
+            if only_committed and not outcome.is_visible:
                 continue
             try:
                 for record in batch.records(self.limit):
@@ -116,7 +123,7 @@ class PartitionLog:
             except Damaged as fault:
                 self.note(path, batch, fault)
 
-    def blocks(self, start_offset: int = 0) -> Iterator[tuple[Path, Block]]:
+    def blocks(self, start_offset: int = 0) -> Iterator[tuple[Path, BatchBlock]]:
         """Give the good batches of all segments in order, in blocks with the file they lie in.
 
         Faults that end a segment too early are noted. A block's first batch is the first that ends at or above the
@@ -125,7 +132,7 @@ class PartitionLog:
         self.errors = []
         self.next_offset = start_offset
         self._markers = None
-        self._open_transactions = OpenTransactions()
+        self._open_transactions = OngoingTransactions()
         for number, segment in enumerate(self.segments):
             following = self.segments[number + 1 :]
             if following and following[0].base_offset <= start_offset:
@@ -138,26 +145,26 @@ class PartitionLog:
             if error := cursor.error(last_segment=not following):
                 self.errors.append(error)
 
-    def outcome(self, batch: Batch) -> Outcome:
+    def outcome(self, batch: LogBatch) -> BatchOutcome:
         """Say what becomes of a batch of the walk; asked in the order of the log.
 
         The markers are looked for once, ahead, when the first transactional batch turns up: a log without transactions
         is read once, one with them twice.
         """
         if not is_transactional_data(batch):
-            return Outcome.CONTROL if batch.is_control else Outcome.PLAIN
+            return BatchOutcome.CONTROL if batch.is_control else BatchOutcome.PLAIN
         if self._markers is None:
             self._markers = self._markers_from(batch.base_offset)
         outcome = self._markers.outcome(batch)
-        if outcome is Outcome.PENDING:
+        if outcome is BatchOutcome.PENDING:
             self._open_transactions.add(batch)
         return outcome
 
-    def note(self, path: Path, batch: Batch, fault: Damaged) -> None:
+    def note(self, path: Path, batch: LogBatch, fault: Damaged) -> None:
         """Note that a batch could not be decoded."""
         self.errors.append(fault.located(str(path), batch.position, batch.base_offset))
 
-    def _unread(self, segment: Segment, block: Block, start_offset: int) -> Block:
+    def _unread(self, segment: Segment, block: BatchBlock, start_offset: int) -> BatchBlock:
         """Cut off what lies below the walk; note it if it was read before, from another segment."""
         for number in range(len(block.ends)):
             batch = block.batch(number)
@@ -165,13 +172,13 @@ class PartitionLog:
                 return block._replace(starts=block.starts[number:], ends=block.ends[number:]) if number else block
             if batch.last_offset >= start_offset:
                 detail = f"offset {batch.last_offset} was read before, in another segment"
-                error = LogError(Fault.OFFSET_ORDER, str(segment.path), batch.position, batch.base_offset, detail)
+                error = LogError(LogFault.OFFSET_ORDER, str(segment.path), batch.position, batch.base_offset, detail)
                 self.errors.append(error)
         return block._replace(starts=[], ends=[])
 
-    def _markers_from(self, start_offset: int) -> Markers:
+    def _markers_from(self, start_offset: int) -> TransactionMarkers:
         """Collect the markers from an offset to the end, and note broken ones: nobody else decodes them."""
-        markers = Markers()
+        markers = TransactionMarkers()
         for number, segment in enumerate(self.segments):
             following = self.segments[number + 1 :]
             if following and following[0].base_offset <= start_offset:

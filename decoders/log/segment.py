@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final, Self
 import google_crc32c
 
 from decoders.log.batch import CRC_STARTS, FRAME, HEADER
-from decoders.log.errors import Fault, LogError
-from decoders.log.frames import MAGIC_AT, Batch, Block, Tail
+from decoders.log.errors import LogError, LogFault
+from decoders.log.frames import MAGIC_AT, BatchBlock, LogBatch, Tail
 from decoders.log.legacy import SMALLEST
 
 if TYPE_CHECKING:
@@ -102,12 +102,12 @@ class BatchCursor:
         self._verify = verify
         self._next_offset = segment.base_offset
         self._checked_to = position
-        self._ready: Iterator[Batch] = iter(())
+        self._ready: Iterator[LogBatch] = iter(())
 
     def error(self, *, last_segment: bool) -> LogError | None:
         """Give the fault that ended the walk, None while it goes on or where it is how a healthy log may end."""
         tail = self.tail
-        if tail is None or tail.fault is None or tail.is_quiet(last_segment=last_segment):
+        if tail is None or tail.fault is None or tail.is_expected(last_segment=last_segment):
             return None
         return LogError(tail.fault, str(self.segment.path), tail.position, tail.offset, tail.detail)
 
@@ -115,7 +115,7 @@ class BatchCursor:
         self.tail = None
         return self
 
-    def __next__(self) -> Batch:
+    def __next__(self) -> LogBatch:
         while (batch := next(self._ready, None)) is None:
             if (block := self.next_block()) is None:
                 raise StopIteration
@@ -123,26 +123,26 @@ class BatchCursor:
         self.position = batch.position + batch.size
         return batch
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[BatchBlock]:
         """Give the batches in blocks."""
         self.tail = None
         while block := self.next_block():
             self.position = block.position + block.ends[-1]
             yield block
 
-    def next_block(self) -> Block | None:
+    def next_block(self) -> BatchBlock | None:
         """Read on and give the good batches of what was read; None at the end."""
         want = CHUNK
         while self.tail is None:
             chunk = self.segment.read(self._checked_to, want)
-            block = Block(chunk, self._checked_to, *self._frames(chunk))
+            block = BatchBlock(chunk, self._checked_to, *self._frames(chunk))
             if block.ends:
                 self._checked_to += block.ends[-1]
                 return block
             # Not even one batch lies in the chunk: read as much as the batch says it takes, or the file ends here.
             needed = FRAME + int(_FRAME_HEAD.unpack_from(chunk)[1]) if len(chunk) >= _UP_TO_MAGIC else 0
             if self.tail is None and needed <= want:
-                self._stop(self._checked_to, Fault.TORN if chunk else None, "the file ends inside a batch")
+                self._stop(self._checked_to, LogFault.TORN if chunk else None, "the file ends inside a batch")
             want = needed
         return None
 
@@ -187,28 +187,28 @@ class BatchCursor:
         _, length, _, magic = _FRAME_HEAD.unpack_from(chunk, at)
         start, size = self._checked_to + at, FRAME + length
         if length == 0 and self._only_zeros(start):
-            self._stop(start, Fault.ZEROS, "preallocated space")
+            self._stop(start, LogFault.ZEROS, "preallocated space")
         elif magic not in {0, 1, 2}:
-            self._stop(start, Fault.BAD_MAGIC, f"magic {magic}")
+            self._stop(start, LogFault.BAD_MAGIC, f"magic {magic}")
         elif length < _SMALLEST_BY_MAGIC[magic]:
-            self._stop(start, Fault.BAD_LENGTH, f"a batch of magic {magic} and length {length}")
+            self._stop(start, LogFault.BAD_LENGTH, f"a batch of magic {magic} and length {length}")
         elif size > self.segment.size - start:
-            self._stop(start, Fault.TORN, "the file ends inside a batch")
+            self._stop(start, LogFault.TORN, "the file ends inside a batch")
         elif size > self.segment.largest_batch:
-            self._stop(start, Fault.TOO_LARGE, f"a batch of {size} bytes")
+            self._stop(start, LogFault.TOO_LARGE, f"a batch of {size} bytes")
         elif at + size <= len(chunk):
-            batch = next(Block(chunk, self._checked_to, [at], [at + size]).batches())
+            batch = next(BatchBlock(chunk, self._checked_to, [at], [at + size]).batches())
             return size if not self._verify or self._accept(batch) else 0
         return 0
 
-    def _accept(self, batch: Batch) -> bool:
+    def _accept(self, batch: LogBatch) -> bool:
         """Check one batch's checksum and its place in the order."""
         first, last, due = batch.base_offset, batch.last_offset, self._next_offset
-        if not batch.crc_is_right():
-            self._stop(batch.position, Fault.BAD_CRC, "the checksum does not fit", batch)
+        if not batch.has_valid_crc():
+            self._stop(batch.position, LogFault.BAD_CRC, "the checksum does not fit", batch)
         elif first < due or last >= self.segment.base_offset + _OFFSETS_PER_SEGMENT:
             detail = f"offsets {first} to {last} where {due} or more is due"
-            self._stop(batch.position, Fault.OFFSET_ORDER, detail, batch)
+            self._stop(batch.position, LogFault.OFFSET_ORDER, detail, batch)
         else:
             self._next_offset = max(first, last) + 1
             return True
@@ -219,7 +219,7 @@ class BatchCursor:
             position += len(piece)
         return not piece
 
-    def _stop(self, position: int, fault: Fault | None, detail: str, batch: Batch | None = None) -> None:
+    def _stop(self, position: int, fault: LogFault | None, detail: str, batch: LogBatch | None = None) -> None:
         frame_size, offset = (batch.size, batch.base_offset) if batch else (0, None)
         size = max(0, self.segment.size - position)
         self.tail = Tail(position, size, fault, "" if fault is None else detail, frame_size, offset)

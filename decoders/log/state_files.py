@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import google_crc32c
 
-from decoders.log.errors import Fault, LogError
+from decoders.log.errors import LogError, LogFault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,7 +77,7 @@ def read_producer_snapshot(path: Path) -> tuple[ProducerEntry, ...] | LogError:
     if version != _SNAPSHOT_VERSION:
         return _bad(path, 0, f"producer snapshot of version {version}")
     if google_crc32c.value(raw[_CRC_STARTS:]) != crc:
-        return LogError(Fault.BAD_CRC, str(path), 2, None, "the checksum does not fit")
+        return LogError(LogFault.BAD_CRC, str(path), 2, None, "the checksum does not fit")
     if count < 0 or len(raw) != _SNAPSHOT_HEAD.size + count * _PRODUCER.size:
         return _bad(path, _CRC_STARTS, f"{count} producers in {len(raw)} bytes")
     return tuple(map(ProducerEntry._make, _PRODUCER.iter_unpack(raw[_SNAPSHOT_HEAD.size :])))
@@ -131,4 +131,4 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _bad(path: Path, position: int, detail: str) -> LogError:
-    return LogError(Fault.BAD_STATE_FILE, str(path), position, None, detail)
+    return LogError(LogFault.BAD_STATE_FILE, str(path), position, None, detail)

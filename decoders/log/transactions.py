@@ -18,10 +18,10 @@ from decoders.log.batch import RecordBatch
 from decoders.log.control import EndMarker, end_marker
 
 if TYPE_CHECKING:
-    from decoders.log.frames import Batch
+    from decoders.log.frames import LogBatch
 
 
-class Outcome(enum.Enum):
+class BatchOutcome(enum.Enum):
     """What becomes of a batch's records."""
 
     PLAIN = "plain"
@@ -34,13 +34,13 @@ class Outcome(enum.Enum):
     """Kafka's own records, nobody's data."""
 
     @property
-    def counts(self) -> bool:
+    def is_visible(self) -> bool:
         """Whether a reader of committed data sees the records."""
-        return self in {Outcome.PLAIN, Outcome.COMMITTED}
+        return self in {BatchOutcome.PLAIN, BatchOutcome.COMMITTED}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class OpenTransaction:
+class OngoingTransaction:
     """A transaction without a marker: its producer, and what that has written here so far (offsets; time in ms)."""
 
     producer_id: int
@@ -50,58 +50,58 @@ class OpenTransaction:
     first_timestamp: int
 
 
-def is_transactional_data(batch: Batch) -> bool:
+def is_transactional_data(batch: LogBatch) -> bool:
     """Whether the batch's fate hangs on a marker."""
     return isinstance(batch, RecordBatch) and batch.is_transactional and not batch.is_control
 
 
-def marker_of(batch: Batch) -> EndMarker | None:
+def transaction_marker(batch: LogBatch) -> EndMarker | None:
     """Give the marker in a batch; None for other batches and for one that compaction has emptied. Raises Damaged."""
     if not (isinstance(batch, RecordBatch) and batch.is_control and batch.is_transactional):
         return None
     return next((marker for record in batch.records() if (marker := end_marker(record))), None)
 
 
-class Markers:
+class TransactionMarkers:
     """The ends of all transactions of one partition, by producer. They are added in the order of the log."""
 
     def __init__(self) -> None:
         self._offsets: dict[int, list[int]] = {}
         self._committed: dict[int, list[bool]] = {}
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: LogBatch) -> None:
         """Note the marker in a batch, if it holds one. Raises Damaged."""
-        marker = marker_of(batch)
+        marker = transaction_marker(batch)
         if marker is not None and isinstance(batch, RecordBatch):
             self._offsets.setdefault(batch.producer_id, []).append(batch.base_offset)
             self._committed.setdefault(batch.producer_id, []).append(marker.committed)
 
-    def outcome(self, batch: Batch) -> Outcome:
+    def outcome(self, batch: LogBatch) -> BatchOutcome:
         """Say what becomes of a transactional batch of data, given the markers added so far."""
         offsets = self._offsets.get(batch.producer_id, [])
         at = bisect.bisect_right(offsets, batch.last_offset)
         if at == len(offsets):
-            return Outcome.PENDING
-        return Outcome.COMMITTED if self._committed[batch.producer_id][at] else Outcome.ABORTED
+            return BatchOutcome.PENDING
+        return BatchOutcome.COMMITTED if self._committed[batch.producer_id][at] else BatchOutcome.ABORTED
 
 
-class OpenTransactions:
-    """Folds pending batches into one `OpenTransaction` per producer."""
+class OngoingTransactions:
+    """Folds pending batches into one `OngoingTransaction` per producer."""
 
     def __init__(self) -> None:
-        self._open: dict[int, OpenTransaction] = {}
+        self._open: dict[int, OngoingTransaction] = {}
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: LogBatch) -> None:
         """Note a pending batch; they come in the order of the log."""
         if not isinstance(batch, RecordBatch):
             return
         known = self._open.get(batch.producer_id)
         first_offset = known.first_offset if known else batch.base_offset
         first_timestamp = known.first_timestamp if known else batch.base_timestamp
-        self._open[batch.producer_id] = OpenTransaction(
+        self._open[batch.producer_id] = OngoingTransaction(
             batch.producer_id, batch.producer_epoch, first_offset, batch.last_offset, first_timestamp
         )
 
-    def all(self) -> tuple[OpenTransaction, ...]:
+    def all(self) -> tuple[OngoingTransaction, ...]:
         """Give the open transactions, oldest first."""
         return tuple(sorted(self._open.values(), key=lambda open_one: open_one.first_offset))

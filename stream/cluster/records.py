@@ -14,8 +14,8 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.log.errors import Damaged
-from decoders.log.frames import MAGIC_AT, Block
-from decoders.log.transactions import is_transactional_data, marker_of
+from decoders.log.frames import MAGIC_AT, BatchBlock
+from decoders.log.transactions import is_transactional_data, transaction_marker
 from stream.cluster import requests
 from stream.cluster.causes import no_topic_right
 from stream.cluster.errors import Malformed, Unreachable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from decoders.log.batch import LogRecord
-    from decoders.log.frames import Batch
+    from decoders.log.frames import LogBatch
     from stream.cluster.client import Cluster
 
 _FRAME: Final = struct.Struct(">qi")
@@ -142,18 +142,18 @@ def _take(stretch: Stretch, part: Any) -> Fetched:
     return Fetched(stretch.partition, records, stretch.position)
 
 
-def whole_batches(raw: bytes) -> Iterator[Batch]:
+def whole_batches(raw: bytes) -> Iterator[LogBatch]:
     """Give the whole batches of an answer; brokers cut the last one off wherever the answer is full."""
     at = 0
     while at + MAGIC_AT < len(raw):
         end = at + _FRAME.size + _FRAME.unpack_from(raw, at)[1]
         if end <= at + MAGIC_AT or end > len(raw):
             return
-        yield Block(raw, 0, [at], [end]).batch(0)
+        yield BatchBlock(raw, 0, [at], [end]).batch(0)
         at = end
 
 
-def _outcomes(batches: Iterable[Batch], aborted: Iterable[Any]) -> Iterator[tuple[Batch, bool]]:
+def _outcomes(batches: Iterable[LogBatch], aborted: Iterable[Any]) -> Iterator[tuple[LogBatch, bool]]:
     """Say of each batch whether its records are committed data.
 
     Source: org.apache.kafka.clients.consumer.internals.CompletedFetch#nextFetchedRecord.
@@ -164,7 +164,7 @@ def _outcomes(batches: Iterable[Batch], aborted: Iterable[Any]) -> Iterator[tupl
         while waiting and waiting[-1][0] <= batch.last_offset:
             aborting.add(waiting.pop()[1])
         if batch.is_control:
-            marker = marker_of(batch)
+            marker = transaction_marker(batch)
             if marker is not None and not marker.committed:
                 aborting.discard(batch.producer_id)
             yield batch, False

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.log.batch import RecordBatch
 from decoders.log.errors import Damaged
-from decoders.log.transactions import Markers, Outcome, is_transactional_data
+from decoders.log.transactions import BatchOutcome, TransactionMarkers, is_transactional_data
 from stream.cluster import reasons, requests
 from stream.cluster.errors import ClusterError
 from stream.cluster.leaders import find_leaders
@@ -28,7 +28,7 @@ from stream.cluster.records import whole_batches
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from decoders.log.frames import Batch
+    from decoders.log.frames import LogBatch
     from stream.cluster.client import Cluster
 
 _EACH_AT_FIRST: Final = 32 << 10
@@ -67,7 +67,7 @@ class _Reading:
         self.wanted = wanted
         self.node, self.epoch = -1, -1
         self.position = wanted.data_from
-        self.batches: list[Batch] = []
+        self.batches: list[LogBatch] = []
         self.read: TailRead | None = None
 
     def take(self, part: Any, *, alone: bool) -> int:
@@ -127,15 +127,15 @@ def _unfinished(reading: _Reading) -> TailRead:
     return TailRead(reading.wanted, reading.wanted.end if certain else None)
 
 
-def data_end(batches: Sequence[Batch], wanted: TailWanted) -> int:
+def data_end(batches: Sequence[LogBatch], wanted: TailWanted) -> int:
     """Say where the data ends in a whole tail. Raises Damaged."""
-    markers = Markers()
+    markers = TransactionMarkers()
     for batch in batches:
         markers.add(batch)
     for batch in reversed(batches):
         if batch.is_control or batch.base_offset >= wanted.end:
             continue
-        if is_transactional_data(batch) and markers.outcome(batch) is Outcome.ABORTED:
+        if is_transactional_data(batch) and markers.outcome(batch) is BatchOutcome.ABORTED:
             continue
         after = _last_record(batch) + 1
         if after > wanted.data_from:
@@ -143,7 +143,7 @@ def data_end(batches: Sequence[Batch], wanted: TailWanted) -> int:
     return wanted.data_from
 
 
-def _last_record(batch: Batch) -> int:
+def _last_record(batch: LogBatch) -> int:
     """Give the offset of the last record that is there: compaction takes records out of a batch, not its offsets."""
     if not isinstance(batch, RecordBatch) or batch.record_count == batch.last_offset_delta + 1:
         return batch.last_offset

@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Final
 
-from decoders.cluster_events import TransactionForgotten, TransactionRecorded
+from decoders.cluster_events import TransactionalIdExpired, TransactionStateRecorded
 from decoders.interpret import events
 from decoders.records import Record
 from decoders.scalar import decode_transaction
@@ -38,14 +38,14 @@ class Transactions:
 
     asked: frozenset[int]
     """The producer ids that were asked for."""
-    open: dict[str, TransactionRecorded]
+    open: dict[str, TransactionStateRecorded]
     """By transactional id, those that were open at the end of the reading."""
-    producers: dict[int, TransactionRecorded]
+    producers: dict[int, TransactionStateRecorded]
     """By producer id, of those that were asked for, the newest record that names it, if there is one."""
     undecoded: int
     """Records that cannot be read: whom nothing names may stand in one of them."""
 
-    def on(self, topic: str, partition: int) -> list[TransactionRecorded]:
+    def on(self, topic: str, partition: int) -> list[TransactionStateRecorded]:
         """Give the open ones that write to this partition, the oldest first."""
         mine = [
             each
@@ -62,8 +62,8 @@ class Reading:
         self._asked = frozenset(producers)
         self._cluster = cluster
         self._left = [each for each in stretches(cluster, NAME, {}) if each.position < each.end]
-        self._open: dict[str, TransactionRecorded] = {}
-        self._named: dict[int, TransactionRecorded] = {}
+        self._open: dict[str, TransactionStateRecorded] = {}
+        self._named: dict[int, TransactionStateRecorded] = {}
         self._undecoded = 0
 
     def go_on(self, clock: Callable[[], float], deadline: float) -> Transactions | None:
@@ -85,12 +85,12 @@ class Reading:
                 self._note(said)
 
     def _note(self, said: Event) -> None:
-        if isinstance(said, TransactionRecorded):
+        if isinstance(said, TransactionStateRecorded):
             if said.producer_id in self._asked:
                 self._named[said.producer_id] = said
             if said.transaction_state in ENDS_BY_ITSELF:
                 self._open[said.transactional_id] = said
             else:
                 self._open.pop(said.transactional_id, None)
-        elif isinstance(said, TransactionForgotten):
+        elif isinstance(said, TransactionalIdExpired):
             self._open.pop(said.transactional_id, None)

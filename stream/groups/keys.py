@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders import scalar
-from decoders.cursors import Column
+from decoders.cursors import BinaryColumn
 from decoders.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Distinct:
 
 def groups_of_commits(keys: pa.BinaryArray) -> pa.BinaryArray:
     """Name the group of each canonical key, in UTF-8: it begins with its type and its group."""
-    column = Column(keys)
+    column = BinaryColumn(keys)
     begin = column.start + 4
     lengths = column.numbers(column.start + 2, np.dtype(">i2"), absent=0)
     return column.slices(begin, begin + lengths)

@@ -124,7 +124,7 @@ def _newer_member(roster: Roster, member: Joined, names: Mapping[bytes, str]) ->
 def _assignment(roster: Roster, part: Standing | Target | None, names: Mapping[bytes, str]) -> Assignment:
     if part is None:
         return ()
-    if isinstance(part, facts.MemberAssigned | facts.MemberTargeted):
+    if isinstance(part, facts.MemberAssignmentRecorded | facts.MemberTargetRecorded):
         return _sorted((names.get(topic_id) or uuid_text(topic_id), numbers) for topic_id, numbers in part.partitions)
     return _sorted(
         (

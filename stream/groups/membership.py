@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from decoders.group_events import Kind
+    from decoders.group_events import GroupKind
     from stream.groups.shard import Records
 
 __all__ = ["CLASSIC", "SIMPLE", "Member", "Membership", "Memberships"]
@@ -35,7 +35,7 @@ _GROUP_METADATA: Final = 2
 _PARTITION_METADATA: Final = 4
 _SHARE_TOPICS: Final = 15
 # Kafka's record types of each newer kind of group. Should a group be between two of them for a moment, the first is it.
-_TYPES: Final[dict[Kind, frozenset[int]]] = {
+_TYPES: Final[dict[GroupKind, frozenset[int]]] = {
     "consumer": frozenset((3, 4, 5, 6, 7, 8, 16)),
     "share": frozenset((10, 11, 12, 13, 14, 15)),
     "streams": frozenset((17, 19, 20, 21, 22, 23)),
@@ -57,7 +57,7 @@ class Memberships:
 
     def __init__(self) -> None:
         self._classic: dict[str, bytes] = {}
-        self._newer: dict[Kind, dict[str, dict[bytes, bytes]]] = {kind: {} for kind in _TYPES}
+        self._newer: dict[GroupKind, dict[str, dict[bytes, bytes]]] = {kind: {} for kind in _TYPES}
         self._rosters: dict[str, Roster] = {}
         self._told: dict[str, Membership] = {}
         self._stale: set[str] = set()
@@ -138,7 +138,7 @@ class Memberships:
         event = self._event(group)
         return None if event is None else classic.membership(event)
 
-    def _kind(self, group: str) -> Kind | None:
+    def _kind(self, group: str) -> GroupKind | None:
         """Tell which newer kind a group is of; a classic group on its way there, or on its way back, is still newer."""
         for kind, of_kind in self._newer.items():
             living = of_kind.get(group)
@@ -147,7 +147,7 @@ class Memberships:
                 return kind
         return None
 
-    def _kept_roster(self, kind: Kind, group: str) -> Roster:
+    def _kept_roster(self, kind: GroupKind, group: str) -> Roster:
         roster = self._rosters.pop(group, None)
         if roster is None or roster.kind != kind:
             roster = self._roster(kind, group, _STATE)
@@ -156,7 +156,7 @@ class Memberships:
         self._rosters[group] = roster  # the newest stand last
         return roster
 
-    def _roster(self, kind: Kind, group: str, numbers: frozenset[int]) -> Roster:
+    def _roster(self, kind: GroupKind, group: str, numbers: frozenset[int]) -> Roster:
         roster = Roster(kind)
         for event in _events(self._newer[kind].get(group, {}), numbers):
             roster.apply(event)

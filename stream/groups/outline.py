@@ -21,7 +21,7 @@ from stream.groups.roster import Roster, instance_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from decoders.group_events import Kind
+    from decoders.group_events import GroupKind
     from decoders.records import Fields
     from stream.groups.shard import Records
 
@@ -32,7 +32,7 @@ _SHOWN: Final = frozenset(
 )
 # Record types that make a group of each newer kind (a type 4 alone is a mere memory of topics), and of those the ones
 # that say something of its state.
-_ALIVE: Final[dict[Kind, frozenset[int]]] = {
+_ALIVE: Final[dict[GroupKind, frozenset[int]]] = {
     "consumer": frozenset((3, 5, 6, 7, 8, 16)),
     "share": frozenset((10, 11, 12, 13, 14, 15)),
     "streams": frozenset((17, 19, 20, 21, 22, 23)),
@@ -143,7 +143,7 @@ def _classic(value: Fields) -> Outline:
     )
 
 
-def _newer(kind: Kind, said: list[Any]) -> Outline:
+def _newer(kind: GroupKind, said: list[Any]) -> Outline:
     roster = Roster(kind)
     for each in said:
         roster.apply(each)

@@ -19,12 +19,12 @@ from stream.groups.kinds import Membership, identity
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from decoders.group_events import Kind, Tasks
+    from decoders.group_events import GroupKind, Tasks
     from stream.groups.kinds import Owned
 
 Joined = facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded
-Standing = facts.MemberAssigned | facts.StreamsMemberAssigned
-Target = facts.MemberTargeted | facts.StreamsMemberTargeted
+Standing = facts.MemberAssignmentRecorded | facts.StreamsMemberAssignmentRecorded
+Target = facts.MemberTargetRecorded | facts.StreamsMemberTargetRecorded
 
 AWAY: Final = -2
 """Member epoch of a static member that has left for a while."""
@@ -41,7 +41,7 @@ the initial epoch: the difference shows nowhere, as an assignment is only forgot
 class Roster:
     """The living records of one group, summed up. None: no such record."""
 
-    kind: Kind
+    kind: GroupKind
     group_epoch: int | None = None
     assignment_epoch: int | None = None
     validated_topology_epoch: int | None = None
@@ -153,13 +153,17 @@ class Roster:
             return together(row for each in mine for row in holdings(each))
         if self.topology is None:
             return None if mine else ()
-        active = [each.active + each.pending_active for each in mine if isinstance(each, facts.StreamsMemberAssigned)]
+        active = [
+            each.active + each.pending_active
+            for each in mine
+            if isinstance(each, facts.StreamsMemberAssignmentRecorded)
+        ]
         return together(row for tasks in active for row in self.topics_of_tasks(tasks))
 
 
 def holdings(standing: Standing) -> Iterator[tuple[bytes | str, tuple[int, ...]]]:
     """Give what a member has: topic ids with partitions, or subtopologies with tasks of any role."""
-    if isinstance(standing, facts.MemberAssigned):
+    if isinstance(standing, facts.MemberAssignmentRecorded):
         yield from standing.partitions
         yield from standing.pending_revocation
         return
@@ -216,35 +220,35 @@ def _target(roster: Roster, event: Target) -> None:
     roster.targets[event.member_id] = event
 
 
-def _forget_group_epoch(roster: Roster, _: facts.GroupEpochForgotten) -> None:
+def _forget_group_epoch(roster: Roster, _: facts.GroupEpochRemoved) -> None:
     roster.group_epoch = roster.validated_topology_epoch = None
 
 
-def _forget_assignment_epoch(roster: Roster, _: facts.TargetAssignmentForgotten) -> None:
+def _forget_assignment_epoch(roster: Roster, _: facts.TargetAssignmentRemoved) -> None:
     roster.assignment_epoch = None
 
 
-def _forget_topology(roster: Roster, _: facts.StreamsTopologyForgotten) -> None:
+def _forget_topology(roster: Roster, _: facts.StreamsTopologyRemoved) -> None:
     roster.topology = None
 
 
 _TAKE: Final[dict[type, Callable[[Roster, Any], object]]] = {
     facts.GroupEpochRecorded: _group_epoch,
-    facts.GroupEpochForgotten: _forget_group_epoch,
+    facts.GroupEpochRemoved: _forget_group_epoch,
     facts.TargetAssignmentRecorded: _assignment_epoch,
-    facts.TargetAssignmentForgotten: _forget_assignment_epoch,
+    facts.TargetAssignmentRemoved: _forget_assignment_epoch,
     facts.ConsumerMemberRecorded: _member,
     facts.ShareMemberRecorded: _member,
     facts.StreamsMemberRecorded: _member,
-    facts.MemberForgotten: lambda roster, event: roster.members.pop(event.member_id, None),
-    facts.MemberAssigned: _standing,
-    facts.StreamsMemberAssigned: _standing,
-    facts.MemberAssignmentForgotten: lambda roster, event: roster.standings.pop(event.member_id, None),
-    facts.MemberTargeted: _target,
-    facts.StreamsMemberTargeted: _target,
-    facts.MemberTargetForgotten: lambda roster, event: roster.targets.pop(event.member_id, None),
+    facts.MemberRemoved: lambda roster, event: roster.members.pop(event.member_id, None),
+    facts.MemberAssignmentRecorded: _standing,
+    facts.StreamsMemberAssignmentRecorded: _standing,
+    facts.MemberAssignmentRemoved: lambda roster, event: roster.standings.pop(event.member_id, None),
+    facts.MemberTargetRecorded: _target,
+    facts.StreamsMemberTargetRecorded: _target,
+    facts.MemberTargetRemoved: lambda roster, event: roster.targets.pop(event.member_id, None),
     facts.TopicRegexResolved: _resolved,
-    facts.TopicRegexForgotten: lambda roster, event: roster.regexes.pop(event.topic_regex, None),
+    facts.TopicRegexRemoved: lambda roster, event: roster.regexes.pop(event.topic_regex, None),
     facts.StreamsTopologyRecorded: _topology,
-    facts.StreamsTopologyForgotten: _forget_topology,
+    facts.StreamsTopologyRemoved: _forget_topology,
 }

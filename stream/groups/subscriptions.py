@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Final
 
-from decoders.errors import Malformed
+from decoders.errors import MalformedBytes
 from decoders.scalar import read_message
 from decoders.tables import embedded
 
@@ -26,7 +26,7 @@ def topics_of_blob(raw: bytes) -> frozenset[str] | None:
     """
     try:
         fields, _ = read_message(embedded.CONSUMER_SUBSCRIPTION, _COMMON, raw, _VERSION_BYTES)
-    except Malformed:
+    except MalformedBytes:
         return None
     return topic_set(fields["topics"])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.log.errors import LogError
 from decoders.log.partition import PartitionLog
-from decoders.log.transactions import Outcome
+from decoders.log.transactions import BatchOutcome
 from stream.offline.rows import OFFSETS_TOPIC, Origin, Row, UnreadableRefusal
 
 if TYPE_CHECKING:
@@ -58,13 +58,13 @@ class LogFolder:
         topic, partition = log.directory.topic, log.directory.partition
         for placed in log.records(after.get((topic, partition), -1) + 1, only_committed=False):
             record = placed.record
-            if placed.outcome is Outcome.PENDING and self._stop_at_open:
+            if placed.outcome is BatchOutcome.PENDING and self._stop_at_open:
                 self.notes.append(
                     f"{log.directory.path}: the transaction of producer {placed.producer_id} at offset {record.offset}"
                     " is open: what lies behind is left for later"
                 )
                 break
-            if not placed.outcome.counts:
+            if not placed.outcome.is_visible:
                 continue
             timestamp = None if record.timestamp == -1 else record.timestamp
             yield Row(topic, partition, record.offset, timestamp, record.key, record.value)

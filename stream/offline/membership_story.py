@@ -9,7 +9,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from decoders import group_events as facts
-from decoders.events import ClassicGroupForgotten, ClassicGroupRecorded
+from decoders.events import ClassicGroupRecorded, ClassicGroupRemoved
 
 if TYPE_CHECKING:
     from decoders.events import ClassicMember, Event
@@ -46,7 +46,7 @@ class Story:
         return [*told, ("empty", f"generation {event.generation}: empty, {why}")]
 
     @_tell.register
-    def _(self, _: ClassicGroupForgotten) -> Told:
+    def _(self, _: ClassicGroupRemoved) -> Told:
         was, self._classic = self._classic, None
         what = "" if was is None else f" after generation {was.generation}"
         return [("deleted", f"group forgotten by the broker (tombstone){what}: deleted, expired or converted")]
@@ -60,7 +60,7 @@ class Story:
         return [("epoch", f"{event.kind} group at epoch {event.group_epoch}{_topology(event)}")]
 
     @_tell.register
-    def _(self, event: facts.GroupEpochForgotten) -> Told:
+    def _(self, event: facts.GroupEpochRemoved) -> Told:
         self._epochs.clear()
         return [("deleted", f"{event.kind} group forgotten (tombstone): deleted, expired or converted")]
 
@@ -75,7 +75,7 @@ class Story:
         return [] if known == wants else [("changed", f"member {event.member_id} changed:{wants}")]
 
     @_tell.register
-    def _(self, event: facts.MemberForgotten) -> Told:
+    def _(self, event: facts.MemberRemoved) -> Told:
         self._members.pop(event.member_id, None)
         return [("left", f"member {event.member_id} left or was fenced, {_count(len(self._members), 'member')} left")]
 
@@ -88,7 +88,7 @@ class Story:
         return [("assigned", f"target assignment of epoch {event.assignment_epoch} made")]
 
     @_tell.register
-    def _(self, event: facts.MemberAssigned) -> Told:
+    def _(self, event: facts.MemberAssignmentRecorded) -> Told:
         owns = sum(len(partitions) for _, partitions in event.partitions)
         pending = sum(len(partitions) for _, partitions in event.pending_revocation)
         if event.member_epoch < 0:
@@ -98,7 +98,7 @@ class Story:
         return [("assigned", f"{member} owns {_count(owns, 'partition')} at epoch {event.member_epoch}{gives}")]
 
     @_tell.register
-    def _(self, event: facts.StreamsMemberAssigned) -> Told:
+    def _(self, event: facts.StreamsMemberAssignmentRecorded) -> Told:
         tasks = [
             f"{sum(len(partitions) for _, partitions in some)} {word}"
             for word, some in (("active", event.active), ("standby", event.standby), ("warm-up", event.warmup))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.events import ClassicGroupForgotten, ClassicGroupRecorded, OffsetCommitted, OffsetForgotten
+from decoders.events import ClassicGroupRecorded, ClassicGroupRemoved, OffsetCommitted, OffsetRemoved
 from decoders.interpret import events
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def _written(
         match event:
             case OffsetCommitted():
                 return f"[{event.group},{event.topic},{event.partition}]::{offset(event)}"
-            case OffsetForgotten():
+            case OffsetRemoved():
                 return f"[{event.group},{event.topic},{event.partition}]::{_TOMBSTONE}"
             case ClassicGroupRecorded() if group:
                 return f"{event.group}::{group(event)}"
-            case ClassicGroupForgotten() if group:
+            case ClassicGroupRemoved() if group:
                 return f"{event.group}::{_TOMBSTONE}"
             case _:
                 return None

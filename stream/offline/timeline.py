@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders import scalar
 from decoders.errors import DecodeError
-from decoders.events import OffsetCommitted, OffsetForgotten
+from decoders.events import OffsetCommitted, OffsetRemoved
 from decoders.interpret import events
 from decoders.records import Record
 from stream.offline.membership_story import Story
@@ -96,7 +96,7 @@ class _Teller:
         match event:
             case OffsetCommitted():
                 yield from self._commit(row, event)
-            case OffsetForgotten():
+            case OffsetRemoved():
                 place = f"{event.topic}/{event.partition}"
                 yield from self.flush()
                 offset = self._offsets.pop(place, None)

@@ -7,12 +7,12 @@ from typing import Final
 
 from decoders import group_events as newer
 from decoders.events import (
-    ClassicGroupForgotten,
     ClassicGroupRecorded,
+    ClassicGroupRemoved,
     ClassicMember,
     Event,
     OffsetCommitted,
-    OffsetForgotten,
+    OffsetRemoved,
 )
 
 TOPIC_ID: Final = bytes.fromhex("30a5f1d5f224432d89f635c784af26d7")
@@ -82,8 +82,8 @@ COMMITS: Final = (
         "0004000000000000006400000007026d00000000000004d201001030a5f1d5f224432d89f635c784af26d7",
         dataclasses.replace(_PLAIN, leader_epoch=7, topic_id=TOPIC_ID),
     ),
-    Case("a forgotten offset", COMMIT_KEY, None, OffsetForgotten("g", "t", 1, legacy=False)),
-    Case("a forgotten offset of 0.8.2", LEGACY_KEY, None, OffsetForgotten("g", "t", 1, legacy=True)),
+    Case("a forgotten offset", COMMIT_KEY, None, OffsetRemoved("g", "t", 1, legacy=False)),
+    Case("a forgotten offset of 0.8.2", LEGACY_KEY, None, OffsetRemoved("g", "t", 1, legacy=True)),
 )
 
 _MEMBER: Final = ClassicMember(
@@ -148,7 +148,7 @@ GROUPS: Final = (
         "00030008636f6e73756d657200000004ffffffff00000000000004d200000000",
         ClassicGroupRecorded("g", "consumer", 4, None, None, 1234, ()),
     ),
-    Case("a forgotten group", GROUP_KEY, None, ClassicGroupForgotten("g")),
+    Case("a forgotten group", GROUP_KEY, None, ClassicGroupRemoved("g")),
 )
 
 _MEMBER_KEY: Final = "00016700016d"
@@ -212,13 +212,13 @@ NEWER: Final = (
         "a member is to own two partitions",
         "0007" + _MEMBER_KEY,
         "00000230a5f1d5f224432d89f635c784af26d70300000000000000010000",
-        newer.MemberTargeted("g", "consumer", "m", ((TOPIC_ID, (0, 1)),)),
+        newer.MemberTargetRecorded("g", "consumer", "m", ((TOPIC_ID, (0, 1)),)),
     ),
     Case(
         "4.3 member owns a partition, with the epoch of its assignment",
         "0008" + _MEMBER_KEY,
         "00000000000200000001000230a5f1d5f224432d89f635c784af26d7020000000001000502000000020100",
-        newer.MemberAssigned("g", "consumer", "m", 2, 1, "stable", ((TOPIC_ID, (0,)),), ()),
+        newer.MemberAssignmentRecorded("g", "consumer", "m", 2, 1, "stable", ((TOPIC_ID, (0,)),), ()),
     ),
     Case(
         "a regular expression matched one topic",
@@ -257,7 +257,7 @@ OLDER: Final = (
         "3.7 target of a member: error 0, one topic, metadata",
         "0007" + _MEMBER_KEY,
         "0000000230a5f1d5f224432d89f635c784af26d702000000000000000100",
-        newer.MemberTargeted("g", "consumer", "m", ((TOPIC_ID, (0,)),)),
+        newer.MemberTargetRecorded("g", "consumer", "m", ((TOPIC_ID, (0,)),)),
     ),
     Case(
         "4.0 share group: the epoch alone",
@@ -269,23 +269,23 @@ OLDER: Final = (
 """Layouts that Kafka gave up under the same version: known only by fitting every byte."""
 
 TOMBSTONES: Final = (
-    Case("a KIP-848 group", "0003000167", None, newer.GroupEpochForgotten("g", "consumer")),
-    Case("topics a group saw", "0004000167", None, newer.PartitionMetadataForgotten("g")),
-    Case("a KIP-848 member", "0005" + _MEMBER_KEY, None, newer.MemberForgotten("g", "consumer", "m")),
-    Case("a target assignment", "0006000167", None, newer.TargetAssignmentForgotten("g", "consumer")),
-    Case("a member's target", "0007" + _MEMBER_KEY, None, newer.MemberTargetForgotten("g", "consumer", "m")),
-    Case("a member's partitions", "0008" + _MEMBER_KEY, None, newer.MemberAssignmentForgotten("g", "consumer", "m")),
-    Case("a share member", "000a" + _MEMBER_KEY, None, newer.MemberForgotten("g", "share", "m")),
-    Case("a share group", "000b000167", None, newer.GroupEpochForgotten("g", "share")),
-    Case("a share target", "000c000167", None, newer.TargetAssignmentForgotten("g", "share")),
-    Case("a share member's target", "000d" + _MEMBER_KEY, None, newer.MemberTargetForgotten("g", "share", "m")),
-    Case("a share member's part", "000e" + _MEMBER_KEY, None, newer.MemberAssignmentForgotten("g", "share", "m")),
-    Case("a share group's topics", "000f000167", None, newer.ShareTopicsForgotten("g")),
-    Case("a regular expression", "00100001670003742e2a", None, newer.TopicRegexForgotten("g", "t.*")),
-    Case("a streams group", "0011000167", None, newer.GroupEpochForgotten("g", "streams")),
-    Case("a streams member", "0013" + _MEMBER_KEY, None, newer.MemberForgotten("g", "streams", "m")),
-    Case("a streams target", "0014000167", None, newer.TargetAssignmentForgotten("g", "streams")),
-    Case("a streams member's target", "0015" + _MEMBER_KEY, None, newer.MemberTargetForgotten("g", "streams", "m")),
-    Case("a streams member's tasks", "0016" + _MEMBER_KEY, None, newer.MemberAssignmentForgotten("g", "streams", "m")),
-    Case("a streams topology", "0017000167", None, newer.StreamsTopologyForgotten("g")),
+    Case("a KIP-848 group", "0003000167", None, newer.GroupEpochRemoved("g", "consumer")),
+    Case("topics a group saw", "0004000167", None, newer.PartitionMetadataRemoved("g")),
+    Case("a KIP-848 member", "0005" + _MEMBER_KEY, None, newer.MemberRemoved("g", "consumer", "m")),
+    Case("a target assignment", "0006000167", None, newer.TargetAssignmentRemoved("g", "consumer")),
+    Case("a member's target", "0007" + _MEMBER_KEY, None, newer.MemberTargetRemoved("g", "consumer", "m")),
+    Case("a member's partitions", "0008" + _MEMBER_KEY, None, newer.MemberAssignmentRemoved("g", "consumer", "m")),
+    Case("a share member", "000a" + _MEMBER_KEY, None, newer.MemberRemoved("g", "share", "m")),
+    Case("a share group", "000b000167", None, newer.GroupEpochRemoved("g", "share")),
+    Case("a share target", "000c000167", None, newer.TargetAssignmentRemoved("g", "share")),
+    Case("a share member's target", "000d" + _MEMBER_KEY, None, newer.MemberTargetRemoved("g", "share", "m")),
+    Case("a share member's part", "000e" + _MEMBER_KEY, None, newer.MemberAssignmentRemoved("g", "share", "m")),
+    Case("a share group's topics", "000f000167", None, newer.ShareTopicsRemoved("g")),
+    Case("a regular expression", "00100001670003742e2a", None, newer.TopicRegexRemoved("g", "t.*")),
+    Case("a streams group", "0011000167", None, newer.GroupEpochRemoved("g", "streams")),
+    Case("a streams member", "0013" + _MEMBER_KEY, None, newer.MemberRemoved("g", "streams", "m")),
+    Case("a streams target", "0014000167", None, newer.TargetAssignmentRemoved("g", "streams")),
+    Case("a streams member's target", "0015" + _MEMBER_KEY, None, newer.MemberTargetRemoved("g", "streams", "m")),
+    Case("a streams member's tasks", "0016" + _MEMBER_KEY, None, newer.MemberAssignmentRemoved("g", "streams", "m")),
+    Case("a streams topology", "0017000167", None, newer.StreamsTopologyRemoved("g")),
 )

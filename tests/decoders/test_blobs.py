@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders import blobs
-from decoders.errors import DecodeError, Reason
+from decoders.errors import DecodeError, DecodeReason
 
 SUBSCRIPTION_V0 = bytes.fromhex("000000000001000174ffffffff")
 SUBSCRIPTION_V3 = bytes.fromhex("000300000001000174ffffffff0000000100017400000002000000000000000200000004000172")
@@ -30,7 +30,7 @@ def test_an_assignment_is_read_and_a_negative_version_is_not() -> None:
     """Assignments look the same in all versions; a version below zero is an error as it is to consumers."""
     assert blobs.consumer_assignment(ASSIGNMENT) == {"version": 0, "assigned_partitions": OWNED, "user_data": None}
     error = blobs.consumer_assignment(b"\xff\xff" + ASSIGNMENT[2:])
-    assert error == DecodeError(None, -1, "assignment.version", 0, Reason.UNKNOWN_VERSION)
+    assert error == DecodeError(None, -1, "assignment.version", 0, DecodeReason.UNKNOWN_VERSION)
 
 
 def test_zero_bytes_are_no_blob_and_no_error() -> None:
@@ -69,7 +69,7 @@ def test_connect_tolerates_what_old_workers_left_away() -> None:
     assert (fields["assignment"], fields["revoked"], fields["delay"]) == (None, None, 0)
     error = blobs.connect_assignment(head + b"\0\0")
     assert isinstance(error, DecodeError)
-    assert (error.field, error.reason) == ("assignment.assignment", Reason.SHORT)
+    assert (error.field, error.reason) == ("assignment.assignment", DecodeReason.SHORT)
 
 
 def test_streams_commit_metadata_of_both_versions_is_read() -> None:
@@ -83,9 +83,9 @@ def test_streams_commit_metadata_of_both_versions_is_read() -> None:
         "processor_metadata": {"k": 7},
     }
     for text, reason in (
-        ("host-1 was here", Reason.NOT_BASE64),
-        ("ü", Reason.NOT_BASE64),
-        ("CQ==", Reason.UNKNOWN_VERSION),
+        ("host-1 was here", DecodeReason.NOT_BASE64),
+        ("ü", DecodeReason.NOT_BASE64),
+        ("CQ==", DecodeReason.UNKNOWN_VERSION),
     ):
         error = blobs.streams_commit_metadata(text)
         assert isinstance(error, DecodeError)
@@ -95,7 +95,7 @@ def test_streams_commit_metadata_of_both_versions_is_read() -> None:
 def test_streams_info_of_the_future_is_an_unknown_version() -> None:
     """A version after 11 says so; guessing its layout would be worse."""
     for read in (blobs.streams_subscription_info, blobs.streams_assignment_info):
-        assert read(b"\0\0\0\x0c") == DecodeError(None, 12, "user_data.version", 0, Reason.UNKNOWN_VERSION)
+        assert read(b"\0\0\0\x0c") == DecodeError(None, 12, "user_data.version", 0, DecodeReason.UNKNOWN_VERSION)
 
 
 READERS = (

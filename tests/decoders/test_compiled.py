@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from decoders.compiled import DECLINES, compiled_reader
+from decoders.compiled import DECLINE_ERRORS, compiled_reader
 from decoders.compose import message_reader
-from decoders.errors import DecodeError, Malformed
+from decoders.errors import DecodeError, MalformedBytes
 from decoders.records import Record
 from decoders.scalar import NO_FIELDS, decode
 from decoders.schema import INT8, INT32, STRING, UUID, ArrayOf, Field, Message, Struct, versions
@@ -37,7 +37,7 @@ ODD = Message(
     "0-1",
 )
 MESSAGES = [
-    *(table for row in ROWS for table in (row.key, row.value, *row.older) if table is not None),
+    *(table for row in ROWS for table in (row.key, row.value, *row.older_layouts) if table is not None),
     *(table for table in vars(embedded).values() if isinstance(table, Message)),
     ODD,
 ]
@@ -49,7 +49,7 @@ def walked(message: Message, version: int, raw: bytes, at: int) -> Read | None:
     """Read by the walk; None where it refuses."""
     try:
         fields, end = message_reader(message, version)(raw, at)
-    except Malformed:
+    except MalformedBytes:
         return None
     return fields, end
 
@@ -58,7 +58,7 @@ def compiled(message: Message, version: int, raw: bytes, at: int, only: frozense
     """Read by the compiled reader; None where it declines."""
     try:
         fields, end = compiled_reader(message, version, only)(raw, at)
-    except DECLINES:
+    except DECLINE_ERRORS:
         return None
     return fields, end
 

@@ -13,7 +13,7 @@ from tests.decoders.writing import some_fields, write
 
 ROWS = (*RECORD_TYPES, *transaction.TRANSACTION_TYPES, *share_state.SHARE_STATE_TYPES, *metadata.METADATA_TYPES)
 MESSAGES = [
-    *(table for row in ROWS for table in (row.key, row.value, *row.older) if table is not None),
+    *(table for row in ROWS for table in (row.key, row.value, *row.older_layouts) if table is not None),
     *(table for table in vars(embedded).values() if isinstance(table, Message)),
 ]
 

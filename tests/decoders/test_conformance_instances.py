@@ -12,7 +12,7 @@ import pytest
 
 from decoders import jsonform
 from decoders.compose import message_reader
-from decoders.errors import DecodeError, Malformed
+from decoders.errors import DecodeError, MalformedBytes
 from decoders.scalar import decode_with
 from decoders.tables import BY_NUMBER, SHARE_STATE_TYPES, TRANSACTION_TYPES
 from tests.decoders.conformance.official import LINES, NEWEST, compiled, schemas, table
@@ -50,7 +50,7 @@ def read(message: Message, version: int, raw: bytes) -> tuple[dict[str, Any] | N
     """Read a bare message; None where it is refused."""
     try:
         fields, end = message_reader(message, version)(raw, 0)
-    except Malformed:
+    except MalformedBytes:
         return None, 0
     return fields, end
 

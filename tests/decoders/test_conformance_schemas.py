@@ -72,7 +72,7 @@ def our_rows(fields: tuple[Field, ...], version: int) -> list[Any]:
             *our_type(field.type, version),
             field.may_be_null(version),
             field.tag,
-            field.absent(),
+            field.default_value(),
         )
         for field in fields
         if field.present(version)

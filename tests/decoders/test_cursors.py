@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from decoders.cursors import Column, Cursors
+from decoders.cursors import BinaryColumn, Cursors
 from decoders.schema import INT32, STRING, UUID, Field, Message, Struct
 
 ROWS = [b"\x00\x01abcd", None, b"", b"\x7f\xff\xff\xff\xff\xfe"]
 
 
-def column(rows: list[bytes | None]) -> Column:
+def column(rows: list[bytes | None]) -> BinaryColumn:
     """Give the rows out of the middle of a longer column."""
-    return Column(pa.array([b"xx", *rows, b"yy"], pa.binary()).slice(1, len(rows)))
+    return BinaryColumn(pa.array([b"xx", *rows, b"yy"], pa.binary()).slice(1, len(rows)))
 
 
 def test_a_column_knows_its_rows_inside_a_slice() -> None:

@@ -46,13 +46,13 @@ VALUES = [
     pytest.param(
         13,
         {"topic_partitions": ({"topic_id": TOPIC_ID, "partitions": (0,)},)},
-        groups.MemberTargeted("g", "share", "m", ((TOPIC_ID, (0,)),)),
+        groups.MemberTargetRecorded("g", "share", "m", ((TOPIC_ID, (0,)),)),
         id="share member's target",
     ),
     pytest.param(
         14,
         {"member_epoch": 2, "previous_member_epoch": 1, "state": 0, "assigned_partitions": ()},
-        groups.MemberAssigned("g", "share", "m", 2, 1, "stable", (), ()),
+        groups.MemberAssignmentRecorded("g", "share", "m", 2, 1, "stable", (), ()),
         id="share member's partitions",
     ),
     pytest.param(
@@ -74,7 +74,7 @@ VALUES = [
             "assigned_partitions": (),
             "partitions_pending_revocation": ({"topic_id": TOPIC_ID, "partitions": (0,), "assignment_epochs": ()},),
         },
-        groups.MemberAssigned("g", "consumer", "m", -2, 4, "unreleased", (), ((TOPIC_ID, (0,)),)),
+        groups.MemberAssignmentRecorded("g", "consumer", "m", -2, 4, "unreleased", (), ((TOPIC_ID, (0,)),)),
         id="static member that is away",
     ),
     pytest.param(
@@ -86,7 +86,7 @@ VALUES = [
     pytest.param(
         21,
         {"active_tasks": PLAIN_TASKS, "standby_tasks": (), "warmup_tasks": PLAIN_TASKS},
-        groups.StreamsMemberTargeted("g", "m", (("0", (1, 2)),), (), (("0", (1, 2)),)),
+        groups.StreamsMemberTargetRecorded("g", "m", (("0", (1, 2)),), (), (("0", (1, 2)),)),
         id="streams member's target",
     ),
     pytest.param(
@@ -102,7 +102,9 @@ VALUES = [
             "standby_tasks_pending_revocation": TASKS,
             "warmup_tasks_pending_revocation": (),
         },
-        groups.StreamsMemberAssigned("g", "m", 2, 1, "stable", (("0", (1, 2)),), (), (), (), (("0", (1, 2)),), ()),
+        groups.StreamsMemberAssignmentRecorded(
+            "g", "m", 2, 1, "stable", (("0", (1, 2)),), (), (), (), (("0", (1, 2)),), ()
+        ),
         id="streams member's tasks: its states count from 1",
     ),
     pytest.param(
@@ -149,11 +151,11 @@ def test_every_type_of_the_topic_states_one_fact(row: RecordType) -> None:
     chance = random.Random(row.number)  # noqa: S311  # makes records, keeps no secret
     for _ in range(50):
         key, value = some_record(chance, row)
-        (forgotten,) = meaning(decode(key, None))
-        assert type(forgotten).__name__.endswith("Forgotten")
+        (removed,) = meaning(decode(key, None))
+        assert type(removed).__name__.endswith("Removed")
         if value is not None:
             (stated,) = meaning(decode(key, value))
-            assert not type(stated).__name__.endswith("Forgotten")
+            assert not type(stated).__name__.endswith("Removed")
 
 
 def test_a_transaction_names_its_state() -> None:
@@ -164,13 +166,13 @@ def test_a_transaction_names_its_state() -> None:
         "020008000000000000006302020002"
     )
     assert meaning(decode_transaction(key, ongoing)) == (
-        cluster.TransactionRecorded("x", 100, 5, "Ongoing", 60000, (("t", (0,)),), 1000, 750, 99, None, 2),
+        cluster.TransactionStateRecorded("x", 100, 5, "Ongoing", 60000, (("t", (0,)),), 1000, 750, 99, None, 2),
     )
     empty = bytes.fromhex("0000000000000000006400050000ea6000ffffffff00000000000003e8ffffffffffffffff")
     assert meaning(decode_transaction(key, empty)) == (
-        cluster.TransactionRecorded("x", 100, 5, "Empty", 60000, (), 1000, None, None, None, 0),
+        cluster.TransactionStateRecorded("x", 100, 5, "Empty", 60000, (), 1000, None, None, None, 0),
     )
-    assert meaning(decode_transaction(key, None)) == (cluster.TransactionForgotten("x"),)
+    assert meaning(decode_transaction(key, None)) == (cluster.TransactionalIdExpired("x"),)
 
 
 def test_a_share_position_is_a_snapshot_or_an_update() -> None:
@@ -181,16 +183,16 @@ def test_a_share_position_is_a_snapshot_or_an_update() -> None:
     fields = {"snapshot_epoch": 1, "leader_epoch": 3, "start_offset": 5, "state_batches": (batch,)}
     raw = write_value(share_state.SHARE_UPDATE_VALUE, 0, {**fields, "delivery_complete_count": 4})
     assert meaning(decode_share_state(write_key(update, names), raw)) == (
-        cluster.SharePositionRecorded(
+        cluster.SharePartitionStateRecorded(
             "g", TOPIC_ID, 1, False, 1, None, 3, 5, 4, None, None, ((5, 7, 2, 1),)
         ),  # no snapshot
     )
     older = write_value(share_state.SHARE_SNAPSHOT_VALUE_4_0, 0, {**fields, "state_epoch": 2})
     assert meaning(decode_share_state(write_key(snapshot, names), older)) == (
-        cluster.SharePositionRecorded("g", TOPIC_ID, 1, True, 1, 2, 3, 5, None, None, None, ((5, 7, 2, 1),)),
+        cluster.SharePartitionStateRecorded("g", TOPIC_ID, 1, True, 1, 2, 3, 5, None, None, None, ((5, 7, 2, 1),)),
     )
     gone = meaning(decode_share_state(write_key(snapshot, names), None))
-    assert gone == (cluster.SharePositionForgotten("g", TOPIC_ID, 1),)
+    assert gone == (cluster.SharePartitionStateRemoved("g", TOPIC_ID, 1),)
 
 
 METADATA = [

@@ -6,59 +6,75 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.errors import DecodeError, Reason
+from decoders.errors import DecodeError, DecodeReason
 from decoders.interpret import events
 from decoders.records import Record
 from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
 
 COMMIT_KEY = "000100016700017400000001"
 ERRORS = [
-    pytest.param(None, None, DecodeError(None, None, "key", 0, Reason.NULL_KEY), id="null key"),
-    pytest.param("", None, DecodeError(None, None, "key.type", 0, Reason.SHORT), id="empty key"),
-    pytest.param("0018", "0000", DecodeError(24, None, "key.type", 0, Reason.UNKNOWN_TYPE), id="type of the future"),
-    pytest.param("ffff", None, DecodeError(-1, None, "key.type", 0, Reason.UNKNOWN_TYPE), id="negative type"),
-    pytest.param("0009000167", None, DecodeError(9, None, "key.type", 0, Reason.REMOVED_TYPE), id="type 9 of 4.0"),
-    pytest.param("0012000167", None, DecodeError(18, None, "key.type", 0, Reason.REMOVED_TYPE), id="burnt type 18"),
-    pytest.param("0002ffff", None, DecodeError(2, None, "key.group", 2, Reason.NULL_NOT_ALLOWED), id="null group"),
-    pytest.param("0002fffe", None, DecodeError(2, None, "key.group", 2, Reason.NEGATIVE_LENGTH), id="length of -2"),
-    pytest.param("00027fff", None, DecodeError(2, None, "key.group", 4, Reason.LENGTH_PAST_END), id="length past end"),
+    pytest.param(None, None, DecodeError(None, None, "key", 0, DecodeReason.NULL_KEY), id="null key"),
+    pytest.param("", None, DecodeError(None, None, "key.type", 0, DecodeReason.SHORT), id="empty key"),
+    pytest.param(
+        "0018", "0000", DecodeError(24, None, "key.type", 0, DecodeReason.UNKNOWN_TYPE), id="type of the future"
+    ),
+    pytest.param("ffff", None, DecodeError(-1, None, "key.type", 0, DecodeReason.UNKNOWN_TYPE), id="negative type"),
+    pytest.param(
+        "0009000167", None, DecodeError(9, None, "key.type", 0, DecodeReason.REMOVED_TYPE), id="type 9 of 4.0"
+    ),
+    pytest.param(
+        "0012000167", None, DecodeError(18, None, "key.type", 0, DecodeReason.REMOVED_TYPE), id="burnt type 18"
+    ),
+    pytest.param(
+        "0002ffff", None, DecodeError(2, None, "key.group", 2, DecodeReason.NULL_NOT_ALLOWED), id="null group"
+    ),
+    pytest.param(
+        "0002fffe", None, DecodeError(2, None, "key.group", 2, DecodeReason.NEGATIVE_LENGTH), id="length of -2"
+    ),
+    pytest.param(
+        "00027fff", None, DecodeError(2, None, "key.group", 4, DecodeReason.LENGTH_PAST_END), id="length past end"
+    ),
     pytest.param(
         "0001000167000174ffffff01",
         None,
-        DecodeError(1, None, "key.partition", 8, Reason.OUT_OF_RANGE),
+        DecodeError(1, None, "key.partition", 8, DecodeReason.OUT_OF_RANGE),
         id="tombstone of a negative partition",
     ),
     pytest.param(
         "0000000167000174800000007461696c",
         "0000",
-        DecodeError(0, None, "key.partition", 8, Reason.OUT_OF_RANGE),
+        DecodeError(0, None, "key.partition", 8, DecodeReason.OUT_OF_RANGE),
         id="negative partition in a legacy key with a tail",
     ),
-    pytest.param(COMMIT_KEY, "", DecodeError(1, None, "value.version", 0, Reason.SHORT), id="empty value"),
-    pytest.param(COMMIT_KEY, "0005", DecodeError(1, 5, "value.version", 0, Reason.UNKNOWN_VERSION), id="version 5"),
-    pytest.param(COMMIT_KEY, "ffff", DecodeError(1, -1, "value.version", 0, Reason.UNKNOWN_VERSION), id="version -1"),
+    pytest.param(COMMIT_KEY, "", DecodeError(1, None, "value.version", 0, DecodeReason.SHORT), id="empty value"),
+    pytest.param(
+        COMMIT_KEY, "0005", DecodeError(1, 5, "value.version", 0, DecodeReason.UNKNOWN_VERSION), id="version 5"
+    ),
+    pytest.param(
+        COMMIT_KEY, "ffff", DecodeError(1, -1, "value.version", 0, DecodeReason.UNKNOWN_VERSION), id="version -1"
+    ),
     pytest.param(
         COMMIT_KEY,
         "00040000000000000064000000078080808080",
-        DecodeError(1, 4, "value.metadata", 14, Reason.BAD_VARINT),
+        DecodeError(1, 4, "value.metadata", 14, DecodeReason.BAD_VARINT),
         id="varint without end",
     ),
     pytest.param(
         COMMIT_KEY,
         "0004000000000000006400000007026d00000000000004d2016405",
-        DecodeError(1, 4, "value.tags", 27, Reason.LENGTH_PAST_END),
+        DecodeError(1, 4, "value.tags", 27, DecodeReason.LENGTH_PAST_END),
         id="unknown tag longer than the value",
     ),
     pytest.param(
         "0002000167",
         "00000008636f6e73756d657200000003000572616e676500026d310000000100026d31ffff",
-        DecodeError(2, 0, "value.members[0].client_id", 35, Reason.NULL_NOT_ALLOWED),
+        DecodeError(2, 0, "value.members[0].client_id", 35, DecodeReason.NULL_NOT_ALLOWED),
         id="null inside a member",
     ),
     pytest.param(
         "0002000167",
         "00000008636f6e73756d657200000003ffffffff7fffffff",
-        DecodeError(2, 0, "value.members", 20, Reason.LENGTH_PAST_END),
+        DecodeError(2, 0, "value.members", 20, DecodeReason.LENGTH_PAST_END),
         id="two billion members",
     ),
 ]
@@ -92,16 +108,18 @@ def test_an_older_layout_is_taken_where_it_alone_reaches_the_last_byte() -> None
     record = decode(raw("0004000167"), raw("0000" + "01000000" + "01" + "00"))
     assert isinstance(record, Record)
     assert record.value == {"epoch": 1 << 24, "topics": ()}
-    assert record.layout in record.type.older
+    assert record.layout in record.type.older_layouts
 
 
 METADATA_ERRORS = [
-    pytest.param(None, DecodeError(None, None, "value", 0, Reason.NULL_VALUE), id="null"),
-    pytest.param("", DecodeError(None, None, "value.frame_version", 0, Reason.SHORT), id="empty"),
-    pytest.param("00", DecodeError(None, None, "value.frame_version", 0, Reason.UNKNOWN_VERSION), id="frame of 2.8"),
-    pytest.param("016300", DecodeError(99, None, "value.type", 0, Reason.UNKNOWN_TYPE), id="type 99"),
-    pytest.param("010201", DecodeError(2, 1, "value.version", 0, Reason.UNKNOWN_VERSION), id="topic v1"),
-    pytest.param("01140000ff", DecodeError(20, 0, "value.end", 4, Reason.TRAILING_BYTES), id="a byte too many"),
+    pytest.param(None, DecodeError(None, None, "value", 0, DecodeReason.NULL_VALUE), id="null"),
+    pytest.param("", DecodeError(None, None, "value.frame_version", 0, DecodeReason.SHORT), id="empty"),
+    pytest.param(
+        "00", DecodeError(None, None, "value.frame_version", 0, DecodeReason.UNKNOWN_VERSION), id="frame of 2.8"
+    ),
+    pytest.param("016300", DecodeError(99, None, "value.type", 0, DecodeReason.UNKNOWN_TYPE), id="type 99"),
+    pytest.param("010201", DecodeError(2, 1, "value.version", 0, DecodeReason.UNKNOWN_VERSION), id="topic v1"),
+    pytest.param("01140000ff", DecodeError(20, 0, "value.end", 4, DecodeReason.TRAILING_BYTES), id="a byte too many"),
 ]
 
 
@@ -116,7 +134,7 @@ def test_a_tag_of_a_later_version_is_refused() -> None:
     value = "010500" + "00000000" + "00" * 16 + "01" + "0801" + "01"
     error = decode_metadata(raw(value))
     assert isinstance(error, DecodeError)
-    assert (error.field, error.reason) == ("value.directories", Reason.TAG_OUT_OF_VERSION)
+    assert (error.field, error.reason) == ("value.directories", DecodeReason.TAG_OUT_OF_VERSION)
 
 
 @given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60))

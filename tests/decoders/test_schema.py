@@ -44,10 +44,10 @@ def test_a_range_holds_its_ends_and_what_lies_between(lowest: int, highest: int)
 def test_an_absent_field_has_the_default_of_its_type_unless_it_has_its_own() -> None:
     """Defaults are Kafka's: zero, empty, or what the row says."""
     inner = Struct("Inner", (Field("name", STRING), Field("size", INT32, default=-1)))
-    assert Field("a", INT32).absent() == 0
-    assert Field("a", ArrayOf(inner)).absent() == ()
-    assert Field("a", inner).absent() == {"name": "", "size": -1}
-    assert Field("a", STRING, default=None).absent() is None
+    assert Field("a", INT32).default_value() == 0
+    assert Field("a", ArrayOf(inner)).default_value() == ()
+    assert Field("a", inner).default_value() == {"name": "", "size": -1}
+    assert Field("a", STRING, default=None).default_value() is None
 
 
 def test_a_message_says_which_versions_are_valid_and_flexible() -> None:

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from decoders.blobs import streams_assignment_info, streams_subscription_info
-from decoders.errors import DecodeError, Reason
+from decoders.errors import DecodeError, DecodeReason
 
 TASK = {"subtopology": 1, "partition": 2, "named_topology": None}
 HOST = struct.pack(">H", 1) + b"h" + struct.pack(">i", 80)
@@ -99,4 +99,4 @@ def test_a_subscription_info_begins_with_its_version() -> None:
     assert fields["prev_tasks"] == ({"topic_group_id": 1, "partition": 2},)
     error = streams_subscription_info(raw[:3])
     assert isinstance(error, DecodeError)
-    assert error.reason is Reason.SHORT
+    assert error.reason is DecodeReason.SHORT

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders import wire
-from decoders.errors import Malformed, Reason
+from decoders.errors import DecodeReason, MalformedBytes
 
 
 class FixedReader:
@@ -28,9 +28,9 @@ class FixedReader:
     def test_refuses_one_byte_less(self) -> None:
         """A number that is cut is short, at the place where it begins."""
         for raw, _ in self.cases:
-            with pytest.raises(Malformed) as refused:
+            with pytest.raises(MalformedBytes) as refused:
                 type(self).read(bytes.fromhex(raw)[:-1], 0)
-            assert (refused.value.reason, refused.value.position) == (Reason.SHORT, 0)
+            assert (refused.value.reason, refused.value.position) == (DecodeReason.SHORT, 0)
 
 
 class TestInt8(FixedReader):
@@ -99,16 +99,16 @@ def test_a_varint_is_a_signed_number_of_32_bits(raw: str, value: int) -> None:
     encoded = bytes.fromhex(raw)
     assert wire.uvarint(encoded + b"\x01", 0) == (value, len(encoded))
     for length in range(len(encoded)):
-        with pytest.raises(Malformed) as refused:
+        with pytest.raises(MalformedBytes) as refused:
             wire.uvarint(encoded[:length], 0)
-        assert refused.value.reason is Reason.SHORT
+        assert refused.value.reason is DecodeReason.SHORT
 
 
 def test_a_varint_of_six_bytes_is_refused() -> None:
     """A fifth byte that promises another is no varint."""
-    with pytest.raises(Malformed) as refused:
+    with pytest.raises(MalformedBytes) as refused:
         wire.uvarint(b"\x80" * 6, 0)
-    assert refused.value.reason is Reason.BAD_VARINT
+    assert refused.value.reason is DecodeReason.BAD_VARINT
 
 
 @given(st.integers(0, 2**31 - 1))
@@ -134,10 +134,10 @@ LENGTHS = [
 def test_null_is_any_negative_length_where_it_is_allowed(build: Any, read_length: Any, null: str, below: str) -> None:
     """Kafka takes every length below zero for null; where null is not allowed the reason tells which it was."""
     nullable, strict = build(read_length, nullable=True), build(read_length, nullable=False)
-    for raw, reason in ((null, Reason.NULL_NOT_ALLOWED), (below, Reason.NEGATIVE_LENGTH)):
+    for raw, reason in ((null, DecodeReason.NULL_NOT_ALLOWED), (below, DecodeReason.NEGATIVE_LENGTH)):
         encoded = bytes.fromhex(raw)
         assert nullable(encoded, 0) == (None, len(encoded))
-        with pytest.raises(Malformed) as refused:
+        with pytest.raises(MalformedBytes) as refused:
             strict(encoded, 0)
         assert refused.value.reason is reason
 
@@ -153,9 +153,9 @@ def test_a_compact_string_may_not_exceed_a_short() -> None:
     read = wire.text(wire.compact_length, nullable=False)
     longest = b"\x80\x80\x02" + b"x" * 0x7FFF
     assert read(longest, 0)[1] == len(longest)
-    with pytest.raises(Malformed) as refused:
+    with pytest.raises(MalformedBytes) as refused:
         read(b"\x81\x80\x02" + b"x" * 0x8000, 0)
-    assert refused.value.reason is Reason.STRING_TOO_LONG
+    assert refused.value.reason is DecodeReason.STRING_TOO_LONG
 
 
 @pytest.mark.parametrize(
@@ -165,16 +165,16 @@ def test_a_compact_string_may_not_exceed_a_short() -> None:
 def test_a_length_of_two_gibibytes_allocates_nothing(build: Any, read_length: Any, raw: str) -> None:
     """A length that exceeds the bytes left is refused before anything is built."""
     tracemalloc.start()
-    with pytest.raises(Malformed) as refused:
+    with pytest.raises(MalformedBytes) as refused:
         build(read_length, nullable=False)(bytes.fromhex(raw) + b"xx", 0)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert refused.value.reason is Reason.LENGTH_PAST_END
+    assert refused.value.reason is DecodeReason.LENGTH_PAST_END
     assert peak < 100_000
 
 
 def test_a_fault_in_an_array_names_the_element() -> None:
     """The path of a fault says which element could not be read."""
-    with pytest.raises(Malformed) as refused:
+    with pytest.raises(MalformedBytes) as refused:
         wire.array(wire.int32, wire.int16, nullable=False)(b"\0\0\0\2\0\1\0", 0)
     assert (refused.value.path, refused.value.position) == ("[1]", 6)

@@ -45,7 +45,8 @@ def write_value(message: Message, version: int, fields: Fields) -> bytes:
 def some_fields(chance: random.Random, part: Struct, version: int) -> Fields:
     """Make fields of any legal values, defaults where the version lacks them."""
     return {
-        field.name: _some(chance, field, version) if field.present(version) else field.absent() for field in part.fields
+        field.name: _some(chance, field, version) if field.present(version) else field.default_value()
+        for field in part.fields
     }
 
 
@@ -77,7 +78,7 @@ def spoiled(chance: random.Random, raw: bytes) -> bytes:
 
 def _some(chance: random.Random, field: Field, version: int) -> Any:
     if field.tag is not None and chance.random() < 0.3:
-        return field.absent()
+        return field.default_value()
     if field.may_be_null(version) and chance.random() < 0.2:
         return None
     value = _some_value(chance, field.type, version)
@@ -111,7 +112,7 @@ def _struct(part: Struct, version: int, fields: Fields, *, flexible: bool) -> by
     tagged = [
         (field.tag, _tagged(field, version, fields[field.name]))
         for field in present
-        if field.tag is not None and fields[field.name] != field.absent()
+        if field.tag is not None and fields[field.name] != field.default_value()
     ]
     tags = b"".join(uvarint(tag) + uvarint(len(content)) + content for tag, content in sorted(tagged))
     return body + uvarint(len(tagged)) + tags

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from decoders.log.batch import HEADER, LogRecord, RecordBatch, record_batch, sequence_at, varint
 from decoders.log.codecs import Codec
-from decoders.log.errors import Damaged, Fault
+from decoders.log.errors import Damaged, LogFault
 from tests.decoders.log import logwriter as write
 
 TOMBSTONE = bytes.fromhex(
@@ -30,7 +30,7 @@ def test_kafkas_own_tombstone_is_read() -> None:
     """A batch written by Kafka's serialiser gives its record, its epoch and a right checksum."""
     batch = batch_of(TOMBSTONE)
     assert list(batch.records()) == [LogRecord(5, 1234, b"\0\x02\0\x01g", None, sequence=0)]
-    assert (batch.leader_epoch, batch.size, batch.crc_is_right()) == (3, len(TOMBSTONE), True)
+    assert (batch.leader_epoch, batch.size, batch.has_valid_crc()) == (3, len(TOMBSTONE), True)
     assert not batch.is_transactional
     assert not batch.is_control
 
@@ -49,7 +49,7 @@ def test_offset_length_and_leader_epoch_lie_outside_the_checksum() -> None:
         changed[at] ^= 1
         outside = at < 8 or 12 <= at < 17
         if not 8 <= at < 12:
-            assert batch_of(bytes(changed)).crc_is_right() is outside
+            assert batch_of(bytes(changed)).has_valid_crc() is outside
 
 
 RECORDS = st.lists(
@@ -71,7 +71,7 @@ RECORDS = st.lists(
 def test_what_is_written_is_read(records: list[write.Rec], codec: Codec, base: int, sequence: int) -> None:
     """Any records come back from a batch of any codec, with gaps, nulls, headers and negative timestamp deltas."""
     batch = batch_of(write.batch(base, records, codec, base_sequence=sequence))
-    assert batch.crc_is_right()
+    assert batch.has_valid_crc()
     assert batch.codec is codec
     assert list(batch.records()) == [
         LogRecord(
@@ -114,7 +114,7 @@ def test_every_cut_of_the_records_is_one_typed_error(codec: Codec) -> None:
     for end in range(HEADER.size, len(raw)):
         with pytest.raises(Damaged) as caught:
             list(batch_of(raw[:end]).records())
-        assert caught.value.fault in {Fault.BAD_RECORD, Fault.BAD_COMPRESSION}
+        assert caught.value.fault in {LogFault.BAD_RECORD, LogFault.BAD_COMPRESSION}
 
 
 @pytest.mark.parametrize(

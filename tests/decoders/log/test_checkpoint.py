@@ -10,7 +10,7 @@ import pytest
 
 from decoders.log.checkpoint import KraftSnapshot, SnapshotId, newest_snapshot, read_snapshot, snapshot_id
 from decoders.log.control import ControlType
-from decoders.log.errors import Fault, LogError
+from decoders.log.errors import LogError, LogFault
 from tests.decoders.log import logwriter as write
 from tests.decoders.log.fixtures import RECORDED
 
@@ -57,7 +57,7 @@ def test_a_snapshot_cut_anywhere_is_refused(tmp_path: Path) -> None:
         path.write_bytes(content[:end])
         error = read_snapshot(path)
         assert isinstance(error, LogError)
-        assert error.fault in {Fault.TORN, Fault.INCOMPLETE_SNAPSHOT}
+        assert error.fault in {LogFault.TORN, LogFault.INCOMPLETE_SNAPSHOT}
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_header_first_and_footer_last(tmp_path: Path, batches: list[bytes]) -> N
     path.write_bytes(b"".join(batches))
     error = read_snapshot(path)
     assert isinstance(error, LogError)
-    assert error.fault is Fault.INCOMPLETE_SNAPSHOT
+    assert error.fault is LogFault.INCOMPLETE_SNAPSHOT
 
 
 def test_values_come_in_order(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_the_newest_whole_snapshot_is_found(tmp_path: Path) -> None:
     snapshot, faults = newest_snapshot(tmp_path)
     assert snapshot is not None
     assert snapshot.id == SnapshotId(30, 1)
-    assert [fault.fault for fault in faults] == [Fault.INCOMPLETE_SNAPSHOT]
+    assert [fault.fault for fault in faults] == [LogFault.INCOMPLETE_SNAPSHOT]
 
 
 @pytest.mark.parametrize("name", ["bootstrap.checkpoint", "1-1.checkpoint", f"{0:020}-{0:010}.checkpoint.deleted"])

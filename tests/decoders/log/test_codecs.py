@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from decoders.log import zstd_many
 from decoders.log.blockwalk import xxh32_short
 from decoders.log.codecs import Codec, decompress
-from decoders.log.errors import Damaged, Fault
+from decoders.log.errors import Damaged, LogFault
 from decoders.log.zstd_many import expand_together
 from tests.decoders.log import logwriter as write
 
@@ -61,7 +61,7 @@ def test_a_bomb_is_refused_before_it_expands(codec: Codec) -> None:
     assert len(decompress(codec, bomb, limit=5 << 20)) == 5 << 20
     with pytest.raises(Damaged) as caught:
         decompress(codec, bomb, limit=(5 << 20) - 1)
-    assert caught.value.fault is Fault.EXPANDS_PAST_LIMIT
+    assert caught.value.fault is LogFault.EXPANDS_PAST_LIMIT
 
 
 @pytest.mark.parametrize("codec", COMPRESSED)
@@ -73,7 +73,7 @@ def test_every_cut_is_bad_compression(codec: Codec) -> None:
             continue  # the framing's header alone is a whole stream of nothing
         with pytest.raises(Damaged) as caught:
             decompress(codec, whole[:end])
-        assert caught.value.fault is Fault.BAD_COMPRESSION
+        assert caught.value.fault is LogFault.BAD_COMPRESSION
 
 
 def test_a_snappy_block_that_claims_too_much_costs_nothing() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from decoders.log import columns, vectors
 from decoders.log.batch import record_batch
 from decoders.log.columns import SCHEMA, partition_columns
-from decoders.log.errors import Fault
+from decoders.log.errors import LogFault
 from decoders.log.vectors import HEADER_TYPE, PADDING, Part, read_fast
 from tests.decoders.log import logwriter as write
 from tests.decoders.log.fixtures import RECORDED_SEGMENTS, opened, partition, simple_batches
@@ -161,8 +161,8 @@ def test_a_damaged_batch_gives_its_error_and_the_rows_around_it(tmp_path: Path) 
     with opened(path) as log:
         assert [row[0] for row in rows_of(log)] == [0, 1, 3]
         assert {(error.fault, error.offset) for error in log.errors} == {
-            (Fault.BAD_RECORD, 1),
-            (Fault.BAD_COMPRESSION, 2),
+            (LogFault.BAD_RECORD, 1),
+            (LogFault.BAD_COMPRESSION, 2),
         }
 
 
@@ -240,7 +240,7 @@ def test_the_limit_holds_for_batches_expanded_together(tmp_path: Path) -> None:
     ]
     with opened(partition(tmp_path, {0: batches}), limit=1_000) as log:
         assert [row[0] for row in rows_of(log)] == [0, 2]
-        assert [(error.fault, error.offset) for error in log.errors] == [(Fault.EXPANDS_PAST_LIMIT, 1)]
+        assert [(error.fault, error.offset) for error in log.errors] == [(LogFault.EXPANDS_PAST_LIMIT, 1)]
 
 
 def test_decompressed_batches_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,7 @@ def read_frame(content: bytes) -> None:
     if len(content) < 61 or content[16] > 2:  # the walk over a file hands on nothing else
         return
     batch = (record_batch if content[16] == 2 else legacy_batch)(memoryview(content), 0)
-    batch.crc_is_right()
+    batch.has_valid_crc()
     try:
         for record in batch.records(LIMIT):
             if batch.is_control:

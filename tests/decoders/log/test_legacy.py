@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.log.batch import LogRecord
-from decoders.log.errors import Damaged, Fault
+from decoders.log.errors import Damaged, LogFault
 from decoders.log.legacy import LegacyBatch, legacy_batch
 from tests.decoders.log import logwriter as write
 
@@ -34,7 +34,7 @@ def test_kafkas_own_messages_are_read(name: str) -> None:
     batch = read(bytes.fromhex(GOLDEN[name]))
     timestamp = -1 if "magic 0" in name else 1234
     records = [LogRecord(5, timestamp, KEY, None), LogRecord(7, timestamp, KEY, b"\x01")]
-    assert batch.crc_is_right()
+    assert batch.has_valid_crc()
     assert list(batch.records()) == (records if "," in name else records[:1])
 
 
@@ -92,22 +92,24 @@ def test_a_partial_last_inner_message_is_dropped() -> None:
 @pytest.mark.parametrize(
     ("raw", "fault"),
     [
-        pytest.param(write.message(0, None, None, 1, attributes=1), Fault.BAD_RECORD, id="compressed null"),
-        pytest.param(write.wrapper(0, b"", 1, write.GZIP), Fault.BAD_RECORD, id="nothing inside"),
-        pytest.param(write.message(0, None, b"x", 1, attributes=4), Fault.UNKNOWN_CODEC, id="zstd was never allowed"),
+        pytest.param(write.message(0, None, None, 1, attributes=1), LogFault.BAD_RECORD, id="compressed null"),
+        pytest.param(write.wrapper(0, b"", 1, write.GZIP), LogFault.BAD_RECORD, id="nothing inside"),
+        pytest.param(
+            write.message(0, None, b"x", 1, attributes=4), LogFault.UNKNOWN_CODEC, id="zstd was never allowed"
+        ),
         pytest.param(
             write.wrapper(0, write.message(0, None, b"x", 0), 1, write.GZIP),
-            Fault.BAD_RECORD,
+            LogFault.BAD_RECORD,
             id="another magic inside",
         ),
         pytest.param(
             write.wrapper(0, write.wrapper(0, write.message(0, b"", b"", 1), 1, write.GZIP), 1, write.GZIP),
-            Fault.BAD_RECORD,
+            LogFault.BAD_RECORD,
             id="a wrapper inside",
         ),
     ],
 )
-def test_contradictions_are_typed_errors(raw: bytes, fault: Fault) -> None:
+def test_contradictions_are_typed_errors(raw: bytes, fault: LogFault) -> None:
     """A wrapper that Kafka would refuse is refused, with the reason."""
     with pytest.raises(Damaged) as caught:
         list(read(raw).records())

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from decoders.log import partition as partition_module
 from decoders.log.batch import RecordBatch
 from decoders.log.directory import PartitionDirectory, list_segments, read_directory
-from decoders.log.errors import Fault, LogError
+from decoders.log.errors import LogError, LogFault
 from decoders.log.partition import PartitionLog
-from decoders.log.transactions import OpenTransaction, Outcome
+from decoders.log.transactions import BatchOutcome, OngoingTransaction
 from tests.decoders.log import logwriter as write
 from tests.decoders.log.fixtures import RECORDED, opened, partition, simple_batches
 
@@ -57,7 +57,7 @@ def test_other_directories_are_the_wrong_kind(tmp_path: Path, name: str) -> None
     for path in (tmp_path / name, tmp_path / "nothing-0"):
         error = PartitionLog.open(path)
         assert isinstance(error, LogError)
-        assert error.fault is Fault.WRONG_KIND
+        assert error.fault is LogFault.WRONG_KIND
 
 
 def test_a_recorded_directory_knows_its_surroundings() -> None:
@@ -113,11 +113,11 @@ def test_only_committed_records_count_in_the_order_of_their_offsets(tmp_path: Pa
     ]
     with opened(partition(tmp_path, {0: batches})) as log:
         assert [placed.record.offset for placed in log.records()] == [0, 1, 3, 7]
-        assert log.open_transactions == (OpenTransaction(3, 0, 5, 9, 1_000),)
+        assert log.ongoing_transactions == (OngoingTransaction(3, 0, 5, 9, 1_000),)
         assert (log.errors, log.next_offset) == ([], 10)
         outcomes = [placed.outcome for placed in log.records(only_committed=False)]
-        assert outcomes.count(Outcome.CONTROL) == 2
-        assert (outcomes.count(Outcome.PENDING), outcomes.count(Outcome.ABORTED)) == (3, 1)
+        assert outcomes.count(BatchOutcome.CONTROL) == 2
+        assert (outcomes.count(BatchOutcome.PENDING), outcomes.count(BatchOutcome.ABORTED)) == (3, 1)
 
 
 def test_markers_are_matched_by_producer_and_not_by_epoch(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_each_transaction_of_a_producer_has_its_own_end(tmp_path: Path) -> None:
     ]
     with opened(partition(tmp_path, {0: batches})) as log:
         assert [placed.record.offset for placed in log.records()] == [3]
-        assert [each.first_offset for each in log.open_transactions] == [5]
+        assert [each.first_offset for each in log.ongoing_transactions] == [5]
 
 
 def test_a_marker_in_a_later_segment_counts(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_marker_in_a_later_segment_counts(tmp_path: Path) -> None:
     path = partition(tmp_path, {0: [data(0, 1)], 1: [data(1, 1)], 2: [write.marker(2, 1, committed=True)]})
     with opened(path) as log:
         assert [placed.record.offset for placed in log.records()] == [0, 1]
-        assert log.open_transactions == ()
+        assert log.ongoing_transactions == ()
 
 
 FATES = st.lists(st.tuples(st.sampled_from(["data", "commit", "abort"]), st.integers(0, 3)), max_size=30)
@@ -172,18 +172,18 @@ def test_transactions_end_as_a_plain_simulation_says(
             counted += ended if what == "commit" else []
     with opened(partition(tmp_path_factory.mktemp("log"), {0: batches})) as log:
         assert [placed.record.offset for placed in log.records()] == sorted(counted)
-        assert {each.producer_id for each in log.open_transactions} == set(pending)
+        assert {each.producer_id for each in log.ongoing_transactions} == set(pending)
 
 
 def test_a_recorded_log_agrees_with_its_own_index_of_aborted_transactions() -> None:
     """In a real broker's offsets partition, what is left out lies in the transactions its `.txnindex` names."""
     with opened(RECORDED / "__consumer_offsets-0") as log:
         counted = [placed.record.offset for placed in log.records()]
-        aborted = [each for each in log.records(only_committed=False) if each.outcome is Outcome.ABORTED]
+        aborted = [each for each in log.records(only_committed=False) if each.outcome is BatchOutcome.ABORTED]
         assert len(aborted) == 3
         assert not {each.record.offset for each in aborted} & set(counted)
         assert log.errors == []
-        assert log.open_transactions == ()
+        assert log.ongoing_transactions == ()
 
 
 # damage
@@ -196,7 +196,7 @@ def test_damage_in_one_segment_leaves_the_others(tmp_path: Path) -> None:
     path = partition(tmp_path, {0: first, 4: simple_batches(2, first=4)})
     with opened(path) as log:
         assert [placed.record.offset for placed in log.records()] == [0, 1, 4, 5]
-        assert [(error.fault, error.offset) for error in log.errors] == [(Fault.BAD_CRC, 2)]
+        assert [(error.fault, error.offset) for error in log.errors] == [(LogFault.BAD_CRC, 2)]
 
 
 def test_a_torn_tail_is_an_error_only_before_the_last_segment(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_torn_tail_is_an_error_only_before_the_last_segment(tmp_path: Path) ->
     cut = [b"".join(simple_batches(2))[:-1]]
     with opened(partition(tmp_path, {0: cut, 2: cut}, "a-0")) as log:
         assert [placed.record.offset for placed in log.records()] == [0]
-        assert [error.fault for error in log.errors] == [Fault.TORN, Fault.OFFSET_ORDER]
+        assert [error.fault for error in log.errors] == [LogFault.TORN, LogFault.OFFSET_ORDER]
     with opened(partition(tmp_path, {0: cut}, "b-0")) as log:
         assert [placed.record.offset for placed in log.records()] == [0]
         assert log.errors == []
@@ -215,7 +215,7 @@ def test_what_was_read_in_one_segment_is_not_read_again_in_the_next(tmp_path: Pa
     path = partition(tmp_path, {0: simple_batches(4), 2: simple_batches(4, first=2)})
     with opened(path) as log:
         assert [placed.record.offset for placed in log.records()] == [0, 1, 2, 3, 4, 5]
-        assert [error.fault for error in log.errors] == [Fault.OFFSET_ORDER] * 2
+        assert [error.fault for error in log.errors] == [LogFault.OFFSET_ORDER] * 2
 
 
 @pytest.mark.parametrize("start", range(12))
@@ -233,7 +233,7 @@ def test_a_batch_that_cannot_be_expanded_is_noted_and_passed(tmp_path: Path) -> 
     path = partition(tmp_path, {0: [data(0), bomb, data(2)]})
     with opened(path, limit=1 << 16) as log:
         assert [placed.record.offset for placed in log.records()] == [0, 2]
-        assert [(error.fault, error.offset) for error in log.errors] == [(Fault.EXPANDS_PAST_LIMIT, 1)]
+        assert [(error.fault, error.offset) for error in log.errors] == [(LogFault.EXPANDS_PAST_LIMIT, 1)]
 
 
 def test_an_empty_directory_is_an_empty_log(tmp_path: Path) -> None:

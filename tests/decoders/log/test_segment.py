@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from decoders.log.errors import Fault
+from decoders.log.errors import LogFault
 from decoders.log.segment import CHUNK, Segment
 from tests.decoders.log import logwriter as write
 from tests.decoders.log.fixtures import RECORDED_SEGMENTS, simple_batches
@@ -69,9 +69,9 @@ def test_recorded_segments_end_quietly_at_every_cut(path: Path, tmp_path: Path) 
             whole = [end for end in ends if end <= size]
             assert len(offsets) == len(whole)
             assert tail.position == (whole[-1] if whole else 0)
-            assert tail.fault is (None if size in {0, *ends} else Fault.TORN)
-            assert tail.is_quiet(last_segment=True)
-            assert tail.is_quiet(last_segment=False) is (size in {0, *ends})
+            assert tail.fault is (None if size in {0, *ends} else LogFault.TORN)
+            assert tail.is_expected(last_segment=True)
+            assert tail.is_expected(last_segment=False) is (size in {0, *ends})
 
 
 @pytest.mark.parametrize("zeros", [1, 16, 17, 61, 100_000, CHUNK + 5])
@@ -81,8 +81,8 @@ def test_a_preallocated_tail_ends_quietly(tmp_path: Path, zeros: int) -> None:
     with segment_of(tmp_path, content + bytes(zeros)) as segment:
         offsets, tail = walk(segment)
         assert (offsets, tail.position, tail.size) == ([0, 1, 2], len(content), zeros)
-        assert tail.is_quiet(last_segment=True)
-        assert not tail.is_quiet(last_segment=False)
+        assert tail.is_expected(last_segment=True)
+        assert not tail.is_expected(last_segment=False)
 
 
 def test_zeros_with_data_behind_them_are_damage(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_zeros_with_data_behind_them_are_damage(tmp_path: Path) -> None:
         assert len(list(cursor)) == 1
         error = cursor.error(last_segment=True)
         assert error is not None
-        assert error.fault is Fault.BAD_LENGTH
+        assert error.fault is LogFault.BAD_LENGTH
 
 
 def test_a_bad_checksum_is_reported_with_its_place(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_bad_checksum_is_reported_with_its_place(tmp_path: Path) -> None:
         for last in (True, False):
             error = cursor.error(last_segment=last)
             assert error is not None
-            assert (error.fault, error.offset) == (Fault.BAD_CRC, 2)
+            assert (error.fault, error.offset) == (LogFault.BAD_CRC, 2)
             assert (error.path, error.position) == (str(segment.path), len(batches[0]) + len(batches[1]))
         assert [batch.last_offset for batch in segment.batches(verify=False)] == [0, 1, 2, 3]
 
@@ -124,15 +124,17 @@ def test_a_bad_checksum_at_the_very_end_is_a_torn_write(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        pytest.param(frame(0x31, 3), Fault.BAD_MAGIC, id="magic 3"),
-        pytest.param(frame(0x30, 2), Fault.BAD_LENGTH, id="shorter than v2"),
-        pytest.param(frame(-1, 2), Fault.BAD_LENGTH, id="negative"),
-        pytest.param(frame(0x7FFFFFFF, 2), Fault.TORN, id="2 GiB claimed"),
-        pytest.param(b"".join(reversed(simple_batches(2))), Fault.OFFSET_ORDER, id="offsets go down"),
-        pytest.param(write.batch(2**31, [write.Rec(0, 0, b"", b"")]), Fault.OFFSET_ORDER, id="too far from the base"),
+        pytest.param(frame(0x31, 3), LogFault.BAD_MAGIC, id="magic 3"),
+        pytest.param(frame(0x30, 2), LogFault.BAD_LENGTH, id="shorter than v2"),
+        pytest.param(frame(-1, 2), LogFault.BAD_LENGTH, id="negative"),
+        pytest.param(frame(0x7FFFFFFF, 2), LogFault.TORN, id="2 GiB claimed"),
+        pytest.param(b"".join(reversed(simple_batches(2))), LogFault.OFFSET_ORDER, id="offsets go down"),
+        pytest.param(
+            write.batch(2**31, [write.Rec(0, 0, b"", b"")]), LogFault.OFFSET_ORDER, id="too far from the base"
+        ),
     ],
 )
-def test_what_is_no_batch_ends_the_walk(tmp_path: Path, content: bytes, fault: Fault) -> None:
+def test_what_is_no_batch_ends_the_walk(tmp_path: Path, content: bytes, fault: LogFault) -> None:
     """Each rule for the end of valid data names itself; a length of 2 GiB allocates nothing."""
     with segment_of(tmp_path, content) as segment:
         assert walk(segment)[1].fault is fault
@@ -144,7 +146,7 @@ def test_a_batch_above_the_limit_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(large + write.batch(1, [write.Rec(0, 0, b"k", b"v")]))
     with Segment(path, 0, largest_batch=CHUNK) as segment:
-        assert walk(segment)[1].fault is Fault.TOO_LARGE
+        assert walk(segment)[1].fault is LogFault.TOO_LARGE
     with Segment(path, 0) as segment:
         assert walk(segment)[0] == [0, 1]
 
@@ -185,7 +187,7 @@ def test_a_file_cut_while_it_is_read_is_torn(tmp_path: Path) -> None:
     with segment_of(tmp_path, b"".join(simple_batches(3))) as segment:
         os.truncate(segment.path, segment.size - 5)
         offsets, tail = walk(segment)
-        assert (offsets, tail.fault) == ([0, 1], Fault.TORN)
+        assert (offsets, tail.fault) == ([0, 1], LogFault.TORN)
 
 
 @pytest.mark.parametrize("name", ["x.log", "00000000000000000000.index", "00000000000000000000.log.deleted"])

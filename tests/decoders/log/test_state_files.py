@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import google_crc32c
 import pytest
 
-from decoders.log.errors import Fault, LogError
+from decoders.log.errors import LogError, LogFault
 from decoders.log.state_files import (
     EpochEntry,
     PartitionMetadata,
@@ -83,7 +83,7 @@ def test_a_broken_checkpoint_is_an_error(tmp_path: Path, text: str) -> None:
     path.write_text(text, encoding="latin-1")
     error = read_leader_epochs(path)
     assert isinstance(error, LogError)
-    assert error.fault is Fault.BAD_STATE_FILE
+    assert error.fault is LogFault.BAD_STATE_FILE
 
 
 @pytest.mark.parametrize(

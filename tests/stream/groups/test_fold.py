@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from decoders import scalar
 from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
-from decoders.events import OffsetCommitted, OffsetForgotten
+from decoders.events import OffsetCommitted, OffsetRemoved
 from decoders.interpret import events
 from stream.groups.fold import Batch, Fold
 from stream.groups.placement import Placement
@@ -126,7 +126,7 @@ def walked(log: list[Raw]) -> tuple[dict[Any, Any], Tally]:
             if isinstance(event, OffsetCommitted):
                 place = (partition, event.group, event.topic, event.partition)
                 histories[place].append(Commit(position, event.offset, event.commit_timestamp))
-            elif isinstance(event, OffsetForgotten):
+            elif isinstance(event, OffsetRemoved):
                 place = (partition, event.group, event.topic, event.partition)
                 histories[place].append(Commit(position, None, 7 * position))
     for kept in records.values():

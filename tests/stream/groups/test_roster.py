@@ -30,14 +30,14 @@ def target(number: int, kind: Any = "consumer") -> facts.TargetAssignmentRecorde
     return facts.TargetAssignmentRecorded("g", kind, number, None)
 
 
-def owns(name: str, number: int, state: str | None = "stable") -> facts.MemberAssigned:
+def owns(name: str, number: int, state: str | None = "stable") -> facts.MemberAssignmentRecorded:
     """Give where a member stands."""
-    return facts.MemberAssigned("g", "consumer", name, number, number - 1, state, (), ())
+    return facts.MemberAssignmentRecorded("g", "consumer", name, number, number - 1, state, (), ())
 
 
-def streams_owns(name: str, number: int) -> facts.StreamsMemberAssigned:
+def streams_owns(name: str, number: int) -> facts.StreamsMemberAssignmentRecorded:
     """Give where a streams member stands."""
-    return facts.StreamsMemberAssigned("g", name, number, number - 1, "stable", (), (), (), (), (), ())
+    return facts.StreamsMemberAssignmentRecorded("g", name, number, number - 1, "stable", (), (), (), (), (), ())
 
 
 def topology(number: int) -> facts.StreamsTopologyRecorded:
@@ -61,8 +61,8 @@ CONSUMER = [
             epoch(2),
             target(2),
             owns("a", 2),
-            facts.MemberAssignmentForgotten("g", "consumer", "a"),
-            facts.MemberForgotten("g", "consumer", "a"),
+            facts.MemberAssignmentRemoved("g", "consumer", "a"),
+            facts.MemberRemoved("g", "consumer", "a"),
             epoch(3),
         ],
         "Empty",
@@ -70,7 +70,7 @@ CONSUMER = [
     ),
     (
         "the target was forgotten: nothing is assigned any more",
-        [member("a"), epoch(2), target(2), owns("a", 2), facts.TargetAssignmentForgotten("g", "consumer")],
+        [member("a"), epoch(2), target(2), owns("a", 2), facts.TargetAssignmentRemoved("g", "consumer")],
         "Assigning",
         1,
     ),

@@ -52,7 +52,7 @@ def record(number: int, key: dict[str, Any], fields: dict[str, Any], layout: Mes
     record_type = BY_NUMBER[number]
     message = layout or record_type.value
     assert message is not None
-    every = {field.name: field.absent() for field in message.struct.fields} | fields
+    every = {field.name: field.default_value() for field in message.struct.fields} | fields
     return write_key(record_type, key), write_value(message, 3 if number == 2 else 0, every)
 
 
