@@ -2,11 +2,11 @@
 
 Each metric is one row, and that row is the only place where it is spelled: `exporters.group_metrics` and
 `exporters.health_metrics` have those about groups, `exporters.cluster_metrics` those about the cluster beside them,
-`exporters.monitor_metrics` and `exporters.choice_metrics` those about the monitor. The order here is the order in
-`/metrics` and in `docs/metrics.md`. Names follow the Prometheus conventions: one prefix, base units last, `_total` for
-counters, `_timestamp_seconds` for the moment of an event (readers subtract: an age that nobody updates looks young),
-`_info` for label sets to join on. No gauge ends in `_sum` or `_count`: those suffixes belong to histograms and
-summaries, and `promtool check metrics` refuses them elsewhere.
+`exporters.monitor_metrics`, `exporters.service_metrics` and `exporters.choice_metrics` those about the monitor. The
+order here is the order in `/metrics` and in `docs/metrics.md`. Names follow the Prometheus conventions: one prefix,
+base units last, `_total` for counters, `_timestamp_seconds` for the moment of an event (readers subtract: an age that nobody
+updates looks young), `_info` for label sets to join on. No gauge ends in `_sum` or `_count`: those suffixes belong to
+histograms and summaries, and `promtool check metrics` refuses them elsewhere.
 
 What a row promises is in `exporters.metric`; turning rows into text is `exporters.exposition` and `exporters.live`.
 """
@@ -22,6 +22,7 @@ from exporters.group_metrics import GROUP_METRICS, LIFE_METRICS, PARTITION_METRI
 from exporters.health_metrics import GROUP_HEALTH_METRICS, PARTITION_HEALTH_METRICS, VERDICT_CHANGE_METRICS
 from exporters.metric import Source
 from exporters.monitor_metrics import ENDS_METRICS, READINESS_METRICS, STREAM_METRICS
+from exporters.service_metrics import SERVICE_METRICS
 
 if TYPE_CHECKING:
     from exporters.metric import Metric
@@ -31,7 +32,9 @@ SNAPSHOT_METRICS: Final = (
 )
 """What is rendered once per snapshot."""
 
-LIVE_METRICS: Final = READINESS_METRICS + BUDGET_METRICS + VERDICT_CHANGE_METRICS + ENDS_METRICS + STREAM_METRICS
+LIVE_METRICS: Final = (
+    READINESS_METRICS + BUDGET_METRICS + VERDICT_CHANGE_METRICS + ENDS_METRICS + STREAM_METRICS + SERVICE_METRICS
+)
 """What is rendered for each scrape, also before there is a snapshot."""
 
 METRICS: Final = SNAPSHOT_METRICS + CLUSTER_METRICS + LIVE_METRICS
@@ -52,6 +55,7 @@ _CHAPTERS: Final = (
     ("How verdicts come and go", VERDICT_CHANGE_METRICS),
     ("How groups and offsets end", ENDS_METRICS),
     ("The stream behind it", STREAM_METRICS),
+    ("The HTTP server and the files of the monitor", SERVICE_METRICS),
 )
 
 _PER_GROUP: Final = sum(metric.source is Source.GROUPS for metric in SNAPSHOT_METRICS)

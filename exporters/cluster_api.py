@@ -15,7 +15,7 @@ from starlette.routing import Route
 from exporters.api import encode, moment, rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Hashable
 
     import pyarrow as pa
     from starlette.requests import Request
@@ -31,15 +31,18 @@ _OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 
 def cluster_routes(
-    current: Callable[[], PublishedCluster | None], answer: Callable[[Request, bytes, int], Response]
+    current: Callable[[], PublishedCluster | None],
+    respond: Callable[[Request, Hashable, Callable[[], Answer]], Awaitable[Response]],
 ) -> list[Route]:
-    """Give the addresses of the cluster's facts; `answer` makes a response of a body and its status code."""
+    """Return the addresses of the cluster's facts; `respond` sends what a function gives, once for equal keys."""
 
-    def cluster(request: Request) -> Response:
-        return answer(request, *cluster_answer(current()))
+    async def cluster(request: Request) -> Response:
+        published = current()
+        return await respond(request, ("cluster", published), lambda: cluster_answer(published))
 
-    def topic(request: Request) -> Response:
-        return answer(request, *topic_answer(current(), request.path_params["topic"]))
+    async def topic(request: Request) -> Response:
+        published, name = current(), request.path_params["topic"]
+        return await respond(request, ("topic", published, name), lambda: topic_answer(published, name))
 
     return [Route("/api/v1/cluster", cluster), Route("/api/v1/topics/{topic}", topic)]
 

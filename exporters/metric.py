@@ -44,6 +44,8 @@ class Source(enum.Enum):
     VERDICT_CHANGES = "verdict_changes"
     OFFSETS_HELD_BACK = "offsets_held_back"
     SERIES_DROPPED = "series_dropped"
+    HTTP_REFUSALS = "http_refusals"
+    FILE_FAILURES = "file_failures"
     POLLS = "polls"
     BROKERS = "brokers"
     CONTROLLERS = "controllers"

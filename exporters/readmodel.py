@@ -200,6 +200,12 @@ log cleaner or the reader stands still)."""
 TARGETS: Final = pa.schema([("group", NAME), ("time_lag_target", pa.float64())])
 """Groups that were given a target: the time lag, in seconds, that is still good."""
 
+HTTP_REFUSALS: Final = pa.schema([("reason", NAME), ("refusals", pa.int64())])
+"""Connections and requests that the HTTP server refused or cut off since the process started."""
+
+FILE_FAILURES: Final = pa.schema([("file", NAME), ("failures", pa.int64())])
+"""Failed writes since the process started, by the kind of file."""
+
 SERIES_DROPPED: Final = pa.schema([("metric", NAME), ("series_now", pa.int64()), ("series_ever", pa.int64())])
 """Metrics that the series budget left out: how many series of the snapshot that is served (null: none), and added up
 over all snapshots since the process started."""
@@ -353,6 +359,11 @@ class MonitorStatus:
     expiry_error_seconds: Histogram | None = None
     # What the series budget left out of /metrics.
     series_dropped: pa.Table = dataclasses.field(default_factory=SERIES_DROPPED.empty_table)
+    # The HTTP server itself: open connections, and what it refused or cut off by reason.
+    http_connections: int | None = None
+    http_refusals: pa.Table = dataclasses.field(default_factory=HTTP_REFUSALS.empty_table)
+    # Writes of files that a run can do without, and that failed.
+    file_failures: pa.Table = dataclasses.field(default_factory=FILE_FAILURES.empty_table)
 
 
 def empty(schema: pa.Schema) -> pa.Table:

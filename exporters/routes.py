@@ -6,6 +6,8 @@ the first snapshot `/metrics` has only that part and `/api/v1/groups` says 503: 
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +17,9 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from exporters.admission import Admission, Bounds, Refused
 from exporters.api import encode, group_json, groups_json, readiness_json
-from exporters.bodies import BoundedRequests, SlicedResponse
+from exporters.bodies import BoundedRequests, RequestBounds, SlicedResponse
 from exporters.cluster_api import cluster_routes
 from exporters.cluster_exposition import joined
 from exporters.exposition import EMPTY, gzipped
@@ -28,9 +31,10 @@ from exporters.page.document import VIEW_TYPE
 from exporters.page.fleet import fleet_page
 from exporters.page.group import group_page
 from exporters.page.trail import Trail
+from exporters.rendering import Renderings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from starlette.requests import Request
 
@@ -40,7 +44,6 @@ if TYPE_CHECKING:
     from exporters.pieces import Text
     from exporters.readmodel import GroupDetail, MonitorStatus
 
-REQUESTS_AT_ONCE: Final = 32
 # A scrape of a million series over a slow link; Prometheus itself gives up after its scrape timeout, 10 s by default.
 READER_SECONDS: Final = 60.0
 
@@ -76,13 +79,16 @@ def build_app(
     details: Callable[[str], GroupDetail | None] = lambda _: None,
     cluster: Callable[[], PublishedCluster | None] = lambda: None,
     clock: Callable[[], float] = time.time,
+    admission: Admission | None = None,
 ) -> Starlette:
     """Build the application over what it reads: what is published, how the monitor is, and one group in detail.
 
     A name in a path may be any but `.` and `..`: those a client resolves before it asks. Hence each address of a group
     has a twin that takes the name from the query: `/api/v1/group?name=..` and `/group?name=..`.
     """
-    answers = _Answers(current, status, details, cluster, clock)
+    admission = admission or Admission(Bounds())
+    answers = _Answers(current, _with_http(status, admission), details, cluster, clock)
+    refused = functools.partial(admission.count, Refused.REQUESTS)
     routes = [
         Route("/", answers.fleet_page),
         *(Route(f"/{name}", answers.asset) for name in ASSETS),
@@ -96,11 +102,36 @@ def build_app(
         Route("/groups/{name:any_name}", answers.group_page),
         Route("/group", answers.group_page),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(BoundedRequests, limit=REQUESTS_AT_ONCE)])
+    return Starlette(routes=routes, middleware=[Middleware(BoundedRequests, bounds=RequestBounds(), refused=refused)])
+
+
+def _with_http(status: Callable[[], MonitorStatus], admission: Admission) -> Callable[[], MonitorStatus]:
+    """Return a status that also tells about the HTTP server itself."""
+
+    def complete() -> MonitorStatus:
+        return dataclasses.replace(status(), http_connections=admission.open, http_refusals=admission.table())
+
+    return complete
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Rendered:
+    """An answer that was rendered: what several clients may be given."""
+
+    parts: Sequence[Text]
+    headers: Mapping[str, str]
+    media_type: str
+    code: int
+
+    def response(self) -> Response:
+        """Return a response to one client."""
+        return SlicedResponse(
+            self.parts, headers=self.headers, media_type=self.media_type, seconds=READER_SECONDS, code=self.code
+        )
 
 
 class _Answers:
-    """The endpoints. Those that are `async` only copy; the others may take a while and run on worker threads."""
+    """The endpoints. What only copies answers at once; what takes work is rendered on worker threads."""
 
     def __init__(
         self,
@@ -116,6 +147,7 @@ class _Answers:
         self._details = details
         self._cluster = cluster
         self._clock = clock
+        self._renderings = Renderings[_Rendered]()
 
     def _current(self) -> Published | None:
         """Give what is published now. Whoever reads it, the charts will know of it later."""
@@ -150,60 +182,84 @@ class _Answers:
             parts = [*exposition.plain(form, names), live]
         return SlicedResponse(parts, headers=headers, media_type=form.value, seconds=READER_SECONDS)
 
-    def groups(self, request: Request) -> Response:
+    async def groups(self, request: Request) -> Response:
         published = self._current()
-        return self.json(request, groups_json(published)) if published else self._no_snapshot()
+        if not published:
+            return self._no_snapshot()
+        return await self.json(request, ("groups", published), lambda: (groups_json(published), 200))
 
-    def group(self, request: Request) -> Response:
+    async def group(self, request: Request) -> Response:
         published = self._current()
         if not published:
             return self._no_snapshot()
         group = _name(request)
         if group is None:
             return Response(encode({"error": "name the group: /api/v1/group?name=NAME"}), 400, _FRESH, _JSON)
-        answer = group_json(published.snapshot, group, self._details(group))
-        if answer is None:
-            return Response(encode({"error": "no such group", "group": group}), 404, _FRESH, _JSON)
-        return self.json(request, answer)
 
-    def fleet_page(self, request: Request) -> Response:
+        def answer() -> tuple[bytes, int]:
+            found = group_json(published.snapshot, group, self._details(group))
+            return (encode({"error": "no such group", "group": group}), 404) if found is None else (found, 200)
+
+        return await self.json(request, ("group", published, group), answer)
+
+    async def fleet_page(self, request: Request) -> Response:
         chosen = Chosen.of(request.query_params)
-        return self._page(request, fleet_page(self._current(), self._status(), self._clock(), chosen))
+        published = self._current()
 
-    def group_page(self, request: Request) -> Response:
-        name, published = _name(request), self._current()
-        detail = self._details(name) if published and name is not None else None
-        samples = self._trail.of(name) if name is not None else []
-        page = group_page(published, name or "", detail, self._clock(), root=_root(request), samples=samples)
-        return self._page(request, page)
+        def page() -> Page:
+            return fleet_page(published, self._status(), self._clock(), chosen)
+
+        return await self._page(request, ("fleet", published, chosen), page)
+
+    async def group_page(self, request: Request) -> Response:
+        name, published, root = _name(request), self._current(), _root(request)
+
+        def page() -> Page:
+            detail = self._details(name) if published and name is not None else None
+            samples = self._trail.of(name) if name is not None else []
+            return group_page(published, name or "", detail, self._clock(), root=root, samples=samples)
+
+        return await self._page(request, ("group page", published, name, root), page)
 
     async def asset(self, request: Request) -> Response:
         name = request.url.path.rpartition("/")[2]
         headers = {"cache-control": "max-age=60", "x-content-type-options": "nosniff"}
         return Response(asset(name), headers=headers, media_type=ASSETS[name])
 
-    def _page(self, request: Request, page: Page) -> Response:
+    async def json(self, request: Request, key: Hashable, answer: Callable[[], tuple[bytes, int]]) -> Response:
+        """Send an answer of the API, of which `answer` gives body and status code."""
+        zipped = accepts_gzip(request.headers.get("accept-encoding", ""))
+
+        def render() -> _Rendered:
+            body, code = answer()
+            return _rendered(body, _FRESH, _JSON, code, zipped=zipped)
+
+        return (await self._renderings.of(("json", zipped, key), render)).response()
+
+    async def _page(self, request: Request, key: Hashable, page: Callable[[], Page]) -> Response:
         """Answer a browser with the document, and the page's own script with what changes in it."""
-        if VIEW_TYPE in request.headers.get("accept", ""):
-            return self._sliced(request, page.view(), _FRESH, VIEW_TYPE, page.code)
-        return self._sliced(request, page.html(), _PAGE_HEADERS, "text/html; charset=utf-8", page.code)
+        zipped = accepts_gzip(request.headers.get("accept-encoding", ""))
+        wants_view = VIEW_TYPE in request.headers.get("accept", "")
+
+        def render() -> _Rendered:
+            made = page()
+            if wants_view:
+                return _rendered(made.view(), _FRESH, VIEW_TYPE, made.code, zipped=zipped)
+            return _rendered(made.html(), _PAGE_HEADERS, "text/html; charset=utf-8", made.code, zipped=zipped)
+
+        return (await self._renderings.of(("page", zipped, wants_view, key), render)).response()
 
     def _no_snapshot(self) -> Response:
         status = self._status()
         answer = {"error": "no snapshot yet", "phase": status.phase, "reasons": status.not_ready_reasons}
         return Response(encode(answer), 503, {**_FRESH, "retry-after": "5"}, _JSON)
 
-    def json(self, request: Request, answer: bytes, code: int = 200) -> Response:
-        """Send an answer of the API."""
-        return self._sliced(request, answer, _FRESH, _JSON, code)
 
-    def _sliced(
-        self, request: Request, body: bytes, headers: dict[str, str], media_type: str, code: int = 200
-    ) -> Response:
-        parts, headers = [body], {**headers, "vary": "Accept, Accept-Encoding"}
-        if accepts_gzip(request.headers.get("accept-encoding", "")):
-            parts, headers = gzipped(body), {**headers, "content-encoding": "gzip"}
-        return SlicedResponse(parts, headers=headers, media_type=media_type, seconds=READER_SECONDS, code=code)
+def _rendered(body: bytes, headers: Mapping[str, str], media_type: str, code: int, *, zipped: bool) -> _Rendered:
+    headers = {**headers, "vary": "Accept, Accept-Encoding"}
+    if zipped:
+        return _Rendered(gzipped(body), {**headers, "content-encoding": "gzip"}, media_type, code)
+    return _Rendered([body], headers, media_type, code)
 
 
 def _name(request: Request) -> str | None:

@@ -7,12 +7,14 @@ only swaps references that they read.
 from __future__ import annotations
 
 import errno
+import functools
 import socket
 import threading
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
+from exporters.admission import Admission, Bounds
 from exporters.connection import Connection
 from exporters.routes import build_app
 
@@ -29,6 +31,10 @@ _KEEP_ALIVE_SECONDS: Final = 75
 _STOP_SECONDS: Final = 3
 # The kernel drops a connection whose other end has taken nothing for so long.
 _STALLED_READER_MILLISECONDS: Final = 60_000
+# As many connections are accepted in one go, before any of them can be refused: each takes a descriptor.
+_BACKLOG: Final = 128
+# Half of what the kernel then uses. Its own choice grows to megabytes for each client that does not read.
+_SEND_BUFFER: Final = 256 * 1024
 
 
 class AddressUnavailableError(OSError):
@@ -65,18 +71,24 @@ class Server:
         details: Callable[[str], GroupDetail | None] = lambda _: None,
         *,
         cluster: Callable[[], PublishedCluster | None] = lambda: None,
+        bounds: Bounds | None = None,
     ) -> None:
+        """`bounds` are those on connections."""
         self._host = host
         self._port = port
+        admission = Admission(bounds or Bounds())
         config = uvicorn.Config(
-            build_app(current, status, details=details, cluster=cluster),
+            build_app(current, status, details=details, cluster=cluster, admission=admission),
             lifespan="off",
             # The job owns logging; a line per scrape tells nobody anything.
             log_config=None,
             access_log=False,
             server_header=False,
-            http=Connection,
+            http=functools.partial(Connection, admission=admission),  # type: ignore[arg-type]  # wants a class, calls it
             ws="none",
+            # Who asks is counted by the address of the connection; a header may say anything.
+            proxy_headers=False,
+            backlog=_BACKLOG,
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=_STOP_SECONDS,
         )
@@ -112,9 +124,10 @@ def _listen(host: str, port: int) -> socket.socket:
     """Listen already here, on the caller's thread: an error has a caller, and early connections wait in the backlog."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=128)
+        listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         raise AddressUnavailableError(host, port, error) from error
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
     # Linux has it and passes it on to accepted connections; elsewhere a stalled reader holds a slot for longer.
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STALLED_READER_MILLISECONDS)

@@ -128,6 +128,25 @@ class Http(Section):
     # 9100-9999, the range that Prometheus exporters agree upon, is given away to the last number, and 9848 in it
     # belongs to Nacos. 10848 is above it and below the ports that systems hand out by themselves.
     port: int = _option(10848, "The port to listen on; 0 takes a free one and logs it.", ge=0, le=65535)
+    max_connections: int = _option(
+        512,
+        "How many connections may be open at once. For a new one beyond, one that is idle or does not read is closed,"
+        " of the address with the most; if there is none, the new one is refused.",
+        ge=16,
+        le=100_000,
+    )
+    max_connections_per_address: int = _option(
+        128,
+        "The same for one client address; all clients behind a proxy or NAT have one.",
+        ge=8,
+        le=100_000,
+    )
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """See Section."""
+        if self.max_connections_per_address > self.max_connections:
+            return [("max_connections_per_address", "must not be greater than max_connections")]
+        return []
 
 
 class Checkpoint(Section):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import pyspark
 import structlog
 
+from exporters.admission import Bounds
 from exporters.server import AddressUnavailableError, Server
 from stream import security
 from stream.class_archive import ClassArchive
@@ -76,7 +77,15 @@ def _stop_signals() -> threading.Event:
 @contextlib.contextmanager
 def _serving(config: Config, publisher: Publisher, vitals: Vitals, watch: ClusterWatch) -> Iterator[None]:
     http = config.http
-    server = Server(http.host, http.port, publisher.current, vitals.status, publisher.details, cluster=watch.current)
+    server = Server(
+        http.host,
+        http.port,
+        publisher.current,
+        vitals.status,
+        publisher.details,
+        cluster=watch.current,
+        bounds=Bounds(http.max_connections, http.max_connections_per_address),
+    )
     try:
         server.start()
     except AddressUnavailableError as error:

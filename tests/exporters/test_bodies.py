@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from exporters.bodies import BoundedRequests, SlicedResponse
+from exporters.bodies import BoundedRequests, RequestBounds, SlicedResponse
 from exporters.pieces import Inflated, Piece
 
 if TYPE_CHECKING:
@@ -16,24 +16,25 @@ if TYPE_CHECKING:
 PARTS = [b"a" * 700_000, b"", b"b" * 3, b"c" * 262_144]
 
 
-def scope(path: str = "/metrics") -> dict[str, Any]:
+def scope(path: str = "/metrics", client: str = "10.0.0.1") -> dict[str, Any]:
     """Give what the server says about a request."""
-    return {"type": "http", "method": "GET", "path": path, "headers": []}
+    return {"type": "http", "method": "GET", "path": path, "headers": [], "client": (client, 1)}
 
 
 async def nothing_more() -> Message:
-    """Stand for a request without a body."""
-    return {"type": "http.request", "body": b"", "more_body": False}
+    """Stand for a client that sends nothing more and stays connected."""
+    await asyncio.Event().wait()
+    return {"type": "http.disconnect"}
 
 
-async def sent_by(app: Any, path: str = "/metrics") -> list[Any]:
+async def sent_by(app: Any, path: str = "/metrics", client: str = "10.0.0.1") -> list[Any]:
     """Run an application and collect what it sends."""
     messages: list[Any] = []
 
     async def send(message: Message) -> None:
         messages.append(message)
 
-    await app(scope(path), nothing_more, send)
+    await app(scope(path, client), nothing_more, send)
     return messages
 
 
@@ -78,6 +79,21 @@ def test_a_reader_who_takes_too_long_is_cut_off() -> None:
     assert sum(len(message.get("body", b"")) for message in taken) < 962_147
 
 
+def test_nothing_more_is_prepared_for_a_client_that_has_gone() -> None:
+    """The rest of a long answer is not inflated and sliced for nobody."""
+    taken: list[Any] = []
+
+    async def send(message: Message) -> None:
+        taken.append(message)
+
+    async def gone() -> Message:
+        return {"type": "http.disconnect"}
+
+    asyncio.run(response()(scope(), gone, send))
+    assert len(taken) < 4
+    assert taken[-1].get("more_body") is True
+
+
 def test_others_run_between_slices() -> None:
     """A long body does not keep the loop to itself, even if its reader takes everything at once."""
 
@@ -115,7 +131,7 @@ def test_a_flood_is_refused_but_probes_are_not(path: str, answer: int) -> None:
 
     async def flood() -> tuple[int, list[int]]:
         held = Held()
-        app = BoundedRequests(held, limit=2)
+        app = BoundedRequests(held, RequestBounds(total=2, per_address=2, reserve=0))
         waiting = [asyncio.create_task(sent_by(app)) for _ in range(2)]
         await asyncio.sleep(0)
         one_more = asyncio.create_task(sent_by(app, path))
@@ -134,9 +150,32 @@ def test_a_failed_request_gives_its_place_back() -> None:
         raise LookupError
 
     async def twice() -> None:
-        app = BoundedRequests(fail, limit=1)
+        app = BoundedRequests(fail, RequestBounds(total=1, per_address=1, reserve=0))
         for _ in range(2):
             with pytest.raises(LookupError):
                 await sent_by(app)
 
     asyncio.run(twice())
+
+
+def test_one_address_does_not_take_all_requests() -> None:
+    """An address has a share; others still get through, and the first request of an address even beyond the total."""
+
+    async def crowd() -> tuple[list[int], int]:
+        held = Held()
+        refused: list[int] = []
+        bounds = RequestBounds(total=4, per_address=3, reserve=1)
+        app = BoundedRequests(held, bounds, lambda: refused.append(1))
+        clients = ["a", "a", "a", "a", "b", "b", "c", "d"]
+        asked = []
+        for client in clients:
+            asked.append(asyncio.create_task(sent_by(app, client=client)))
+            await asyncio.sleep(0)
+        held.go.set()
+        answers = await asyncio.gather(*asked)
+        again = await sent_by(app, client="a")
+        assert again[0]["status"] == 200, "places are given back"
+        return [messages[0]["status"] for messages in answers], len(refused)
+
+    # a: three and no more; b: the fourth place, its second finds none; c: the reserve; d: nothing is left.
+    assert asyncio.run(crowd()) == ([200, 200, 200, 503, 200, 503, 200, 503], 3)

@@ -83,6 +83,9 @@ def test_running_monitor_shows_every_number() -> None:
         "lagwarden_offsets_partition_distance/0": 5,
         "lagwarden_offsets_partition_stable_gap/0": 5,
         "lagwarden_offsets_partition_stable_gap_since_timestamp_seconds/0": NOW - 4,
+        "lagwarden_http_connections": 3,
+        "lagwarden_http_refusals_total/slow_reader": 4,
+        "lagwarden_file_failures_total/heartbeat": 5,
         'lagwarden_offsets_partition_held_back_info/0/4001/pay\n"1"/': 1,
         "lagwarden_offsets_partition_held_back_info/7///true": 1,
     }

@@ -10,7 +10,9 @@ from exporters.readmodel import (
     DEATHS,
     DECODE_ERRORS,
     EXPIRY_CHECKS,
+    FILE_FAILURES,
     GROUPS,
+    HTTP_REFUSALS,
     OFFSETS_HELD_BACK,
     OFFSETS_PARTITIONS,
     PARTITIONS,
@@ -138,6 +140,9 @@ def status(**changes: Any) -> MonitorStatus:
             ],
         ),
         "expiry_error_seconds": Histogram((0.0, 60.0, 600.0), (1, 11, 39), 40, 4_321.5),
+        "http_connections": 3,
+        "http_refusals": table(HTTP_REFUSALS, [{"reason": "slow_reader", "refusals": 4}]),
+        "file_failures": table(FILE_FAILURES, [{"file": "heartbeat", "failures": 5}]),
     }
     return MonitorStatus(**fields | changes)
 
@@ -178,6 +183,9 @@ CONNECTING: dict[str, Any] = {
     "offsets_held_back": table(OFFSETS_HELD_BACK, []),
     "expiry_error_seconds": None,
     "series_dropped": table(SERIES_DROPPED, []),
+    "http_connections": None,
+    "http_refusals": table(HTTP_REFUSALS, []),
+    "file_failures": table(FILE_FAILURES, []),
 }
 """Changes that turn it into one that has never reached Kafka."""
 

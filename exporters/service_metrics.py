@@ -1,0 +1,35 @@
+"""Every metric about the monitor's own HTTP server and files, one row each. `exporters.catalogue` joins the rows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from exporters.metric import Kind, Metric, Source
+
+SERVICE_METRICS: Final = (
+    Metric(
+        "lagwarden_http_connections",
+        Kind.GAUGE,
+        "Open connections to the monitor's HTTP server, this scrape's own included.",
+        Source.STATUS,
+        "http_connections",
+    ),
+    Metric(
+        "lagwarden_http_refusals_total",
+        Kind.COUNTER,
+        "Connections and requests that were refused or cut off: connections, idle, request_timeout, slow_reader or "
+        "requests.",
+        Source.HTTP_REFUSALS,
+        "refusals",
+        ("reason",),
+    ),
+    Metric(
+        "lagwarden_file_failures_total",
+        Kind.COUNTER,
+        "Failed writes of files that the monitor can do without: heartbeat, verdicts or log.",
+        Source.FILE_FAILURES,
+        "failures",
+        ("file",),
+    ),
+)
+"""What serves the numbers, and what is kept beside them."""
