@@ -4,9 +4,9 @@ Each metric is one row, and that row is the only place where it is spelled: `exp
 `exporters.health_metrics` have those about groups, `exporters.cluster_metrics` those about the cluster beside them,
 `exporters.monitor_metrics`, `exporters.service_metrics` and `exporters.choice_metrics` those about the monitor. The
 order here is the order in `/metrics` and in `docs/metrics.md`. Names follow the Prometheus conventions: one prefix,
-base units last, `_total` for counters, `_timestamp_seconds` for the moment of an event (readers subtract: an age that nobody
-updates looks young), `_info` for label sets to join on. No gauge ends in `_sum` or `_count`: those suffixes belong to
-histograms and summaries, and `promtool check metrics` refuses them elsewhere.
+base units last, `_total` for counters, `_timestamp_seconds` for the moment of an event (readers subtract: an age that
+nobody updates looks young), `_info` for label sets to join on. No gauge ends in `_sum` or `_count`: those suffixes
+belong to histograms and summaries, and `promtool check metrics` refuses them elsewhere.
 
 What a row promises is in `exporters.metric`; turning rows into text is `exporters.exposition` and `exporters.live`.
 """
