@@ -26,7 +26,7 @@ SERVICE_METRICS: Final = (
     Metric(
         "lagwarden_file_failures_total",
         Kind.COUNTER,
-        "Failed writes of files that the monitor can do without: heartbeat, verdicts or log.",
+        "Failed writes of files that the monitor can do without: heartbeat or verdicts.",
         Source.FILE_FAILURES,
         "failures",
         ("file",),

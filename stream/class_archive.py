@@ -13,6 +13,10 @@ import os
 import shutil
 from pathlib import Path
 
+import structlog
+
+_log = structlog.get_logger(__name__)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClassArchive:
@@ -30,9 +34,9 @@ class ClassArchive:
         stat = java.stat()
         build = hashlib.sha256(f"{java} {stat.st_size} {stat.st_mtime_ns}".encode()).hexdigest()[:12]
         path = folder / f"spark-{spark_version}-{build}.jsa"
-        if path.is_file():
-            return cls(path, None)
         try:
+            if path.is_file():
+                return cls(path, None)
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
             return None
@@ -47,12 +51,17 @@ class ClassArchive:
 
     def keep(self, *, complete: bool) -> None:
         """Put the draft in its place if the JVM ended in good order, else away with it."""
-        if self.draft is None or not self.draft.exists():
+        if self.draft is None:
             return
-        if complete:
-            self.draft.replace(self.path)
-        else:
-            self.draft.unlink()
+        try:
+            if complete:
+                self.draft.replace(self.path)
+            else:
+                self.draft.unlink()
+        except FileNotFoundError:
+            return  # the JVM wrote none
+        except OSError as error:
+            _log.warning("the archive of the JVM's classes cannot be kept", file=str(self.path), cause=error.strerror)
 
 
 def _java() -> Path | None:

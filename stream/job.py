@@ -115,7 +115,7 @@ class Job:
         self._publisher.judge_by(self._diagnostician(checkpoint))
         self._vitals.phase = CATCHING_UP
         with contextlib.closing(Pulses("127.0.0.1", progress.pulse)) as pulses:
-            watch = TopicWatch(checkpoint, self._tombstone_seconds)
+            watch = TopicWatch(checkpoint, self._tombstone_seconds, self._vitals.files)
             with spark_call("start the query"):
                 query = start(spark, self._options(topic, checkpoint, pulses), self._on_batch)
             return self._follow(spark, query, progress, watch)
@@ -157,7 +157,7 @@ class Job:
             points=config.health.end_points,
             history=config.groups.history,
             enquiries=Enquiries(self._cluster, allowances(config, layout.slot_ms, layout.keep_slots)),
-            file=VerdictFile(checkpoint.folder),
+            file=VerdictFile(checkpoint.folder, self._vitals.files),
         )
 
     def _checkpoint(self, topic: OffsetsTopic, logs: Logs) -> Checkpoint:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from stream.cluster.errors import ClusterError
 from stream.cluster.offsets_topic import describe
 from stream.continuity import Past, Present, gap
+from stream.side_files import HEARTBEAT, SideFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
 class TopicWatch:
     """One per query; `look` is called by the thread of the ticks, `broken` read by any."""
 
-    def __init__(self, checkpoint: Checkpoint, tombstone_seconds: float | None) -> None:
+    def __init__(self, checkpoint: Checkpoint, tombstone_seconds: float | None, files: SideFiles | None = None) -> None:
+        """`files` counts the notes in the checkpoint that fail."""
         self.broken: str | None = None
         """Why the state does not fit the topic any more, as a sentence; None while it does."""
         self.current = False
         """Whether at the last look all was read that was there at the look before."""
         self._checkpoint = checkpoint
         self._tombstone_seconds = tombstone_seconds
+        self._files = files or SideFiles()
         self._current_at: float | None = None
         self._ends_before: dict[int, int] = {}
         self._suspected = False
@@ -59,5 +62,6 @@ class TopicWatch:
         self.current = bool(ends) and all(positions.get(partition, -1) >= end for partition, end in ends.items())
         if self.current:
             self._current_at = time.time()
-            self._checkpoint.note_current()
+            with self._files.writing(HEARTBEAT, self._checkpoint.folder):
+                self._checkpoint.note_current()
         self._ends_before = {partition: stable for partition, (_, _, stable) in logs.items()}

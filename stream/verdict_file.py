@@ -8,6 +8,7 @@ knowledge and nothing else. It belongs to the checkpoint it lies in, and is set 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import operator
@@ -19,7 +20,9 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from exporters.readmodel import VerdictChange
+from stream import side_files
 from stream.checkpoint import VERDICTS
+from stream.side_files import SideFiles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,9 +48,10 @@ class Kept:
 class VerdictFile:
     """The file in the folder of a checkpoint, whose lock the holder has. Nothing here raises for what a disk does."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, files: SideFiles | None = None) -> None:
+        """`files` counts the writes that fail."""
         self._path = folder / VERDICTS
-        self._trouble: str | None = None
+        self._files = files or SideFiles()
 
     def read(self) -> Kept | None:
         """Give what an earlier process kept; None if there is nothing that can be used."""
@@ -61,28 +65,16 @@ class VerdictFile:
 
     def write(self, kept: Kept) -> None:
         """Put this in the place of what was kept before."""
-        try:
+        with self._files.writing(side_files.VERDICTS, self._path):
             _write(self._path, kept)
-        except OSError as error:
-            self._say(str(error))
-        else:
-            self._trouble = None
-
-    def _say(self, trouble: str) -> None:
-        """Say it once: the next write is a minute away."""
-        if trouble != self._trouble:
-            _log.warning("the verdicts cannot be kept", file=str(self._path), cause=trouble)
-        self._trouble = trouble
 
     def _set_aside(self, error: Exception) -> None:
         aside = self._path.with_suffix(f"{self._path.suffix}.set-aside")
         _log.warning(
             "the kept verdicts cannot be used; they begin anew", file=str(self._path), why=str(error), kept=str(aside)
         )
-        try:
+        with self._files.writing(side_files.VERDICTS, aside):
             self._path.replace(aside)
-        except OSError as trouble:
-            self._say(str(trouble))
 
 
 def _read(path: Path) -> Kept:
@@ -109,6 +101,17 @@ def _mapping(read: Any) -> dict[str, Any]:
 
 def _write(path: Path, kept: Kept) -> None:
     draft = path.with_suffix(f"{path.suffix}.new")
+    try:
+        _write_draft(draft, kept)
+        draft.replace(path)
+    except OSError:
+        # Half a file would keep on a full disk what others need.
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+
+
+def _write_draft(draft: Path, kept: Kept) -> None:
     with draft.open("wb") as handle:
         with zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             archive.writestr("about.json", json.dumps({"format": FORMAT, "rules": kept.rules}))
@@ -119,7 +122,6 @@ def _write(path: Path, kept: Kept) -> None:
             archive.writestr("rebalances.json", _json(kept.rebalances))
         handle.flush()
         os.fsync(handle.fileno())
-    draft.replace(path)
 
 
 def _json(value: object) -> bytes:

@@ -26,6 +26,7 @@ from exporters.readmodel import (
 from stream.groups.expiry import Retention
 from stream.groups.tally import Tally
 from stream.ledger import NOTHING_COUNTED, Accounts
+from stream.side_files import SideFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,6 +71,7 @@ class Vitals:
         self.accounts: Accounts = NOTHING_COUNTED
         self.verdict_changes: pa.Table = empty(VERDICT_CHANGES)
         self.offsets_held_back: pa.Table = empty(OFFSETS_HELD_BACK)
+        self.files = SideFiles()
 
     def count(self, tally: Tally) -> None:
         """Add what a batch has read."""
@@ -113,6 +115,7 @@ class Vitals:
             offsets_held_back=self.offsets_held_back,
             expiry_error_seconds=accounts.errors,
             series_dropped=self.series_dropped,
+            file_failures=self.files.table(),
         )
 
     def _catch_up(self) -> CatchUp | None:

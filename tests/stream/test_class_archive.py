@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 
 from stream.class_archive import ClassArchive
 
@@ -66,3 +67,24 @@ def test_no_java_or_no_folder_means_no_archive(tmp_path: Path, monkeypatch: pyte
     assert ClassArchive.at(tmp_path / "file" / "classes", "4.2.0") is None
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     assert ClassArchive.at(tmp_path, "4.2.0") is None
+
+
+def test_an_archive_that_cannot_be_put_in_its_place_ends_nothing(tmp_path: Path) -> None:
+    """The process ends as it would have; a line says why the next start is no faster."""
+    archive = archive_in(tmp_path / "classes")
+    assert archive.draft is not None
+    archive.draft.write_bytes(b"classes")
+    archive.path.mkdir()
+    with structlog.testing.capture_logs() as lines:
+        archive.keep(complete=True)
+    assert [line["event"] for line in lines] == ["the archive of the JVM's classes cannot be kept"]
+
+
+def test_a_folder_that_may_not_be_looked_into_gives_no_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The start goes on without one."""
+
+    def denied(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("stream.class_archive.Path.is_file", denied)
+    assert ClassArchive.at(tmp_path / "classes", "4.2.0") is None

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+import structlog
 
 from stream import topic_watch
 from stream.cluster.errors import Unreachable
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.progress import Progress
+from stream.side_files import SideFiles
 from stream.topic_watch import TopicWatch
 
 if TYPE_CHECKING:
@@ -28,16 +32,25 @@ class World:
     def __init__(self) -> None:
         self.topic: OffsetsTopic | Unreachable | None = TOPIC
         self.notes = 0
+        self.trouble: OSError | None = None
+        self.files = SideFiles()
         self.progress = Progress({0: 5, 1: 7}, {0: 5, 1: 7})
-        self.watch = TopicWatch(cast("Checkpoint", self), 3600.0)
+        self.watch = TopicWatch(cast("Checkpoint", self), 3600.0, self.files)
 
     @property
     def manifest(self) -> Any:
         """The watch looks at the id alone."""
         return type("Manifest", (), {"topic_id": str(TOPIC.topic_id)})
 
+    @property
+    def folder(self) -> Path:
+        """Where the notes would be."""
+        return Path("checkpoint")
+
     def note_current(self) -> None:
-        """Count."""
+        """Count, or fail as a disk may."""
+        if self.trouble:
+            raise self.trouble
         self.notes += 1
 
     def describe(self, _: Cluster) -> OffsetsTopic | None:
@@ -96,3 +109,15 @@ def test_what_cannot_be_asked_breaks_nothing(world: World, away: Unreachable | N
     """A cluster that does not answer, or a topic that is gone for a moment, is asked again with the next tick."""
     world.topic = away
     assert [world.look((0, 5, 5), (0, 7, 7)) for _ in range(3)] == [None] * 3
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.ENOENT, errno.EACCES])
+def test_a_heartbeat_that_cannot_be_written_ends_nothing(world: World, number: int) -> None:
+    """The watch goes on, the failure is logged once and counted, and it is current all the same."""
+    world.trouble = OSError(number, "as the system says it")
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(3):
+            assert world.look((0, 5, 5), (0, 7, 7)) is None
+    assert world.watch.current
+    assert [line["cause"] for line in lines] == ["as the system says it"]
+    assert world.files.table().to_pylist()[0] == {"file": "heartbeat", "failures": 2}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
+import resource
 import zipfile
 from typing import TYPE_CHECKING
 
@@ -13,9 +16,11 @@ from hypothesis import strategies as st
 
 from exporters.readmodel import VerdictChange
 from stream.checkpoint import VERDICTS
+from stream.side_files import SideFiles
 from stream.verdict_file import FORMAT, Kept, VerdictFile
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 CHANGES = st.builds(
@@ -114,12 +119,36 @@ def _is_set_aside(folder: Path, content: bytes) -> None:
 
 def test_a_folder_that_takes_nothing_costs_a_line_and_no_more(tmp_path: Path) -> None:
     """The job goes on, and says it once."""
-    file = VerdictFile(tmp_path / "gone")
+    files = SideFiles()
+    file = VerdictFile(tmp_path / "gone", files)
     with structlog.testing.capture_logs() as lines:
         for _ in range(3):
             file.write(Kept("lagwarden"))
         assert file.read() is None
-    assert [line["event"] for line in lines] == ["the verdicts cannot be kept"]
+    assert [line["event"] for line in lines] == ["a file cannot be written; the process goes on without it"]
+    assert {"file": "verdicts", "failures": 3} in files.table().to_pylist()
+
+
+@contextlib.contextmanager
+def full_after(size: int) -> Iterator[None]:
+    """Let no file of this process grow beyond so many bytes: the system refuses the rest, as a full disk does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("room", [0, 10, 300])
+def test_a_full_disk_keeps_the_old_file(tmp_path: Path, room: int) -> None:
+    """Wherever the disk is full: nothing is raised, the old file stays, and no half of a new one takes up space."""
+    file = VerdictFile(tmp_path)
+    file.write(Kept("lagwarden", b"old"))
+    with structlog.testing.capture_logs(), full_after(room):
+        file.write(Kept("lagwarden", random.Random(1).randbytes(4096)))  # noqa: S311 -- bytes that do not compress
+    assert file.read() == Kept("lagwarden", b"old")
+    assert [path.name for path in tmp_path.iterdir()] == [VERDICTS]
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,63 @@
+"""Files that the process can do without: a failing write of one is logged once and counted, and ends nothing."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import structlog
+
+from exporters.readmodel import FILE_FAILURES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_log = structlog.get_logger(__name__)
+
+HEARTBEAT: Final = "heartbeat"
+"""The file that says when the reader last had read everything."""
+VERDICTS: Final = "verdicts"
+"""The verdicts that outlive the process."""
+KINDS: Final = (HEARTBEAT, VERDICTS)
+
+
+class SideFiles:
+    """The failed writes of the process. May be used from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._failures = collections.Counter[str]()
+        self._troubles: dict[str, str] = {}
+
+    @contextlib.contextmanager
+    def writing(self, kind: str, path: Path) -> Iterator[None]:
+        """Swallow, count and log an OSError of the block, which writes a file of this kind.
+
+        The same trouble is logged once until a write succeeds again.
+        """
+        try:
+            yield
+        except OSError as error:
+            self._fail(kind, path, error)
+        else:
+            with self._lock:
+                self._troubles.pop(kind, None)
+
+    def table(self) -> pa.Table:
+        """Return the failures by kind of file, each kind with a row from the start."""
+        with self._lock:
+            counts = [self._failures[kind] for kind in KINDS]
+        return pa.table([pa.array(KINDS).dictionary_encode(), pa.array(counts, pa.int64())], schema=FILE_FAILURES)
+
+    def _fail(self, kind: str, path: Path, error: OSError) -> None:
+        cause = error.strerror or str(error)
+        with self._lock:
+            self._failures[kind] += 1
+            is_news = self._troubles.get(kind) != cause
+            self._troubles[kind] = cause
+        if is_news:
+            _log.warning("a file cannot be written; the process goes on without it", file=str(path), cause=cause)
