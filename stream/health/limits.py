@@ -21,6 +21,9 @@ class Limits:
     """How long a group may be silent of whose cadence nothing is known yet (one commit in the log, as a rule)."""
     first_commit: int = 360_000
     """How long the first commit of a partition may take; clients look for new partitions every five minutes."""
+    transaction: int = 60_000
+    """How long a transaction is open at most as far as nothing is known of those before it (the clients' default of
+    transaction.timeout.ms)."""
     rebalance: int = 60_000
     """How long a rebalance may take while records wait."""
     storm: int = 600_000

@@ -39,7 +39,11 @@ class Memory:
         self._dropped = 0
         self._stable = np.empty(0, np.int64)
         self._stable_since = np.empty(0, np.int64)
-        self._gap = _GAP_TICKS * tick
+        # By place: the longest standstill of the last stable offset that is over; each one after it halves that.
+        self._stood = np.empty(0, np.int64)
+        # By place: when the last stable offset last moved on after it stood still (-1: never seen), and where it stood.
+        self._freed, self._freed_from = np.empty(0, np.int64), np.empty(0, np.int64)
+        self._tick, self._gap = tick, _GAP_TICKS * tick
         # By place: when its end was last known, whether it has been asked for in vain since, since when it is again.
         self._answered, self._back = np.empty(0, np.int64), np.empty(0, np.int64)
         self._missed = np.empty(0, np.bool_)
@@ -103,6 +107,18 @@ class Memory:
         if not len(self._stable_since):
             return np.full(len(rows), -1, np.int64)
         return np.where(rows >= 0, self._stable_since[rows], -1)
+
+    def stood_still(self, rows: Ints) -> Ints:
+        """Return how long (ms) earlier transactions kept the last stable offset in place, at least; 0 where unknown."""
+        if not len(self._stood):
+            return np.zeros(len(rows), np.int64)
+        return np.where(rows >= 0, self._stood[rows], 0)
+
+    def readable_since(self, rows: Ints, next_offset: Ints) -> Ints:
+        """Return since when consumers of committed records can read these offsets (ms); -1: not known to be recent."""
+        if not len(self._freed):
+            return np.full(len(rows), -1, np.int64)
+        return np.where((rows >= 0) & (next_offset >= self._freed_from[rows]), self._freed[rows], -1)
 
     def answered_since(self, rows: Ints) -> Ints:
         """Since when the end is known again after it was not (ms); -1: as long as it is watched."""
@@ -181,7 +197,14 @@ class Memory:
             return
         held = seen.ends.known & (stable >= 0) & (stable < seen.ends.high_watermark)
         moved = stable != self._stable[rows]
-        since = np.where(moved | (self._stable_since[rows] < 0), seen.now, self._stable_since[rows])
+        before = self._stable_since[rows]
+        ended = seen.ends.known & (stable >= 0) & moved & (before >= 0)
+        # It may have moved right after the look before this one.
+        lasted = np.maximum(seen.now - before - self._tick, self._stood[rows] // 2)
+        self._stood[rows] = np.where(ended, lasted, self._stood[rows])
+        self._freed[rows] = np.where(ended, seen.now, self._freed[rows])
+        self._freed_from[rows] = np.where(ended, self._stable[rows], self._freed_from[rows])
+        since = np.where(moved | (before < 0), seen.now, before)
         self._stable_since[rows] = np.where(held, since, lags.NOT_KNOWN)
         self._stable[rows] = stable
 
@@ -191,6 +214,8 @@ class Memory:
         more = np.full(max(rows - len(self._stable), 0), -1, np.int64)
         self._stable = np.concatenate([self._stable, more])
         self._stable_since = np.concatenate([self._stable_since, more])
+        self._stood = np.concatenate([self._stood, np.zeros(len(more), np.int64)])
+        self._freed, self._freed_from = np.concatenate([self._freed, more]), np.concatenate([self._freed_from, more])
         self._answered, self._back = np.concatenate([self._answered, more]), np.concatenate([self._back, more])
         self._missed = np.concatenate([self._missed, np.zeros(len(more), np.bool_)])
         self._end, self._peak = np.concatenate([self._end, more]), np.concatenate([self._peak, more])
@@ -200,6 +225,7 @@ class Memory:
         self.high.take(rows)
         self.log_start.take(rows)
         self._stable, self._stable_since = self._stable[rows], self._stable_since[rows]
+        self._stood, self._freed, self._freed_from = self._stood[rows], self._freed[rows], self._freed_from[rows]
         self._answered, self._back, self._missed = self._answered[rows], self._back[rows], self._missed[rows]
         self._end, self._peak, self._fell = self._end[rows], self._peak[rows], self._fell[rows]
 
@@ -208,4 +234,6 @@ class Memory:
         self.log_start.forget(rows)
         self._stable_since[rows] = self._answered[rows] = self._back[rows] = -1
         self._missed[rows] = False
+        self._stood[rows] = 0
+        self._freed[rows] = self._freed_from[rows] = -1
         self._end[rows] = self._peak[rows] = -1

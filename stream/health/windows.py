@@ -67,7 +67,7 @@ class Window:
     """Cannot be judged yet: the history is too young to tell how long the record has waited, its tail is unread, or the
     group has just lost its members or rebalances. What was said of it before stands until this is over."""
     before_transaction: Flags
-    """Stands where a transaction begins that is open: all that committed consumers can read is read."""
+    """Stands where a transaction begins that is open: a consumer of committed records has read all that it can."""
     stable_since: Ints
     loss_in: Ints
     """How long until retention reaches the group's next record, as things go; -1: never, or not known."""
@@ -142,7 +142,7 @@ def build(seen: Observed, memory: Memory, limits: Limits) -> Window:
         seen,
         memory,
         limits,
-        _Measured(row, known, broken, unread.lag, wanted, ends, time_lag),
+        _Measured(row, known, broken, unread.lag, next_offset, wanted, ends, time_lag),
     )
 
 
@@ -152,6 +152,7 @@ class _Measured:
     known: Flags
     broken: Codes
     lag: Ints
+    next_offset: Ints
     tail_wanted: Flags
     ends: Distances
     time_lag: TimeLag
@@ -174,12 +175,13 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     stretch = timelag.stretch(seen.slots, len(seen), now)
     rates = timelag.rates(stretch, spans.last_offset, at.lag, memory.high, at.row, end=at.ends.high_watermark, now=now)
     unread = at.lag > 0
-    waiting_since = np.maximum(at.time_lag.since, spans.reached_time)
+    readable = memory.readable_since(at.row, at.next_offset + _MARKERS)
+    waiting_since = np.maximum(np.maximum(at.time_lag.since, spans.reached_time), readable)
     heard = np.full(len(seen), now, np.int64) if seen.read_until is None else np.minimum(seen.read_until, now)
     idle = np.where(unread & (at.time_lag.since >= 0), np.maximum(heard - waiting_since, 0), 0)
     reread = _count_from_the_first(idle, seen, memory, limits, at, heard)
     suspects = np.flatnonzero(unread & (at.time_lag.age > 2 * limits.tick))
-    patience = _patience(seen, memory, limits, at.row, suspects)
+    patience, unlearned = _patience(seen, memory, limits, at.row, suspects)
     trend = _trend(seen, memory, at, suspects, stretch)
     stage = seen.groups.stage[seen.group]
     since = memory.settled_since(seen)
@@ -189,11 +191,14 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     back = back if seen.answered_since is None else np.maximum(back, seen.answered_since)
     grace = np.maximum(patience, limits.restart)
     excused = _excused(back, since[seen.group], heard, grace, limits.rebalance)
-    stuck = unread & able & ~excused & (idle > patience) & (settled > np.minimum(patience, limits.restart))
-    before_transaction, opened = _before_transaction(at.ends), memory.stable_since(at.row)
+    before_transaction, opened = _before_transaction(at), memory.stable_since(at.row)
+    waits = np.where(
+        before_transaction, _until_held_back(patience, unlearned, memory.stood_still(at.row), limits), patience
+    )
+    stuck = unread & able & ~excused & (idle > waits) & (settled > np.minimum(waits, limits.restart))
     stuck &= ~reread
     # Until the transaction has been open for as long, it may be any other that ends in time.
-    stuck &= ~before_transaction | ((opened >= 0) & (now - opened >= patience))
+    stuck &= ~before_transaction | ((opened >= 0) & (now - opened >= waits))
     start = memory.high.start(np.maximum(at.row, 0)) if len(memory.high) else np.full(len(seen), now)
     uncovered = start > np.minimum(stretch.start_time, now - patience)
     young = unread & uncovered & (~at.time_lag.exact | ((at.time_lag.age > patience) & (trend == trends.TOO_SHORT)))
@@ -268,10 +273,28 @@ def _excused(back: Ints, settled: Ints, heard: Ints, grace: Ints, rebalance: int
     return excused
 
 
-def _before_transaction(ends: Distances) -> Flags:
+def _before_transaction(at: _Measured) -> Flags:
+    """Return the rows whose next record may be in an open transaction, or behind its first one.
+
+    A row without a commit is one of them if nothing that came since its group formed is stable yet.
+    """
+    ends = at.ends
     open_ = (ends.last_stable >= 0) & (ends.last_stable < ends.high_watermark)
-    before: Flags = open_ & (ends.stable_lag >= 0) & (ends.stable_lag <= _MARKERS)
+    # Whoever has committed more than that does not wait for the transaction.
+    committed = (ends.stable_lag >= 0) & (ends.stable_lag <= _MARKERS) & (at.next_offset <= ends.last_stable)
+    fresh = at.known & (ends.stable_lag < 0) & (ends.last_stable <= at.next_offset)
+    before: Flags = open_ & (committed | fresh)
     return before
+
+
+def _until_held_back(patience: Ints, unlearned: Flags, stood: Ints, limits: Limits) -> Ints:
+    """Return for how long a group may wait for a transaction to end until that is called a fault.
+
+    How long transactions take is the producer's habit: it is taken from the transactions before this one, which `stood`
+    open for so long. Only as long as nothing is known of the group's own habit, a default stands in for it.
+    """
+    usual = np.where(unlearned, np.minimum(patience, 2 * limits.transaction + limits.tick), patience)
+    return np.maximum(usual, np.minimum(2 * stood + limits.tick, limits.unlearned))
 
 
 def _nobodys(seen: Observed) -> Flags:
@@ -284,7 +307,7 @@ def _nobodys(seen: Observed) -> Flags:
     return nobodys
 
 
-def _patience(seen: Observed, memory: Memory, limits: Limits, row: Ints, suspects: Ints) -> Ints:
+def _patience(seen: Observed, memory: Memory, limits: Limits, row: Ints, suspects: Ints) -> tuple[Ints, Flags]:
     """Learn how long each suspect may be idle: twice its longest wait, and a tick to look again.
 
     All others are within two ticks of the end, and nothing shorter than that is ever judged. One that has not moved
@@ -298,13 +321,15 @@ def _patience(seen: Observed, memory: Memory, limits: Limits, row: Ints, suspect
     wait = np.where(wait == NOT_TOLD, guess, wait)
     learned = np.maximum(2 * wait + limits.tick, 2 * limits.tick)
     patience[suspects] = np.where(wait == NOT_TOLD, NOT_TOLD, learned)
-    unlearned = suspects[wait == NOT_TOLD]
-    if len(unlearned):
-        patience[unlearned] = _of_siblings(seen, patience, limits)[unlearned]
+    unlearned = np.zeros(len(seen), np.bool_)
+    unlearned[suspects] = (wait == NOT_TOLD) & (seen.spans.last_offset[suspects] != NO_COMMIT)
+    strangers = suspects[wait == NOT_TOLD]
+    if len(strangers):
+        patience[strangers] = _of_siblings(seen, patience, limits)[strangers]
     learned = np.where(seen.spans.last_offset[suspects] == NO_COMMIT, limits.first_commit, patience[suspects])
     static = seen.groups.static[seen.group[suspects]]
     patience[suspects] = np.where(static, np.maximum(learned, limits.static_restart), learned)
-    return patience
+    return patience, unlearned
 
 
 def _of_siblings(seen: Observed, patience: Ints, limits: Limits) -> Ints:

@@ -283,6 +283,42 @@ def _first_commit_after_a_rebalance() -> Scene:
     return Scene([Partition(STEADY, consume(STEADY, LONG, LATE)), late], rebalances=often)
 
 
+def _beside_another(partitions: list[Partition], **more: object) -> Scene:
+    # Another topic is read all the time.
+    other = Partition(STEADY, consume(STEADY, LONG, LATE), topic="others")
+    return Scene([*partitions, other], **more)  # type: ignore[arg-type] # the fields of Scene
+
+
+def _starts_before_a_transaction(length: int) -> Scene:
+    # The group is new just after a transaction was opened, and commits by the clock; it moves when that ends.
+
+    def stable(t: int) -> int:
+        return STEADY(t - t % length)
+
+    return _beside_another([Partition(STEADY, consume(stable, SECOND, LATE), stable=stable, exists_from=SECOND)])
+
+
+def _starts_anew_before_long_transactions() -> Scene:
+    # Transactions last five minutes. At noon a group of uncommitted records is deleted, and begins to wait for them.
+
+    def stable(t: int) -> int:
+        return STEADY(t - t % (5 * MINUTE))
+
+    before = Partition(STEADY, consume(STEADY, LONG, 0), stable=stable, gone_from=SECOND)
+    after = Partition(STEADY, consume(stable, SECOND, LATE), stable=stable, exists_from=SECOND)
+    return _beside_another([before, after])
+
+
+def _reads_uncommitted_and_starts() -> Scene:
+    # A transaction hangs, and a group that reads uncommitted records starts at the end; it commits every four minutes.
+
+    def stable(t: int) -> int:
+        return STEADY(min(t, -MINUTE))
+
+    commits = [(t, STEADY(t)) for t in range(0, LATE, 4 * MINUTE)]
+    return _beside_another([Partition(STEADY, commits, stable=stable, exists_from=0)])
+
+
 HEALTHY = (
     Situation("a new partition that is read late", _first_commit_after_a_rebalance, until=15 * MINUTE),
     Situation("a steady consumer", lambda: _alone(consume(STEADY, LONG, LATE))),
@@ -313,6 +349,15 @@ HEALTHY = (
     Situation("a partition count that grew", _grown, until=15 * MINUTE),
     Situation("a transactional producer, one transaction a second", lambda: _transactional(SECOND)),
     Situation("a transactional producer that commits with its checkpoint", lambda: _transactional(2 * MINUTE)),
+    Situation(
+        "a group that starts while a transaction of a minute is open", lambda: _starts_before_a_transaction(MINUTE)
+    ),
+    Situation("the same with transactions of two minutes", lambda: _starts_before_a_transaction(2 * MINUTE)),
+    Situation(
+        "a reader of uncommitted records that starts while a transaction hangs",
+        _reads_uncommitted_and_starts,
+        until=15 * MINUTE,
+    ),
     Situation("a leader election", _election),
     Situation("a young group that moves seldom and commits often", _moves_seldom, start=-5 * MINUTE),
     Situation("a broker restart", lambda: _broker_restart(hangs=False)),
@@ -325,6 +370,15 @@ HEALTHY = (
     Situation("a spike that is worked off", _short_of_a_spike),
     Situation("a topic deleted under its group", _deleted_topic),
 )
+
+
+KNOWN_TO_BE_LONG = Situation(
+    "a group that starts where transactions are known to be long",
+    _starts_anew_before_long_transactions,
+    start=-18 * MINUTE,
+    until=16 * MINUTE,
+)
+"""Healthy, too; a monitor that was restarted does not know how long the transactions were."""
 
 
 def _stuck_record() -> Scene:
@@ -390,6 +444,26 @@ def _hanging() -> Scene:
         return STEADY(min(t, 0))
 
     return Scene([Partition(STEADY, consume(stable, LONG, LATE), stable=stable)])
+
+
+def _starts_before_a_hanging_transaction(*, repeats: bool, commits: bool = True) -> Scene:
+    # A transaction is opened a minute before noon and never ends; the group is new at noon and finds nothing to read.
+
+    def stable(t: int) -> int:
+        return STEADY(min(t, -MINUTE))
+
+    made = consume(stable, 0, LATE, repeats=repeats) if commits else []
+    part = Partition(STEADY, made, stable=stable, owner=0, subscribed=1, exists_from=0)
+    return _beside_another([part])
+
+
+def _alone_with_hanging_transaction(commits: list[tuple[int, int]]) -> Scene:
+    # A transaction was opened a minute before noon and never ends.
+
+    def stable(t: int) -> int:
+        return STEADY(min(t, -MINUTE))
+
+    return Scene([Partition(STEADY, commits, stable=stable)])
 
 
 def _hanging_behind_a_marker() -> Scene:
@@ -553,6 +627,31 @@ SICK = (
     Situation("a hanging transaction", _hanging, Verdict.HELD_BACK, known_at=15 * SECOND),
     Situation(
         "a hanging transaction behind a marker", _hanging_behind_a_marker, Verdict.HELD_BACK, known_at=15 * SECOND
+    ),
+    Situation(
+        "a group that starts before a hanging transaction and commits by the clock",
+        lambda: _starts_before_a_hanging_transaction(repeats=True),
+        Verdict.HELD_BACK,
+        known_at=130 * SECOND,
+    ),
+    Situation(
+        "a group that starts before a hanging transaction and commits once",
+        lambda: _starts_before_a_hanging_transaction(repeats=False),
+        Verdict.HELD_BACK,
+        known_at=130 * SECOND,
+    ),
+    Situation(
+        "a group that starts before a hanging transaction and commits nothing",
+        lambda: _starts_before_a_hanging_transaction(repeats=False, commits=False),
+        Verdict.HELD_BACK,
+        known_at=6 * MINUTE,
+        until=10 * MINUTE,
+    ),
+    Situation(
+        "a reader of uncommitted records that hangs behind the beginning of a hanging transaction",
+        lambda: _alone_with_hanging_transaction(consume(STEADY, LONG, 0)),
+        Verdict.STOPPED,
+        known_at=15 * SECOND,
     ),
     Situation(
         "a process that hangs, and a broker restart on top",

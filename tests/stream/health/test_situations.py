@@ -13,7 +13,7 @@ from stream.health.judge import Judge
 from stream.health.limits import Limits
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import MINUTE, SLOT, TICK, Partition, Scene, consume, evenly, watch
-from tests.stream.health.situations import HEALTHY, NOTICED, SICK
+from tests.stream.health.situations import HEALTHY, KNOWN_TO_BE_LONG, NOTICED, SICK
 
 if TYPE_CHECKING:
     from tests.stream.health.simulator import Seen
@@ -64,7 +64,7 @@ def sentence(seen: Seen) -> str:
     return seen.judged.of_group(0).sentence
 
 
-@pytest.mark.parametrize("situation", HEALTHY, ids=lambda each: each.story)
+@pytest.mark.parametrize("situation", [*HEALTHY, KNOWN_TO_BE_LONG], ids=lambda each: each.story)
 def test_nobody_is_called_for_a_group_that_is_only_odd(situation: Situation) -> None:
     """Not once, from the monitor's first tick on."""
     assert [each for each in lived(situation).ticks if each.sick] == []
