@@ -1,1 +1,4 @@
-"""Bytes to records to events. No Spark, no clock, no I/O but log files: a leaf."""
+"""Decoders for Kafka's internal topics: bytes to records to events.
+
+No Spark, no clock, and no I/O except log files. Imports no other package of the product.
+"""

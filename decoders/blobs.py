@@ -1,9 +1,10 @@
-"""Bytes inside records: the consumer protocol, assignors' user data, Connect, Kafka Streams on the classic protocol.
+"""Decoders for bytes fields inside records.
 
-Each function takes the bytes as the record holds them and gives the fields of the table in
-`decoders.tables.embedded`, or a `DecodeError` (its `type` is None, its `version` the blob's), or None for zero bytes:
-"there is none" is legal everywhere. Nothing here raises. Bytes after the last known field are ignored: later versions
-only append.
+They cover the consumer protocol, the user data of assignors, Connect, and Kafka Streams on the classic protocol.
+
+Each function takes the bytes as stored in the record. It returns the fields of the table in `decoders.tables.embedded`,
+or a `DecodeError` (its `type` is None, its `version` that of the blob), or None for zero bytes, which are legal
+everywhere. No function raises. Bytes after the last known field are ignored, because later versions only append fields.
 """
 
 from __future__ import annotations
@@ -26,27 +27,27 @@ if TYPE_CHECKING:
 
 
 def consumer_subscription(raw: bytes) -> Fields | DecodeError | None:
-    """Read what a member subscribed to (ConsumerProtocolSubscription); versions after 3 are read as 3."""
-    return _prefixed("subscription", raw, embedded.CONSUMER_SUBSCRIPTION, future=True)
+    """Decode a member's subscription (ConsumerProtocolSubscription); versions above 3 are read as 3."""
+    return _prefixed("subscription", raw, embedded.CONSUMER_SUBSCRIPTION, accept_newer=True)
 
 
 def consumer_assignment(raw: bytes) -> Fields | DecodeError | None:
-    """Read what a member was given (ConsumerProtocolAssignment); versions after 3 are read as 3."""
-    return _prefixed("assignment", raw, embedded.CONSUMER_ASSIGNMENT, future=True)
+    """Decode a member's assignment (ConsumerProtocolAssignment); versions above 3 are read as 3."""
+    return _prefixed("assignment", raw, embedded.CONSUMER_ASSIGNMENT, accept_newer=True)
 
 
 def connect_metadata(raw: bytes) -> Fields | DecodeError | None:
-    """Read what a Connect worker told of itself; `allocation` is again a `connect_assignment`."""
-    return _prefixed("metadata", raw, embedded.CONNECT_METADATA, future=False)
+    """Decode the metadata of a Connect worker; its `allocation` is itself a blob for `connect_assignment`."""
+    return _prefixed("metadata", raw, embedded.CONNECT_METADATA, accept_newer=False)
 
 
 def connect_assignment(raw: bytes) -> Fields | DecodeError | None:
-    """Read the connectors and tasks that a Connect worker was given; task -1 is the connector itself."""
-    return _prefixed("assignment", raw, embedded.CONNECT_ASSIGNMENT, future=False)
+    """Decode the connectors and tasks assigned to a Connect worker; task -1 is the connector itself."""
+    return _prefixed("assignment", raw, embedded.CONNECT_ASSIGNMENT, accept_newer=False)
 
 
 def sticky_user_data(raw: bytes) -> Fields | DecodeError | None:
-    """Read the user data of the sticky assignor; without the generation where an old client wrote it."""
+    """Decode the user data of the sticky assignor; old clients write it without a generation."""
     if not raw:
         return None
     newest = _unversioned("user_data", raw, embedded.STICKY_USER_DATA, 1)
@@ -54,25 +55,25 @@ def sticky_user_data(raw: bytes) -> Fields | DecodeError | None:
 
 
 def cooperative_sticky_user_data(raw: bytes) -> Fields | DecodeError | None:
-    """Read the user data of the cooperative sticky assignor: the generation alone."""
+    """Decode the user data of the cooperative sticky assignor, which is only the generation."""
     return _unversioned("user_data", raw, embedded.COOPERATIVE_STICKY_USER_DATA, 0) if raw else None
 
 
 def streams_subscription_info(raw: bytes) -> Fields | DecodeError | None:
-    """Read the user data of a Kafka Streams subscription (SubscriptionInfo, versions 1 to 11)."""
+    """Decode the user data of a Kafka Streams subscription (SubscriptionInfo, versions 1 to 11)."""
     if not raw:
         return None
     version = None
     try:
         version, _ = wire.int32(raw, 0)
-        _known(version, embedded.STREAMS_SUBSCRIPTION_INFO)
+        _check_version(version, embedded.STREAMS_SUBSCRIPTION_INFO)
         return read_message(embedded.STREAMS_SUBSCRIPTION_INFO, version, raw, 0)[0]
     except MalformedBytes as fault:
         return _error("user_data", version, fault)
 
 
 def streams_assignment_info(raw: bytes) -> Fields | DecodeError | None:
-    """Read the user data of a Kafka Streams assignment (AssignmentInfo, versions 1 to 11)."""
+    """Decode the user data of a Kafka Streams assignment (AssignmentInfo, versions 1 to 11)."""
     if not raw:
         return None
     version = None
@@ -86,9 +87,10 @@ def streams_assignment_info(raw: bytes) -> Fields | DecodeError | None:
 
 
 def streams_commit_metadata(text: str) -> Fields | DecodeError | None:
-    """Read the metadata of an offset that Kafka Streams committed: base64 of TopicPartitionMetadata v1 or v2.
+    """Decode the metadata of an offset commit by Kafka Streams: base64 of TopicPartitionMetadata v1 or v2.
 
-    `partition_time` is in Unix milliseconds (-1 unknown). Anyone else's metadata is free text, mostly an error here.
+    `partition_time` is in Unix milliseconds (-1 unknown). Metadata written by other clients is free text and usually
+    gives a DecodeError.
     """
     if not text:
         return None
@@ -107,53 +109,53 @@ def streams_commit_metadata(text: str) -> Fields | DecodeError | None:
 
 
 def subscription(protocol_type: str, raw: bytes) -> Fields | DecodeError | None:
-    """Read a classic member's subscription by its group's protocol type; None for a protocol that we do not know."""
-    read = _SUBSCRIPTIONS.get(protocol_type)
-    return read(raw) if read else None
+    """Decode a classic member's subscription by the protocol type of its group; None for an unknown protocol type."""
+    decode = _SUBSCRIPTIONS.get(protocol_type)
+    return decode(raw) if decode else None
 
 
 def assignment(protocol_type: str, raw: bytes) -> Fields | DecodeError | None:
-    """Read a classic member's assignment by its group's protocol type; None for a protocol that we do not know."""
-    read = _ASSIGNMENTS.get(protocol_type)
-    return read(raw) if read else None
+    """Decode a classic member's assignment by the protocol type of its group; None for an unknown protocol type."""
+    decode = _ASSIGNMENTS.get(protocol_type)
+    return decode(raw) if decode else None
 
 
 def subscription_user_data(assignor: str, raw: bytes) -> Fields | DecodeError | None:
-    """Read the user data in a consumer's subscription by the assignor's (the group protocol's) name."""
-    read = _SUBSCRIPTION_USER_DATA.get(assignor)
-    return read(raw) if read else None
+    """Decode the user data of a consumer's subscription by the name of the assignor (the group protocol)."""
+    decode = _SUBSCRIPTION_USER_DATA.get(assignor)
+    return decode(raw) if decode else None
 
 
-def _prefixed(name: str, raw: bytes, message: Message, *, future: bool) -> Fields | DecodeError | None:
-    """Read a blob that an int16 version stands before; with `future` a later version is read as the last known."""
+def _prefixed(name: str, raw: bytes, message: Message, *, accept_newer: bool) -> Fields | DecodeError | None:
+    """Decode a blob that starts with an int16 version; `accept_newer` reads newer versions as the last known one."""
     if not raw:
         return None
     version = None
     try:
         version, at = wire.int16(raw, 0)
-        layout = min(version, versions(message.valid).highest) if future else version
-        _known(layout, message)
+        layout = min(version, versions(message.valid).highest) if accept_newer else version
+        _check_version(layout, message)
         return {"version": version, **read_message(message, layout, raw, at)[0]}
     except MalformedBytes as fault:
         return _error(name, version, fault)
 
 
 def _unversioned(name: str, raw: bytes, message: Message, version: int) -> Fields | DecodeError:
-    """Read a blob whose version is not in its bytes."""
+    """Decode a blob whose bytes carry no version."""
     try:
         return read_message(message, version, raw, 0)[0]
     except MalformedBytes as fault:
         return _error(name, None, fault)
 
 
-def _known(version: int, message: Message) -> None:
-    """Refuse a version that the table does not have."""
+def _check_version(version: int, message: Message) -> None:
+    """Raise MalformedBytes for a version that the table does not have."""
     if not message.is_valid(version):
         raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
 
 
 def _error(name: str, version: int | None, fault: MalformedBytes) -> DecodeError:
-    """Turn a fault into the value that callers get."""
+    """Return the DecodeError for a fault inside the blob `name`."""
     return DecodeError(None, version, f"{name}.{fault.path}" if fault.path else name, fault.position, fault.reason)
 
 

@@ -1,4 +1,4 @@
-"""What the records of the neighbouring topics mean: transactions, share partitions, and the cluster's own metadata."""
+"""Events decoded from `__transaction_state`, `__share_group_state` and `__cluster_metadata`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TransactionStateRecorded:
-    """A transactional id stands so (`__transaction_state`).
+    """The state of a transactional id (`__transaction_state`).
 
     `transaction_state` is Kafka's name: Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort,
-    Dead, PrepareEpochFence, or "Unknown(n)". `partitions` are (topic, partitions), empty while there is no
-    transaction; `start_timestamp` is None there too. The timeout is in milliseconds.
+    Dead, PrepareEpochFence, or "Unknown(n)". `partitions` are (topic, partitions); it is empty and `start_timestamp`
+    is None while there is no transaction. The timeout is in milliseconds.
     """
 
     transactional_id: str
@@ -36,11 +36,11 @@ class TransactionalIdExpired:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SharePartitionStateRecorded:
-    """A share group stands so in one partition: a whole snapshot, or what changed since the snapshot of this epoch.
+    """The state of a share group in one partition: a full snapshot, or the changes since the snapshot of this epoch.
 
     `start_offset` is the first offset not yet finished; -1 means not set in a snapshot and unchanged in an update.
-    `batches` are (first offset, last offset, delivery state, delivery count) of records in flight. `state_epoch` and
-    the times are None in an update, the times also in a snapshot of 4.0.
+    `batches` are (first offset, last offset, delivery state, delivery count) of records in flight. `state_epoch` is
+    None in an update. The timestamps are None in an update and in a snapshot written by 4.0.
     """
 
     group: str
@@ -59,7 +59,7 @@ class SharePartitionStateRecorded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SharePartitionStateRemoved:
-    """A share group's state of one partition is gone (tombstone of a snapshot or an update)."""
+    """The state of a share group in one partition was removed (tombstone of a snapshot or an update)."""
 
     group: str
     topic_id: bytes
@@ -68,7 +68,7 @@ class SharePartitionStateRemoved:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicCreated:
-    """A topic exists under this name and id."""
+    """A topic was created with this name and id."""
 
     topic: str
     topic_id: bytes
@@ -76,14 +76,14 @@ class TopicCreated:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicDeleted:
-    """A topic is gone, and with it its partitions and its configuration."""
+    """A topic was deleted, with its partitions and its configuration."""
 
     topic_id: bytes
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartitionRecorded:
-    """A partition stands so. `leader` is None while nobody leads."""
+    """The full state of a partition. `leader` is None while the partition has no leader."""
 
     topic_id: bytes
     partition: int
@@ -96,10 +96,11 @@ class PartitionRecorded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartitionChanged:
-    """A partition changed; None means as before.
+    """Changes to a partition; None means unchanged.
 
-    With `sets_leader` the leader epoch rises by one, even if `leader` is the one before; then a `leader` of None means
-    that nobody leads. The partition epoch rises by one in any case (Kafka's PartitionRegistration.merge).
+    With `sets_leader` the leader epoch increases by one, even if `leader` is the previous leader; a `leader` of None
+    then means that the partition has no leader. The partition epoch always increases by one (Kafka's
+    PartitionRegistration.merge).
     """
 
     topic_id: bytes
@@ -112,9 +113,9 @@ class PartitionChanged:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConfigChanged:
-    """A dynamic configuration was set, or deleted where `value` is None.
+    """A dynamic configuration was set, or deleted if `value` is None.
 
-    `resource_type`: 2 topic, 4 broker (an empty name is the cluster's default), 8 logger, 16 client metrics, 32 group.
+    `resource_type`: 2 topic, 4 broker (an empty name is the cluster default), 8 logger, 16 client metrics, 32 group.
     """
 
     resource_type: int
@@ -125,7 +126,7 @@ class ConfigChanged:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FeatureLevelChanged:
-    """A feature (metadata.version, group.version, transaction.version, ...) stands at this level; 0 removes it."""
+    """A feature (metadata.version, group.version, transaction.version, ...) was set to this level; 0 removes it."""
 
     feature: str
     level: int
@@ -145,7 +146,7 @@ class BrokerRegistered:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BrokerUnregistered:
-    """A broker is gone from the cluster."""
+    """A broker was removed from the cluster."""
 
     broker: int
     broker_epoch: int
@@ -153,7 +154,7 @@ class BrokerUnregistered:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BrokerChanged:
-    """A registered broker changed; None means as before."""
+    """Changes to a registered broker; None means unchanged."""
 
     broker: int
     broker_epoch: int
@@ -163,14 +164,14 @@ class BrokerChanged:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetadataTransactionBegun:
-    """Records of the metadata log are held back from here on."""
+    """A metadata transaction begins: the records that follow take effect only when it ends."""
 
     name: str | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetadataTransactionEnded:
-    """What was held back counts, or was dropped where `aborted`."""
+    """A metadata transaction ended: its records take effect, or are dropped if `aborted`."""
 
     aborted: bool
 

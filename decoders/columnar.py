@@ -1,12 +1,12 @@
-"""Interpreter two, the hot path: offset commits and the keys beside them, a whole Arrow column at a time.
+"""Column decoder, the hot path: decodes offset commits and their keys, a whole Arrow column at a time.
 
-Walks the same tables as `decoders.scalar` with a vector of cursors over the column's one data buffer, every step
-checked against the end of its own row. It gives an answer or *declines* the row, and never words an error: the caller
-asks the scalar interpreter about declined rows. The law, tested: where columnar gives an answer, it is scalar's
-answer.
+It walks the same tables as `decoders.scalar`, with a vector of cursors over the data buffer of the column. Every step
+is checked against the end of its row. A row is either decoded or *declined*; errors are never reported here, so the
+caller passes declined rows to `decoders.scalar`. Tests check that both decoders agree on all rows not declined.
 
-Declined are rows that scalar would refuse, and rare ones that are not worth a vector: lengths of three or more varint
-bytes, tagged sections with anything but the one known uuid, strings in keys that are not UTF-8, negative partitions.
+Declined rows are those that `decoders.scalar` refuses, such as keys with a negative partition, and rare ones that are
+not worth vectorising: varint lengths of three or more bytes, tagged sections with anything except the one known uuid,
+strings in keys that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 _KEYS: Final = {0: offsets.LEGACY_OFFSET_COMMIT_KEY, 1: offsets.OFFSET_COMMIT_KEY, 2: classic.GROUP_METADATA_KEY}
 _VALUE: Final = offsets.OFFSET_COMMIT_VALUE
-_LEAST_PARTITION: Final = offsets.OFFSET_COMMIT_KEY.struct.fields[-1].least or 0
+_MINIMUM_PARTITION: Final = offsets.OFFSET_COMMIT_KEY.struct.fields[-1].minimum or 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KeyColumns:
     """The keys of a column, one entry per row.
 
-    `record_type` is -1 where the key is null or shorter than two bytes. `declined` is true for everything but a
-    well-formed key of type 0, 1 or 2 in valid UTF-8; then the other columns are null (names) or undefined (numbers).
-    `topic` is null and `partition` undefined for type 2. `end` is the length of the key that was read, with its two
-    type bytes and without trailing ones.
+    `record_type` is -1 if the key is null or shorter than two bytes. `declined` is true unless the key is a well-formed
+    key of type 0, 1 or 2 in valid UTF-8; in declined rows the names are null and the numbers undefined. For type 2
+    `topic` is null and `partition` undefined. `end` is the length of the decoded key, including its two type bytes and
+    excluding trailing bytes.
     """
 
     record_type: Int16s
@@ -57,10 +57,10 @@ class KeyColumns:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CommitDetails:
-    """The rest of some commits, in the order asked. -1 in the numbers is Kafka's "not known".
+    """The remaining fields of selected commits, in the order of the requested rows. -1 is Kafka's "unknown".
 
-    `metadata` holds the record's own bytes (UTF-8 unless a client did otherwise); `topic_id` is null where absent or
-    zero. A row that is declined or a tombstone has nulls and -1.
+    `metadata` has the raw bytes of the record (UTF-8 unless the client wrote something else). `topic_id` is null if
+    absent or zero. Declined rows and tombstones have nulls and -1.
     """
 
     leader_epoch: Int32s
@@ -71,7 +71,7 @@ class CommitDetails:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Walk:
-    """The rows of one version that fit it, ascending, and where each of their fields begins and ends."""
+    """The rows that match the layout of one version, ascending, and where each of their fields begins and ends."""
 
     rows: Int64s
     at: dict[str, Int64s]
@@ -81,8 +81,8 @@ class _Walk:
 class CommitColumns:
     """The values of offset commits, one entry per row.
 
-    `version` is -1 where there are no two bytes to tell it. `offset` and `commit_timestamp` (Unix milliseconds) are
-    undefined where `declined` or `tombstone`.
+    `version` is -1 if the value is shorter than two bytes. `offset` and `commit_timestamp` (Unix milliseconds) are
+    undefined in rows that are `declined` or `tombstone`.
     """
 
     version: Int16s
@@ -94,7 +94,7 @@ class CommitColumns:
     _walks: tuple[_Walk, ...]
 
     def details(self, rows: np.ndarray) -> CommitDetails:
-        """Read what is needed of few rows only, found by the walks that were made for all."""
+        """Return the remaining fields of these rows; only few rows need them, so they are read on request."""
         at = self._at(rows, "leader_epoch", "expire_timestamp", "metadata", "metadata_end", "topic_id")
         return CommitDetails(
             leader_epoch=self._column.numbers(at["leader_epoch"], np.dtype(">i4"), absent=-1),
@@ -104,26 +104,26 @@ class CommitColumns:
         )
 
     def expire_timestamp(self, rows: np.ndarray) -> Int64s:
-        """Read one of these details alone."""
+        """Return only the `expire_timestamp` of these rows."""
         at = self._at(rows, "expire_timestamp")
         return self._column.numbers(at["expire_timestamp"], np.dtype(">i8"), absent=-1)
 
     def _at(self, rows: np.ndarray, *names: str) -> dict[str, Int64s]:
-        """Give where fields of these rows begin, -1 where they are not there."""
+        """Return where the named fields of these rows begin, -1 for fields that are absent."""
         found = {name: np.full(len(rows), -1, dtype=np.int64) for name in names}
         for walk in self._walks:
-            places = np.minimum(np.searchsorted(walk.rows, rows), len(walk.rows) - 1)
-            mine = np.flatnonzero(walk.rows[places] == rows)
+            indexes = np.minimum(np.searchsorted(walk.rows, rows), len(walk.rows) - 1)
+            in_walk = np.flatnonzero(walk.rows[indexes] == rows)
             for name in names:
                 if name in walk.at:
-                    found[name][mine] = walk.at[name][places[mine]]
+                    found[name][in_walk] = walk.at[name][indexes[in_walk]]
         return found
 
 
 def decode_keys(keys: pa.BinaryArray) -> KeyColumns:
-    """Decode a column of keys; meant for the distinct keys of a batch."""
+    """Decode a column of keys; intended for the distinct keys of a batch."""
     column = BinaryColumn(keys)
-    record_type = column.heads()
+    record_type = column.leading_int16s()
     names = ("group", "group_end", "topic", "topic_end", "partition", "end")
     at = {name: np.full(len(keys), -1, dtype=np.int64) for name in names}
     for number, message in _KEYS.items():
@@ -133,9 +133,9 @@ def decode_keys(keys: pa.BinaryArray) -> KeyColumns:
     group, group_fits = _text(column.slices(at["group"], at["group_end"]))
     topic, topic_fits = _text(column.slices(at["topic"], at["topic_end"]))
     partition = column.numbers(at["partition"], np.dtype(">i4"), absent=-1)
-    below = (at["partition"] >= 0) & (partition < _LEAST_PARTITION)
-    declined = (at["end"] < 0) | ~group_fits | ~topic_fits | below
-    if not (group_fits.all() and topic_fits.all()) or below.any():
+    negative = (at["partition"] >= 0) & (partition < _MINIMUM_PARTITION)
+    declined = (at["end"] < 0) | ~group_fits | ~topic_fits | negative
+    if not (group_fits.all() and topic_fits.all()) or negative.any():
         group, topic = _null_where(group, declined), _null_where(topic, declined)
     return KeyColumns(
         record_type=record_type,
@@ -148,9 +148,9 @@ def decode_keys(keys: pa.BinaryArray) -> KeyColumns:
 
 
 def decode_commit_values(values: pa.BinaryArray, rows: Int64s | None = None) -> CommitColumns:
-    """Decode a column of values that stand behind keys of type 0 or 1; `rows` chooses some of its rows."""
+    """Decode a column of values of records with keys of type 0 or 1; `rows` selects some of its rows."""
     column = BinaryColumn(values, rows)
-    version = column.heads()
+    version = column.leading_int16s()
     offset, time = (np.full(len(version), -1, dtype=np.int64) for _ in range(2))
     declined = ~column.null
     walks = []
@@ -165,7 +165,7 @@ def decode_commit_values(values: pa.BinaryArray, rows: Int64s | None = None) -> 
 
 
 def _walk(column: BinaryColumn, rows: Int64s, message: Message, version: int) -> _Walk:
-    """Walk one message over these rows, and keep those that fit."""
+    """Walk one message version over these rows and keep the rows that fit."""
     if not len(rows):
         return _Walk(rows, {})
     cursors = Cursors(column, rows)
@@ -179,20 +179,20 @@ def _walk(column: BinaryColumn, rows: Int64s, message: Message, version: int) ->
 
 
 def _text(raw: pa.BinaryArray) -> tuple[pa.StringArray, Flags]:
-    """Give strings and where they are valid; one check over the whole buffer, row by row only if that fails."""
+    """Return the column as strings and a mask of valid rows. Row-by-row decoding is needed only if a row is invalid."""
     try:
         return raw.cast(pa.string()), np.ones(len(raw), dtype=np.bool_)
     except pa.ArrowInvalid:
-        strict = [_strictly(item) for item in raw.to_pylist()]
-        fits = np.fromiter((given is not _INVALID for given in strict), dtype=np.bool_, count=len(strict))
-        return pa.array([given if ok else None for given, ok in zip(strict, fits, strict=True)], pa.string()), fits
+        texts = [_text_or_invalid(item) for item in raw.to_pylist()]
+        fits = np.fromiter((text is not _INVALID for text in texts), dtype=np.bool_, count=len(texts))
+        return pa.array([text if fit else None for text, fit in zip(texts, fits, strict=True)], pa.string()), fits
 
 
 _INVALID: Final[Any] = object()
 
 
-def _strictly(raw: bytes | None) -> Any:
-    """Give the string of these bytes, `_INVALID` if it is none."""
+def _text_or_invalid(raw: bytes | None) -> Any:
+    """Return the bytes as a string, `_INVALID` if they are not UTF-8."""
     if raw is None:
         return None
     try:
@@ -202,5 +202,5 @@ def _strictly(raw: bytes | None) -> Any:
 
 
 def _null_where(array: pa.StringArray, declined: Flags) -> pa.StringArray:
-    """Put nulls where a row was declined for another column's sake."""
+    """Return the column with nulls in declined rows."""
     return pc.if_else(pa.array(~declined), array, pa.scalar(None, pa.string()))

@@ -1,10 +1,12 @@
-"""Readers compiled from tables: a Python function per message and version, written out field by field.
+"""Compiles readers from tables: one generated Python function per message and version, unrolled field by field.
 
-Several times as fast as the walk in `decoders.compose`, of which it knows only what sound bytes need: whatever is
-unusual it *declines*, and the walk is asked, which alone words errors. The law, tested: where a compiled reader gives
-an answer, it is the walk's answer. Neighbours of fixed width are read at once, lengths are checked to be no less than
-zero, and one check at the end says whether all of it lay inside the buffer: until then the cursor only moves forward,
-so that nothing is read twice and what lies outside is empty.
+Compiled readers are several times as fast as the composed ones of `decoders.compose`, but handle only well-formed,
+common bytes. They *decline* everything else; the caller then uses the composed reader, which also reports the errors.
+Tests check that both give the same result wherever the compiled reader does not decline.
+
+Adjacent fields of fixed width are read with one call. Lengths must not be negative, and one check at the end verifies
+that the cursor did not run past the buffer. This is safe because the cursor only moves forward: nothing is read twice,
+and slices past the end are empty.
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ if TYPE_CHECKING:
     from decoders.wire import Reader
 
 
-class Declined(Exception):  # noqa: N818  # says what the reader did; never leaves the package
-    """These bytes are for the walk."""
+class Declined(Exception):  # noqa: N818  # not an error: the composed reader is used instead
+    """The compiled reader cannot read these bytes; the composed reader must read them."""
 
 
 DECLINE_ERRORS: Final = (Declined, MalformedBytes, IndexError, struct.error, UnicodeDecodeError)
-"""What a compiled reader may raise; each means the same."""
+"""The exceptions of compiled readers; all mean `Declined`."""
 
 _CODES: Final[Mapping[str, str]] = {
     "bool": "?",
@@ -45,128 +47,128 @@ _CODES: Final[Mapping[str, str]] = {
 
 @functools.cache
 def compiled_reader(message: Message, version: int, only: frozenset[str] | None = None) -> Reader:
-    """Compile the reader of one message version: (buffer, at) -> (fields, at after them). Raises `DECLINE_ERRORS`.
+    """Return the compiled reader of one message version, cached: (buffer, at) -> (fields, position after them).
 
-    `only` names the fields that are wanted, at whatever depth; the others are read past, and so are checked as if they
-    were wanted. Tagged fields come along unasked.
+    The reader raises `DECLINE_ERRORS`. `only` names the requested fields, at any depth. The other fields are skipped,
+    with the same checks. Tagged fields are always included.
     """
-    writer = _Writer(version, flexible=message.is_flexible(version), only=only)
-    fields = writer.struct(message.struct)
-    writer.flush()
-    body = "\n".join(writer.lines)
+    generator = _Generator(version, flexible=message.is_flexible(version), only=only)
+    fields = generator.struct(message.struct)
+    generator.flush()
+    body = "\n".join(generator.lines)
     source = (
         f"def read(b, at):\n    n = len(b)\n{body}\n    if at > n:\n        raise Declined\n    return {fields}, at\n"
     )
-    scope: dict[str, Any] = {"Declined": Declined, "compact_length": wire.compact_length, **writer.constants}
-    exec(compile(source, f"<{message.name} {version}>", "exec"), scope)  # noqa: S102  # made of our own tables alone
+    scope: dict[str, Any] = {"Declined": Declined, "compact_length": wire.compact_length, **generator.constants}
+    exec(compile(source, f"<{message.name} {version}>", "exec"), scope)  # noqa: S102  # the source comes from our own tables only
     reader: Reader = scope["read"]
     return reader
 
 
-class _Writer:
-    """Writes the body of one reader. `b` is the buffer, `n` its length, `at` the cursor; the rest are fields."""
+class _Generator:
+    """Generates the body of one reader. `b` is the buffer, `n` its length, `at` the cursor; the rest are fields."""
 
     def __init__(self, version: int, *, flexible: bool, only: frozenset[str] | None) -> None:
         self._version = version
         self._flexible = flexible
         self._only = only
         self._depth = 1
-        self._names = 0
-        self._run: list[tuple[str, str]] = []
+        self._variables = 0
+        self._fixed_width: list[tuple[str, str]] = []
         self.lines: list[str] = []
         self.constants: dict[str, Any] = {}
 
     def struct(self, part: Struct) -> str:
-        """Read a struct; gives the expression of its fields, to be used after `flush`."""
+        """Generate the read of a struct. Return the expression of its fields, valid after `flush`."""
         fields: dict[str, str] = {}
         for field in part.fields:
-            wanted = self._only is None or field.name in self._only
+            included = self._only is None or field.name in self._only
             if field.tag is None and field.present(self._version):
-                fields[field.name] = self._field(field, wanted=wanted) if wanted else self._past(field)
+                fields[field.name] = self._field(field, included=included) if included else self._skip(field)
             else:
                 fields[field.name] = self._constant(field.default_value())
-            if not wanted:
+            if not included:
                 del fields[field.name]
         expression = "{" + ", ".join(f"{name!r}: {value}" for name, value in fields.items()) + "}"
         return self._tagged(part, expression) if self._flexible else expression
 
     def flush(self) -> None:
-        """Write what reads the neighbours of fixed width that were held back."""
-        run, self._run = self._run, []
-        if not run:
+        """Generate one read for the pending adjacent fields of fixed width."""
+        pending, self._fixed_width = self._fixed_width, []
+        if not pending:
             return
-        form = struct.Struct(">" + "".join(code for code, _ in run))
-        names = [name for _, name in run if name]
+        layout = struct.Struct(">" + "".join(code for code, _ in pending))
+        names = [name for _, name in pending if name]
         if names:
-            self._line(f"{', '.join(names)}, = {self._constant(form.unpack_from)}(b, at)")
-        self._line(f"at += {form.size}")
+            self._line(f"{', '.join(names)}, = {self._constant(layout.unpack_from)}(b, at)")
+        self._line(f"at += {layout.size}")
 
     def _tagged(self, part: Struct, expression: str) -> str:
-        """Leave a tagged section that is not empty to the walk's own reader of them."""
+        """Generate the read of a tagged section; a non-empty one is read by the composed `tags_reader`."""
         self.flush()
-        name = self._name()
+        name = self._variable()
         self._line(f"{name} = {expression}")
         self._line(f"at = {self._constant(tags_reader(part, self._version))}({name}, b, at) if b[at] else at + 1")
         return name
 
-    def _past(self, field: Field) -> str:
-        """Read past a field."""
-        self._field(field, wanted=False)
+    def _skip(self, field: Field) -> str:
+        """Generate the code that skips a field."""
+        self._field(field, included=False)
         return ""
 
-    def _field(self, field: Field, *, wanted: bool) -> str:
-        """Read one of the ordered fields; gives its expression, which means nothing where it is not wanted."""
+    def _field(self, field: Field, *, included: bool) -> str:
+        """Generate the read of an untagged field. Return its expression, which is undefined if not included."""
         nullable = field.may_be_null(self._version)
-        if not field.may_end:
-            return self._value(field.type, nullable=nullable, wanted=wanted)
+        if not field.optional_at_end:
+            return self._value(field.type, nullable=nullable, included=included)
         self.flush()
-        name = self._name()
+        name = self._variable()
         self._line(f"{name} = {self._constant(field.default_value())}")
         self._open("if at < n:")
-        value = self._value(field.type, nullable=nullable, wanted=wanted)
+        value = self._value(field.type, nullable=nullable, included=included)
         self.flush()
-        self._close(f"{name} = {value}" if wanted else None)
+        self._close(f"{name} = {value}" if included else None)
         return name
 
-    def _value(self, kind: FieldType, *, nullable: bool, wanted: bool) -> str:
+    def _value(self, kind: FieldType, *, nullable: bool, included: bool) -> str:
         if isinstance(kind, Struct):
-            return self._nullable_struct(kind, wanted=wanted) if nullable else self.struct(kind)
+            return self._nullable_struct(kind, included=included) if nullable else self.struct(kind)
         if isinstance(kind, ArrayOf):
-            return self._counted(kind, nullable=nullable, wanted=wanted)
+            return self._counted(kind, nullable=nullable, included=included)
         if kind.width is None:
-            return self._sized(kind, nullable=nullable, wanted=wanted)
-        name = self._name() if wanted else ""
-        self._run.append((_CODES[kind.name] if wanted else f"{kind.width}x", name))
+            return self._sized(kind, nullable=nullable, included=included)
+        name = self._variable() if included else ""
+        self._fixed_width.append((_CODES[kind.name] if included else f"{kind.width}x", name))
         return name
 
-    def _nullable_struct(self, part: Struct, *, wanted: bool) -> str:
-        marker, name = self._name(), self._name()
-        self._run.append(("b", marker))
+    def _nullable_struct(self, part: Struct, *, included: bool) -> str:
+        marker, name = self._variable(), self._variable()
+        self._fixed_width.append(("b", marker))
         self.flush()
         self._line(f"{name} = None")
         self._open(f"if {marker} >= 0:")
         fields = self.struct(part)
         self.flush()
-        self._close(f"{name} = {fields}" if wanted else None)
+        self._close(f"{name} = {fields}" if included else None)
         return name
 
     def _length(self, code: str) -> str:
-        """Read a length: a number of fixed width, or a varint of length + 1, which nearly always takes one byte."""
-        name = self._name()
+        """Generate the read of a length: a fixed-width number, or a varint of length + 1, nearly always one byte."""
+        name = self._variable()
         if self._flexible:
             self.flush()
             self._line(f"{name} = b[at] - 1")
             self._line("at += 1")
             self._line(f"if {name} > 126: {name}, at = compact_length(b, at - 1)")
         else:
-            self._run.append((code, name))
+            self._fixed_width.append((code, name))
             self.flush()
         return name
 
-    def _sized(self, kind: Primitive, *, nullable: bool, wanted: bool) -> str:
-        """Read a string or bytes behind their length."""
+    def _sized(self, kind: Primitive, *, nullable: bool, included: bool) -> str:
+        """Generate the read of a string or bytes with a length prefix."""
         is_text = kind.name == "string"
-        length, name = self._length("h" if is_text else "i"), self._name()
+        length, name = self._length("h" if is_text else "i"), self._variable()
         if is_text and self._flexible:
             self._line(f"if {length} > {wire.LONGEST_STRING}: raise Declined")
         if nullable:
@@ -174,49 +176,49 @@ class _Writer:
             self._open(f"if {length} >= 0:")
         else:
             self._line(f"if {length} < 0: raise Declined")
-        if wanted:
+        if included:
             self._line(f"{name} = b[at : at + {length}]{'.decode()' if is_text else ''}")
         self._line(f"at += {length}")
         if nullable:
             self._close()
         return name
 
-    def _counted(self, kind: ArrayOf, *, nullable: bool, wanted: bool) -> str:
-        """Read an array. A count beyond the bytes that are left is declined before anything is made of it."""
-        count, name, element = self._length("i"), self._name(), kind.element
-        least = (element.width if isinstance(element, Primitive) else None) or 1
-        self._line(f"if {count} * {least} > n - at{'' if nullable else f' or {count} < 0'}: raise Declined")
+    def _counted(self, kind: ArrayOf, *, nullable: bool, included: bool) -> str:
+        """Generate the read of an array. A count that exceeds the remaining bytes is declined before any allocation."""
+        count, name, element = self._length("i"), self._variable(), kind.element
+        minimum_width = (element.width if isinstance(element, Primitive) else None) or 1
+        self._line(f"if {count} * {minimum_width} > n - at{'' if nullable else f' or {count} < 0'}: raise Declined")
         if nullable:
             self._line(f"{name} = None")
             self._open(f"if {count} >= 0:")
         if isinstance(element, Primitive) and element.width is not None:
-            self._numbers(element, count, name if wanted else None)
+            self._numbers(element, count, name if included else None)
         else:
-            self._elements(element, count, name, wanted=wanted)
+            self._elements(element, count, name, included=included)
         if nullable:
             self._close()
         return name
 
     def _numbers(self, element: Primitive, count: str, name: str | None) -> None:
-        """Read elements of fixed width, all at once."""
+        """Generate one read for all elements of fixed width."""
         if name is not None:
             code = _CODES[element.name]
-            each = f"'{code}' * {count}" if code == "16s" else f"f'{{{count}}}{code}'"
+            element_format = f"'{code}' * {count}" if code == "16s" else f"f'{{{count}}}{code}'"
             self.constants["unpack_from"] = struct.unpack_from
-            self._line(f"{name} = unpack_from('>' + {each}, b, at)")
+            self._line(f"{name} = unpack_from('>' + {element_format}, b, at)")
         self._line(f"at += {element.width} * {count}")
 
-    def _elements(self, element: FieldType, count: str, name: str, *, wanted: bool) -> None:
-        if wanted:
+    def _elements(self, element: FieldType, count: str, name: str, *, included: bool) -> None:
+        if included:
             self._line(f"{name} = []")
         self._open(f"for _ in range({count}):")
-        value = self._value(element, nullable=False, wanted=wanted)
+        value = self._value(element, nullable=False, included=included)
         self.flush()
-        self._close(f"{name}.append({value})" if wanted else None)
-        if wanted:
+        self._close(f"{name}.append({value})" if included else None)
+        if included:
             self._line(f"{name} = tuple({name})")
 
-    # Lines and names.
+    # Lines, variables and constants of the generated source
 
     def _line(self, text: str) -> None:
         self.lines.append("    " * self._depth + text)
@@ -230,9 +232,9 @@ class _Writer:
             self._line(last or "pass")
         self._depth -= 1
 
-    def _name(self) -> str:
-        self._names += 1
-        return f"v{self._names}"
+    def _variable(self) -> str:
+        self._variables += 1
+        return f"v{self._variables}"
 
     def _constant(self, value: Any) -> str:
         name = f"c{len(self.constants)}"

@@ -1,8 +1,7 @@
-"""Readers composed from tables: what a message's rows mean for one version, worked out once and kept.
+"""Composes readers from tables: one reader per message and version, cached.
 
-The rules of the encoding are those of `decoders.wire`; here is only which of them stands where: ordered fields, a
-tagged section behind every struct of a flexible version, markers before structs that may be null. The readers raise
-`MalformedBytes`.
+`decoders.wire` has the encoding of values. This module has the structure: ordered fields, a tagged section after every
+struct of a flexible version, presence markers before nullable structs. The readers raise `MalformedBytes`.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
 
 @functools.cache
 def message_reader(message: Message, version: int) -> Reader:
-    """Compose the reader of one message in one version: (buffer, at) -> (fields, at after them). Kept for the next."""
+    """Return the reader of one version of a message, cached: (buffer, at) -> (fields, position after them)."""
     return _struct_reader(message.struct, version, flexible=message.is_flexible(version))
 
 
 def _struct_reader(struct: Struct, version: int, *, flexible: bool) -> Reader:
-    """Compose the reader of a struct: its fields in order, then its own tagged section where the version has one."""
+    """Return the reader of a struct: its fields in order, then its tagged section if the version has one."""
     present = [field for field in struct.fields if field.present(version)]
     steps = [(field.name, _field_reader(field, version, flexible=flexible)) for field in present if field.tag is None]
     absent = {field.name: field.default_value() for field in struct.fields}
@@ -50,7 +49,10 @@ def _struct_reader(struct: Struct, version: int, *, flexible: bool) -> Reader:
 
 
 def tags_reader(struct: Struct, version: int) -> Callable[[Fields, bytes, int], int]:
-    """Compose the reader of a struct's tagged section: (fields, buffer, at) -> at after it, known tags in `fields`."""
+    """Return the reader of a struct's tagged section: (fields, buffer, at) -> position after it.
+
+    It stores the values of known tags in `fields`.
+    """
     tagged = {
         field.tag: (field.name, _tagged_reader(field, version) if field.present(version) else _out_of_version)
         for field in struct.fields
@@ -60,7 +62,7 @@ def tags_reader(struct: Struct, version: int) -> Callable[[Fields, bytes, int], 
 
 
 def _read_tags(tagged: Mapping[int, tuple[str, Reader]], fields: Fields, buffer: bytes, at: int) -> int:
-    """Read a tagged section into `fields`; a known tag is read by its type whatever its size says, as in Kafka."""
+    """Read a tagged section into `fields`; as in Kafka, a known tag is read by its type and its size is ignored."""
     name = "tags"
     try:
         count, at = wire.uvarint(buffer, at)
@@ -72,43 +74,43 @@ def _read_tags(tagged: Mapping[int, tuple[str, Reader]], fields: Fields, buffer:
                 name, read_field = tagged[tag]
                 fields[name], at = read_field(buffer, at)
             else:
-                _, at = wire.take(buffer, at, size)
+                _, at = wire.read_bytes(buffer, at, size)
     except MalformedBytes as fault:
         raise fault.within(name) from None
     return at
 
 
 def _field_reader(field: Field, version: int, *, flexible: bool) -> Reader:
-    """Compose the reader of a field among the ordered ones."""
+    """Return the reader of an untagged field."""
     nullable = field.may_be_null(version)
     read = _type_reader(field.type, version, flexible=flexible, nullable=nullable, marker=wire.int8)
-    return _or_end(read, field.default_value()) if field.may_end else read
+    return _or_default_at_end(read, field.default_value()) if field.optional_at_end else read
 
 
-def _or_end(read: Reader, default: Any) -> Reader:
-    """Compose the reader of a field that old writers left away at the end."""
+def _or_default_at_end(read: Reader, default: Any) -> Reader:
+    """Return a reader that returns `default` at the end of the buffer, because old writers omitted the field."""
     return lambda buffer, at: (default, at) if at >= len(buffer) else read(buffer, at)
 
 
 def _tagged_reader(field: Field, version: int) -> Reader:
-    """Compose the reader of a field inside a tag: always compact, and a null struct is marked by a varint."""
+    """Return the reader of a tagged field: lengths are always compact, and a null struct is marked by a varint."""
     marker = _varint_marker
     return _type_reader(field.type, version, flexible=True, nullable=field.may_be_null(version), marker=marker)
 
 
 def _out_of_version(_: bytes, at: int) -> tuple[Any, int]:
-    """Refuse a tag that only other versions of the message have."""
+    """Raise MalformedBytes for a tag that only other versions of the message have."""
     raise MalformedBytes(DecodeReason.TAG_OUT_OF_VERSION, at)
 
 
 def _varint_marker(buffer: bytes, at: int) -> tuple[int, int]:
-    """Read the marker of a tagged nullable struct as the untagged one is read: below zero means null."""
+    """Read the presence marker of a tagged nullable struct; -1 means null, as in the int8 marker of an untagged one."""
     value, at = wire.uvarint(buffer, at)
     return (-1 if value <= 0 else 1), at
 
 
 def _type_reader(kind: FieldType, version: int, *, flexible: bool, nullable: bool, marker: Reader) -> Reader:
-    """Compose the reader of a value of this type."""
+    """Return the reader of a value of this type."""
     if isinstance(kind, Struct):
         read_struct = _struct_reader(kind, version, flexible=flexible)
         return _nullable_struct(marker, read_struct) if nullable else read_struct
@@ -123,7 +125,7 @@ def _type_reader(kind: FieldType, version: int, *, flexible: bool, nullable: boo
 
 
 def _nullable_struct(marker: Reader, read_struct: Reader) -> Reader:
-    """Compose the reader of a struct behind a marker of presence."""
+    """Return the reader of a struct that follows a presence marker."""
 
     def read(buffer: bytes, at: int) -> tuple[Any, int]:
         present, at = marker(buffer, at)

@@ -1,4 +1,4 @@
-"""Vectors of cursors over one Arrow binary column: the wire rules of `decoders.wire`, for many rows at once.
+"""Vectorised cursors over one Arrow binary column: the wire rules of `decoders.wire`, for many rows at once.
 
 `BinaryColumn` owns the buffer and reads numbers, ids and slices at given positions. `Cursors` holds one cursor per row
 and walks them through the table of a message. A row stops fitting when it runs past its end, has a null in a field that
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     Flags = npt.NDArray[np.bool_]
 
 
-_PAIR: Final = np.dtype(">i2")
+_INT16: Final = np.dtype(">i2")
 
 
 class BinaryColumn:
-    """An Arrow BinaryArray as one buffer: where each row starts and ends in it, and which rows are null.
+    """An Arrow BinaryArray as one buffer, with the start and end of each row in it and a mask of null rows.
 
-    `rows` chooses some of its rows, without a copy.
+    `rows` selects rows without copying.
     """
 
     def __init__(self, array: pa.BinaryArray, rows: Int64s | None = None) -> None:
@@ -39,34 +39,34 @@ class BinaryColumn:
         else:
             bounds = np.zeros(1, dtype=np.int64)
         null = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else np.zeros(count, dtype=np.bool_)
-        every = slice(None) if rows is None else rows
+        selection = slice(None) if rows is None else rows
         self.data = data if data is not None else pa.py_buffer(b"")
         self.bytes = np.frombuffer(self.data, dtype=np.uint8)
-        self.start: Int64s = bounds[:-1][every]
-        self.end: Int64s = bounds[1:][every]
-        self.null: Flags = null[every]
+        self.start: Int64s = bounds[:-1][selection]
+        self.end: Int64s = bounds[1:][selection]
+        self.null: Flags = null[selection]
 
-    def heads(self) -> Int16s:
-        """Read the int16 that each row begins with, -1 where the row is null or too short."""
+    def leading_int16s(self) -> Int16s:
+        """Return the int16 at the start of each row, -1 for rows that are null or too short."""
         long_enough = ~self.null & (self.end - self.start >= 2)
         return self.numbers(np.where(long_enough, self.start, -1), np.dtype(">i2"), absent=-1)
 
-    def numbers(self, at: Int64s, form: np.dtype, *, absent: int) -> npt.NDArray[Any]:
-        """Read big-endian numbers at these positions, `absent` where a position is negative."""
-        wanted = at >= 0
-        native = form.newbyteorder("=")
-        if wanted.all() and len(at):
-            return self._pairs(at) if form == _PAIR else self._windows(form)[at].astype(native)
+    def numbers(self, at: Int64s, dtype: np.dtype, *, absent: int) -> npt.NDArray[Any]:
+        """Return the big-endian numbers at these positions, `absent` for negative positions."""
+        present = at >= 0
+        native = dtype.newbyteorder("=")
+        if present.all() and len(at):
+            return self._int16s(at) if dtype == _INT16 else self._windows(dtype)[at].astype(native)
         result = np.full(len(at), absent, dtype=native)
-        if wanted.any():
-            result[wanted] = self._windows(form)[at[wanted]]
+        if present.any():
+            result[present] = self._windows(dtype)[at[present]]
         return result
 
     def slices(self, begin: Int64s, end: Int64s) -> pa.BinaryArray:
-        """Copy the bytes between each two positions, null where the first is negative.
+        """Return copies of the bytes from `begin` to `end`, null where `begin` is negative.
 
-        Arrow itself does the copying: in an array over the same buffer every second entry is a slice, and those
-        between them, which need not make sense, are never looked at.
+        Arrow does the copying: in an array over the same buffer every second element is a slice; the elements between
+        them may have invalid bounds, because they are never read.
         """
         missing = begin < 0
         count = len(begin)
@@ -74,34 +74,34 @@ class BinaryColumn:
         bounds[:-1:2] = np.where(missing, 0, begin)
         bounds[1::2] = np.where(missing, 0, end)
         if count:
-            # From the first and the last bound Arrow guesses how much there is to copy.
+            # Arrow estimates the bytes to copy from the first and the last bound.
             bounds[-1] = min(int(bounds[0]) + int((bounds[1::2] - bounds[:-1:2]).sum()), len(self.bytes))
         pieces = pa.BinaryArray.from_buffers(pa.binary(), 2 * count, [None, pa.py_buffer(bounds), self.data])
         return pieces.take(pa.array(np.arange(0, 2 * count, 2), mask=missing))
 
     def uuids(self, at: Int64s) -> pa.Array:
-        """Copy sixteen bytes at these positions, null where the position is negative or the bytes are all zero."""
-        wanted = at >= 0
+        """Return the sixteen bytes at these positions, null if the position is negative or all bytes are zero."""
+        in_row = at >= 0
         raw = np.zeros((len(at), 16), dtype=np.uint8)
-        if wanted.any():
-            raw[wanted] = np.lib.stride_tricks.sliding_window_view(self.bytes, 16)[at[wanted]]
+        if in_row.any():
+            raw[in_row] = np.lib.stride_tricks.sliding_window_view(self.bytes, 16)[at[in_row]]
         present = raw.any(axis=1)
         kind = pa.binary(16)
         validity = pa.array(present).buffers()[1]
         return pa.FixedSizeBinaryArray.from_buffers(kind, len(at), [validity, pa.py_buffer(raw)])
 
-    def _pairs(self, at: Int64s) -> Int16s:
-        """Read two bytes at these positions: twice as fast as it is to view them as a number."""
+    def _int16s(self, at: Int64s) -> Int16s:
+        """Return the int16 at these positions; twice as fast as `_windows`."""
         pairs: Int16s = self.bytes[at].astype(np.int16) << 8 | self.bytes[at + 1]
         return pairs
 
-    def _windows(self, form: np.dtype) -> npt.NDArray[Any]:
-        """View the buffer as a number beginning at every byte."""
-        return np.ndarray((len(self.bytes) - form.itemsize + 1,), form, self.data, strides=(1,))
+    def _windows(self, dtype: np.dtype) -> npt.NDArray[Any]:
+        """Return a view of the buffer as numbers, one starting at every byte."""
+        return np.ndarray((len(self.bytes) - dtype.itemsize + 1,), dtype, self.data, strides=(1,))
 
 
 class Cursors:
-    """One cursor per chosen row, behind the row's first int16. `fits` says which rows could be read so far."""
+    """One cursor per selected row, starting after its leading int16. `fits` marks the rows that are readable so far."""
 
     def __init__(self, column: BinaryColumn, rows: Int64s) -> None:
         self._column = column
@@ -110,7 +110,7 @@ class Cursors:
         self.fits: Flags = np.ones(len(rows), dtype=np.bool_)
 
     def walk(self, message: Message, version: int) -> dict[str, Int64s]:
-        """Walk a message; gives where each field begins, a string's `<name>_end` too, -1 for an absent tag."""
+        """Walk a message and return where each field begins, `<name>_end` for strings, and -1 for an absent tag."""
         flexible = message.is_flexible(version)
         found: dict[str, Int64s] = {}
         present = [field for field in message.struct.fields if field.present(version)]
@@ -122,9 +122,9 @@ class Cursors:
         return found
 
     def _step(self, field: Field, found: dict[str, Int64s], *, flexible: bool) -> None:
-        """Walk over one field: a number, or a string that may not be null."""
+        """Walk over one field: a number or a non-nullable string."""
         kind = field.type
-        assert isinstance(kind, Primitive), "only flat messages are walked"  # noqa: S101  # a slip in this package
+        assert isinstance(kind, Primitive), "only flat messages can be walked"  # noqa: S101  # a mistake in this package
         if kind.width is not None:
             found[field.name] = self._advance(kind.width)
             return
@@ -134,7 +134,7 @@ class Cursors:
         found[f"{field.name}_end"] = self.at
 
     def _advance(self, width: int | Int64s) -> Int64s:
-        """Move behind so many bytes and give where they begin; a row that has fewer no longer fits and stays."""
+        """Move each cursor over `width` bytes and return where they begin; rows that are too short stop fitting."""
         begin = self.at
         after = begin + width
         inside = after <= self._end
@@ -146,45 +146,45 @@ class Cursors:
         return begin
 
     def _int16(self) -> Int64s:
-        """Read a length of a non-flexible version."""
+        """Read the int16 length of a string in a non-flexible version."""
         begin = self._advance(2)
         return self._column.numbers(np.where(self.fits, begin, -1), np.dtype(">i2"), absent=-1).astype(np.int64)
 
     def _byte(self) -> Int64s:
-        """Read one byte, 0 where the row does not fit."""
+        """Read one byte; 0 for rows that do not fit."""
         begin = self._advance(1)
         if not len(self._column.bytes):
             return np.zeros(len(begin), dtype=np.int64)
         return np.where(self.fits, self._column.bytes[np.where(self.fits, begin, 0)], 0).astype(np.int64)
 
     def _compact_length(self) -> Int64s:
-        """Read a varint of length + 1 that takes one or two bytes; longer ones do not fit."""
+        """Read a varint of length + 1 and return the length; rows with varints above two bytes stop fitting."""
         value = self._byte()
-        longer = value >= 0x80
-        if longer.any():
+        continued = value >= 0x80
+        if continued.any():
             inside = self.at < self._end
-            self.fits &= inside | ~longer
-            more = longer & inside
+            self.fits &= inside | ~continued
+            two_bytes = continued & inside
             second = np.zeros(len(value), dtype=np.int64)
-            second[more] = self._column.bytes[self.at[more]]
+            second[two_bytes] = self._column.bytes[self.at[two_bytes]]
             self.fits &= second < 0x80
             value = (value & 0x7F) | second << 7
-            self.at = self.at + more
+            self.at = self.at + two_bytes
         return value - 1
 
     def _one_tag(self, tagged: list[Field], found: dict[str, Int64s]) -> None:
-        """Walk over a tagged section that is empty or holds exactly the one known uuid, tag, size and all."""
+        """Walk over a tagged section that is empty or has exactly one field: the known uuid, with its tag and size."""
         (field,) = tagged
         count = self._byte()
-        one = count == 1
-        self.fits &= one | (count == 0)
+        has_tag = count == 1
+        self.fits &= has_tag | (count == 0)
         begin = np.full(len(self.at), -1, dtype=np.int64)
         found[field.name] = begin
-        if not one.any():
+        if not has_tag.any():
             return
         inside = self.at + 18 <= self._end
-        self.fits &= inside | ~one
-        rows = np.flatnonzero(self.fits & one)
+        self.fits &= inside | ~has_tag
+        rows = np.flatnonzero(self.fits & has_tag)
         tag_at = self.at[rows]
         known = (self._column.bytes[tag_at] == field.tag) & (self._column.bytes[tag_at + 1] == 16)
         self.fits[rows[~known]] = False

@@ -1,7 +1,7 @@
-"""What can be wrong with bytes: the reasons, and the one value that says where.
+"""Decode errors: the reasons, and the value that reports the place of the fault.
 
-Owns the words of every refusal. Reading code raises `MalformedBytes` inside this package; the public entries
-(`decoders.scalar`, `decoders.blobs`) turn it into a `DecodeError` value and raise nothing.
+Reading code inside this package raises `MalformedBytes`. The public functions (in `decoders.scalar`, `decoders.blobs`)
+return a `DecodeError` instead and do not raise.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import enum
 
 
 class DecodeReason(enum.Enum):
-    """Why bytes could not be decoded; the value is the word used in metrics and JSON."""
+    """The reason why bytes could not be decoded. The values are used in metrics and JSON."""
 
     NULL_KEY = "null_key"
     NULL_VALUE = "null_value"
@@ -32,11 +32,11 @@ class DecodeReason(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecodeError:
-    """Why a record has no events.
+    """The reason why a record could not be decoded, and where.
 
-    `type` is the record type's number (None when the key is too short to tell), `version` the value's version (None
-    when it was not reached), `field` the dotted path from "key" or "value" (`value.members[2].client_id`), `position`
-    the byte in that key or value where reading stopped.
+    `type` is the number of the record type (None if the key is too short to have one), `version` the version of the
+    value (None if it was not reached), `field` the dotted path from "key" or "value" (`value.members[2].client_id`),
+    `position` the byte in that key or value where reading stopped.
     """
 
     type: int | None
@@ -46,8 +46,8 @@ class DecodeError:
     reason: DecodeReason
 
 
-class MalformedBytes(Exception):  # noqa: N818  # reads as what the bytes are; never leaves the package
-    """Reading stopped at `position` for `reason`; `path` grows outwards while the exception passes the structs."""
+class MalformedBytes(Exception):  # noqa: N818  # internal: never leaves the package as an error
+    """Reading stopped at `position` for `reason`; every enclosing struct that the exception passes extends `path`."""
 
     def __init__(self, reason: DecodeReason, position: int) -> None:
         super().__init__(reason, position)
@@ -56,6 +56,6 @@ class MalformedBytes(Exception):  # noqa: N818  # reads as what the bytes are; n
         self.path = ""
 
     def within(self, name: str) -> MalformedBytes:
-        """Note that the fault lies inside the field or element of this name."""
+        """Prepend the field or element `name` to the path, and return this exception."""
         self.path = name if not self.path else f"{name}{'' if self.path[0] == '[' else '.'}{self.path}"
         return self

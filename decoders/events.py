@@ -1,8 +1,8 @@
-"""What a record means: frozen facts in the past tense, free of bytes, versions and layouts.
+"""Events decoded from records: frozen facts in the past tense, independent of bytes, versions and layouts.
 
-Times are Unix milliseconds and None where the record does not carry one. Ids of topics are 16 raw bytes, None where
-unknown (Kafka's zero uuid). Here are offsets and classic groups; `decoders.group_events` has the newer kinds,
-`decoders.cluster_events` the neighbouring topics.
+Timestamps are Unix milliseconds, None if the record has none. Topic ids are 16 raw bytes, None if unknown (Kafka's zero
+uuid). This module has offsets and classic groups, `decoders.group_events` the newer group types, and
+`decoders.cluster_events` the other internal topics.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from decoders.group_events import GroupEvent
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OffsetCommitted:
-    """A group stored "next offset to read" for a partition (types 0 and 1).
+    """A group committed the next offset to read for a partition (types 0 and 1).
 
-    `legacy` marks a key of type 0 (0.8.2): for compaction it is another key than type 1 of the same names.
-    `leader_epoch` is that of the last record consumed, None when unknown; `expire_timestamp` is set only in commits
-    that asked for a retention of their own and in those of 0.9 to 2.0.
+    `legacy` marks a key of type 0 (0.8.2); compaction treats it as a different key from type 1 with the same names.
+    `leader_epoch` is the epoch of the last consumed record, None if unknown. `expire_timestamp` is set only in commits
+    with an explicit retention and in commits written by 0.9 to 2.0.
     """
 
     group: str
@@ -36,7 +36,7 @@ class OffsetCommitted:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OffsetRemoved:
-    """The broker forgot a committed offset: expired, deleted, or its topic went away (tombstone of type 0 or 1)."""
+    """The broker removed a committed offset: it expired, or it or its topic was deleted (tombstone of type 0 or 1)."""
 
     group: str
     topic: str
@@ -48,8 +48,8 @@ class OffsetRemoved:
 class ClassicMember:
     """A member of a classic group in one generation.
 
-    `rebalance_timeout` is the session timeout where the record (v0) has none; both in milliseconds. `subscription` and
-    `assignment` are the protocol's own bytes (`decoders.blobs`); zero bytes are legal and mean there is none.
+    Both timeouts are in milliseconds; `rebalance_timeout` is the session timeout if the record (v0) has none.
+    `subscription` and `assignment` are bytes of the embedded protocol (`decoders.blobs`), empty if there is none.
     """
 
     member_id: str
@@ -64,10 +64,10 @@ class ClassicMember:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClassicGroupRecorded:
-    """A classic group stood so when the record was written (type 2): a synced generation, or an emptied group.
+    """The state of a classic group when the record was written (type 2): a synced generation, or an empty group.
 
-    No members means Empty, any member means Stable as of this record; other states are never written.
-    `state_timestamp` is the last change of state before that: for an Empty group the base of its expiry.
+    No members means Empty, any member means Stable; the broker never writes other states. `state_timestamp` is the time
+    of the last state change, from which the expiry of an Empty group is counted.
     """
 
     group: str
@@ -81,7 +81,7 @@ class ClassicGroupRecorded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClassicGroupRemoved:
-    """The broker forgot a classic group (tombstone of type 2). Its offsets may live on."""
+    """The broker removed a classic group (tombstone of type 2). Its offsets may remain."""
 
     group: str
 

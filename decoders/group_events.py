@@ -1,8 +1,8 @@
-"""What the records of the newer group kinds mean: consumer groups (KIP-848), share groups, streams groups.
+"""Events of the newer group types: consumer groups (KIP-848), share groups and streams groups.
 
-`kind` says which of the three where they share a fact. A group's state is spread over many records: the group epoch,
-the target assignment's epoch, and per member its metadata, target and current assignment; every fact here is one of
-them.
+Events that the three types share have a `kind`. The state of a group is spread over many records: the group epoch, the
+epoch of the target assignment, and per member its metadata, target assignment and current assignment. Each event here
+comes from one of those records.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Literal
 
 GroupKind = Literal["consumer", "share", "streams"]
 TopicPartitions = tuple[tuple[bytes, tuple[int, ...]], ...]
-"""(topic id, partitions) of an assignment; these records know topics by id only."""
+"""(topic id, partitions) of an assignment; these records have no topic names."""
 Tasks = tuple[tuple[str, tuple[int, ...]], ...]
 """(subtopology id, partitions) of a streams assignment."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupEpochRecorded:
-    """A group stands at this group epoch (types 3, 11 and 17).
+    """The epoch of a group (types 3, 11 and 17).
 
-    `metadata_hash` is of the subscribed topics, None where the writer had none. The topology epochs are those of
-    streams groups (KIP-1071), None elsewhere and where unknown.
+    `metadata_hash` is the hash of the subscribed topics' metadata, None if the broker wrote none.
+    `validated_topology_epoch` is set for streams groups only (KIP-1071), None if unknown.
     """
 
     group: str
@@ -34,7 +34,7 @@ class GroupEpochRecorded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupEpochRemoved:
-    """The group itself is gone as this kind: deleted, expired or converted (tombstones of types 3, 11 and 17)."""
+    """The group was removed as this type: deleted, expired or converted (tombstones of types 3, 11 and 17)."""
 
     group: str
     kind: GroupKind
@@ -42,7 +42,7 @@ class GroupEpochRemoved:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartitionMetadataRecorded:
-    """A consumer group saw these topics when it last looked (type 4, up to 4.0): (topic id, name, partitions)."""
+    """The topics as the coordinator last saw them for a consumer group (type 4, up to 4.0): (id, name, partitions)."""
 
     group: str
     topics: tuple[tuple[bytes, str, int], ...]
@@ -50,14 +50,14 @@ class PartitionMetadataRecorded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartitionMetadataRemoved:
-    """The topics seen are forgotten (tombstone of type 4, written by every group deletion since 4.1)."""
+    """The partition metadata was removed (tombstone of type 4, written by every group deletion since 4.1)."""
 
     group: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConsumerMemberRecorded:
-    """A member joined or changed (type 5). `classic_session_timeout` is set while it speaks the classic protocol."""
+    """A member joined or changed (type 5). `classic_session_timeout` is set while it uses the classic protocol."""
 
     group: str
     member_id: str
@@ -87,7 +87,7 @@ class ShareMemberRecorded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StreamsMemberRecorded:
-    """A member of a streams group joined or changed (type 19). `endpoint` is "host:port" of interactive queries."""
+    """A member of a streams group joined or changed (type 19). `endpoint` is "host:port" for interactive queries."""
 
     group: str
     member_id: str
@@ -113,7 +113,7 @@ class MemberRemoved:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TargetAssignmentRecorded:
-    """A new target assignment stands for the whole group (types 6, 12 and 20); its time is known from 4.3 on."""
+    """The epoch of the target assignment of a group (types 6, 12 and 20); the timestamp is set since 4.3."""
 
     group: str
     kind: GroupKind
@@ -123,7 +123,7 @@ class TargetAssignmentRecorded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TargetAssignmentRemoved:
-    """No target assignment stands any more (tombstones of types 6, 12 and 20)."""
+    """The target assignment of a group was removed (tombstones of types 6, 12 and 20)."""
 
     group: str
     kind: GroupKind
@@ -131,7 +131,7 @@ class TargetAssignmentRemoved:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MemberTargetRecorded:
-    """A member is to own these partitions (types 7 and 13); written for members whose target changed."""
+    """The target assignment of a member (types 7 and 13); written for members whose target changed."""
 
     group: str
     kind: GroupKind
@@ -141,7 +141,7 @@ class MemberTargetRecorded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StreamsMemberTargetRecorded:
-    """A streams member is to run these tasks (type 21)."""
+    """The target assignment of a streams member (type 21)."""
 
     group: str
     member_id: str
@@ -152,7 +152,7 @@ class StreamsMemberTargetRecorded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MemberTargetRemoved:
-    """A member has no target any more (tombstones of types 7, 13 and 21)."""
+    """The target assignment of a member was removed (tombstones of types 7, 13 and 21)."""
 
     group: str
     kind: GroupKind
@@ -161,10 +161,11 @@ class MemberTargetRemoved:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MemberAssignmentRecorded:
-    """A member owns these partitions at this member epoch (types 8 and 14).
+    """The current assignment of a member at this member epoch (types 8 and 14).
 
-    `member_state` is "stable", "unrevoked", "unreleased" or "unknown", None where the layout (3.7) has none. An epoch
-    of -2 is a static member that is away: it still owns what it owned. Share members have nothing pending.
+    `member_state` is "stable", "unrevoked", "unreleased" or "unknown", None if the layout (3.7) has no state. An epoch
+    of -2 marks a static member that left temporarily and keeps its partitions. Share members have no
+    `pending_revocation`.
     """
 
     group: str
@@ -179,7 +180,7 @@ class MemberAssignmentRecorded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StreamsMemberAssignmentRecorded:
-    """A streams member runs these tasks at this member epoch (type 22); `pending_...` are to be given up."""
+    """The current tasks of a streams member at this member epoch (type 22); `pending_...` are pending revocation."""
 
     group: str
     member_id: str
@@ -196,7 +197,7 @@ class StreamsMemberAssignmentRecorded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MemberAssignmentRemoved:
-    """A member owns nothing any more (tombstones of types 8, 14 and 22)."""
+    """The current assignment of a member was removed (tombstones of types 8, 14 and 22)."""
 
     group: str
     kind: GroupKind
@@ -205,7 +206,7 @@ class MemberAssignmentRemoved:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicRegexResolved:
-    """A regular expression matched these topics, at this version of the metadata and time (type 16)."""
+    """The topics that a regular expression matched, at this metadata version and time (type 16)."""
 
     group: str
     topic_regex: str
@@ -216,7 +217,7 @@ class TopicRegexResolved:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicRegexRemoved:
-    """Nobody in the group subscribes to the regular expression any more (tombstone of type 16)."""
+    """No member of the group subscribes to the regular expression any more (tombstone of type 16)."""
 
     group: str
     topic_regex: str
@@ -224,9 +225,10 @@ class TopicRegexRemoved:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ShareTopicsRecorded:
-    """The share group's state of these partitions is being set up, is set up, or goes (type 15).
+    """The partitions for which share group state is initializing, initialized or being deleted (type 15).
 
-    Rows are (topic id, name, partitions) and (topic id, name). One partition can stand in both of the first two.
+    Rows are (topic id, name, partitions), in `deleting` (topic id, name). A partition can be in both `initializing` and
+    `initialized`.
     """
 
     group: str
@@ -237,14 +239,14 @@ class ShareTopicsRecorded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ShareTopicsRemoved:
-    """The share group keeps no partition state any more (tombstone of type 15)."""
+    """The share group's partition metadata was removed (tombstone of type 15)."""
 
     group: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subtopology:
-    """One part of a streams topology: what it reads and the internal topics it keeps."""
+    """One part of a streams topology: its source topics and its internal topics."""
 
     subtopology_id: str
     source_topics: tuple[str, ...]
@@ -256,7 +258,7 @@ class Subtopology:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StreamsTopologyRecorded:
-    """A streams group runs this topology (type 23)."""
+    """The topology of a streams group (type 23)."""
 
     group: str
     topology_epoch: int
@@ -265,7 +267,7 @@ class StreamsTopologyRecorded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StreamsTopologyRemoved:
-    """The topology is gone (tombstone of type 23, the last record of a streams group)."""
+    """The topology was removed (tombstone of type 23, the last record of a streams group)."""
 
     group: str
 

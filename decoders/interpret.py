@@ -1,8 +1,8 @@
-"""Record -> events: the one place where a null value becomes "tombstone of what".
+"""Converts decoded records to events. This is the only module that gives a meaning to tombstones.
 
-One arm per record type, found by its name: what its value says (`interpret_groups`, `interpret_cluster`, and here for
-offsets and classic groups), and what its tombstone says, here alone. A pure function of the record: nothing here
-remembers an earlier one.
+Each record type has one entry in a table, found by its name: a function for its value (in `interpret_groups`,
+`interpret_cluster`, and here for offsets and classic groups) and one for its tombstone (all here). The events depend on
+this record alone.
 """
 
 from __future__ import annotations
@@ -22,30 +22,33 @@ if TYPE_CHECKING:
     from decoders.events import Event
     from decoders.group_events import GroupKind
 
-Says = Callable[[Fields, Fields], Any]
-Arm = tuple[Says, Callable[[Fields], Any]]
+ToRecorded = Callable[[Fields, Fields], Any]
+"""(key, value) -> event of a record with a value."""
+ToRemoved = Callable[[Fields], Any]
+"""key -> event of a tombstone."""
+EventFunctions = tuple[ToRecorded, ToRemoved]
 
 
 def events(record: Record) -> tuple[Event, ...]:
-    """Give the facts that a record states: one for every group and state record, none for some cluster metadata.
+    """Return the events of a record: one for every group and state record, none for some cluster metadata.
 
-    Those about quotas, access lists, tokens, credentials, producer ids and controllers give no event.
+    Metadata records about quotas, ACLs, tokens, credentials, producer ids and controllers give no event.
     """
-    arm = _ARMS.get(record.type.name)
-    if arm is not None:
-        recorded, forgotten = arm
-        return (forgotten(record.key) if record.value is None else recorded(record.key, record.value),)
-    says = _METADATA.get(record.type.name)
-    return () if says is None or record.value is None else (says(record.key, record.value),)
+    keyed = _KEYED.get(record.type.name)
+    if keyed is not None:
+        recorded, removed = keyed
+        return (removed(record.key) if record.value is None else recorded(record.key, record.value),)
+    metadata = _METADATA.get(record.type.name)
+    return () if metadata is None or record.value is None else (metadata(record.key, record.value),)
 
 
 def topic_id_or_none(uuid: bytes) -> bytes | None:
-    """Give a topic id, None for Kafka's zero uuid, which stands for "unknown"."""
+    """Return the topic id, None for Kafka's zero uuid ("unknown")."""
     return uuid if any(uuid) else None
 
 
-def _known(number: int) -> int | None:
-    """Give a number, None for the -1 with which Kafka fills a field that it does not know."""
+def _none_if_unset(number: int) -> int | None:
+    """Return the number, None for Kafka's -1 ("not set")."""
     return None if number == -1 else number
 
 
@@ -55,22 +58,22 @@ def _offset_committed(key: Fields, value: Fields, *, legacy: bool) -> facts.Offs
         topic=key["topic"],
         partition=key["partition"],
         offset=value["offset"],
-        leader_epoch=_known(value["leader_epoch"]),
+        leader_epoch=_none_if_unset(value["leader_epoch"]),
         metadata=value["metadata"],
         commit_timestamp=value["commit_timestamp"],
-        expire_timestamp=_known(value["expire_timestamp"]),
+        expire_timestamp=_none_if_unset(value["expire_timestamp"]),
         topic_id=topic_id_or_none(value["topic_id"]),
         legacy=legacy,
     )
 
 
-def _offset_forgotten(key: Fields, *, legacy: bool) -> facts.OffsetRemoved:
+def _offset_removed(key: Fields, *, legacy: bool) -> facts.OffsetRemoved:
     return facts.OffsetRemoved(key["group"], key["topic"], key["partition"], legacy)
 
 
 def _classic_member(member: Fields) -> facts.ClassicMember:
-    """Take a member over; where a version has no rebalance timeout, brokers use the session timeout for it."""
-    rebalance_timeout = _known(member["rebalance_timeout"])
+    """Return the member. Without a rebalance timeout (v0) brokers use the session timeout."""
+    rebalance_timeout = _none_if_unset(member["rebalance_timeout"])
     return facts.ClassicMember(
         **{**member, "rebalance_timeout": member["session_timeout"] if rebalance_timeout is None else rebalance_timeout}
     )
@@ -83,60 +86,60 @@ def _classic_group_recorded(key: Fields, value: Fields) -> facts.ClassicGroupRec
         generation=value["generation"],
         protocol=value["protocol"],
         leader=value["leader"],
-        state_timestamp=_known(value["current_state_timestamp"]),
+        state_timestamp=_none_if_unset(value["current_state_timestamp"]),
         members=tuple(_classic_member(member) for member in value["members"]),
     )
 
 
-def _classic_group_forgotten(key: Fields) -> facts.ClassicGroupRemoved:
+def _classic_group_removed(key: Fields) -> facts.ClassicGroupRemoved:
     return facts.ClassicGroupRemoved(key["group"])
 
 
-def _group_epoch(kind: GroupKind) -> Arm:
+def _group_epoch(kind: GroupKind) -> EventFunctions:
     return (
         functools.partial(groups.group_epoch, kind),
         lambda key: group_facts.GroupEpochRemoved(key["group_id"], kind),
     )
 
 
-def _member(kind: GroupKind, recorded: Says) -> Arm:
+def _member(kind: GroupKind, recorded: ToRecorded) -> EventFunctions:
     return recorded, lambda key: group_facts.MemberRemoved(key["group_id"], kind, key["member_id"])
 
 
-def _target_assignment(kind: GroupKind) -> Arm:
+def _target_assignment(kind: GroupKind) -> EventFunctions:
     return (
         functools.partial(groups.target_assignment, kind),
         lambda key: group_facts.TargetAssignmentRemoved(key["group_id"], kind),
     )
 
 
-def _member_target(kind: GroupKind, recorded: Says) -> Arm:
+def _member_target(kind: GroupKind, recorded: ToRecorded) -> EventFunctions:
     return recorded, lambda key: group_facts.MemberTargetRemoved(key["group_id"], kind, key["member_id"])
 
 
-def _member_assignment(kind: GroupKind, recorded: Says) -> Arm:
+def _member_assignment(kind: GroupKind, recorded: ToRecorded) -> EventFunctions:
     return recorded, lambda key: group_facts.MemberAssignmentRemoved(key["group_id"], kind, key["member_id"])
 
 
-def _by_group(recorded: Says, forgotten: Callable[[str], Any]) -> Arm:
-    return recorded, lambda key: forgotten(key["group_id"])
+def _by_group(recorded: ToRecorded, removed: Callable[[str], Any]) -> EventFunctions:
+    return recorded, lambda key: removed(key["group_id"])
 
 
-def _share_position(key: Fields) -> cluster_facts.SharePartitionStateRemoved:
+def _share_partition_removed(key: Fields) -> cluster_facts.SharePartitionStateRemoved:
     return cluster_facts.SharePartitionStateRemoved(key["group_id"], key["topic_id"], key["partition"])
 
 
-_ARMS: Final[Mapping[str, Arm]] = {
-    # type: (what its value says, what its tombstone says)
+_KEYED: Final[Mapping[str, EventFunctions]] = {
+    # type: (event of a value, event of a tombstone)
     "LEGACY_OFFSET_COMMIT": (
         functools.partial(_offset_committed, legacy=True),
-        functools.partial(_offset_forgotten, legacy=True),
+        functools.partial(_offset_removed, legacy=True),
     ),
     "OFFSET_COMMIT": (
         functools.partial(_offset_committed, legacy=False),
-        functools.partial(_offset_forgotten, legacy=False),
+        functools.partial(_offset_removed, legacy=False),
     ),
-    "GROUP_METADATA": (_classic_group_recorded, _classic_group_forgotten),
+    "GROUP_METADATA": (_classic_group_recorded, _classic_group_removed),
     "CONSUMER_GROUP_METADATA": _group_epoch("consumer"),
     "CONSUMER_GROUP_PARTITION_METADATA": _by_group(groups.partition_metadata, group_facts.PartitionMetadataRemoved),
     "CONSUMER_GROUP_MEMBER_METADATA": _member("consumer", groups.consumer_member),
@@ -169,12 +172,12 @@ _ARMS: Final[Mapping[str, Arm]] = {
         cluster.transaction,
         lambda key: cluster_facts.TransactionalIdExpired(key["transactional_id"]),
     ),
-    "SHARE_SNAPSHOT": (cluster.share_position, _share_position),
-    "SHARE_UPDATE": (cluster.share_position, _share_position),
+    "SHARE_SNAPSHOT": (cluster.share_partition, _share_partition_removed),
+    "SHARE_UPDATE": (cluster.share_partition, _share_partition_removed),
 }
 
-_METADATA: Final[Mapping[str, Says]] = {
-    # Records of the cluster's metadata have no key and so no tombstone.
+_METADATA: Final[Mapping[str, ToRecorded]] = {
+    # Cluster metadata records have no key and therefore no tombstones.
     "TOPIC_RECORD": lambda _, value: cluster_facts.TopicCreated(value["name"], value["topic_id"]),
     "REMOVE_TOPIC_RECORD": lambda _, value: cluster_facts.TopicDeleted(value["topic_id"]),
     "PARTITION_RECORD": cluster.partition,

@@ -1,4 +1,4 @@
-"""What values of the neighbouring topics say: a function per record type, (key, value) -> event. No tombstones."""
+"""Events from values of the other internal topics: a function per record type, (key, value) -> event. No tombstones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEADER_UNCHANGED: Final = -2
 
 
 def transaction(key: Fields, value: Fields) -> facts.TransactionStateRecorded:
-    """TransactionLogValue."""
+    """Return the event of a TransactionLogValue."""
     status = value["transaction_status"]
     partitions = value["transaction_partitions"] or ()
     return facts.TransactionStateRecorded(
@@ -31,15 +31,15 @@ def transaction(key: Fields, value: Fields) -> facts.TransactionStateRecorded:
         timeout=value["transaction_timeout_ms"],
         partitions=tuple((row["topic"], row["partition_ids"]) for row in partitions),
         last_update_timestamp=value["transaction_last_update_timestamp_ms"],
-        start_timestamp=_known(value["transaction_start_timestamp_ms"]),
-        previous_producer_id=_known(value["previous_producer_id"]),
-        next_producer_id=_known(value["next_producer_id"]),
+        start_timestamp=_none_if_unset(value["transaction_start_timestamp_ms"]),
+        previous_producer_id=_none_if_unset(value["previous_producer_id"]),
+        next_producer_id=_none_if_unset(value["next_producer_id"]),
         client_transaction_version=value["client_transaction_version"],
     )
 
 
-def share_position(key: Fields, value: Fields) -> facts.SharePartitionStateRecorded:
-    """ShareSnapshotValue and ShareUpdateValue; only the first has a state epoch and times."""
+def share_partition(key: Fields, value: Fields) -> facts.SharePartitionStateRecorded:
+    """Return the event of a ShareSnapshotValue or ShareUpdateValue; updates have no state epoch and no timestamps."""
     return facts.SharePartitionStateRecorded(
         group=key["group_id"],
         topic_id=key["topic_id"],
@@ -49,7 +49,7 @@ def share_position(key: Fields, value: Fields) -> facts.SharePartitionStateRecor
         state_epoch=value.get("state_epoch"),
         leader_epoch=value["leader_epoch"],
         start_offset=value["start_offset"],
-        delivery_complete_count=_known(value.get("delivery_complete_count", -1)),
+        delivery_complete_count=_none_if_unset(value.get("delivery_complete_count", -1)),
         create_timestamp=value.get("create_timestamp"),
         write_timestamp=value.get("write_timestamp"),
         batches=tuple(
@@ -60,11 +60,11 @@ def share_position(key: Fields, value: Fields) -> facts.SharePartitionStateRecor
 
 
 def partition(_key: Fields, value: Fields) -> facts.PartitionRecorded:
-    """PartitionRecord."""
+    """Return the event of a PartitionRecord."""
     return facts.PartitionRecorded(
         topic_id=value["topic_id"],
         partition=value["partition_id"],
-        leader=_known(value["leader"]),
+        leader=_none_if_unset(value["leader"]),
         leader_epoch=value["leader_epoch"],
         partition_epoch=value["partition_epoch"],
         replicas=value["replicas"],
@@ -73,7 +73,7 @@ def partition(_key: Fields, value: Fields) -> facts.PartitionRecorded:
 
 
 def partition_change(_key: Fields, value: Fields) -> facts.PartitionChanged:
-    """PartitionChangeRecord: a leader of -2 is "as before", of -1 "nobody"."""
+    """Return the event of a PartitionChangeRecord; leader -2 means unchanged, -1 means no leader."""
     leader = value["leader"]
     return facts.PartitionChanged(
         topic_id=value["topic_id"],
@@ -86,12 +86,12 @@ def partition_change(_key: Fields, value: Fields) -> facts.PartitionChanged:
 
 
 def config(_key: Fields, value: Fields) -> facts.ConfigChanged:
-    """ConfigRecord."""
+    """Return the event of a ConfigRecord."""
     return facts.ConfigChanged(value["resource_type"], value["resource_name"], value["name"], value["value"])
 
 
 def broker(_key: Fields, value: Fields) -> facts.BrokerRegistered:
-    """RegisterBrokerRecord."""
+    """Return the event of a RegisterBrokerRecord."""
     return facts.BrokerRegistered(
         broker=value["broker_id"],
         broker_epoch=value["broker_epoch"],
@@ -103,7 +103,10 @@ def broker(_key: Fields, value: Fields) -> facts.BrokerRegistered:
 
 
 def broker_change(_key: Fields, value: Fields) -> facts.BrokerChanged:
-    """BrokerRegistrationChangeRecord: 1 sets, -1 clears, 0 is "as before"; a shutdown is never cleared."""
+    """Return the event of a BrokerRegistrationChangeRecord.
+
+    1 sets a flag, -1 clears it, 0 leaves it unchanged; a controlled shutdown is never cleared.
+    """
     return facts.BrokerChanged(
         broker=value["broker_id"],
         broker_epoch=value["broker_epoch"],
@@ -113,9 +116,10 @@ def broker_change(_key: Fields, value: Fields) -> facts.BrokerChanged:
 
 
 def broker_fence(value: Fields, *, fenced: bool) -> facts.BrokerChanged:
-    """FenceBrokerRecord and UnfenceBrokerRecord."""
+    """Return the event of a FenceBrokerRecord or UnfenceBrokerRecord."""
     return facts.BrokerChanged(value["id"], value["epoch"], fenced, None)
 
 
-def _known(number: int) -> int | None:
+def _none_if_unset(number: int) -> int | None:
+    """Return the number, None for Kafka's -1 ("not set")."""
     return None if number == -1 else number

@@ -1,4 +1,4 @@
-"""What values of the newer group kinds say: a function per record type, (key, value) -> event. No tombstones."""
+"""Events from values of the newer group types: one function per record type, (key, value) -> event. No tombstones."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from decoders.records import Fields
 
 _MEMBER_STATES: Final = {0: "stable", 1: "unrevoked", 2: "unreleased"}
-_STREAMS_MEMBER_STATES: Final = {1: "stable", 2: "unrevoked", 3: "unreleased"}  # from 1, unlike the other kinds
+_STREAMS_MEMBER_STATES: Final = {1: "stable", 2: "unrevoked", 3: "unreleased"}  # from 1, unlike the other group types
 
 
 def group_epoch(kind: GroupKind, key: Fields, value: Fields) -> facts.GroupEpochRecorded:
-    """Types 3, 11 and 17."""
+    """Return the event of types 3, 11 and 17."""
     validated = value.get("validated_topology_epoch", -1)
     return facts.GroupEpochRecorded(
         group=key["group_id"],
@@ -27,13 +27,13 @@ def group_epoch(kind: GroupKind, key: Fields, value: Fields) -> facts.GroupEpoch
 
 
 def partition_metadata(key: Fields, value: Fields) -> facts.PartitionMetadataRecorded:
-    """Type 4."""
+    """Return the event of type 4."""
     topics = ((topic["topic_id"], topic["topic_name"], topic["num_partitions"]) for topic in value["topics"])
     return facts.PartitionMetadataRecorded(key["group_id"], tuple(topics))
 
 
 def consumer_member(key: Fields, value: Fields) -> facts.ConsumerMemberRecorded:
-    """Type 5. An absent classic part and a null one both mean that the member speaks the new protocol."""
+    """Return the event of type 5. A member of the new protocol has no classic metadata, or null."""
     classic = value.get("classic_member_metadata") or {"session_timeout_ms": 0, "supported_protocols": ()}
     protocols = tuple((row["name"], row["metadata"]) for row in classic["supported_protocols"])
     return facts.ConsumerMemberRecorded(
@@ -53,7 +53,7 @@ def consumer_member(key: Fields, value: Fields) -> facts.ConsumerMemberRecorded:
 
 
 def share_member(key: Fields, value: Fields) -> facts.ShareMemberRecorded:
-    """Type 10."""
+    """Return the event of type 10."""
     return facts.ShareMemberRecorded(
         group=key["group_id"],
         member_id=key["member_id"],
@@ -65,7 +65,7 @@ def share_member(key: Fields, value: Fields) -> facts.ShareMemberRecorded:
 
 
 def streams_member(key: Fields, value: Fields) -> facts.StreamsMemberRecorded:
-    """Type 19."""
+    """Return the event of type 19."""
     endpoint = value["user_endpoint"]
     return facts.StreamsMemberRecorded(
         group=key["group_id"],
@@ -83,18 +83,18 @@ def streams_member(key: Fields, value: Fields) -> facts.StreamsMemberRecorded:
 
 
 def target_assignment(kind: GroupKind, key: Fields, value: Fields) -> facts.TargetAssignmentRecorded:
-    """Types 6, 12 and 20. A time of 0 is the tag's default: not known."""
+    """Return the event of types 6, 12 and 20. A timestamp of 0 is the default of the tag and means unknown."""
     timestamp = value["assignment_timestamp"] or None
     return facts.TargetAssignmentRecorded(key["group_id"], kind, value["assignment_epoch"], timestamp)
 
 
 def member_target(kind: GroupKind, key: Fields, value: Fields) -> facts.MemberTargetRecorded:
-    """Types 7 and 13."""
+    """Return the event of types 7 and 13."""
     return facts.MemberTargetRecorded(key["group_id"], kind, key["member_id"], _partitions(value["topic_partitions"]))
 
 
 def streams_member_target(key: Fields, value: Fields) -> facts.StreamsMemberTargetRecorded:
-    """Type 21."""
+    """Return the event of type 21."""
     return facts.StreamsMemberTargetRecorded(
         group=key["group_id"],
         member_id=key["member_id"],
@@ -105,7 +105,7 @@ def streams_member_target(key: Fields, value: Fields) -> facts.StreamsMemberTarg
 
 
 def member_assignment(kind: GroupKind, key: Fields, value: Fields) -> facts.MemberAssignmentRecorded:
-    """Types 8 and 14."""
+    """Return the event of types 8 and 14."""
     state = value.get("state")
     return facts.MemberAssignmentRecorded(
         group=key["group_id"],
@@ -120,7 +120,7 @@ def member_assignment(kind: GroupKind, key: Fields, value: Fields) -> facts.Memb
 
 
 def streams_member_assignment(key: Fields, value: Fields) -> facts.StreamsMemberAssignmentRecorded:
-    """Type 22."""
+    """Return the event of type 22."""
     return facts.StreamsMemberAssignmentRecorded(
         group=key["group_id"],
         member_id=key["member_id"],
@@ -137,14 +137,14 @@ def streams_member_assignment(key: Fields, value: Fields) -> facts.StreamsMember
 
 
 def topic_regex(key: Fields, value: Fields) -> facts.TopicRegexResolved:
-    """Type 16."""
+    """Return the event of type 16."""
     return facts.TopicRegexResolved(
         key["group_id"], key["regular_expression"], value["topics"], value["version"], value["timestamp"]
     )
 
 
 def share_topics(key: Fields, value: Fields) -> facts.ShareTopicsRecorded:
-    """Type 15."""
+    """Return the event of type 15."""
     return facts.ShareTopicsRecorded(
         group=key["group_id"],
         initializing=_named_partitions(value.get("initializing_topics", ())),
@@ -154,7 +154,7 @@ def share_topics(key: Fields, value: Fields) -> facts.ShareTopicsRecorded:
 
 
 def topology(key: Fields, value: Fields) -> facts.StreamsTopologyRecorded:
-    """Type 23."""
+    """Return the event of type 23."""
     return facts.StreamsTopologyRecorded(
         key["group_id"], value["epoch"], tuple(_subtopology(part) for part in value["subtopologies"])
     )

@@ -1,9 +1,9 @@
-"""Records as JSON in Kafka's own shapes: the console formatters', and the dump tool's.
+"""Formats records as JSON in Kafka's own shapes: those of the console formatters and of the dump tool.
 
-Rules, from the generated JsonConverters: fields in table order under camel-case names; a field that the version does
-not have is left out, a tagged field at its default too; int64 are plain numbers, bytes standard base64, a uuid its
-22-character text, null stays null. Escapes are Jackson's: short forms, else upper-case hex, and nothing but control
-characters.
+The rules are those of the generated JsonConverters. Fields are in table order under camel-case names; fields that the
+version does not have and tagged fields at their default are omitted. An int64 is a plain number, bytes are standard
+base64, a uuid is its 22-character text, null is null. Strings are escaped as Jackson does: only quotes, backslashes and
+control characters, with short forms where they exist, else upper-case hex.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def console(record: Record, *, type_word: Literal["type", "version"] = "type") -> str:
-    """Write a record as the console formatters do since 4.0; 3.9 calls the type "version".
+    """Format a record as the console formatters do since 4.0; 3.9 calls the type "version".
 
-    They print types 0 to 2, transactions, and from 4.1 share groups (10 to 15); the shape here serves all types.
+    They print types 0 to 2, transactions, and since 4.1 share groups (10 to 15); this function formats all types.
     """
     value = "null"
     if record.value is not None and record.layout is not None and record.version is not None:
@@ -35,14 +35,14 @@ def console(record: Record, *, type_word: Literal["type", "version"] = "type") -
 
 
 def dump_key(record: Record) -> str:
-    """Write a record's key as kafka-dump-log does with a decoder of a coordinator topic: the type is a string there."""
+    """Format a key as kafka-dump-log does with a decoder for a coordinator topic: the type is a string."""
     return f'{{"type":"{record.type.number}","data":{_key(record)}}}'
 
 
 def dump_payload(record: Record) -> str:
-    """Write a record's value as kafka-dump-log does: the version is a string, a tombstone is `<DELETE>`.
+    """Format a value as kafka-dump-log does: the version is a string, a tombstone is `<DELETE>`.
 
-    The subscriptions and assignments of a classic group of consumers are written decoded where they can be.
+    Subscriptions and assignments of a classic group of consumers are decoded if possible.
     """
     if record.value is None or record.layout is None or record.version is None:
         return "<DELETE>"
@@ -53,7 +53,7 @@ def dump_payload(record: Record) -> str:
 
 
 def dump_metadata(record: Record) -> str:
-    """Write a record of the cluster's metadata as kafka-dump-log does; here the version is a number."""
+    """Format a cluster metadata record as kafka-dump-log does; the version is a number here."""
     if record.value is None or record.layout is None or record.version is None:
         return "null"
     data = message(record.layout, record.version, record.value)
@@ -61,19 +61,19 @@ def dump_metadata(record: Record) -> str:
 
 
 def message(layout: Message, version: int, fields: Fields) -> str:
-    """Write the fields of a message in this version as its JsonConverter does."""
+    """Format the fields of a message in this version as its JsonConverter does."""
     return _struct(layout.struct, version, fields, None)
 
 
 @functools.cache
 def camel_case(name: str) -> str:
-    """Give Kafka's name of a field."""
+    """Return Kafka's name of a field."""
     head, *rest = name.split("_")
     return head + "".join(word[0].upper() + word[1:] for word in rest)
 
 
 def uuid_text(uuid: bytes) -> str:
-    """Give a uuid as Kafka prints it: URL-safe base64 without padding."""
+    """Return a uuid as Kafka prints it: URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(uuid).decode().rstrip("=")
 
 
@@ -81,28 +81,28 @@ def _key(record: Record) -> str:
     return "null" if record.type.key is None else message(record.type.key, 0, record.key)
 
 
-def _struct(struct: Struct, version: int, fields: Fields, special: Any) -> str:
-    """Write a struct; `special` may give another text for a field of it or of what is in it, or None."""
-    written = []
+def _struct(struct: Struct, version: int, fields: Fields, override: Any) -> str:
+    """Format a struct. `override` returns the JSON of a field at any depth, or None to format it by its type."""
+    members = []
     for field in struct.fields:
         if not field.present(version):
             continue
         value = fields[field.name]
         if field.tag is not None and value == field.default_value():
             continue
-        text = special(field, value) if special else None
-        written.append(f'"{camel_case(field.name)}":{text or _value(field.type, version, value, special)}')
-    return "{" + ",".join(written) + "}"
+        text = override(field, value) if override else None
+        members.append(f'"{camel_case(field.name)}":{text or _value(field.type, version, value, override)}')
+    return "{" + ",".join(members) + "}"
 
 
-def _value(kind: FieldType, version: int, value: Any, special: Any) -> str:
-    """Write one value of this type."""
+def _value(kind: FieldType, version: int, value: Any, override: Any) -> str:
+    """Format one value of this type."""
     if value is None:
         return "null"
     if isinstance(kind, Struct):
-        return _struct(kind, version, value, special)
+        return _struct(kind, version, value, override)
     if isinstance(kind, ArrayOf):
-        return "[" + ",".join(_value(kind.element, version, element, special) for element in value) + "]"
+        return "[" + ",".join(_value(kind.element, version, element, override) for element in value) + "]"
     return _primitive(kind, value)
 
 
@@ -119,13 +119,13 @@ def _primitive(kind: Primitive, value: Any) -> str:
 
 
 def _embedded(field: Field, value: Any) -> str | None:
-    """Give the decoded text of a consumer's subscription or assignment, None where it cannot be read so."""
+    """Return the JSON of a consumer's subscription or assignment, None if the field or its bytes are something else."""
     known = _EMBEDDED.get(field.name)
     if known is None:
         return None
-    layout, read = known
-    fields = read(value)
-    # The tool reads a version after 3 not at all, other than consumers do.
+    layout, decode = known
+    fields = decode(value)
+    # Unlike consumers, the tool does not decode versions above 3.
     if not isinstance(fields, dict) or not layout.is_valid(fields["version"]):
         return None
     return message(layout, fields["version"], fields)
@@ -141,12 +141,12 @@ _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n"
 
 
 def _quoted(text: str) -> str:
-    """Write a string as Jackson does."""
-    return '"' + _ESCAPED.sub(lambda found: _SHORT.get(found[0]) or f"\\u{ord(found[0]):04X}", text) + '"'
+    """Format a string as Jackson does."""
+    return '"' + _ESCAPED.sub(lambda match: _SHORT.get(match[0]) or f"\\u{ord(match[0]):04X}", text) + '"'
 
 
 def _java_double(value: float) -> str:
-    """Write a double as Java does: 1.0, 1.0E10, 1.5E-5, "NaN"."""
+    """Format a double as Java does: 1.0, 1.0E10, 1.5E-5, "NaN"."""
     if not math.isfinite(value):
         return '"NaN"' if math.isnan(value) else f'"{"-" if value < 0 else ""}Infinity"'
     exact = decimal.Decimal(repr(value))

@@ -1,4 +1,4 @@
-"""A decoded record: what the bytes say, before anyone asks what it means."""
+"""Decoded records: field values by name, not yet interpreted as events."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Fields = dict[str, Any]
 class Record:
     """One record of an internal topic.
 
-    `key` and `value` hold every field of their tables; a field that the value's version does not carry has its
-    default. `version` and `value` are None for a tombstone. `layout` is the table that fitted the value: the type's
-    own or one of its `older_layouts` ones.
+    `key` and `value` have every field of their tables; fields that the version of the value does not have are set to
+    their defaults. `version` and `value` are None for a tombstone. `layout` is the table that the value was read with:
+    `value` or one of `older_layouts` of the type.
     """
 
     type: RecordType

@@ -1,8 +1,8 @@
-"""Interpreter one: any record, every field, and the exact reason where bytes cannot be read.
+"""Record decoder: decodes any record completely, or returns the exact reason why its bytes cannot be read.
 
-Reads one record at a time by the tables: with the compiled readers of `decoders.compiled`, and what these decline with
-the walk of `decoders.compose`, which words the errors. The `decode...` functions never raise, on any bytes. Owns the
-frames around a message: type, version, and which layout of a value fits its bytes.
+It reads one record at a time by the tables: with the readers of `decoders.compiled`, and bytes that they decline with
+those of `decoders.compose`, which report the errors. The `decode...` functions never raise, whatever the bytes. This
+module also handles the frame around a message: type, version, and the choice of the layout that fits a value.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from decoders.schema import Message, RecordType
 
 NO_FIELDS: Final = frozenset[str]()
-"""To be told only whether a record can be read."""
+"""For `only`: check that a record can be read, without returning its fields."""
 
 
 def decode(key: bytes | None, value: bytes | None, only: frozenset[str] | None = None) -> Record | DecodeError:
     """Decode one record of `__consumer_offsets`; a null value is a tombstone.
 
-    `only` names the fields that are asked for, at whatever depth. The record holds these at least, which costs a
-    fraction of all of them; the error is the same.
+    `only` names the requested fields, at any depth. The record then has at least these fields and costs a fraction of
+    the time. Errors are the same as without `only`.
     """
     return decode_with(BY_NUMBER, key, value, only)
 
@@ -41,29 +41,29 @@ def decode_with(
 ) -> Record | DecodeError:
     """Decode one record of a topic with these record types (Kafka's CoordinatorRecordSerde).
 
-    Bytes after the last field of key or value are accepted, as brokers accept them. `only` as in `decode`.
+    Bytes after the last field of key or value are accepted, as in the broker. `only` is that of `decode`.
     """
     if key is None:
         return DecodeError(None, None, "key", 0, DecodeReason.NULL_KEY)
-    number, version, side = None, None, "key"
+    number, version, part = None, None, "key"
     try:
-        number, at = _head(key, "type")
+        number, at = _leading_int16(key, "type")
         record_type = _look_up(types, number)
-        names = _key_fields(record_type.key, key, at, only)
+        key_fields = _key_fields(record_type.key, key, at, only)
         if value is None:
-            return Record(record_type, names, None, None, None)
-        side = "value"
-        version, at = _head(value, "version")
+            return Record(record_type, key_fields, None, None, None)
+        part = "value"
+        version, at = _leading_int16(value, "version")
         layout, fields, _ = _value(record_type, version, value, at, only)
     except MalformedBytes as fault:
-        return DecodeError(number, version, f"{side}.{fault.path}", fault.position, fault.reason)
-    return Record(record_type, names, version, fields, layout)
+        return DecodeError(number, version, f"{part}.{fault.path}", fault.position, fault.reason)
+    return Record(record_type, key_fields, version, fields, layout)
 
 
 def read_value(record_type: RecordType, value: bytes, only: frozenset[str] | None = None) -> Fields | None:
-    """Read the value of a record whose key is known to be sound; None where `decode` would refuse it."""
+    """Decode only the value of a record with a valid key; None if `decode` would return an error."""
     try:
-        version, at = _head(value, "version")
+        version, at = _leading_int16(value, "version")
         return _value(record_type, version, value, at, only)[1]
     except MalformedBytes:
         return None
@@ -80,19 +80,19 @@ def decode_share_state(key: bytes | None, value: bytes | None) -> Record | Decod
 
 
 def decode_metadata(value: bytes | None) -> Record | DecodeError:
-    """Decode the value of one data record of `__cluster_metadata`; these have no key.
+    """Decode the value of one data record of `__cluster_metadata`; these records have no key.
 
-    A frame stands before the message: its own version (1), the record's type and version, all unsigned varints. Here,
-    and only here, bytes after the message are an error (Kafka's AbstractApiMessageSerde).
+    A frame precedes the message: the frame version (1), the type and the version of the record, all unsigned varints.
+    Only in these records bytes after the message are an error (Kafka's AbstractApiMessageSerde).
     """
     if value is None:
         return DecodeError(None, None, "value", 0, DecodeReason.NULL_VALUE)
     number, version = None, None
     try:
-        at = _frame_version(value)
-        number, at = _framed(value, at, "type")
+        at = _check_frame_version(value)
+        number, at = _frame_uvarint(value, at, "type")
         record_type = _look_up(METADATA_TYPES, number)
-        version, at = _framed(value, at, "version")
+        version, at = _frame_uvarint(value, at, "version")
         layout, fields, at = _value(record_type, version, value, at)
         if at != len(value):
             raise MalformedBytes(DecodeReason.TRAILING_BYTES, at).within("end")
@@ -104,7 +104,7 @@ def decode_metadata(value: bytes | None) -> Record | DecodeError:
 def read_message(
     message: Message, version: int, buffer: bytes, at: int, only: frozenset[str] | None = None
 ) -> tuple[Fields, int]:
-    """Read a message of this version from `at`; gives the fields and where they end. Raises `MalformedBytes`."""
+    """Read a message of this version at `at`. Return its fields and the position after it. Raises `MalformedBytes`."""
     try:
         fields, end = compiled_reader(message, version, only)(buffer, at)
     except DECLINE_ERRORS:
@@ -112,15 +112,15 @@ def read_message(
     return fields, end
 
 
-def _frame_version(buffer: bytes) -> int:
-    """Read the version of the frame, which must be 1, and give where it ends."""
-    version, at = _framed(buffer, 0, "frame_version")
+def _check_frame_version(buffer: bytes) -> int:
+    """Check that the frame version is 1 and return the position after it."""
+    version, at = _frame_uvarint(buffer, 0, "frame_version")
     if version != 1:
         raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("frame_version")
     return at
 
 
-def _framed(buffer: bytes, at: int, name: str) -> tuple[int, int]:
+def _frame_uvarint(buffer: bytes, at: int, name: str) -> tuple[int, int]:
     """Read one unsigned varint of the frame."""
     try:
         return wire.uvarint(buffer, at)
@@ -128,8 +128,8 @@ def _framed(buffer: bytes, at: int, name: str) -> tuple[int, int]:
         raise fault.within(name) from None
 
 
-def _head(buffer: bytes, name: str) -> tuple[int, int]:
-    """Read the int16 that every key and value begins with."""
+def _leading_int16(buffer: bytes, name: str) -> tuple[int, int]:
+    """Read the int16 at the start of every key and value."""
     try:
         return wire.int16(buffer, 0)
     except MalformedBytes as fault:
@@ -137,7 +137,7 @@ def _head(buffer: bytes, name: str) -> tuple[int, int]:
 
 
 def _look_up(types: Mapping[int, RecordType], number: int) -> RecordType:
-    """Find the type of a key, or say why there is none."""
+    """Return the record type of this number. Raises MalformedBytes if it is unknown or removed."""
     record_type = types.get(number)
     if record_type is None:
         raise MalformedBytes(DecodeReason.UNKNOWN_TYPE, 0).within("type")
@@ -147,14 +147,14 @@ def _look_up(types: Mapping[int, RecordType], number: int) -> RecordType:
 
 
 def _key_fields(message: Message | None, buffer: bytes, at: int, only: frozenset[str] | None) -> Fields:
-    """Read a key and ignore the bytes after it. A last field below its least value is refused, whether asked or not."""
-    assert message is not None, "a type without tables was refused before"  # noqa: S101  # for the type checker
+    """Read a key and ignore the bytes after it. The minimum of the last field is always checked, requested or not."""
+    assert message is not None, "types without tables are refused before"  # noqa: S101  # for the type checker
     last = message.struct.fields[-1]
-    if last.least is None:
+    if last.minimum is None:
         return read_message(message, 0, buffer, at, only)[0]
     fields, end = read_message(message, 0, buffer, at, None if only is None else only | {last.name})
-    if fields[last.name] < last.least:
-        assert isinstance(last.type, Primitive)  # noqa: S101  # a slip in a table
+    if fields[last.name] < last.minimum:
+        assert isinstance(last.type, Primitive)  # noqa: S101  # a mistake in a table
         raise MalformedBytes(DecodeReason.OUT_OF_RANGE, end - (last.type.width or 0)).within(last.name)
     return fields
 
@@ -162,12 +162,13 @@ def _key_fields(message: Message | None, buffer: bytes, at: int, only: frozenset
 def _value(
     record_type: RecordType, version: int, buffer: bytes, at: int, only: frozenset[str] | None = None
 ) -> tuple[Message, Fields, int]:
-    """Read a value by the layout that fits its bytes.
+    """Read a value with the layout that fits its bytes.
 
-    Where Kafka changed a layout under the same version, today's is taken unless only an older one consumes every byte.
+    If Kafka changed the layout without a new version, the current layout is used unless only an older one consumes
+    every byte.
     """
     message = record_type.value
-    assert message is not None, "a type without tables was refused before"  # noqa: S101  # for the type checker
+    assert message is not None, "types without tables are refused before"  # noqa: S101  # for the type checker
     if not message.is_valid(version):
         raise MalformedBytes(DecodeReason.UNKNOWN_VERSION, 0).within("version")
     if not record_type.older_layouts:

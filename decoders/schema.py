@@ -1,4 +1,4 @@
-"""The vocabulary of the tables: versions, types, fields, structs, messages, record types. No data, no reading.
+"""Building blocks of the tables: versions, types, fields, structs, messages and record types. No data, no decoding.
 
 It mirrors Kafka's message JSON (`validVersions`, `flexibleVersions`, `nullableVersions`, `taggedVersions`,
 `default`), so a table in `decoders.tables` can be compared with upstream row by row. Names are Kafka's in snake case.
@@ -28,17 +28,17 @@ class Versions:
 
 UNBOUNDED: Final = 32767
 NONE: Final = Versions(0, -1)
-_WORD: Final = re.compile(r"(\d+)(?:(\+)|-(\d+))?")
+_RANGE: Final = re.compile(r"(\d+)(?:(\+)|-(\d+))?")
 
 
 @functools.cache
-def versions(word: str) -> Versions:
-    """Read Kafka's version words: "3+", "0-2", "1", "none". Anything else is a ValueError: a slip in a table."""
-    if word == "none":
+def versions(text: str) -> Versions:
+    """Parse Kafka's version ranges: "3+", "0-2", "1", "none". Anything else is a ValueError: a mistake in a table."""
+    if text == "none":
         return NONE
-    match = _WORD.fullmatch(word)
+    match = _RANGE.fullmatch(text)
     if match is None:
-        msg = f"not a range of versions: {word!r}"
+        msg = f"not a range of versions: {text!r}"
         raise ValueError(msg)
     lowest = int(match[1])
     highest = UNBOUNDED if match[2] else int(match[3] or lowest)
@@ -47,7 +47,7 @@ def versions(word: str) -> Versions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Primitive:
-    """A type without parts. `width` in bytes, None when the bytes carry their length; `zero` is Kafka's default."""
+    """A scalar type. `width` is in bytes, None for types with a length prefix; `zero` is Kafka's default value."""
 
     name: str
     width: int | None
@@ -69,7 +69,7 @@ BYTES: Final = Primitive("bytes", None, b"")
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Struct:
-    """Named fields in wire order, tagged ones among them at any place."""
+    """Named fields in wire order; tagged fields may stand anywhere between them."""
 
     name: str
     fields: tuple[Field, ...]
@@ -77,46 +77,46 @@ class Struct:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ArrayOf:
-    """A counted sequence of one element type."""
+    """An array of one element type."""
 
     element: Primitive | Struct
 
 
 FieldType = Primitive | Struct | ArrayOf
-_OWN: Final = object()  # "the default of the type": None is a default of its own
+_TYPE_DEFAULT: Final = object()  # a marker, because None is a valid default
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """One row of a table: what stands on the wire in which versions, and the value where it does not.
+    """One row of a table: the versions that have the field, its type, and its value in the other versions.
 
-    `nullable` are the versions in which null is allowed. A field with a `tag` stands in the tagged section in all its
-    versions. `default` is the type's own (0, "", an empty array, a struct of defaults) unless given; with `may_end` it
-    also stands in where the bytes end before the field (Connect's old protocol schemas). `least` is the least value
-    that means anything although the type allows smaller ones; it is checked in the last field of a key only, by
-    `decoders.scalar` and `decoders.columnar`, because Kafka's own message classes accept every value.
+    `nullable` are the versions in which null is allowed. A field with a `tag` is in the tagged section in all its
+    versions. `default` is the default of the type (0, "", an empty array, a struct of defaults) unless given. With
+    `optional_at_end` the default also applies if the bytes end before the field (Connect's old protocol schemas).
+    `minimum` is the smallest valid value although the type allows smaller ones. It is checked only in the last field of
+    a key, by `decoders.scalar` and `decoders.columnar`, because Kafka's own message classes accept every value.
     """
 
     name: str
     type: FieldType
     versions: str = "0+"
     nullable: str = "none"
-    default: Any = _OWN
+    default: Any = _TYPE_DEFAULT
     tag: int | None = None
-    may_end: bool = False
-    least: int | None = None
+    optional_at_end: bool = False
+    minimum: int | None = None
 
     def present(self, version: int) -> bool:
-        """Tell whether this version of the message carries the field."""
+        """Return whether this version of the message has the field."""
         return version in versions(self.versions)
 
     def may_be_null(self, version: int) -> bool:
-        """Tell whether null is a legal value in this version."""
+        """Return whether null is allowed in this version."""
         return version in versions(self.nullable)
 
     def default_value(self) -> Any:
-        """Give the value a reader sees when the bytes do not carry the field."""
-        if self.default is not _OWN:
+        """Return the value of the field when it is not in the bytes."""
+        if self.default is not _TYPE_DEFAULT:
             return self.default
         if isinstance(self.type, Primitive):
             return self.type.zero
@@ -127,7 +127,7 @@ class Field:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Message:
-    """A struct with versions of its own: a key or a value. Its `flexible` versions have compact lengths and tags."""
+    """A versioned struct: a key or a value. `flexible` versions have compact lengths and tagged sections."""
 
     struct: Struct
     valid: str = "0"
@@ -142,17 +142,17 @@ class Message:
         return self.struct.name
 
     def is_valid(self, version: int) -> bool:
-        """Tell whether a reader knows this version."""
+        """Return whether this version can be read."""
         return version in versions(self.valid)
 
     def is_flexible(self, version: int) -> bool:
-        """Tell whether this version has compact lengths and tagged sections."""
+        """Return whether this version has compact lengths and tagged sections."""
         return version in versions(self.flexible)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecordType:
-    """One kind of record of a topic: its number (the key's first int16), Kafka's name for it, key and value tables.
+    """A record type of a topic: its number (the first int16 of the key), Kafka's name, and the tables of key and value.
 
     `older_layouts` are layouts of the value that earlier Kafka releases wrote under the same version number; the only
     way to tell them apart is which one fits the bytes. `tracked` says whether the job uses records of this type.
@@ -172,5 +172,5 @@ class RecordType:
 
     @property
     def removed(self) -> bool:
-        """Tell whether Kafka once used the number and then gave the type up."""
+        """Return whether Kafka removed this type."""
         return self.value is None

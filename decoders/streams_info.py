@@ -1,8 +1,8 @@
-"""What Kafka Streams writes by hand (Java's DataOutput): AssignmentInfo and the metadata of its commits.
+"""Decoders for data that Kafka Streams writes with Java's DataOutput: AssignmentInfo and the metadata of its commits.
 
 Sources: AssignmentInfo and ConsumerProtocolUtils; TopicPartitionMetadata and ProcessorMetadata. A string here is Java's
-modified UTF-8 behind a uint16, or UTF-16 behind a count of characters; counts are int32. The readers raise
-`MalformedBytes`; `decoders.blobs` calls them.
+modified UTF-8 after a uint16 length, or UTF-16 after a count of characters; counts are int32. The readers raise
+`MalformedBytes`; the public functions are in `decoders.blobs`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ COMMIT_VERSIONS: Final = Versions(1, 2)
 
 
 def read_assignment(version: int, buffer: bytes, at: int) -> Fields:
-    """Read the body of an AssignmentInfo of this version, behind its version.
+    """Read the body of an AssignmentInfo of this version, starting after the version.
 
-    Hosts map to `{topic: [partition ...]}`; v2 to v5 know the active ones only (`partitions_by_host`). Streams reads
-    bytes behind the last known field of a newer writer as nothing, so do we.
+    Hosts map to `{topic: [partition ...]}`; v2 to v5 have only the active partitions (`partitions_by_host`). As in
+    Kafka Streams, bytes of a newer writer after the last known field are ignored.
     """
     fields: Fields = {}
     for name, lowest, highest, reader in _ASSIGNMENT:
@@ -40,12 +40,12 @@ def read_assignment(version: int, buffer: bytes, at: int) -> Fields:
     if topics is not None:
         for name in ("partitions_by_host", "standby_partitions_by_host"):
             if name in fields:
-                fields[name] = _named(fields[name], dict(topics), at)
+                fields[name] = _by_topic_name(fields[name], dict(topics), at)
     return fields
 
 
 def read_commit(version: int, buffer: bytes, at: int) -> Fields:
-    """Read the body of a TopicPartitionMetadata: the partition's time and, in v2, the processors' own numbers."""
+    """Read the body of a TopicPartitionMetadata: the partition time and, in v2, the metadata of processors."""
     fields: Fields = {"partition_time": None, "processor_metadata": {}}
     try:
         fields["partition_time"], at = wire.int64(buffer, at)
@@ -60,8 +60,10 @@ def read_commit(version: int, buffer: bytes, at: int) -> Fields:
     return fields
 
 
-def _named(by_host: Mapping[str, Any], topics: Mapping[int, str], at: int) -> dict[str, dict[str, tuple[int, ...]]]:
-    """Put the names of the topic dictionary in place of its numbers."""
+def _by_topic_name(
+    by_host: Mapping[str, Any], topics: Mapping[int, str], at: int
+) -> dict[str, dict[str, tuple[int, ...]]]:
+    """Return the partitions of each host by topic name instead of the number in the topic dictionary."""
     named = {}
     for host, partitions in by_host.items():
         if any(topic not in topics for topic, _ in partitions):
@@ -71,7 +73,7 @@ def _named(by_host: Mapping[str, Any], topics: Mapping[int, str], at: int) -> di
 
 
 def _grouped(pairs: Any) -> dict[str, tuple[int, ...]]:
-    """Gather the partitions of each topic in the order written."""
+    """Return the partitions of each topic, in the order written."""
     partitions: dict[str, list[int]] = {}
     for topic, partition in pairs:
         partitions.setdefault(topic, []).append(partition)
@@ -79,7 +81,7 @@ def _grouped(pairs: Any) -> dict[str, tuple[int, ...]]:
 
 
 def _pair(first: Reader, second: Reader) -> Reader:
-    """Compose the reader of two values in a row."""
+    """Return the reader of two consecutive values."""
 
     def read(buffer: bytes, at: int) -> tuple[tuple[Any, Any], int]:
         left, at = first(buffer, at)
@@ -89,25 +91,25 @@ def _pair(first: Reader, second: Reader) -> Reader:
     return read
 
 
-def _mapped(read: Reader, made: Callable[[Any], Any]) -> Reader:
-    """Compose a reader whose value is turned into another."""
+def _mapped(read: Reader, convert: Callable[[Any], Any]) -> Reader:
+    """Return a reader that converts the value of another one."""
 
     def read_mapped(buffer: bytes, at: int) -> tuple[Any, int]:
         value, at = read(buffer, at)
-        return made(value), at
+        return convert(value), at
 
     return read_mapped
 
 
 def _counted(element: Reader) -> Reader:
-    """Compose the reader of elements behind an int32 count."""
+    """Return the reader of elements after an int32 count."""
     return wire.array(wire.int32, element, nullable=False)
 
 
 def _utf(buffer: bytes, at: int) -> tuple[str, int]:
-    """Read Java's modified UTF-8: a zero is two bytes, a supplementary character is two surrogates of three bytes."""
+    """Read Java's modified UTF-8: NUL takes two bytes, a supplementary character is two surrogates of three bytes."""
     length, start = wire.uint16(buffer, at)
-    raw, after = wire.take(buffer, start, length)
+    raw, after = wire.read_bytes(buffer, start, length)
     try:
         text = raw.replace(b"\xc0\x80", b"\0").decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -116,20 +118,20 @@ def _utf(buffer: bytes, at: int) -> tuple[str, int]:
 
 
 def _text32(buffer: bytes, at: int) -> tuple[str, int]:
-    """Read UTF-8 behind an int32 length."""
+    """Read UTF-8 after an int32 length."""
     text, at = wire.text(wire.int32, nullable=False)(buffer, at)
     return text, at
 
 
 def _utf16(buffer: bytes, at: int) -> tuple[str, int]:
-    """Read UTF-16 behind an int32 count of its units, as Java's writeChars leaves it."""
+    """Read UTF-16 after an int32 count of code units, as written by Java's writeChars."""
     count, start = wire.int32(buffer, at)
-    raw, after = wire.take(buffer, start, 2 * wire.not_null(count, at))
+    raw, after = wire.read_bytes(buffer, start, 2 * wire.not_null(count, at))
     return raw.decode("utf-16-be", "replace"), after
 
 
 def _task(version: int) -> Reader:
-    """Compose the reader of a task id; from v10 on a named topology stands behind it, empty for none."""
+    """Return the reader of a task id; since v10 a named topology follows it, empty for none."""
     number = _pair(wire.int32, wire.int32)
     if version < 10:
         return _mapped(number, lambda pair: {"subtopology": pair[0], "partition": pair[1], "named_topology": None})
@@ -146,7 +148,7 @@ _HOSTS_BY_NUMBER: Final = _mapped(_counted(_pair(_HOST, _counted(_pair(wire.int3
 
 
 def _standby(version: int) -> Reader:
-    """Compose the reader of standby tasks with the partitions each reads."""
+    """Return the reader of standby tasks with the partitions that each of them reads."""
     return _mapped(
         _counted(_pair(_task(version), _TOPIC_PARTITIONS)),
         lambda pairs: tuple({**task, "partitions": partitions} for task, partitions in pairs),

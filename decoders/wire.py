@@ -1,16 +1,16 @@
-"""Primitive readers: (buffer, at) -> (value, at after it). The rules of tolerance are stated here, once.
+"""Readers of primitive values: (buffer, at) -> (value, position after it).
 
-The rules are those of Kafka's own readers (`ByteBufferAccessor`, `ByteUtils`, the generated `read` methods), so that we
-accept exactly what a broker would accept:
+They follow Kafka's own readers (`ByteBufferAccessor`, `ByteUtils`, the generated `read` methods) and accept exactly the
+bytes that a broker accepts:
 
-- A length below zero means null, whatever the number; where null is not allowed it is an error.
-- A length or count that exceeds the bytes left is an error *before* anything is allocated.
-- Invalid UTF-8 is replaced by U+FFFD as Java does it, never refused.
-- A varint has at most five bytes and is a signed 32-bit number: what overflows wraps.
-- A string is at most 32767 bytes long, also where its length is a varint.
-- Unknown tags are skipped by their size; a tag count below zero counts as none. A tag that the message has in other
-  versions only is an error, as in the generated classes.
-- Bytes after the last field are nobody's business here; the callers decide.
+- Every negative length means null; if null is not allowed it is an error.
+- A length or count that exceeds the remaining bytes is an error *before* anything is allocated.
+- Invalid UTF-8 is replaced by U+FFFD as in Java and never refused.
+- A varint has at most five bytes and is a signed 32-bit number: overflow wraps.
+- A string is at most 32767 bytes long, even if its length is a varint.
+- Unknown tags are skipped by their size; a negative tag count means no tags. A tag that only other versions of the
+  message have is an error, as in the generated classes.
+- Bytes after the last field are not read; the callers decide about them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _INT64: Final = struct.Struct(">q")
 _FLOAT64: Final = struct.Struct(">d")
 
 
-def _number(form: struct.Struct) -> Callable[[bytes, int], tuple[Any, int]]:
-    """Build the reader of one big-endian number."""
-    size, unpack = form.size, form.unpack_from
+def _number(layout: struct.Struct) -> Callable[[bytes, int], tuple[Any, int]]:
+    """Return the reader of one big-endian number."""
+    size, unpack = layout.size, layout.unpack_from
 
     def read(buffer: bytes, at: int) -> tuple[Any, int]:
         after = at + size
@@ -55,13 +55,13 @@ float64 = _number(_FLOAT64)
 
 
 def boolean(buffer: bytes, at: int) -> tuple[bool, int]:
-    """Read one byte; everything but zero is true."""
+    """Read one byte; every value except zero is true."""
     value, at = int8(buffer, at)
     return value != 0, at
 
 
 def uuid(buffer: bytes, at: int) -> tuple[bytes, int]:
-    """Read sixteen bytes as they are."""
+    """Read sixteen raw bytes."""
     after = at + 16
     if after > len(buffer):
         raise MalformedBytes(DecodeReason.SHORT, at)
@@ -69,27 +69,27 @@ def uuid(buffer: bytes, at: int) -> tuple[bytes, int]:
 
 
 def uvarint(buffer: bytes, at: int) -> tuple[int, int]:
-    """Read a base-128 number, low bits first, of at most five bytes; as Java's int, it may come out negative."""
+    """Read a base-128 number, low bits first, of at most five bytes; it wraps like Java's int and may be negative."""
     value = 0
-    for place in range(5):
-        if at + place >= len(buffer):
+    for index in range(5):
+        if at + index >= len(buffer):
             raise MalformedBytes(DecodeReason.SHORT, at)
-        byte = buffer[at + place]
-        value |= (byte & 0x7F) << (7 * place)
+        byte = buffer[at + index]
+        value |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:
             value &= 0xFFFFFFFF
-            return (value if value < 0x80000000 else value - 0x100000000), at + place + 1
+            return (value if value < 0x80000000 else value - 0x100000000), at + index + 1
     raise MalformedBytes(DecodeReason.BAD_VARINT, at)
 
 
 def compact_length(buffer: bytes, at: int) -> tuple[int, int]:
-    """Read a varint of length + 1, so that zero is null (-1); the subtraction wraps as Java's does."""
+    """Read a varint of length + 1 and return the length; null is -1. The subtraction wraps as in Java."""
     value, at = uvarint(buffer, at)
     return (value - 1 if value != -0x80000000 else 0x7FFFFFFF), at
 
 
-def take(buffer: bytes, at: int, length: int) -> tuple[bytes, int]:
-    """Read so many bytes; a negative or too large number is an error and costs nothing."""
+def read_bytes(buffer: bytes, at: int, length: int) -> tuple[bytes, int]:
+    """Read `length` bytes; a negative or too large length is an error and allocates nothing."""
     if length < 0:
         raise MalformedBytes(DecodeReason.NEGATIVE_LENGTH, at)
     after = at + length
@@ -99,26 +99,26 @@ def take(buffer: bytes, at: int, length: int) -> tuple[bytes, int]:
 
 
 def not_null(length: int, at: int) -> int:
-    """Refuse the length of a null: -1 is the null Kafka writes, anything lower nobody writes."""
+    """Return the length if it is not negative; Kafka writes -1 for null and never a lower number."""
     if length < 0:
         raise MalformedBytes(DecodeReason.NULL_NOT_ALLOWED if length == -1 else DecodeReason.NEGATIVE_LENGTH, at)
     return length
 
 
 def blob(read_length: Reader, *, nullable: bool) -> Reader:
-    """Build the reader of bytes behind a length of this form."""
+    """Return the reader of bytes that follow a length read by `read_length`."""
 
     def read(buffer: bytes, at: int) -> tuple[bytes | None, int]:
         length, start = read_length(buffer, at)
         if length < 0 and nullable:
             return None, start
-        return take(buffer, start, not_null(length, at))
+        return read_bytes(buffer, start, not_null(length, at))
 
     return read
 
 
 def text(read_length: Reader, *, nullable: bool) -> Reader:
-    """Build the reader of a string behind a length of this form."""
+    """Return the reader of a string that follows a length read by `read_length`."""
 
     def read(buffer: bytes, at: int) -> tuple[str | None, int]:
         length, start = read_length(buffer, at)
@@ -126,14 +126,14 @@ def text(read_length: Reader, *, nullable: bool) -> Reader:
             return None, start
         if not_null(length, at) > LONGEST_STRING:
             raise MalformedBytes(DecodeReason.STRING_TOO_LONG, at)
-        raw, after = take(buffer, start, length)
+        raw, after = read_bytes(buffer, start, length)
         return java_text(raw), after
 
     return read
 
 
 def array(read_length: Reader, read_element: Reader, *, nullable: bool) -> Reader:
-    """Build the reader of a counted sequence; an element takes a byte at least, so a huge count is refused at once."""
+    """Return the reader of an array. An element takes at least one byte, so a too large count is refused at once."""
 
     def read(buffer: bytes, at: int) -> tuple[tuple[Any, ...] | None, int]:
         count, start = read_length(buffer, at)

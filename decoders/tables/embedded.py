@@ -65,7 +65,7 @@ CONNECT_METADATA: Final = Message(
         (
             Field("url", STRING),
             Field("config_offset", INT64),
-            Field("allocation", BYTES, "1+", nullable="1+", default=None, may_end=True),
+            Field("allocation", BYTES, "1+", nullable="1+", default=None, optional_at_end=True),
         ),
     ),
 )
@@ -82,9 +82,9 @@ CONNECT_ASSIGNMENT: Final = Message(
             Field("leader_url", STRING),
             Field("config_offset", INT64),
             # A task of -1 is the connector itself.
-            Field("assignment", ArrayOf(_CONNECTOR_TASKS), nullable="1+", default=None, may_end=True),
-            Field("revoked", ArrayOf(_CONNECTOR_TASKS), "1+", nullable="1+", default=None, may_end=True),
-            Field("delay", INT32, "1+", may_end=True),
+            Field("assignment", ArrayOf(_CONNECTOR_TASKS), nullable="1+", default=None, optional_at_end=True),
+            Field("revoked", ArrayOf(_CONNECTOR_TASKS), "1+", nullable="1+", default=None, optional_at_end=True),
+            Field("delay", INT32, "1+", optional_at_end=True),
         ),
     ),
 )

@@ -18,7 +18,7 @@ LEGACY_OFFSET_COMMIT_KEY: Final = Message(
         (
             Field("group", STRING),
             Field("topic", STRING),
-            Field("partition", INT32, least=0),
+            Field("partition", INT32, minimum=0),
         ),
     )
 )
@@ -29,7 +29,7 @@ OFFSET_COMMIT_KEY: Final = Message(
         (
             Field("group", STRING),
             Field("topic", STRING),
-            Field("partition", INT32, least=0),
+            Field("partition", INT32, minimum=0),
         ),
     )
 )

@@ -31,7 +31,7 @@ ODD = Message(
             Field("perhaps", Struct("Perhaps", (Field("id", UUID), Field("in", STRING))), nullable="0+"),
             Field("nothings", ArrayOf(_NOTHING), nullable="0+"),
             Field("names", ArrayOf(STRING), nullable="0+"),
-            Field("last", INT8, may_end=True, default=7),
+            Field("last", INT8, optional_at_end=True, default=7),
         ),
     ),
     "0-1",

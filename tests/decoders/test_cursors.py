@@ -26,7 +26,7 @@ def test_a_column_knows_its_rows_inside_a_slice() -> None:
 
 def test_heads_are_minus_one_where_there_are_no_two_bytes() -> None:
     """The int16 in front of each row, null and short rows apart."""
-    assert column([*ROWS, b"\x05"]).heads().tolist() == [1, -1, -1, 0x7FFF, -1]
+    assert column([*ROWS, b"\x05"]).leading_int16s().tolist() == [1, -1, -1, 0x7FFF, -1]
 
 
 def test_numbers_are_big_endian_at_any_position() -> None:

@@ -82,7 +82,7 @@ def _some(chance: random.Random, field: Field, version: int) -> Any:
     if field.may_be_null(version) and chance.random() < 0.2:
         return None
     value = _some_value(chance, field.type, version)
-    return value if field.least is None else max(value, field.least)
+    return value if field.minimum is None else max(value, field.minimum)
 
 
 def _some_value(chance: random.Random, kind: FieldType, version: int) -> Any:
