@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -134,7 +135,11 @@ def _load(file: Path | None, flags: dict[str, object], settings: Sequence[str] |
     for setting in settings or ():
         key, equals, value = setting.partition("=")
         if not equals:
-            raise typer.BadParameter(f"--set {setting!r} must be KEY=VALUE, such as --set job.tick_interval=5s")
+            # Only what can be a key is shown: the rest may be a password.
+            word = re.match(r"[\w.]*", setting)
+            raise typer.BadParameter(
+                f"--set {word.group() if word else ''!r} must be KEY=VALUE, such as --set job.tick_interval=5s"
+            )
         given[key.strip()] = value
     return load(file, os.environ, given)
 

@@ -6,6 +6,7 @@ Owns what can be set, what it means and which values make sense together. Readin
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -354,8 +355,17 @@ class Config(BaseModel):
 
     def masked(self) -> dict[str, Any]:
         """Give the effective values as plain data, every secret as stars."""
-        return self.model_dump(mode="json")
+        shown: dict[str, Any] = self.model_dump(mode="json")
+        options = shown["kafka"]["consumer_options"]
+        shown["kafka"]["consumer_options"] = {
+            name: _STARS if _SECRET_OPTION.search(name) else value for name, value in options.items()
+        }
+        return shown
 
+
+_STARS: Final = "**********"
+_SECRET_OPTION: Final = re.compile(r"password|secret|token|credential|jaas|auth|key", re.IGNORECASE)
+"""Names of Kafka client options that may hold a secret."""
 
 SECTIONS: Final[dict[str, type[Section]]] = {
     "kafka": Kafka,

@@ -30,6 +30,8 @@ _SERVICE_LINK: Final = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT_[0-9]+_(TCP|
 _SERVICE_ADDRESS: Final = re.compile(r"(tcp|udp|sctp)://")
 
 KEYS: Final = tuple(f"{name}.{option}" for name, section in SECTIONS.items() for option in section.model_fields)
+# Values that faults do not show. Options of a Kafka client may be passwords under names that nobody can list.
+_NOT_SHOWN: Final = SECRETS | {"kafka.consumer_options"}
 _FILE_KEYS: Final = {f"{key}_file": key for key in SECRETS}
 
 
@@ -112,7 +114,8 @@ def _mapping(key: str, value: object, origin: str, faults: list[Fault]) -> list[
     if isinstance(value, dict):
         return [(str(name), item) for name, item in value.items()]
     if value is not None:
-        faults.append(Fault(key, "must be a mapping of names to values", origin, value))
+        # Without the value: what stands there instead of a section may hold its passwords.
+        faults.append(Fault(key, "must be a mapping of names to values", origin))
     return []
 
 
@@ -205,7 +208,7 @@ def _named_fault(section: str, option: str, problem: str, own: Mapping[str, _Set
     setting = own.get(option)
     if setting is None:
         return Fault(key, problem, "default or not set")
-    return Fault(key, problem, setting.origin, None if key in SECRETS else setting.value)
+    return Fault(key, problem, setting.origin, None if key in _NOT_SHOWN else setting.value)
 
 
 def _nearest(word: str, choices: Iterable[str]) -> str:

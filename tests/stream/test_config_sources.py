@@ -138,7 +138,7 @@ def test_each_fault_is_named(flags: dict[str, Any], wanted: list[str]) -> None:
     [
         pytest.param("kafka: [", "is not YAML: ", id="broken YAML"),
         pytest.param("- a\n- b", "must be a mapping", id="a list at the top"),
-        pytest.param("kafka: a:1", "kafka = 'a:1'", id="text where a section is due"),
+        pytest.param("kafka: a:1", "kafka (file ", id="text where a section is due"),
         pytest.param("htp: {port: 1}", "no such section; did you mean http?", id="misspelt section"),
         pytest.param("http: {prot: 1}", "did you mean http.port?", id="misspelt option"),
     ],
@@ -242,3 +242,34 @@ class TestSecrets:
             assert "**********" in shown
         assert "hunter2" not in shown
         assert "12345" not in shown
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            "fetch.max.bytes=1,sasl.jaas.config=login required password=hunter2",
+            {"ssl.keystore.password": "hunter2"},
+            ["ssl.key.password=hunter2"],
+            {"client.secret": ["hunter2"]},
+            17,
+        ],
+    )
+    def test_refused_consumer_options_are_not_shown(self, options: object) -> None:
+        """The fault names the refused options without any value."""
+        (fault,) = faults(flags={**SERVERS, "kafka.consumer_options": options})
+        assert fault.startswith("kafka.consumer_options (command line): ")
+        assert "hunter2" not in fault
+
+    def test_a_section_that_is_no_mapping_is_not_shown(self, tmp_path: Path) -> None:
+        """Its text may hold the passwords that belong into it."""
+        file = tmp_path / "config.yaml"
+        file.write_text("kafka: sasl_password=hunter2\n")
+        with pytest.raises(ConfigRefusal) as refused:
+            load(file, {}, {})
+        assert "must be a mapping" in str(refused.value)
+        assert "hunter2" not in str(refused.value)
+
+    def test_options_that_may_be_secrets_are_printed_as_stars(self) -> None:
+        """The effective configuration shows ordinary client options only."""
+        options = "fetch.max.bytes=1,basic.auth.user.info=u:hunter2"
+        shown = load(flags={**SERVERS, "kafka.consumer_options": options}).masked()["kafka"]["consumer_options"]
+        assert shown == {"fetch.max.bytes": "1", "basic.auth.user.info": "**********"}
