@@ -3,13 +3,14 @@
 # ruff: noqa: FBT002, PLR0917 -- typer passes flags and options by name
 from __future__ import annotations
 
+import sys
 from pathlib import Path  # noqa: TC003 -- typer reads annotations when it runs
 from typing import Annotated
 
 import typer
 
 from stream.exits import ExitCode
-from stream.offline.terminal import print_lines
+from stream.offline.terminal import print_lines, printable
 
 
 def dump_log(
@@ -61,7 +62,9 @@ def dump_log(
             max_bytes=max_bytes,
         )
     )
-    print_lines(dump.lines(files))
+    lines = dump.lines(files)
+    # Kafka's tool prints payloads as they are, and so do pipes here; a terminal would obey what is in them.
+    print_lines(map(printable, lines) if sys.stdout.isatty() else lines)
     for complaint in dump.complaints:
         typer.echo(complaint, err=True)
     return ExitCode.UNREADABLE if dump.damaged else ExitCode.OK

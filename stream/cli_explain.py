@@ -57,14 +57,14 @@ def explain(
     """Explain how a group is: verdict, why, the numbers behind it per partition, what to do, and how it came so."""
     from stream.explained import explain as told
     from stream.group_answers import find, unix_time
-    from stream.offline.terminal import print_lines
+    from stream.offline.terminal import print_lines, printable_json
     from stream.text_blocks import print_blocks
 
     source = _running(url, config)
     group = find(source, name)
     if as_json:
         indent = 2 if sys.stdout.isatty() else None
-        print_lines([json.dumps(group, indent=indent, ensure_ascii=indent is None)])
+        print_lines([printable_json(json.dumps(group, indent=indent, ensure_ascii=indent is None))])
     else:
         print_blocks(told(group, unix_time(group["snapshot_time"]) or 0.0, everything=everything))
     for note in source.notes:

@@ -242,10 +242,10 @@ def _print(tables: Sequence[TextTable]) -> None:
 
 
 def _print_json(answer: Answer) -> None:
-    from stream.offline.terminal import print_lines
+    from stream.offline.terminal import print_lines, printable_json
 
     indent = 2 if sys.stdout.isatty() else None
-    print_lines([json.dumps(answer, indent=indent, ensure_ascii=indent is None)])
+    print_lines([printable_json(json.dumps(answer, indent=indent, ensure_ascii=indent is None))])
 
 
 def _remarks(source: GroupSource) -> int:

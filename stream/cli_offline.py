@@ -19,7 +19,14 @@ import typer
 
 from stream.cli_dumplog import dump_log
 from stream.exits import ExitCode, Refusal
-from stream.offline.terminal import print_lines, progress_bar, tell_problems, wide_console
+from stream.offline.terminal import (
+    print_lines,
+    printable,
+    printable_json,
+    progress_bar,
+    tell_problems,
+    wide_console,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -96,6 +103,7 @@ def _print_decoded(rows: Iterable[Row | str], shape: Format) -> int:
     from stream.offline.decode import decode as decode_row
 
     wrong, silent = False, 0
+    escaped = printable_json if shape.value.startswith("json") else printable
 
     def lines() -> Iterator[str]:
         nonlocal wrong, silent
@@ -111,7 +119,7 @@ def _print_decoded(rows: Iterable[Row | str], shape: Format) -> int:
             elif line.text is None:
                 silent += 1
             else:
-                yield line.text
+                yield escaped(line.text)
 
     print_lines(lines())
     if silent:

@@ -218,7 +218,7 @@ def _table(heads: Sequence[str], rows: Iterable[list[str]], spare: Sequence[str]
 
 
 def _cell(value: Any) -> str:
-    return "-" if value is None else str(value)
+    return "-" if value is None else shown(str(value))
 
 
 def _name(value: str | None) -> str:
@@ -226,7 +226,7 @@ def _name(value: str | None) -> str:
 
 
 def _word(value: str | None) -> str:
-    return "-" if value is None else value.replace(" ", "-")
+    return "-" if value is None else shown(value.replace(" ", "-"))
 
 
 def _verdict(word: str | None) -> str:

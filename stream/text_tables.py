@@ -7,7 +7,7 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Final
 
-from stream.offline.terminal import print_lines
+from stream.offline.terminal import print_lines, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -56,8 +56,7 @@ def plain_lines(table: TextTable) -> Iterator[str]:
 
 def shown(text: str) -> str:
     r"""Write a name that somebody chose as one line: what does not print as in Python (`\n`), an empty one as `''`."""
-    safe = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
-    return safe or "''"
+    return printable(text) or "''"
 
 
 def _joined(tables: Iterable[TextTable]) -> Iterator[str]:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from stream.offline.terminal import printable
+from stream.text_tables import shown
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -39,8 +42,8 @@ def groups_table(outcome: Outcome) -> Table:
         table.add_column(name, justify="right")
     table.add_column("LAST COMMIT (UTC)")
     for group in outcome.groups:
-        # Names are anybody's: as Text they are shown as they are, and no markup.
-        table.add_row(Text(group.group), *_cells(group))
+        # Names are anybody's: `shown` escapes what a terminal would obey, and as Text they are no markup.
+        table.add_row(Text(shown(group.group)), *_cells(group))
     return table
 
 
@@ -109,7 +112,7 @@ def timeline_table(moments: Iterable[Moment]) -> Table:
     table.add_column("WHAT", no_wrap=True)
     table.add_column("", overflow="fold")
     for each in moments:
-        table.add_row(wall_time(each.time), f"{each.partition}:{each.position}", each.kind, Text(each.text))
+        table.add_row(wall_time(each.time), f"{each.partition}:{each.position}", each.kind, Text(printable(each.text)))
     return table
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -36,8 +37,22 @@ def progress_bar() -> Iterator[Callable[[int, int | None], None]]:
 def tell_problems(problems: Sequence[str]) -> int:
     """Say on stderr what could not be read; gives the exit code."""
     for problem in problems:
-        typer.echo(f"error: {problem}", err=True)
+        typer.echo(f"error: {printable(problem)}", err=True)
     return ExitCode.UNREADABLE if problems else ExitCode.OK
+
+
+def printable(text: str) -> str:
+    r"""Escape what a terminal would obey instead of showing, such as escape sequences, as Python does (`\x1b`)."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
+def printable_json(text: str) -> str:
+    r"""Escape the same in a line of JSON, which keeps its meaning (`\u001b`); line feeds between its parts stay."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text)
 
 
 def print_lines(lines: Iterable[str]) -> None:

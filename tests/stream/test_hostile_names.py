@@ -1,0 +1,149 @@
+"""Names, addresses and metadata that clients chose: no verb prints what a terminal would obey."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporters.exposition import Published
+from exporters.server import Server
+from stream import cli
+from stream.exits import ExitCode
+from stream.offline.terminal import printable, printable_json
+from tests.decoders.log import logwriter as write
+from tests.exporters.worlds import detail, snapshot, status
+from tests.stream.groups import written
+from tests.stream.offline.captures import capture_of, row
+from tests.support.raw import commit_key, commit_value, group_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HOSTILE = ("\x1b]0;owned\x07\x1b[2J", "a\x9b31mred", "\u202egnp.exe", "two\r\nlines", "\x7f\x08\x00", "\u2028")
+"""A title and a cleared screen, a colour by one byte, turned text, lines, deletions, a separator of lines."""
+SHAPES = ("json", "json-3.9", "text-0.8", "text-0.9", "text-2.1")
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a capture whose every string is hostile."""
+    rows = []
+    for at, name in enumerate(HOSTILE):
+        member = written.classic_member(
+            name, instance=name, wants=written.subscription(name, "t"), has=written.assignment({name: (0,)})
+        )
+        group = written.classic(member, protocol=name)[1]
+        rows += [
+            row(10 * at, group_key(name), group),
+            row(10 * at + 1, commit_key(name, name, 0), commit_value(5, 1000, metadata=name)),
+            row(10 * at + 2, commit_key(name, name, 1), commit_value(5, 1000, version=4, metadata=name)),
+            row(10 * at + 3, commit_key(name, name, 1), None),
+            row(10 * at + 4, commit_key(name, name, 0), commit_value(2, 1000)[:9]),
+        ]
+    return capture_of(tmp_path_factory.mktemp("hostile") / "hostile.avro", rows)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """Serve groups with these names."""
+    rows = [
+        {"group": name, "kind": name, "state": name, "protocol": name, "verdict": name, "sentence": name}
+        for name in HOSTILE
+    ]
+    world = snapshot(groups=rows, partitions=[{"group": name, "topic": name, "partition": 0} for name in HOSTILE])
+    server = Server("127.0.0.1", 0, lambda: Published.of(world), status, lambda _name: detail())
+    server.start()
+    yield f"http://127.0.0.1:{server.port}"
+    server.stop()
+
+
+def said(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """Run a verb and check everything that it prints."""
+    cli.main(arguments)
+    out, err = capsys.readouterr()
+    for text in (out, err):
+        bad = {sign for sign in text if not sign.isprintable() and sign != "\n"}
+        assert not bad, (arguments, bad, text[:400])
+    return out, err
+
+
+@pytest.fixture(params=[False, True], ids=["pipe", "terminal"])
+def terminal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Print into a pipe, and on what looks like a terminal that has no colours."""
+    is_terminal = bool(request.param)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal, raising=False)
+    return is_terminal
+
+
+@pytest.mark.usefixtures("terminal")
+def test_replay_shows_names_and_no_escape_sequences(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The table of groups, and the story of each, as text and as JSON."""
+    out, _ = said(["replay", str(capture)], capsys)
+    assert "\\x1b]0;owned\\x07" in out.replace("\n", "")
+    said(["replay", str(capture), "--json"], capsys)
+    for name in HOSTILE:
+        if "\0" not in name:
+            out, _ = said(["replay", str(capture), "--group", name], capsys)
+            assert "committed at" in out
+            out, _ = said(["replay", str(capture), "--group", name, "--json"], capsys)
+            assert json.loads(out.splitlines()[0])["kind"]
+    said(["replay", str(capture), "--group", "\x1b[2J stranger"], capsys)
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_decode_shows_names_and_no_escape_sequences(
+    shape: str, capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every shape; a line of JSON keeps its meaning."""
+    out, _ = said(["decode", "--input", str(capture), "--format", shape], capsys)
+    assert out
+    if shape.startswith("json"):
+        names = {next(iter(json.loads(line)["key"]["data"].values())) for line in out.splitlines()}
+        assert names == set(HOSTILE)
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize(
+    "verb", [["groups"], ["groups", "describe"], ["groups", "describe", "--members", "--verbose"],
+             ["groups", "describe", "--state"], ["history"], ["explain"]], ids=" ".join,
+)  # fmt: skip
+def test_verbs_about_groups_show_names_and_no_escape_sequences(
+    verb: list[str], capture: Path, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a capture and of a running instance, as tables and as JSON."""
+    sources = [["--url", url]] if verb == ["explain"] else [["--url", url], ["--input", str(capture)]]
+    names = [None] if verb == ["groups"] else [*(name for name in HOSTILE if "\0" not in name), "\x1b[2J stranger"]
+    for source, name, more in itertools.product(sources, names, ([], ["--json"])):
+        named = [] if name is None else [name]
+        said([*verb, *named, *source, *more], capsys)
+
+
+def test_a_log_is_dumped_on_a_terminal_without_escape_sequences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Payloads are anybody's bytes; a pipe gets them as from Kafka's own tool."""
+    records = [write.Rec(at, 0, name.encode(), name.encode()) for at, name in enumerate(HOSTILE)]
+    log = tmp_path / "00000000000000000000.log"
+    log.write_bytes(write.batch(0, records))
+    assert cli.main(["dump-log", str(log), "--print-data-log"]) == ExitCode.OK
+    assert "\x1b[2J" in capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    out, _ = said(["dump-log", str(log), "--print-data-log"], capsys)
+    assert "\\x1b[2J" in out
+
+
+def test_json_that_is_escaped_is_the_same_json() -> None:
+    """All signs of Unicode keep their meaning, also beyond the basic plane."""
+    text = "".join(map(chr, itertools.chain(range(0xD800), range(0xE000, 0x11000), range(0x1F400, 0x1F500), [0xE0001])))
+    line = json.dumps({"name": text}, ensure_ascii=False)
+    assert json.loads(printable_json(line)) == {"name": text}
+    assert printable_json(line).isprintable()
+    assert printable(text).isprintable()
