@@ -272,7 +272,7 @@ ENDS_METRICS: Final = (
     Metric(
         "lagwarden_expiry_checks_total",
         Kind.COUNTER,
-        "Predicted expiries held against what came since the process was ready: kept, early, late or missing.",
+        "Predicted expiries held against what came since the process was ready: kept, early, late, missing or deleted.",
         Source.EXPIRY_CHECKS,
         "offsets",
         ("outcome",),

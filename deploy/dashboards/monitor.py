@@ -191,7 +191,7 @@ def monitor() -> Dashboard:
                 ),
                 graph(
                     "Forecasts of expiry",
-                    "What came of predicted expiries: kept, early, late or missing.",
+                    "What came of predicted expiries: kept, early, late, missing or deleted.",
                     Unit.COUNT,
                     Query("increase(lagwarden_expiry_checks_total{MINE}[$__rate_interval])", "{{outcome}}"),
                     stacked=True,

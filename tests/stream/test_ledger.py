@@ -60,9 +60,9 @@ def counts(table: Any) -> dict[str, int]:
     ("gone_at", "topics", "cause", "check"),
     [
         (7 * DAY + 1000, {"t": 1}, "expired", "kept"),
-        (DAY, {"t": 1}, "deleted", "early"),
-        (DAY, {"t": 0}, "topic deleted", "early"),
-        (DAY, {}, "unknown", "early"),
+        (DAY, {"t": 1}, "deleted", "deleted"),
+        (DAY, {"t": 0}, "topic deleted", "deleted"),
+        (DAY, {}, "unknown", "deleted"),
     ],
     ids=["in its time", "before its time", "with its topic", "while the topics cannot be asked"],
 )

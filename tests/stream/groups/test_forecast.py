@@ -66,8 +66,11 @@ def told(watch: ExpiryWatch) -> dict[str, int]:
         pytest.param(HOUR + LATE, HOUR, Outcome.KEPT, 660.0, id="it had much to do"),
         pytest.param(HOUR + LATE + 1, HOUR, Outcome.LATE, 660.001, id="it is slow, or was away"),
         pytest.param(HOUR - TOLERANCE_MS, HOUR, Outcome.KEPT, -5.0, id="its clock is behind ours"),
-        pytest.param(HOUR - TOLERANCE_MS - 1, HOUR, Outcome.EARLY, None, id="somebody deleted it"),
-        pytest.param(5, NEVER, Outcome.EARLY, None, id="somebody deleted what never goes by itself"),
+        pytest.param(HOUR - TOLERANCE_MS - 1, HOUR, Outcome.EARLY, None, id="shortly before its hour"),
+        pytest.param(HOUR - LATE, HOUR, Outcome.EARLY, None, id="one look of the broker before its hour"),
+        pytest.param(HOUR - LATE - 1, HOUR, Outcome.DELETED, None, id="somebody deleted it"),
+        pytest.param(HOUR - 6 * 1440 * MINUTE, HOUR, Outcome.DELETED, None, id="deleted days before its hour"),
+        pytest.param(5, NEVER, Outcome.DELETED, None, id="somebody deleted what never goes by itself"),
         pytest.param(5, UNKNOWN, None, None, id="nothing had been predicted"),
     ],
 )
@@ -77,6 +80,13 @@ def test_tombstones(time: int, hour: int, outcome: Outcome | None, seconds: floa
     assert arrive(watch, time, hour) is outcome
     assert told(watch) == ({} if outcome is None else {str(outcome): 1})
     assert (watch.errors().count, watch.errors().total) == ((0, 0.0) if seconds is None else (1, seconds))
+
+
+def test_a_deletion_is_told_from_an_expiry_where_offsets_are_kept_for_a_minute() -> None:
+    """Of a short retention only the last tenth counts as early, and never less than the clocks' tolerance."""
+    short, watch = Retention(MINUTE, 5_000, "broker"), ExpiryWatch()
+    found = [watch.arrived([forgotten(HOUR - early)], hours(HOUR), short)[0] for early in (5_001, 6_000, 6_001, 59_000)]
+    assert found == [Outcome.EARLY, Outcome.EARLY, Outcome.DELETED, Outcome.DELETED]
 
 
 def test_the_histogram_is_cumulative_and_has_all() -> None:
