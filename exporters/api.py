@@ -7,13 +7,14 @@ snapshot where the answer is the same for all; no HTTP here.
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 import functools
 import json
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from exporters.moments import rfc3339
 
 if TYPE_CHECKING:
     from exporters.exposition import Published
@@ -115,8 +116,7 @@ def encode(answer: dict[str, Any]) -> bytes:
 
 def moment(unix_seconds: float) -> str:
     """Write a point in time as people and parsers read it."""
-    at = dt.datetime.fromtimestamp(unix_seconds, dt.UTC)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return rfc3339(unix_seconds)
 
 
 def rows(table: pa.Table) -> list[dict[str, Any]]:

@@ -142,6 +142,15 @@ GROUP_METRICS: Final = (
         Reading.MOMENT,
         absent="the group has never committed, or the commits carry no time",
     ),
+    Metric(
+        "lagwarden_group_odd_times",
+        Kind.GAUGE,
+        "Times in the group's records that cannot be right: in the future, before 1970 or beyond the year 9999.",
+        Source.GROUPS,
+        "odd_times",
+        ("group",),
+        absent="none of the group's times is odd",
+    ),
 )
 """Of each group: what it is, its lag and its members."""
 

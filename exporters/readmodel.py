@@ -62,6 +62,9 @@ PARTITIONS: Final = pa.schema(
         ("verdict_since", MOMENT),
         # The commit was asked from the coordinator, because an open transaction hides it from the log.
         ("offset_asked", pa.bool_()),
+        # Whether a time in the row's commit cannot be right: in the future, before 1970 or beyond the year 9999. Then
+        # commit and progress time are when the monitor first saw that commit, and an expiry is the latest time shown.
+        ("odd_time", pa.bool_()),
     ]
 )
 """One row per (group, topic, partition) that has a committed offset, or that belongs to the group without one.
@@ -122,6 +125,8 @@ GROUPS: Final = pa.schema(
         ("time_lag_max_exact", pa.bool_()),
         # An open transaction hides the group's commits from the log: its coordinator is asked for them meanwhile.
         ("held_back", pa.bool_()),
+        # How many partitions of the group have an odd time, and how many of the group's own times are odd; null: none.
+        ("odd_times", pa.int32()),
     ]
 )
 """One row per group; one that has died is in state Dead, without partitions, until its grace time is over."""
@@ -194,8 +199,8 @@ VERDICT_CHANGES: Final = pa.schema([("verdict", NAME), ("groups", pa.int64())])
 
 EXPIRY_CHECKS: Final = pa.schema([("outcome", NAME), ("offsets", pa.int64())])
 """Predicted expiries held against what came, since the process was ready: `kept` (the tombstone came in time), `early`
-(somebody deleted it before), `late`, `missing` (no tombstone long after its time: the broker does not expire, or the
-log cleaner or the reader stands still)."""
+(shortly before its time), `deleted` (long before it: somebody deleted it), `late`, `missing` (no tombstone long after
+its time: the broker does not expire, or the log cleaner or the reader stands still)."""
 
 TARGETS: Final = pa.schema([("group", NAME), ("time_lag_target", pa.float64())])
 """Groups that were given a target: the time lag, in seconds, that is still good."""

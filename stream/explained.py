@@ -97,6 +97,9 @@ def _standing(group: Answer, now: float) -> Iterator[Sentence]:
     if group["held_back"]:
         held = "An open transaction hides its commits from the log: they are asked from the coordinator."
         yield say(held, "yellow", 2)
+    if group.get("odd_times"):
+        odd = "cannot be right (in the future, before 1970 or beyond the year 9999)"
+        yield say(f"{_count(group['odd_times'], 'time')} in its records {odd}.", "yellow", 2)
     for about, places in (("Owned by no member", group["unowned"]), ("Subscribed to by nobody", group["unsubscribed"])):
         if places:
             yield say(f"{about}: {', '.join(map(shown, places))}.", "yellow", 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from exporters.moments import shown_ms
 from exporters.readmodel import GroupDetail, MemberDetail, TransitionDetail
 from stream.groups.causes import sentence
 from stream.groups.ownership import Ownership, ownership
@@ -60,7 +61,7 @@ def transition_detail(group: str, transition: Transition, context: Context) -> T
     """Give a transition with its sentence, and an end with its cause."""
     cause = None if transition.ending is None else context.cause(group, transition)
     return TransitionDetail(
-        time=transition.time / 1000,
+        time=shown_ms(transition.time) / 1000,
         transition=str(transition.what),
         text=sentence(transition, cause, context.around.retention),
         cause=None if cause is None else str(cause),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from exporters.moments import rfc3339
 from stream.cluster.offsets_topic import NAME
 from stream.held_back import OffsetsHeldBack
 
@@ -91,7 +92,7 @@ class OffsetsGaps:
             _log.warning(
                 "an open transaction holds back an offsets partition; its groups are asked for",
                 offsets_partition=partition,
-                since=dt.datetime.fromtimestamp(held.since / 1000, dt.UTC).isoformat(timespec="seconds"),
+                since=rfc3339(held.since / 1000),
                 producer_id=held.producer_id,
                 transactional_id=held.transactional_id,
                 hanging=held.hanging,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from stream.groups.expiry_rules import LATEST
 from stream.groups.runs import TOPIC_ID, Spans
 from stream.health import beyond
 from stream.health import lag as lags
@@ -28,6 +29,7 @@ from stream.observed_members import Members
 from stream.observed_reading import Reading
 from stream.observed_rebalances import Rebalances
 from stream.observed_rows import Belongings
+from stream.observed_times import CommitTimes, believable_slots
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -75,6 +77,8 @@ class Moment:
     found: lags.Lag
     """Each commit held against the ends of its partition."""
     seen: Observed
+    odd_time: Flags
+    """Rows with a commit whose stored time cannot be right (see `stream.observed_times`)."""
 
 
 def observed(
@@ -100,6 +104,7 @@ class Observer:
         self.rebalances = rebalances or Rebalances(self._storm)
         self.reading = Reading(limits.tick)
         self._belongings = Belongings()
+        self._commit_times = CommitTimes()
         self._standings = Standings()
         self._members = Members()
         self._counts: Mapping[str, int] = {}
@@ -144,7 +149,7 @@ class Observer:
         )
         wanted = self._members.wanted(rows, fleet, around)
         read = polled(ends, topics)
-        spans = _spans(runs.spans, rows)
+        spans, odd = self._commit_times.believable(rows, _spans(runs.spans, rows), at)
         answers = np.zeros(len(rows), np.bool_) if told is None else rows.take(told, nothing=False)
         if answered:
             answers |= np.array([name in answered for name in rows.groups], np.bool_)[rows.group]
@@ -158,7 +163,7 @@ class Observer:
             topic=rows.topic,
             partition=rows.partition,
             spans=spans,
-            slots=rows.slots(runs.slots),
+            slots=believable_slots(rows.slots(runs.slots), at),
             ends=read.ends,
             found=found,
             origins=Origins(
@@ -170,7 +175,7 @@ class Observer:
             subscribed=wanted.subscribed,
             owner=wanted.owner,
             hidden=np.array([name in hidden for name in rows.groups], np.bool_)[rows.group] if hidden else None,
-            expiry=None if asked.expiry is None else rows.take(asked.expiry.offset, _NO_EXPIRY),
+            expiry=None if asked.expiry is None else np.minimum(rows.take(asked.expiry.offset, _NO_EXPIRY), LATEST),
             retention=None if asked.retention is None else _retention(topics, asked.retention)[rows.topic],
             tails=None if asked.tails is None else _renumbered(asked.tails, fleet.ranks.topics, topics),
             transactions=_transactions(topics, asked.transactions),
@@ -178,7 +183,7 @@ class Observer:
             read_until=reach.read_until,
             answered_since=reach.answered_since,
         )
-        return Moment(fleet, rows, read, found, seen)
+        return Moment(fleet, rows, read, found, seen, odd)
 
 
 def _spans(spans: Spans, rows: Rows) -> Spans:

@@ -35,6 +35,8 @@ _STAGES: Final = {
 }
 """By Kafka's words for the states of all kinds of groups."""
 _NEVER: Final = -1
+_AHEAD_MS: Final = 60_000
+"""A broker's clock may be ahead of this host's by so much."""
 _FAR: Final = 1 << 62
 _STATIC: Final = "static:"
 """How `stream.groups.kinds.identity` marks a static member."""
@@ -134,18 +136,19 @@ def _told(told: _Known, now: int, storm: int) -> _Group:
     stands = Stage.EMPTY if dead else stage(known, told.asked)
     transitions = () if life is None else life.transitions
     settled, emptied, refilled = _turns(transitions)
-    recent = [each.time for each in transitions if _counts(each) and each.time > now - storm]
+    recent = [each.time for each in transitions if _counts(each) and now - storm < each.time <= now + _AHEAD_MS]
     in_state = _NEVER if life is None or life.since is None else life.since
     recorded = _NEVER if known is None or known.state_time is None else known.state_time
     changed = max(settled, in_state)
     return _Group(
         stage=stands,
         # The life of a group from before lives were kept has no dates; its record may.
-        since=max(changed if changed >= 0 else recorded, told.began),
+        # A time in the future counts as the moment when it was first seen: nothing would ever have lasted.
+        since=min(max(changed if changed >= 0 else recorded, told.began), now),
         members=NOT_TOLD if stands is Stage.OFFSETS_ONLY else known.members if known is not None else 0,
         rebalances=len(recent),
-        emptied=emptied,
-        refilled=refilled,
+        emptied=min(emptied, now),
+        refilled=min(refilled, now),
         static=known is not None and any(name.startswith(_STATIC) for name in known.member_names),
         holds_until=min(recent) + storm if recent else _FAR,
     )

@@ -136,7 +136,8 @@ class Publisher:
         progress = self._vitals.progress
         positions = progress.positions if progress else {}  # before the fleet, which then holds all that is behind them
         with self._lock:
-            self._fleet.drop_dead(int((time.time() - self._dead_grace) * 1000))
+            now = int(time.time() * 1000)
+            self._fleet.drop_dead(now - int(self._dead_grace * 1000), now)
             fleet = self._fleet.columns()
         topics = {NAME, *fleet.topic.dictionary.to_pylist(), *subscribed_topics(fleet.memberships)}
         topics |= self._diagnostician.ask_first(fleet, time.time())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from exporters.moments import LATEST_MS
 from exporters.readmodel import NAME, PARTITIONS, UNKNOWN_LAGS, Snapshot
 from stream.groups.ownership import Ownerships
 from stream.health import beyond, windows
@@ -49,6 +50,8 @@ def of(at: Moment, window: Window, taken_at: float, context: Context, diagnosed:
     known = window.known & committed
     reasons = _reasons(window, committed)
     judged = partition_columns(rows, diagnosed)
+    expiry = rows.take(context.expiry.offset, -1)
+    odd = at.odd_time | (expiry > LATEST_MS)
     columns: dict[str, Any] = {
         "group": _names(rows.group, rows.groups),
         "topic": _names(rows.topic, rows.topics),
@@ -60,7 +63,8 @@ def of(at: Moment, window: Window, taken_at: float, context: Context, diagnosed:
         "log_start_offset": at.polled.column("log_start_offset", at.found),
         "lag": pa.array(window.lag, mask=~known),
         "lag_unknown_reason": reasons,
-        "offset_expiry_time": moments(rows.take(context.expiry.offset, -1)),
+        "offset_expiry_time": moments(expiry),
+        "odd_time": pa.array(odd),
         **judged,
     }
     nothing = {field.name: pa.nulls(len(rows), field.type) for field in PARTITIONS if field.name not in columns}
@@ -69,7 +73,7 @@ def of(at: Moment, window: Window, taken_at: float, context: Context, diagnosed:
     return Snapshot(
         taken_at=taken_at,
         partitions=pa.table([columns[field.name] for field in PARTITIONS], schema=PARTITIONS),
-        groups=groups_table(rows, sums, at.fleet, context, diagnosed),
+        groups=groups_table(rows, sums, at, context, diagnosed, odd),
         unknown_lags=_unknown(rows.group, rows.groups, known, reasons),
         transitions=transitions_table(at.fleet.lives),
         topics=topics_table(rows, window, diagnosed),

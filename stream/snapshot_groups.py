@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from exporters.moments import LATEST_MS, shown_ms
 from exporters.readmodel import GROUPS, MOMENT, NAME, TRANSITIONS
 from stream.groups.kinds import SIMPLE, Membership
 from stream.groups.lives import DEAD_STATE
 from stream.health.columns import most_per, sum_per
+from stream.observed_times import AHEAD_MS
 from stream.verdict_columns import group_columns
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from stream.groups.lives import Life
     from stream.health.columns import Flags, Ints
     from stream.health.windows import Window
+    from stream.observed import Moment
     from stream.observed_rows import Rows
     from stream.surroundings import Context
     from stream.verdict_columns import Diagnosed
@@ -82,11 +86,11 @@ class _Told:
 _TOLD: Final = frozenset(field.name for field in dataclasses.fields(_Told))
 
 
-def groups_table(
-    rows: Rows, sums: Sums, fleet: FleetColumns, context: Context, diagnosed: Diagnosed | None
+def groups_table(  # noqa: PLR0917 - what a row of the table is made of
+    rows: Rows, sums: Sums, at: Moment, context: Context, diagnosed: Diagnosed | None, odd: Flags
 ) -> pa.Table:
-    """Give the table of the groups, in the order of the rows (schema GROUPS)."""
-    groups = rows.groups
+    """Return the table of the groups, in the order of the rows (schema GROUPS); `odd` rows have an odd time."""
+    groups, fleet = rows.groups, at.fleet
     told = [_told(name, fleet.memberships.get(name), fleet.lives.get(name), context) for name in groups]
     soonest, gone = context.expiry.of_groups(groups)
     unowned, unsubscribed = context.counts.unowned, context.counts.unsubscribed
@@ -101,6 +105,7 @@ def groups_table(
         "topics_unsubscribed": pa.array([unsubscribed.get(name) for name in groups], pa.int32()),
         "first_offset_expiry_time": moments(soonest),
         "group_expiry_time": moments(gone),
+        "odd_times": _odd_times(groups, fleet, np.bincount(rows.group[odd], minlength=len(groups)), at.seen.now),
         **group_columns(groups, rows, diagnosed),
     }
     return pa.table(
@@ -156,8 +161,24 @@ def transitions_table(lives: Mapping[str, Life]) -> pa.Table:
 
 
 def moments(milliseconds: NDArray[np.int64]) -> pa.Array:
-    """Give times as the read model has them; what is below 0 is no time."""
-    return pa.array(milliseconds, mask=milliseconds < 0).cast(MOMENT)
+    """Return times as the read model has them, none beyond the year 9999; what is below 0 is no time."""
+    return pa.array(np.minimum(milliseconds, LATEST_MS), mask=milliseconds < 0).cast(MOMENT)
+
+
+def _odd_times(groups: Sequence[str], fleet: FleetColumns, partitions: Ints, now: int) -> pa.Array:
+    """Count the odd times of each group: those of its partitions and of its life; null where there is none."""
+    lives = [fleet.lives.get(name) for name in groups]
+    own = [sum(map(_is_odd, _times(life), itertools.repeat(now))) for life in lives]
+    total = partitions + np.array(own or [0], np.int64)[: len(groups)]
+    return pa.array(total.astype(np.int32), mask=total == 0)
+
+
+def _times(life: Life | None) -> Sequence[int | None]:
+    return () if life is None else (life.since, life.created, life.died)
+
+
+def _is_odd(time: int | None, now: int) -> bool:
+    return time is not None and (time < -1 or time > now + AHEAD_MS)
 
 
 def _column(told: Sequence[_Told], field: pa.Field) -> pa.Array:
@@ -166,7 +187,9 @@ def _column(told: Sequence[_Told], field: pa.Field) -> pa.Array:
     values = [getattr(one, field.name) for one in told]
     if field.type == NAME:
         return _names(values)
-    return pa.array(values, pa.int64()).cast(MOMENT) if field.type == MOMENT else pa.array(values, field.type)
+    if field.type == MOMENT:
+        return pa.array([None if time is None else shown_ms(time) for time in values], pa.int64()).cast(MOMENT)
+    return pa.array(values, field.type)
 
 
 def _names(values: Iterable[str | None]) -> pa.Array:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from exporters.metric import SEVERITIES
+from exporters.moments import rfc3339
 from exporters.readmodel import Finding
 from stream.health.verdict import Severity
 
@@ -54,6 +54,5 @@ def _told(name: str, value: Value) -> tuple[str, Value]:
     if name in _DURATIONS:
         return _DURATIONS[name], value / 1000 if isinstance(value, int) else value
     if name.endswith(("_time", "_since")) and isinstance(value, int):
-        at = dt.datetime.fromtimestamp(value / 1000, dt.UTC)
-        return name, at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return name, rfc3339(value / 1000)
     return name, value

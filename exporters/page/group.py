@@ -190,6 +190,10 @@ def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
     if row["partitions_lag_unknown"]:
         what = count(row["partitions_lag_unknown"], "partition")
         notes.append(f"The lag of {what} is not known; the table says why.")
+    if row["odd_times"]:
+        what = count(row["odd_times"], "time")
+        odd = "cannot be right (in the future, before 1970 or beyond the year 9999)"
+        notes.append(f"{what} in the group's records {odd}; what is shown is the nearest time that can.")
     if row["held_back"]:
         held = "An open transaction holds back the log of this group's offsets"
         notes.append(f"{held}: its commits are asked from the coordinator for now.")

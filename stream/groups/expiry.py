@@ -33,6 +33,8 @@ __all__ = ["NEVER", "UNKNOWN", "Commits", "Expiry", "Retention", "Rules", "Times
 _SINCE_EMPTY: Final = -3
 """In the place of a time: since the group is empty, which its records do not tell; its life may."""
 
+_ENDLESS: Final = np.iinfo(np.int64).max
+
 Times = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
@@ -106,11 +108,17 @@ def _of_offsets(commits: Commits, groups: _Groups, retention: Retention) -> Time
     offset = np.full(len(codes), UNKNOWN, np.int64)
     if retention.retention_ms is not None:
         began = np.where(clock == Clock.STATE, groups.since[codes], commits.time)
-        offset = np.maximum(began + (retention.retention_ms + grace), 0)
-    offset = np.where(commits.stored >= 0, commits.stored + grace, offset)
+        offset = np.maximum(_later(began, retention.retention_ms + grace), 0)
+    offset = np.where(commits.stored >= 0, _later(commits.stored, grace), offset)
     offset[clock == Clock.UNKNOWN] = UNKNOWN
     offset[(clock == Clock.STOPPED) | groups.exempt(codes, commits.topic)] = NEVER
     return offset
+
+
+def _later(time: Times, by: int) -> Times:
+    """Add a duration to times; a sum beyond 64 bits becomes the greatest number, as time stops there for the broker."""
+    by = min(by, _ENDLESS)
+    return np.minimum(time, _ENDLESS - by) + by
 
 
 class _Groups:

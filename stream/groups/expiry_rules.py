@@ -22,6 +22,9 @@ NEVER: Final = -1
 UNKNOWN: Final = -2
 """In the place of a time: it cannot be known, mostly because the retention is not."""
 
+LATEST: Final = 253_402_300_799_999
+"""The end of the year 9999 in ms: no calendar shows a later time."""
+
 DEFAULT_CHECK_INTERVAL_MS: Final = 600_000
 """How often a broker looks for what has expired if nobody has said otherwise (offsets.retention.check.interval.ms)."""
 

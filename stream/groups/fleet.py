@@ -101,10 +101,13 @@ class Fleet:
         """Take in what a batch changed in one shard, and give what is new in it; nothing when it comes again."""
         return self._shards.setdefault(shard, _Held()).apply(change)
 
-    def drop_dead(self, died_before: int) -> None:
-        """Drop the groups that died before this time (ms): their grace is over, and the fleet has no clock."""
+    def drop_dead(self, died_before: int, now: int) -> None:
+        """Drop the groups that died before this time (ms): their grace is over, and the fleet has no clock.
+
+        A death in the future counts as one of `now` (ms) when it is first seen here.
+        """
         for held in self._shards.values():
-            held.drop_dead(died_before)
+            held.drop_dead(died_before, now)
 
     def detail(self, group: str, topic_names: Mapping[bytes, str] | None = None) -> tuple[Member, ...]:
         """Give the members of a group (see `Memberships.detail`); none for a group that is not known."""
@@ -154,7 +157,9 @@ class _Held:
             return NO_NEWS
         return News(transitions, tuple(_told(change.forgotten)))
 
-    def drop_dead(self, died_before: int) -> None:
+    def drop_dead(self, died_before: int, now: int) -> None:
+        for group in [group for group, died in self._dead.items() if died > now]:
+            self._dead[group] = now
         for group in [group for group, died in self._dead.items() if died < died_before]:
             del self._dead[group], self.lives[group]
 

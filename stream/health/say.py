@@ -21,8 +21,11 @@ def duration(milliseconds: int) -> str:
 
 
 def moment(milliseconds: int) -> str:
-    """Say when, in UTC."""
-    return f"{dt.datetime.fromtimestamp(milliseconds / 1_000, dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+    """Say when, in UTC; as a number where no calendar has the time."""
+    try:
+        return f"{dt.datetime.fromtimestamp(milliseconds / 1_000, dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, ValueError, OSError):
+        return f"{milliseconds} ms after 1970"
 
 
 def count(number: int, noun: str) -> str:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from exporters.api import group_json, groups_json
 from exporters.exposition import EMPTY, Published
+from exporters.moments import LATEST_MS
 from stream.cluster.watermarks import ENDS
 from stream.group_detail import group_detail
 from stream.groups.ownership import Ownerships
@@ -69,7 +70,8 @@ class Captured:
 
     def _watched(self, rows: Iterable[Row]) -> Iterator[Row]:
         for row in rows:
-            self._newest = max(self._newest, row.timestamp or 0)
+            if row.timestamp is not None and row.timestamp <= LATEST_MS:  # no calendar has a later time
+                self._newest = max(self._newest, row.timestamp)
             yield row
 
     def _detail(self, name: str) -> GroupDetail:

@@ -37,6 +37,7 @@ NOT_EXPORTED = {
     (Source.PARTITIONS, "verdict_since"): "per group",
     (Source.PARTITIONS, "offset_asked"): "per group, as held_back",
     (Source.GROUPS, "partitions_lag_unknown"): "the sum of UNKNOWN_LAGS of the group",
+    (Source.PARTITIONS, "odd_time"): "counted in lagwarden_group_odd_times",
     (Source.GROUPS, "verdict_partitions"): "counts the series of lagwarden_partition_verdict",
     (Source.GROUPS, "sentence"): "a sentence; the API has it",
     (Source.TOPICS, "partitions"): "counts the series of lagwarden_partition_committed_offset",

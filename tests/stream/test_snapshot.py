@@ -138,7 +138,7 @@ def test_tombstones_take_rows_and_groups_away() -> None:
     (dead,) = rows(built.groups)
     assert (dead["state"], dead["kind"], dead["members"], dead["partitions"]) == ("Dead", "classic", 0, 0)
     assert (dead["lag_sum"], dead["last_commit_time"], dead["death_cause"]) == (None, None, "unknown")
-    world.fleet.drop_dead(died_before=2**62)
+    world.fleet.drop_dead(died_before=2**62, now=2**62)
     built = snapshot.build(world.fleet.columns(), ends_of([]), 1.0)
     assert (len(built.groups), len(built.transitions)) == (0, 0)
 

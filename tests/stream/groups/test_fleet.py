@@ -134,10 +134,10 @@ def test_the_dead_stay_until_they_are_dropped() -> None:
     columns = world.fleet.columns()
     assert {group: life.died for group, life in columns.lives.items()} == {"a": 20, "b": 30, "c": None}
     assert columns.group.to_pylist() == ["c"]
-    world.fleet.drop_dead(30)
+    world.fleet.drop_dead(30, now=2000)
     assert world.fleet.columns().lives.keys() == {"b", "c"}
     world.take(delta_of(commits(40, 0, group="b"), 5))
-    world.fleet.drop_dead(1000)
+    world.fleet.drop_dead(1000, now=2000)
     assert world.fleet.columns().lives.keys() == {"b", "c"}
 
 

@@ -1,0 +1,23 @@
+"""Times that can be shown: the range that calendars know, and times as RFC 3339 text. Standard library only."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Final
+
+EARLIEST_MS: Final = -62_135_596_800_000
+"""0001-01-01T00:00:00.000Z in Unix milliseconds."""
+LATEST_MS: Final = 253_402_300_799_999
+"""9999-12-31T23:59:59.999Z in Unix milliseconds."""
+
+
+def shown_ms(milliseconds: int) -> int:
+    """Return the nearest time (Unix milliseconds) that can be shown."""
+    return min(max(milliseconds, EARLIEST_MS), LATEST_MS)
+
+
+def rfc3339(unix_seconds: float) -> str:
+    """Return a time in UTC with milliseconds; one that no calendar has becomes the nearest that can be shown."""
+    within = min(max(unix_seconds, EARLIEST_MS / 1000), LATEST_MS / 1000)
+    at = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=min(round(within * 1000), LATEST_MS))
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
