@@ -59,6 +59,7 @@ class Choice:
 
 
 EVERYTHING: Final = Choice()
+_DEAD: Final = "Dead"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,8 +90,13 @@ class Chooser:
         shown = part_of(snapshot, self._choice)
         metrics = [metric for metric in SNAPSHOT_METRICS if self._choice.granularity.has(metric)]
         if self._budget is not None:
-            kept = self._budget.fit({metric: _series(shown, metric) for metric in metrics})
-            metrics = [metric for metric in metrics if metric in kept]
+            living = living_part(shown)
+            kept = self._budget.fit(
+                {metric: _series(shown, metric) for metric in metrics},
+                {metric: _series(living, metric) for metric in metrics},
+            )
+            metrics = [metric for metric in metrics if metric in kept.metrics]
+            shown = shown if kept.dead else living
         return Chosen(snapshot, shown, tuple(metrics))
 
 
@@ -101,6 +107,24 @@ def targets_of(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa.T
     seconds = pa.array([target for _, target in targets], pa.float64()).take(place)
     found = pa.table([names.dictionary_encode().cast(NAME), seconds], schema=TARGETS)
     return found.filter(seconds.is_valid())
+
+
+def living_part(snapshot: Snapshot) -> Snapshot:
+    """Leave out the rows of groups that have died, in every table that names groups."""
+    dead = pc.equal(snapshot.groups.column("state").cast(pa.string()), _DEAD).fill_null(False)
+    names = snapshot.groups.column("group").filter(dead).cast(pa.string()).combine_chunks()
+    if not len(names):
+        return snapshot
+    fields = [field.name for field in dataclasses.fields(snapshot)]
+    tables = {name: table for name in fields if isinstance(table := getattr(snapshot, name), pa.Table)}
+    return dataclasses.replace(
+        snapshot,
+        **{name: _without(table, names) for name, table in tables.items() if "group" in table.column_names},
+    )
+
+
+def _without(table: pa.Table, names: pa.Array) -> pa.Table:
+    return table.filter(pc.invert(pc.is_in(table.column("group").cast(pa.string()), value_set=names)))
 
 
 def part_of(model: Model, choice: Choice) -> Model:

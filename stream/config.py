@@ -325,8 +325,8 @@ class Metrics(Section):
     topics_deny: Patterns = _option((), "Patterns of topics to leave out.", shown="none")
     series_budget: int | None = _option(
         None,
-        "How many series about groups there may be. Where there are more, whole metrics of partitions and topics are"
-        " left out, the least important first and counted; a group's own never.",
+        "How many series about groups there may be at most. Where there are more, those of dead groups are left out,"
+        " then whole metrics of partitions, topics and groups, the least important first. What is left out is counted.",
         shown="no limit",
         ge=100,
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,8 +18,9 @@ from exporters.choice_names import Wanted, problem_of
 from exporters.cluster_exposition import PublishedCluster
 from exporters.exposition import Format, Published
 from exporters.metric import Source
+from exporters.readmodel import GROUPS
 from tests.exporters.clusters import facts
-from tests.exporters.worlds import HOSTILE_NAMES, NOON, small_world, snapshot
+from tests.exporters.worlds import HOSTILE_NAMES, NOON, small_world, snapshot, table
 from tests.support.laws import examples
 
 if TYPE_CHECKING:
@@ -128,13 +131,48 @@ def left_out(shown: Snapshot, budget: int) -> tuple[list[str], int]:
 
 @examples(40)
 @given(groups=st.integers(0, 12), partitions=st.integers(0, 6), budget=st.integers(1, 400))
-def test_the_budget_is_kept_unless_groups_alone_exceed_it(groups: int, partitions: int, budget: int) -> None:
-    """Never more series than the budget, but for those of the groups themselves, which are always all there."""
+def test_the_budget_is_a_bound(groups: int, partitions: int, budget: int) -> None:
+    """Never more series than the budget; those of groups leave only when none of partitions and topics is left."""
     shown = world(groups, partitions)
     own = len([sample for sample in samples(shown) if "topic" not in sample.labels])
     chosen = samples(shown, Choice(budget=budget))
-    assert len(chosen) <= max(budget, own)
-    assert len([sample for sample in chosen if "topic" not in sample.labels]) == own
+    assert len(chosen) <= budget
+    if budget >= own:
+        assert len([sample for sample in chosen if "topic" not in sample.labels]) == own
+    else:
+        assert not [sample for sample in chosen if "topic" in sample.labels]
+
+
+@given(st.integers(1, 12), st.integers(0, 90), st.integers(20, 400))
+def test_the_dead_go_first(living: int, dead: int, budget: int) -> None:
+    """No metric of the living is left out for a dead group, and none of the dead is shown while one is."""
+    shown = world(living)
+    with_dead = graveyard(shown, dead)
+    alone = [sample for sample in samples(shown, Choice(budget=budget)) if sample.labels.get("group")]
+    chosen = samples(with_dead, Choice(budget=budget))
+    assert len(chosen) <= budget
+    of_living = [sample for sample in chosen if not sample.labels.get("group", "dead").startswith("dead")]
+    assert of_living == alone
+    if len(chosen) > len(of_living):
+        assert len(of_living) == len([sample for sample in samples(shown) if sample.labels.get("group")])
+
+
+def test_dead_groups_that_are_left_out_are_counted_and_come_back() -> None:
+    """Their series are counted by metric; with room for all of them they are shown again."""
+    chooser = Chooser(Choice(budget=150))
+    crowded = graveyard(world(3), 82)
+    assert Published.of(crowded, chooser).exposition.series == len(samples(world(3)))
+    dropped = {row["metric"]: row["series_now"] for row in chooser.dropped.to_pylist()}
+    assert dropped == {"lagwarden_group_info": 82, "lagwarden_group_death_info": 82}
+    assert "lagwarden_partition_lag" not in dropped
+    few = graveyard(world(3), 2)
+    assert Published.of(few, chooser).exposition.series == len(samples(few))
+
+
+def graveyard(shown: Snapshot, dead: int) -> Snapshot:
+    """Add so many groups that have died, each with two series."""
+    rows = [{"group": f"dead-{at}", "state": "Dead", "death_cause": "expired"} for at in range(dead)]
+    return dataclasses.replace(shown, groups=pa.concat_tables([shown.groups, table(GROUPS, rows)]).unify_dictionaries())
 
 
 def test_the_least_important_goes_first_and_is_counted() -> None:
@@ -182,8 +220,11 @@ def test_no_limit_drops_nothing() -> None:
 
 def test_every_rank_is_of_a_column_that_is_shown() -> None:
     """The order of importance names no column that does not exist, or it would quietly rank nothing."""
-    shown = {metric.column for metric in SNAPSHOT_METRICS if metric.source is Source.PARTITIONS}
-    assert [column for column in KEPT_LONGEST[Source.PARTITIONS] if column not in shown] == []
+    for source, columns in KEPT_LONGEST.items():
+        shown = {metric.column for metric in SNAPSHOT_METRICS if metric.source is source}
+        assert [column for column in columns if column not in shown] == []
+    ranked = set(KEPT_LONGEST[Source.GROUPS])
+    assert {metric.column for metric in SNAPSHOT_METRICS if metric.source is Source.GROUPS} == ranked
 
 
 # --- targets ---
