@@ -1,7 +1,7 @@
-"""The tables: what Kafka writes, one row per field, in Kafka's order and version words.
+"""Tables of Kafka's message layouts: one row per field, in Kafka's order and with Kafka's version ranges.
 
-`RECORD_TYPES` is the whole of `__consumer_offsets`, one line per type, named as Kafka's CoordinatorRecordType. A number that
-is not in it is unknown; a number without tables was used once and given up.
+`RECORD_TYPES` has all record types of `__consumer_offsets`, with the names of Kafka's CoordinatorRecordType. Numbers that
+are not in it are unknown. Types without tables were removed from Kafka.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, Literal
 from decoders.schema import RecordType
 from decoders.tables import classic, consumer, metadata, offsets, share, share_state, streams, transaction
 
-# ruff: noqa: E501  # one line per type, so that the whole topic is seen at a glance
+# ruff: noqa: E501  # one line per type, so that the list is easy to scan
 # fmt: off
 RECORD_TYPES: Final = (
     RecordType(0, "LEGACY_OFFSET_COMMIT", offsets.LEGACY_OFFSET_COMMIT_KEY, offsets.OFFSET_COMMIT_VALUE, tracked=True),
@@ -48,9 +48,9 @@ METADATA_TYPES: Final = {row.number: row for row in metadata.METADATA_TYPES}
 
 
 def tracking(number: int) -> Literal["tracked", "known", "unknown"]:
-    """Tell what the job does with records of this type: follows them, knows them, or never heard of them.
+    """Return whether the job uses records of this type ("tracked"), only recognises them ("known"), or does neither.
 
-    A removed type is unknown, as it is to every broker of today.
+    A removed type is unknown, as in current brokers.
     """
     row = BY_NUMBER.get(number)
     if row is None or row.removed:

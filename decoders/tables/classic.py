@@ -1,8 +1,8 @@
 """Classic groups: record type 2 of `__consumer_offsets` (Kafka's GroupMetadataKey and GroupMetadataValue).
 
-Written: v0 by 0.9 and 0.10.0; v1 from 0.10.1 (rebalance timeout, KIP-62); v2 from 2.1-IV0 (time of the state,
-KIP-211); v3 from 2.3-IV0 until today (static membership, KIP-345). v4 (flexible) is readable since 3.5 and no release
-writes it.
+Written: v0 by 0.9 and 0.10.0; v1 since 0.10.1 (rebalance timeout, KIP-62); v2 since 2.1-IV0 (state timestamp,
+KIP-211); v3 since 2.3-IV0 (static membership, KIP-345). v4 (flexible) is readable since 3.5, but no release writes
+it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Consumer groups of KIP-848: record types 3 to 8 and 16 of `__consumer_offsets`. All values are v0 and flexible.
 
-First written by 3.7 (early access). 3.8 changed the layout of types 4, 5, 7 and 8 *under the same version 0*; the
-`_3_7` tables are the layouts before. Fields with a tag came later and default to what their absence means.
+First written by 3.7 (early access). 3.8 changed the layout of types 4, 5, 7 and 8 *without a new version*; the `_3_7`
+tables are the old layouts. Tagged fields were added later; if absent they have their default.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _MEMBER_FIELDS: Final = (
 MEMBER_METADATA_VALUE: Final = flexible(
     "ConsumerGroupMemberMetadataValue",
     *_MEMBER_FIELDS,
-    # Present only while the member speaks the classic protocol; a native member writes an explicit null.
+    # Set only while the member uses the classic protocol; for other members brokers write an explicit null.
     Field("classic_member_metadata", _CLASSIC_MEMBER_METADATA, nullable="0+", tag=0),
 )
 _ASSIGNOR_3_7: Final = Struct(
@@ -108,7 +108,7 @@ _OWNED_PARTITIONS: Final = Struct(
     (
         Field("topic_id", UUID),
         Field("partitions", ArrayOf(INT32)),
-        Field("assignment_epochs", ArrayOf(INT32), nullable="0+", tag=0),  # 4.3; as many as partitions
+        Field("assignment_epochs", ArrayOf(INT32), nullable="0+", tag=0),  # 4.3; one per partition
     ),
 )
 CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = flexible(

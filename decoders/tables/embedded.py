@@ -1,7 +1,7 @@
-"""Bytes inside records: what consumers, assignors, Connect and Kafka Streams put into group metadata. Never flexible.
+"""Data embedded in group metadata by consumers, assignors, Connect and Kafka Streams. Never flexible.
 
-The version stands in front of the body (`decoders.blobs` reads it) but in the user data of assignors, which carry none.
-AssignmentInfo of Kafka Streams is not written by Kafka's serialisers; `decoders.streams_info` reads it.
+The version precedes the body (`decoders.blobs` reads it), except in the user data of assignors, which has no version.
+AssignmentInfo of Kafka Streams does not use Kafka's message format; `decoders.streams_info` decodes it.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _TASK_OFFSET_SUM: Final = Struct(
     (
         Field("topic_group_id", INT32),
         Field("partition", INT32, "10+"),
-        Field("offset_sum", INT64, "10+"),  # -2: active running task; -3: not known
+        Field("offset_sum", INT64, "10+"),  # -2: active running task; -3: unknown
         Field("named_topology", STRING, "10+", nullable="10+"),
         Field("partition_to_offset_sum", ArrayOf(_PARTITION_OFFSET_SUM), "7-9"),
     ),

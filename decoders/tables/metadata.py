@@ -1,8 +1,8 @@
 """Records of `__cluster_metadata` (KRaft): topics, partitions, leaders, configs, features, brokers, and all the others.
 
-A record has no key; its value begins with a frame (`decoders.scalar.decode_metadata`) that carries the number of the
-type. All are flexible. A partition change names only what changed: an absent or null list, a leader of -2 and a
-recovery state of -1 mean "as before".
+A record has no key; its value begins with a frame (`scalar.decode_metadata`) that has the number of the type. All are
+flexible. A partition change has only the changed fields: an absent or null list, leader -2 and recovery state -1 mean
+unchanged.
 """
 
 from __future__ import annotations

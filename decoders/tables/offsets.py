@@ -1,9 +1,9 @@
 """Offset commits: record types 0 and 1 of `__consumer_offsets` (Kafka's OffsetCommitKey and OffsetCommitValue).
 
-Written: v0 by 0.8.2; v1 by 0.9 to 2.0 and whenever a client asked for a retention of its own; v2 by the 2.1-IV0
-protocol (KIP-211 dropped the expire timestamp); v3 from 2.1-IV1 to 4.0 (leader epoch, KIP-320); v4 from 4.1
-(flexible, topic id). Type 0 keys are those of 0.8.2. Their values are read in every version, as brokers up to 4.0 do
-(4.1 narrowed it to v0).
+Written: v0 by 0.8.2; v1 by 0.9 to 2.0, and by later releases for commits with an explicit retention; v2 by the 2.1-IV0
+protocol (KIP-211 removed the expire timestamp); v3 from 2.1-IV1 to 4.0 (leader epoch, KIP-320); v4 since 4.1
+(flexible, topic id). Type 0 keys are those of 0.8.2. Their values are read in every version, as in brokers up to 4.0
+(4.1 reads only v0).
 """
 
 from __future__ import annotations

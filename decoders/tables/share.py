@@ -1,7 +1,7 @@
 """Share groups of KIP-932: record types 10 to 15 of `__consumer_offsets`. All values are version 0 and flexible.
 
-First written by 4.0 (early access). 4.1 changed types 11 and 15 under the same version 0; the `_4_0` tables are the
-layouts before. A share group commits no offsets in this topic; where it stands is in `__share_group_state`
+First written by 4.0 (early access). 4.1 changed types 11 and 15 without a new version; the `_4_0` tables are the old
+layouts. A share group commits no offsets to this topic; its positions are in `__share_group_state`
 (`decoders.tables.share_state`).
 """
 

@@ -1,8 +1,8 @@
-"""Records of `__share_group_state` (KIP-932): where each share group stands in each partition.
+"""Records of `__share_group_state` (KIP-932): the state of each share group in each partition.
 
-A snapshot (type 0) is the whole state of a partition, an update (type 1) what changed since; a new snapshot takes
-over when its epoch is higher. 4.0 (early access) wrote both, under the same version 0, with an epoch of two bytes and
-without times.
+A snapshot (type 0) is the full state of a partition, an update (type 1) has the changes since then; a snapshot with a
+higher epoch replaces the previous one. 4.0 (early access) wrote both as the same version 0, but with an epoch of two
+bytes and without timestamps.
 """
 
 from __future__ import annotations

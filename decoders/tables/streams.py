@@ -1,6 +1,6 @@
 """Streams groups of KIP-1071: record types 17 and 19 to 23 of `__consumer_offsets`. All values are v0 and flexible.
 
-First written by 4.1 (early access). Their offsets are ordinary type 1 records whose group is the application id.
+First written by 4.1 (early access). Their offsets are type 1 records; the group id is the application id.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _OWNED_TASK_IDS: Final = Struct(
     (
         Field("subtopology_id", STRING),
         Field("partitions", ArrayOf(INT32)),
-        Field("assignment_epochs", ArrayOf(INT32), nullable="0+", tag=0),  # 4.2; as many as partitions
+        Field("assignment_epochs", ArrayOf(INT32), nullable="0+", tag=0),  # 4.2; one per partition
     ),
 )
 CURRENT_MEMBER_ASSIGNMENT_KEY: Final = by_member("StreamsGroupCurrentMemberAssignmentKey")
@@ -67,7 +67,7 @@ CURRENT_MEMBER_ASSIGNMENT_VALUE: Final = flexible(
     "StreamsGroupCurrentMemberAssignmentValue",
     Field("member_epoch", INT32),
     Field("previous_member_epoch", INT32),
-    Field("state", INT8),  # from 1, not from 0 as in the other kinds
+    Field("state", INT8),  # from 1, not from 0 as in the other group types
     Field("active_tasks", ArrayOf(_OWNED_TASK_IDS)),
     Field("standby_tasks", ArrayOf(_OWNED_TASK_IDS)),
     Field("warmup_tasks", ArrayOf(_OWNED_TASK_IDS)),

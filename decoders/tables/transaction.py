@@ -1,8 +1,8 @@
 """Records of `__transaction_state` (Kafka's TransactionLogKey and TransactionLogValue), one per transactional id.
 
-v1 (flexible) is written from 4.0 on when the feature transaction.version is at least 1 (KIP-890). The partitions are
-null while the state is Empty; where a transaction commits offsets of a group, its partition of `__consumer_offsets`
-is among them.
+v1 (flexible) is written since 4.0 if the feature transaction.version is at least 1 (KIP-890). The partitions are null
+while the state is Empty. If a transaction commits offsets of a group, they include the group's partition of
+`__consumer_offsets`.
 """
 
 from __future__ import annotations
