@@ -173,5 +173,15 @@ VERDICT_CHANGE_METRICS: Final = (
         ("verdict",),
         absent="before there is a judgement",
     ),
+    Metric(
+        "lagwarden_unreadable_tails",
+        Kind.GAUGE,
+        "Partitions before whose end a group rests and whose last records cannot be read, so that transaction markers"
+        " cannot be told from unread records; not_authorized: the right to Read the topic is missing.",
+        Source.UNREADABLE_TAILS,
+        "partitions",
+        ("reason",),
+        absent="there is none with this reason",
+    ),
 )
-"""How verdicts came and went, rendered for each scrape."""
+"""How verdicts came and went, and what could not be read for them, rendered for each scrape."""

@@ -43,6 +43,7 @@ class Source(enum.Enum):
     EXPIRY_CHECKS = "expiry_checks"
     VERDICT_CHANGES = "verdict_changes"
     OFFSETS_HELD_BACK = "offsets_held_back"
+    UNREADABLE_TAILS = "unreadable_tails"
     SERIES_DROPPED = "series_dropped"
     HTTP_REFUSALS = "http_refusals"
     FILE_FAILURES = "file_failures"

@@ -197,6 +197,9 @@ DEATHS: Final = pa.schema([("cause", NAME), ("groups", pa.int64())])
 VERDICT_CHANGES: Final = pa.schema([("verdict", NAME), ("groups", pa.int64())])
 """Groups that turned to each verdict since the process was ready. Turns from one fine verdict to another are none."""
 
+UNREADABLE_TAILS: Final = pa.schema([("reason", NAME), ("partitions", pa.int64())])
+"""Partitions before whose end a group rests and whose last records cannot be read, by reason. Only rows above zero."""
+
 EXPIRY_CHECKS: Final = pa.schema([("outcome", NAME), ("offsets", pa.int64())])
 """Predicted expiries held against what came, since the process was ready: `kept` (the tombstone came in time), `early`
 (shortly before its time), `deleted` (long before it: somebody deleted it), `late`, `missing` (no tombstone long after
@@ -360,6 +363,7 @@ class MonitorStatus:
     expiry_checks: pa.Table = dataclasses.field(default_factory=EXPIRY_CHECKS.empty_table)
     verdict_changes: pa.Table = dataclasses.field(default_factory=VERDICT_CHANGES.empty_table)
     offsets_held_back: pa.Table = dataclasses.field(default_factory=OFFSETS_HELD_BACK.empty_table)
+    unreadable_tails: pa.Table = dataclasses.field(default_factory=UNREADABLE_TAILS.empty_table)
     # Seconds between the predicted and the true end of offsets that expired; positive: the tombstone came later.
     expiry_error_seconds: Histogram | None = None
     # What the series budget left out of /metrics.

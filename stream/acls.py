@@ -1,7 +1,8 @@
 """The rights that lagwarden needs on a secured cluster, as `kafka-acls` commands. The least that works.
 
 Owns the list of rights with the reason for each. Nobody should grant a monitor `--consumer --topic '*'`: that is the
-right to read every message of the cluster.
+right to read every message of the cluster. A right that shows messages has a price, and is printed as a comment:
+whoever wants it chooses the topics.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ class Right:
     resource: tuple[str, ...]
     operations: tuple[str, ...]
     optional: bool = False
+    price: tuple[str, ...] = ()
+    """What it costs to grant it, and what is lost without it. Then the script does not grant the right."""
 
 
 RIGHTS: Final = (
@@ -49,15 +52,32 @@ RIGHTS: Final = (
         ("Read", "Describe"),
         optional=True,
     ),
+    Right(
+        "tell transaction markers at the end of a transactional topic from unread records",
+        ("--topic", "TRANSACTIONAL_TOPIC"),
+        ("Read",),
+        optional=True,
+        price=(
+            "price: it lets lagwarden's user read every message of the topic. lagwarden reads the last records only,",
+            "of partitions that are at rest, and keeps none. Not granted by this script: choose the topics.",
+            "without it: a group that rests before a marker is `unknown` instead of `caught_up`, and so is one that",
+            "has stopped with fewer than a thousand offsets unread. lagwarden_unreadable_tails counts the partitions.",
+        ),
+    ),
 )
 
 
 def commands(principal: str, bootstrap_server: str, command_config: str | None = None) -> list[str]:
-    """Give the lines of a shell script that grants everything in RIGHTS to a principal such as `User:lagwarden`."""
+    """Return the lines of a shell script that grants the RIGHTS to a principal such as `User:lagwarden`.
+
+    Those that have a price are comments in it.
+    """
     lines = []
     for right in RIGHTS:
         need = "optional" if right.optional else "needed"
-        lines += [f"# {need}: {right.why}", _command(right, principal, bootstrap_server, command_config)]
+        command = _command(right, principal, bootstrap_server, command_config)
+        lines += [f"# {need}: {right.why}", *(f"#   {line}" for line in right.price)]
+        lines.append(f"# {command}" if right.price else command)
     return lines
 
 

@@ -203,8 +203,10 @@ def _renumbered(tails: Tails, before: Sequence[str], topics: Sequence[str]) -> T
         return tails
     number = {name: at for at, name in enumerate(topics)}
     numbers = np.array([number[name] for name in before] or [0], np.int64)
-    place = (numbers[tails.place >> 32] << 32) | (tails.place & 0xFFFFFFFF)
-    return dataclasses.replace(tails, place=place)
+    place, unreadable = (
+        (numbers[column >> 32] << 32) | (column & 0xFFFFFFFF) for column in (tails.place, tails.unreadable)
+    )
+    return dataclasses.replace(tails, place=place, unreadable=unreadable)
 
 
 def _current_ids(topics: Sequence[str], around: Surroundings) -> NDArray[np.uint64]:

@@ -28,6 +28,7 @@ from stream.ledger import Ledger
 from stream.memory import give_back
 from stream.observed_offsets import OffsetsPartitions
 from stream.surroundings import NOWHERE, Context
+from stream.verdict_columns import unreadable_tails
 from stream.vitals import CATCHING_UP
 
 if TYPE_CHECKING:
@@ -170,6 +171,7 @@ class Publisher:
         self._vitals.accounts = self._ledger.judge_predictions(fleet, told, taken_at, current=current)
         diagnosis = self._diagnostician.look(held, ends, around, taken_at, context.expiry)
         self._vitals.verdict_changes = self._diagnostician.changes_table()
+        self._vitals.unreadable_tails = unreadable_tails(diagnosis.moment.seen.tails)
         window, diagnosed = diagnosis.diagnosed.opinion.window, diagnosis.diagnosed
         published = Published.of(snapshot.of(diagnosis.moment, window, taken_at, context, diagnosed), self._chooser)
         self._published, self._shown = published, (held.fleet, context, diagnosis)

@@ -5,6 +5,7 @@ Health has -1 and NaN for what is not known, milliseconds, and codes for words; 
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from exporters.metric import SEVERITIES
-from exporters.readmodel import MOMENT, NAME, VERDICT_GROUPS
+from exporters.readmodel import MOMENT, NAME, UNREADABLE_TAILS, VERDICT_GROUPS
 from stream.health import timelag
 from stream.health import trend as trends
 from stream.health.verdict import Severity
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from stream.health.columns import Codes, Flags, Ints, Reals
     from stream.health.opinion import Opinion
+    from stream.health.tails import Tails
     from stream.health.windows import Window
     from stream.observed_rows import Rows
 
@@ -105,6 +107,14 @@ def groups_by_verdict(diagnosed: Diagnosed | None) -> pa.Table:
     counts = np.bincount(opinion.group_verdict[diagnosed.alive], minlength=len(every))
     columns = [words(every, opinion.words), words(opinion.severities, SEVERITIES), pa.array(counts.astype(np.int64))]
     return pa.table(columns, schema=VERDICT_GROUPS)
+
+
+def unreadable_tails(tails: Tails | None) -> pa.Table:
+    """Count the partitions whose tails cannot be read, by reason (schema UNREADABLE_TAILS)."""
+    counts = collections.Counter(() if tails is None else tails.reasons.tolist())
+    reasons = sorted(counts)
+    names = pa.array(reasons, pa.string()).dictionary_encode().cast(NAME)
+    return pa.table([names, pa.array([counts[reason] for reason in reasons], pa.int64())], schema=UNREADABLE_TAILS)
 
 
 def words(codes: NDArray[Any], among: Sequence[str], mask: Flags | None = None) -> pa.DictionaryArray:

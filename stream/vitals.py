@@ -19,6 +19,7 @@ from exporters.readmodel import (
     OFFSETS_PARTITIONS,
     RECORDS_READ,
     SERIES_DROPPED,
+    UNREADABLE_TAILS,
     VERDICT_CHANGES,
     MonitorStatus,
     empty,
@@ -72,6 +73,7 @@ class Vitals:
         self.verdict_changes: pa.Table = empty(VERDICT_CHANGES)
         self.offsets_held_back: pa.Table = empty(OFFSETS_HELD_BACK)
         self.files = SideFiles()
+        self.unreadable_tails: pa.Table = empty(UNREADABLE_TAILS)
 
     def count(self, tally: Tally) -> None:
         """Add what a batch has read."""
@@ -113,6 +115,7 @@ class Vitals:
             expiry_checks=accounts.checks,
             verdict_changes=self.verdict_changes,
             offsets_held_back=self.offsets_held_back,
+            unreadable_tails=self.unreadable_tails,
             expiry_error_seconds=accounts.errors,
             series_dropped=self.series_dropped,
             file_failures=self.files.table(),

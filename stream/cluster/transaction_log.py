@@ -19,6 +19,8 @@ from decoders.cluster_events import TransactionalIdExpired, TransactionStateReco
 from decoders.interpret import events
 from decoders.records import Record
 from decoders.scalar import decode_transaction
+from stream.cluster.leaders import find_leaders
+from stream.cluster.reasons import Reason
 from stream.cluster.records import read_records, stretches
 from stream.cluster.transactions import ENDS_BY_ITSELF
 
@@ -53,6 +55,14 @@ class Transactions:
             if any(name == topic and partition in numbers for name, numbers in each.partitions)
         ]
         return sorted(mine, key=lambda each: each.start_timestamp or each.last_update_timestamp)
+
+
+def has_transactions(cluster: Cluster) -> bool:
+    """Return False if no transaction has ever been made in the cluster: the topic of their coordinators is not there.
+
+    True also where the brokers do not tell. Raises ClusterError when no broker answers at all.
+    """
+    return find_leaders(cluster, [NAME]).of(NAME, 0) is not Reason.NOT_FOUND
 
 
 class Reading:

@@ -12,7 +12,7 @@ column is missing stays silent:
 | `subscribed`, `owner` | memberships | no `abandoned`, no `unassigned`; poison records only if one partition is stuck |
 | `expiry` | `stream.groups.expiry` | no `expiring` |
 | `retention` | topic configs (`retention.ms`; -1 if compacted) | loss foretold only from the log start's own pace |
-| `tails` | a fetch of the tails that `Window.tail_wanted` marks | a marker at the end reads as lag 1 |
+| `tails` | a fetch of the tails that `TailState.wanted` marks | a marker at the end reads as lag 1 |
 | `transactions` | `stream.cluster` | a transaction that holds back has no name |
 | `reasons` | the poll of the ends | unknown lags have no reason but those of `beyond` |
 

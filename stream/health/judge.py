@@ -14,7 +14,7 @@ from stream.health.memory import Memory
 from stream.health.opinion import Finding
 from stream.health.rules import RULES
 from stream.health.rules.rule import waiting
-from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Verdict, roll_up
+from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict, roll_up
 
 if TYPE_CHECKING:
     from stream.health.columns import Codes, Ints
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _RULE_OF = {rule.verdict: rule for rule in RULES}
 _BY_PACE = [CODE[each] for each in (Verdict.OK, Verdict.RECOVERING, Verdict.SKEWED, Verdict.FALLING_BEHIND)]
 """What is said of a group by how fast it goes."""
+_NEEDS_NO_RECORD = frozenset({Verdict.UNKNOWN, Verdict.CAUGHT_UP, Verdict.EXPIRING, Verdict.ABANDONED})
+"""True of a partition whether or not a record is unread. Every other verdict but "ok" claims that one is."""
+_CLAIMS_A_RECORD = np.array([verdict not in _NEEDS_NO_RECORD for verdict in VERDICTS], np.bool_)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class Judged:
             since=int(self.since[row]),
             sentence=self._sentence(row),
             evidence=evidence(self.window, row, rule.evidence),
-            next_step=rule.next_step,
+            next_step=rule.next_step if rule.next_step_of is None else rule.next_step_of(self.window, row),
         )
 
     def of_group(self, group: int) -> Finding:
@@ -155,8 +158,10 @@ def _since(shown: Shown, group_verdict: Codes, group_row: Ints, group: Ints) -> 
 def find(window: Window) -> Codes:
     """Ask the rules in their order; the first that finds a row gives it its code. `UNDECIDED` where none can tell yet.
 
-    Only what is fine can be premature: what another rule has found is known, however young the history is. Of rows
-    whose newest commits are hidden nothing is known.
+    Only what is fine can be premature: what another rule has found is known, however young the history is. The
+    exceptions are rows whose unread offsets may all be transaction markers: as long as their tail has not been read
+    nothing critical is said of them, and if it cannot be read they are unknown. Of rows whose newest commits are hidden
+    nothing is known.
     """
     code = np.full(len(window), hysteresis.UNDECIDED, np.int8)
     open_ = np.ones(len(window), np.bool_)
@@ -169,9 +174,19 @@ def find(window: Window) -> Codes:
     fine = (code == CODE[Verdict.OK]) | (code == CODE[Verdict.CAUGHT_UP])
     code[fine & window.undecided] = hysteresis.UNDECIDED
     code[window.paused & np.isin(code, _BY_PACE)] = hysteresis.UNDECIDED
+    _withdraw_unproven(code, window)
     if window.seen.hidden is not None:  # they may have read on, or have members by now
         code[window.seen.hidden] = hysteresis.UNDECIDED
     return code
+
+
+def _withdraw_unproven(code: Codes, window: Window) -> None:
+    """Replace what was found where it rests on offsets of which nobody knows whether they hold a record."""
+    claims = (code >= 0) & _CLAIMS_A_RECORD[code]
+    critical = claims & (SEVERITIES[code] == Severity.CRITICAL)
+    code[window.tail.unread & critical] = hysteresis.UNDECIDED
+    code[window.tail.unproven & critical] = CODE[Verdict.UNKNOWN]
+    code[window.doubtful & (claims | (code == hysteresis.UNDECIDED))] = CODE[Verdict.UNKNOWN]
 
 
 def _sentence(window: Window, row: int, verdict: Verdict, found: int) -> str:

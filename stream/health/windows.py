@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stream.health.limits import Limits
     from stream.health.memory import Memory
     from stream.health.observed import Observed
+    from stream.health.tails import TailState
     from stream.health.timelag import Rates, TimeLag
 
 
@@ -46,8 +47,9 @@ class Window:
     """What happened to the partition, a code of `stream.health.beyond.WORDS`."""
     lag: Ints
     """Unread offsets, without what is known to be no data; 0 where not known."""
-    tail_wanted: Flags
-    """Worth reading the tail of the partition: the lag may be no data (see `stream.health.tails`)."""
+    tail: TailState
+    doubtful: Flags
+    """Stuck if any of what seems to be unread is a record, which cannot be proven (`TailState.unproven`)."""
     ends: Distances
     time_lag: TimeLag
     rates: Rates
@@ -135,14 +137,15 @@ def build(seen: Observed, memory: Memory, limits: Limits) -> Window:
     lag = np.where(known, np.maximum(ends.high_watermark - next_offset, 0), 0)
     unread = tails.unread(lag, known, places, next_offset=next_offset, end=ends.high_watermark, tails=seen.tails)
     still = memory.high.end_at(np.maximum(row, 0), np.full(len(row), seen.now - limits.tick))
-    wanted = tails.worth_reading(unread, known, (row >= 0) & (still == ends.high_watermark))
-    wanted &= committed != NO_COMMIT  # where such a group would begin to read is not known anyway
-    time_lag = timelag.time_lag(memory.high, row, next_offset, unread.lag > 0, known, seen.now)
+    # Where a group without any commit would begin to read is not known anyway.
+    judged, at_rest = known & (committed != NO_COMMIT), (row >= 0) & (still == ends.high_watermark)
+    tail = tails.state(unread, judged, at_rest, next_offset, places, ends, seen.tails)
+    time_lag = timelag.time_lag(memory.high, row, tail.oldest, unread.lag > 0, known, seen.now)
     return _judged(
         seen,
         memory,
         limits,
-        _Measured(row, known, broken, unread.lag, next_offset, wanted, ends, time_lag),
+        _Measured(row, known, broken, unread.lag, next_offset, tail, ends, time_lag),
     )
 
 
@@ -153,7 +156,7 @@ class _Measured:
     broken: Codes
     lag: Ints
     next_offset: Ints
-    tail_wanted: Flags
+    tail: TailState
     ends: Distances
     time_lag: TimeLag
 
@@ -207,7 +210,6 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     # Fine it may be only as far as it has been heard of; nor does a window tell a pace that has an outage in it.
     outage = (back > stretch.start_time) & (at.time_lag.age > 2 * limits.tick)
     unheard = unread & ((now - heard > patience) | outage)
-    tail_unread = at.tail_wanted if seen.tails is not None else np.zeros(len(seen), np.bool_)
     loss_in, losing = loss.forecast(seen, memory.log_start, at.row, at.ends, at.time_lag, rates, trend, limits)
     return Window(
         seen=seen,
@@ -220,17 +222,18 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
         known=at.known,
         broken=at.broken,
         lag=at.lag,
-        tail_wanted=at.tail_wanted,
+        tail=at.tail,
+        doubtful=stuck & at.tail.unproven,
         ends=at.ends,
         time_lag=at.time_lag,
         rates=rates,
         trend=trend,
         idle=idle,
         patience=patience,
-        stuck=stuck & ~tail_unread,
+        stuck=stuck & ~at.tail.unread & ~at.tail.unproven,
         paused=paused,
         excused=excused,
-        undecided=young | tail_unread | paused | unheard,
+        undecided=young | at.tail.unread | paused | unheard,
         before_transaction=before_transaction,
         stable_since=opened,
         loss_in=loss_in,

@@ -62,6 +62,7 @@ NOT_EXPORTED = {
     (Source.CONFIGS, "unknown_reason"): "counted in UNKNOWN_FACTS",
     (Source.STATUS, "verdict_changes"): "a table of its own",
     (Source.STATUS, "offsets_held_back"): "a table of its own",
+    (Source.STATUS, "unreadable_tails"): "a table of its own",
     (Source.OFFSETS_HELD_BACK, "since"): "the gap of the same partition has it",
 }
 

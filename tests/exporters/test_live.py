@@ -59,6 +59,7 @@ def test_running_monitor_shows_every_number() -> None:
         "lagwarden_group_deaths_total/topic deleted": 1,
         "lagwarden_verdict_changes_total/ok": 0,
         "lagwarden_verdict_changes_total/stopped": 2,
+        "lagwarden_unreadable_tails/not_authorized": 3,
         "lagwarden_expiry_checks_total/early": 2,
         "lagwarden_expiry_checks_total/kept": 40,
         "lagwarden_expiry_error_seconds_bucket/0.0": 1,

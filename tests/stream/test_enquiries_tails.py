@@ -35,7 +35,9 @@ class Brokers:
         self.data_end: int | None = 10_001
         self.reason: Reason | None = None
         self.away = False
+        self.transactions = True
         monkeypatch.setattr(enquiries_tails, "read_tails", self._read)
+        monkeypatch.setattr(enquiries_tails, "has_transactions", lambda _: self.transactions)
 
     def _read(self, _: object, wanted: Sequence[TailWanted], **__: Any) -> list[TailRead]:
         if self.away:
@@ -59,7 +61,7 @@ def watch(allowances: Allowances | None = None) -> TailWatch:
 def window(*rows: Row) -> Window:
     """Give a window in which every tail is worth reading."""
     made = pane(*rows)
-    return dataclasses.replace(made, tail_wanted=np.ones(len(rows), np.bool_))
+    return dataclasses.replace(made, tail=dataclasses.replace(made.tail, wanted=np.ones(len(rows), np.bool_)))
 
 
 def ends(**high: int) -> EndsByName:
@@ -135,24 +137,113 @@ def test_the_shortest_first_and_so_many_at_a_tick(brokers: Brokers) -> None:
     assert [each.topic for each in brokers.asked] == ["payments"]
 
 
-@pytest.mark.parametrize(
-    ("reason", "attempts"),
+UNREADABLE = pytest.mark.parametrize(
+    ("reason", "attempts", "word"),
     [
-        pytest.param(Reason.NOT_AUTHORIZED, 1, id="denied: that will not be otherwise"),
-        pytest.param(Reason.UNSUPPORTED, 1, id="the broker is too old"),
-        pytest.param(Reason.TIMED_OUT, 3, id="it may go better the next time, but not for ever"),
-        pytest.param(None, 3, id="not read to its end in time"),
+        pytest.param(Reason.NOT_AUTHORIZED, 1, "not_authorized", id="denied: that will not be otherwise"),
+        pytest.param(Reason.UNSUPPORTED, 1, "unsupported", id="the broker is too old"),
+        pytest.param(Reason.TIMED_OUT, 3, "timed_out", id="it may go better the next time, but not for ever"),
+        pytest.param(Reason.NO_LEADER, 3, "no_leader", id="the leader is away"),
+        pytest.param(None, 3, "timed_out", id="not read to its end in time"),
     ],
 )
-def test_what_cannot_be_read_is_taken_for_data(brokers: Brokers, reason: Reason | None, attempts: int) -> None:
-    """So that its groups are judged at all."""
+
+
+@UNREADABLE
+def test_a_tail_that_cannot_be_read_is_told_with_its_reason(
+    brokers: Brokers, reason: Reason | None, attempts: int, word: str
+) -> None:
+    """Nothing is claimed of what it holds."""
     brokers.data_end, brokers.reason = None, reason
+    tails = watch()
+    for attempt in range(1, attempts + 2):
+        tails.note(window(ROW))
+        found = tails.look(TOPICS, ends(orders=10_003))
+        assert rows_of(found) == []
+        told = list(zip(found.unreadable.tolist(), found.reasons.tolist(), strict=True))
+        assert told == ([(0, word)] if attempt >= attempts else [])
+    assert len(brokers.asked) == attempts
+    assert tails.look(["another", *TOPICS], ends(orders=10_003)).unreadable.tolist() == [1 << 32]
+
+
+@UNREADABLE
+def test_without_any_transaction_a_tail_that_cannot_be_read_holds_records(
+    brokers: Brokers, reason: Reason | None, attempts: int, word: str
+) -> None:
+    """Markers are written by transactions alone."""
+    brokers.data_end, brokers.reason, brokers.transactions = None, reason, False
     tails = watch()
     found = []
     for _ in range(attempts):
         tails.note(window(ROW))
-        found.append(rows_of(tails.look(TOPICS, ends(orders=10_003))))
-    assert found == [[]] * (attempts - 1) + [[(0, 10_000, 10_003, 10_003)]]
+        found.append(tails.look(TOPICS, ends(orders=10_003)))
+    assert [rows_of(each) for each in found] == [[]] * (attempts - 1) + [[(0, 10_000, 10_003, 10_003)]]
+    assert word not in found[-1].reasons
+
+
+def kept(made: Window) -> Window:
+    """Return the window with every row judged by what is known of its tail."""
+    return dataclasses.replace(made, tail=dataclasses.replace(made.tail, kept=np.ones(len(made), np.bool_)))
+
+
+def test_a_tail_that_cannot_be_read_is_tried_again_later(brokers: Brokers) -> None:
+    """A right may be granted while the monitor runs; until then the reason stays, and the brokers are spared."""
+    brokers.data_end, brokers.reason = None, Reason.NOT_AUTHORIZED
+    clock = [0.0]
+    tails = TailWatch(cast("Any", None), Allowances(seldom=600), lambda: clock[0])
+    unreadable = []
+    for clock[0] in (10, 20, 300, 600, 620):
+        tails.note(kept(window(ROW)))
+        unreadable.append(len(tails.look(TOPICS, ends(orders=10_003)).unreadable))
+    assert (unreadable, len(brokers.asked)) == ([1] * 5, 2)
+    brokers.data_end, brokers.reason = 10_000, None
+    clock[0] = 1_230
+    tails.note(kept(window(ROW)))
+    found = tails.look(TOPICS, ends(orders=10_003))
+    assert (rows_of(found), len(found.unreadable)) == ([(0, 10_000, 10_000, 10_003)], 0)
+
+
+def test_the_reason_does_not_go_when_the_partition_grows(brokers: Brokers) -> None:
+    """Else a group without the right would look stuck at the tick at which a record comes."""
+    brokers.data_end, brokers.reason = None, Reason.NOT_AUTHORIZED
+    tails = watch()
+    tails.note(window(ROW))
+    assert len(tails.look(TOPICS, ends(orders=10_003)).unreadable) == 1
+    assert len(tails.look(TOPICS, ends(orders=10_008)).unreadable) == 1
+
+
+def test_an_unreadable_tail_that_nobody_waits_before_is_let_go(brokers: Brokers) -> None:
+    """The groups have read on, and nothing will ask for it again."""
+    brokers.data_end, brokers.reason = None, Reason.NOT_AUTHORIZED
+    clock = [0.0]
+    tails = TailWatch(cast("Any", None), Allowances(seldom=600), lambda: clock[0])
+    tails.note(window(ROW))
+    assert len(tails.look(TOPICS, ends(orders=10_003)).unreadable) == 1
+    tails.note(pane(ROW))
+    clock[0] = 601
+    assert len(tails.look(TOPICS, ends(orders=10_003)).unreadable) == 0
+
+
+def test_a_tail_of_markers_is_remembered_while_a_group_stands_before_it(brokers: Brokers) -> None:
+    """What has come behind the markers is what the group has not read; they do not make it older."""
+    brokers.data_end = 10_000
+    tails = watch()
+    tails.note(window(ROW))
+    tails.look(TOPICS, ends(orders=10_003))
+    tails.note(kept(pane(ROW)))
+    assert rows_of(tails.look(TOPICS, ends(orders=10_009))) == [(0, 10_000, 10_000, 10_003)]
+    tails.note(pane(ROW))
+    assert rows_of(tails.look(TOPICS, ends(orders=10_009))) == []
+
+
+def test_a_tail_above_the_end_is_forgotten_at_once(brokers: Brokers) -> None:
+    """The log was cut, and other records may stand there now."""
+    brokers.data_end = 10_000
+    tails = watch()
+    tails.note(window(ROW))
+    tails.look(TOPICS, ends(orders=10_003))
+    tails.note(kept(pane(ROW)))
+    assert rows_of(tails.look(TOPICS, ends(orders=10_002))) == []
 
 
 def test_while_nobody_answers_no_tail_is_to_blame(brokers: Brokers) -> None:

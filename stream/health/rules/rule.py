@@ -31,6 +31,8 @@ class Rule:
     """The numbers it was drawn from, by their names in `stream.health.evidence.COLUMNS`."""
     confirm: int = 2
     """Over how many ticks in a row it must find a row before it is shown; 1 where the rule itself has waited."""
+    next_step_of: Callable[[Window, int], str] | None = None
+    """What a person does about this row, where that depends on it; None: `next_step`."""
 
 
 def no_rows(window: Window) -> Flags:

@@ -1,10 +1,10 @@
-"""Nothing can be said: the lag is not known, and the reason is."""
+"""Nothing can be said: the lag, or whether it holds any record, is not known, and the reason is."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream.health import beyond, lag
+from stream.health import beyond, lag, say
 from stream.health.rules.rule import Rule
 from stream.health.verdict import Verdict
 
@@ -23,14 +23,40 @@ _WORDS = {
     "not_authorized": "the cluster does not let us describe the topic",
     "no_leader": "the partition has no leader",
 }
+_NOT_AUTHORIZED = "not_authorized"
+_TAILS = {
+    _NOT_AUTHORIZED: "lagwarden has no right to Read topic {topic}",
+    "no_leader": "the partition has no leader",
+    "timed_out": "its leader does not answer in time",
+    "unreachable": "its leader cannot be reached",
+    "unsupported": "the broker does not support the request",
+}
+_NEXT_STEP = "See whether the topic still exists, has a leader, and may be described by lagwarden's user."
+_GRANT = (
+    "Grant Read on topic {topic} to lagwarden's user if it may see the messages (lagwarden acls prints the command);"
+    " else compare with the consumer's own position."
+)
+_WAIT = "Nothing, if it passes: the end is read again every minute. Else see why the leader of {topic} does not answer."
 
 
 def reason(window: Window, row: int) -> str | None:
-    """Give the word for why a lag is not known; None if nothing more is known."""
+    """Return why a lag, or whether it holds any record, is not known; None if nothing more is known."""
+    if window.known[row]:
+        return _tail_reason(window, row) if window.tail.unproven[row] else None
     if window.broken[row]:
         return beyond.WORDS[window.broken[row]]
     reasons = window.seen.reasons
     return None if reasons is None or reasons[row] is None else str(reasons[row])
+
+
+def _tail_reason(window: Window, row: int) -> str | None:
+    seen = window.seen
+    place = (int(seen.topic[row]) << 32) | int(seen.partition[row])
+    return None if seen.tails is None else seen.tails.reason(place)
+
+
+def _topic(window: Window, row: int) -> str:
+    return window.seen.topics[int(window.seen.topic[row])]
 
 
 def _finds(window: Window) -> Flags:
@@ -38,16 +64,37 @@ def _finds(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
+    if window.known[row] and window.tail.unproven[row]:
+        return _sentence_of_tail(window, row)
     word = reason(window, row)
     if word is None:
         return "The lag is not known."
     return f"The lag is not known: {_WORDS.get(word, word.replace('_', ' '))}."
 
 
+def _sentence_of_tail(window: Window, row: int) -> str:
+    lag = int(window.lag[row])
+    doubt, offsets = "unread", f"{say.count(lag, 'offset')} left"
+    if not lag:
+        doubt, offsets = "lost", f"{say.count(int(window.ends.lost[row]), 'offset')} that retention removed"
+    word = _tail_reason(window, row) or "unknown"
+    cause = _TAILS.get(word, f"the end of the partition cannot be read ({word.replace('_', ' ')})")
+    cause = cause.format(topic=_topic(window, row))
+    return f"It is not known whether a record is {doubt}: the {offsets} may be transaction markers, and {cause}."
+
+
+def _next_step_of(window: Window, row: int) -> str:
+    if not (window.known[row] and window.tail.unproven[row]):
+        return _NEXT_STEP
+    step = _GRANT if _tail_reason(window, row) == _NOT_AUTHORIZED else _WAIT
+    return step.format(topic=_topic(window, row))
+
+
 RULE = Rule(
     verdict=Verdict.UNKNOWN,
     finds=_finds,
     sentence=_sentence,
-    next_step="See whether the topic still exists, has a leader, and may be described by lagwarden's user.",
-    evidence=("committed_offset", "high_watermark", "commit_time", "reason"),
+    next_step=f"{_NEXT_STEP} Where the end of a topic cannot be read, grant Read on it (optional).",
+    next_step_of=_next_step_of,
+    evidence=("committed_offset", "high_watermark", "lag", "commit_time", "reason"),
 )

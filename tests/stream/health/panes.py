@@ -15,6 +15,7 @@ from stream.health.judge import Judged
 from stream.health.lag import Distances, Ends
 from stream.health.limits import Limits
 from stream.health.observed import Groups, Observed, OpenTransaction, Stage
+from stream.health.tails import TailState
 from stream.health.timelag import Rates, TimeLag
 from stream.health.verdict import CODE, Verdict, roll_up
 from stream.health.windows import Window
@@ -97,7 +98,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         transactions=transactions or {},
         reasons=np.array([row.reason for row in rows], object),
     )
-    spans = seen.spans
+    spans, no = seen.spans, np.zeros(len(rows), np.bool_)
     return Window(
         seen=seen,
         limits=Limits(),
@@ -109,7 +110,8 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         known=_column(rows, "known", np.bool_),
         broken=_column(rows, "broken", np.int8),
         lag=_column(rows, "lag"),
-        tail_wanted=np.zeros(len(rows), np.bool_),
+        tail=TailState(*(no,) * 3, spans.last_offset, no),
+        doubtful=np.zeros(len(rows), np.bool_),
         ends=_ends(rows),
         time_lag=TimeLag(_column(rows, "age"), _column(rows, "exact", np.bool_), _ago([r.age for r in rows])),
         rates=Rates(

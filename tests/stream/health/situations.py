@@ -116,6 +116,52 @@ def _read_tails(seen: Observed) -> Tails:
     return Tails(seen.ends.place, end, seen.spans.last_offset, np.maximum(end - 1, seen.spans.last_offset))
 
 
+class _ReadAtRest:
+    """Reads the tail of partition 0 when its end has not moved since the last tick, as the monitor does."""
+
+    def __init__(self) -> None:
+        self._end = -1
+        self._found: Tails | None = None
+
+    def __call__(self, seen: Observed) -> Tails:
+        end = int(seen.ends.high_watermark[0])
+        if end == self._end:
+            self._found = _read_tails(seen)
+        self._end = end
+        return self._found or no_tails()
+
+
+def no_tails() -> Tails:
+    """Return what is known before any tail has been read."""
+    return Tails(*(np.empty(0, np.int64) for _ in range(4)))
+
+
+def _unreadable(seen: Observed) -> Tails:
+    # The right to read the topic is missing.
+    places = seen.ends.place
+    return dataclasses.replace(no_tails(), unreadable=places, reasons=np.full(len(places), "not_authorized", object))
+
+
+def _transactions(t: int) -> int:
+    # Ten records and a marker every five seconds until -20 minutes, and once more at 0.
+    until = min(t, -20 * MINUTE)
+    return 11 * ((until + HOUR) // (5 * SECOND) + (1 if t >= 0 else 0))
+
+
+def _stands_before_the_marker(tails: Callable[[Observed], Tails], **more: object) -> Scene:
+    # A consumer commits the offset after the last record within three seconds, and nothing while nothing comes.
+    times = [*range(-40 * MINUTE, -20 * MINUTE + 1, 5 * SECOND)]
+    commits = [(t, _transactions(t) - 1) for t in times] + [(3 * SECOND, _transactions(0) - 1)]
+    return Scene([Partition(_transactions, commits)], tails=tails, **more)  # type: ignore[arg-type] # fields of Scene
+
+
+def _marker_that_retention_took() -> Scene:
+    # Nothing is left of the log, and of what was in it only the marker was not read.
+    scene = _stands_before_the_marker(_unreadable)
+    gone = dataclasses.replace(scene.partitions[0], log_start=lambda t: _transactions(t) if -5 * MINUTE <= t < 0 else 0)
+    return dataclasses.replace(scene, partitions=[gone])
+
+
 def _compacted() -> Scene:
     # Offsets jump by hundreds, as those of a compacted topic do for one that reads it from its start.
     return Scene([Partition(STEADY, [(t, o - o % 700) for t, o in consume(STEADY, LONG, LATE, every=7 * SECOND)])])
@@ -341,6 +387,40 @@ HEALTHY = (
     Situation("a committer without a rhythm", _irregular_committer, start=-10 * MINUTE, until=20 * MINUTE),
     Situation("a quiet topic", _quiet, start=-50 * MINUTE, until=HOUR, tick=2 * TICK),
     Situation("a marker at the end of a quiet topic", _marker, start=-15 * MINUTE, until=25 * MINUTE),
+    Situation(
+        "a transaction after a long rest before a marker",
+        lambda: _stands_before_the_marker(_ReadAtRest()),
+        start=-30 * MINUTE,
+        until=5 * MINUTE,
+    ),
+    Situation(
+        "at rest before a marker that may not be read",
+        lambda: _stands_before_the_marker(_unreadable),
+        start=-30 * MINUTE,
+        until=5 * MINUTE,
+    ),
+    Situation(
+        "stopped before a marker that may not be read",
+        lambda: _stands_before_the_marker(
+            _unreadable, memberships=[Membership(-2 * HOUR), Membership(-19 * MINUTE, EMPTY, 0)]
+        ),
+        start=-30 * MINUTE,
+        until=-SECOND,
+    ),
+    Situation(
+        "rebalancing before a marker that may not be read",
+        lambda: _stands_before_the_marker(
+            _unreadable, memberships=[Membership(-2 * HOUR), Membership(-19 * MINUTE, Stage.REBALANCING, 2)]
+        ),
+        start=-30 * MINUTE,
+        until=-SECOND,
+    ),
+    Situation(
+        "retention takes a marker that may not be read",
+        _marker_that_retention_took,
+        start=-30 * MINUTE,
+        until=-SECOND,
+    ),
     Situation("a compacted topic", _compacted),
     Situation("a planned reset that catches up", _planned_reset),
     Situation("a rolling restart of static members", _static_restarts),
@@ -473,6 +553,16 @@ def _hanging_behind_a_marker() -> Scene:
         return STEADY(min(t, 0))
 
     return Scene([Partition(STEADY, consume(lambda t: stable(t) - 1, LONG, LATE), stable=stable)])
+
+
+def _hanging_where_nothing_may_be_read() -> Scene:
+    # The same, and the monitor may not read the topic: that there is a record is told by the last stable offset.
+    return dataclasses.replace(_hanging_behind_a_marker(), tails=_unreadable)
+
+
+def _dies_where_nothing_may_be_read() -> Scene:
+    # More is written than markers explain.
+    return dataclasses.replace(_alone(consume(STEADY, LONG, 0)), tails=_unreadable)
 
 
 def _overtaken() -> Scene:
@@ -652,6 +742,18 @@ SICK = (
         lambda: _alone_with_hanging_transaction(consume(STEADY, LONG, 0)),
         Verdict.STOPPED,
         known_at=15 * SECOND,
+    ),
+    Situation(
+        "a hanging transaction on a topic that may not be read",
+        _hanging_where_nothing_may_be_read,
+        Verdict.HELD_BACK,
+        known_at=15 * SECOND,
+    ),
+    Situation(
+        "a consumer dies on a topic that may not be read",
+        _dies_where_nothing_may_be_read,
+        Verdict.STOPPED,
+        known_at=20 * SECOND,
     ),
     Situation(
         "a process that hangs, and a broker restart on top",

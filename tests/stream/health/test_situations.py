@@ -103,6 +103,19 @@ def test_what_is_not_heard_of_is_left_as_it_was() -> None:
     assert {each.verdict for each in late} == {Verdict.OK}
 
 
+@pytest.mark.parametrize("story", ["at rest", "stopped", "rebalancing"])
+def test_what_cannot_be_read_is_told_as_unknown_with_the_missing_right(story: str) -> None:
+    """A group that may have read everything is neither fine nor sick: the sentence says which right would tell."""
+    (situation,) = (each for each in HEALTHY if each.story == f"{story} before a marker that may not be read")
+    scene = situation.scene()
+    (late,) = (each for each in watch(scene, situation.start, -10 * MINUTE) if each.time == -10 * MINUTE)
+    told = late.judged.of_group(0)
+    assert (told.verdict, told.evidence["reason"], told.evidence["lag"]) == (Verdict.UNKNOWN, "not_authorized", 1)
+    assert "1 offset left may be transaction markers" in told.sentence
+    assert "lagwarden has no right to Read topic orders" in told.sentence
+    assert "Grant Read on topic orders" in told.next_step
+
+
 @pytest.mark.parametrize("situation", [*HEALTHY, *SICK], ids=lambda each: each.story)
 def test_a_restart_of_the_monitor_changes_no_verdict(situation: Situation) -> None:
     """What was shown is packed and carried on by a monitor without any history: nothing flaps, nothing is forgotten."""

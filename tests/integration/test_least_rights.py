@@ -1,0 +1,142 @@
+"""A monitor with exactly the rights that `lagwarden acls` grants, and groups that rest before transaction markers."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from confluent_kafka import TopicPartition
+
+from sandbox.broker import Broker
+from sandbox.patience import LIMIT
+from sandbox.ports import LOOPBACK, free_port_pair
+from sandbox.tools import run_tool
+from sandbox.topics import create_topics
+from stream.acls import commands
+from stream.cluster.client import Cluster
+from stream.config_sources import load
+from stream.enquiries import Enquiries
+from stream.health.verdict import SEVERITY, Severity, Verdict
+from stream.security import client_options
+from stream.verdict_columns import unreadable_tails
+from tests.integration.ticks import Monitor, transactional, write
+from tests.integration.traffic import commit, consumer, join_and_commit, make_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+
+_ACLS: Final = "org.apache.kafka.tools.AclCommand"
+_USER: Final = "lagwarden"
+_PASSWORD: Final = "lagwarden-secret"  # noqa: S105 -- of a test user
+_LOGIN: Final = f'org.apache.kafka.common.security.plain.PlainLoginModule required user_{_USER}="{_PASSWORD}";'
+
+
+class Secured(Broker):
+    """A broker on which lagwarden has the rights that `lagwarden acls` grants, and all others have every right."""
+
+    def __init__(self) -> None:
+        (port, controller), (self.sasl, _) = free_port_pair(), free_port_pair()
+        ports = {"PLAIN": port, "CONTROLLER": controller, "SASL": self.sasl}
+        super().__init__(
+            properties={
+                "listeners": ",".join(f"{name}://{LOOPBACK}:{number}" for name, number in ports.items()),
+                "listener.security.protocol.map": "PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",
+                "inter.broker.listener.name": "PLAIN",
+                "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN",
+                "listener.name.sasl.plain.sasl.jaas.config": _LOGIN,
+                "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+                "super.users": "User:ANONYMOUS",
+            }
+        )
+        self._ports = (port, controller)  # its listeners are not the sandbox's
+
+    def script(self) -> list[str]:
+        """Return the lines of the script that `lagwarden acls` prints."""
+        return commands(f"User:{_USER}", self.bootstrap)
+
+
+def grant(command: str) -> None:
+    """Run one line of the script by Kafka's own tool."""
+    run_tool(_ACLS, *shlex.split(command)[1:])
+
+
+@pytest.fixture
+def broker() -> Iterator[Secured]:
+    """Start a broker with two topics, run the script, and make no transaction."""
+    with Secured() as started:
+        create_topics(started.bootstrap, {"marked": 1})
+        make_topic(started.bootstrap, "plain", 1)
+        commit(started.bootstrap, "first", "plain", {0: 0})
+        for line in started.script():
+            if not line.startswith("#"):
+                grant(line)
+        yield started
+
+
+@pytest.fixture
+def monitor(broker: Secured) -> Iterator[Monitor]:
+    """Start a monitor that logs in, with a clock that only its ticks move."""
+    options = {
+        "bootstrap_servers": f"{LOOPBACK}:{broker.sasl}",
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "sasl_username": _USER,
+        "sasl_password": _PASSWORD,
+    }
+    kafka = load(flags={f"kafka.{name}": value for name, value in options.items()}).kafka
+    with Cluster(kafka.bootstrap_servers, client_options(kafka)) as cluster:
+        cluster.connect(LIMIT)
+        made = Monitor(cluster)
+        made.enquiries = Enquiries(cluster, clock=lambda: made.now)
+        yield made
+
+
+def test_where_no_transaction_was_ever_made_a_stopped_group_is_found_without_the_right(
+    broker: Secured, monitor: Monitor
+) -> None:
+    """What is unread can only be records: there is no topic of transactions."""
+    for offset in range(6):
+        commit(broker.bootstrap, "halts", "plain", {0: offset})
+    for _ in range(12):
+        monitor.tick()
+    assert (monitor.lag("halts", "plain"), monitor.verdict("halts", "plain")) == (5, Verdict.STOPPED)
+
+
+def test_a_member_at_rest_before_a_marker_is_unknown_until_the_right_to_read_is_granted(
+    broker: Secured, monitor: Monitor
+) -> None:
+    """It is never critical; the missing right is named, and once granted the group has read everything."""
+    producer = transactional(broker, "marks")
+    shown: list[Verdict] = []
+
+    def tick() -> Verdict:
+        monitor.tick()
+        shown.append(monitor.verdict("rests", "marked"))
+        return shown[-1]
+
+    with consumer(broker.bootstrap, "rests", isolation_level="read_committed") as member:
+        join_and_commit(member, "marked", {0: 0})
+        for _ in range(5):
+            write(producer, "marked", 3)
+            producer.commit_transaction(LIMIT)
+            last = max(record.offset() for record in member.consume(3, LIMIT))
+            member.commit(offsets=[TopicPartition("marked", 0, last + 1)], asynchronous=False)
+        for _ in range(12):
+            tick()
+        assert (monitor.lag("rests", "marked"), shown[-1]) == (1, Verdict.UNKNOWN)
+        told = monitor.judged.of_row(monitor.row("rests", "marked"))
+        assert "no right to Read topic marked" in told.sentence
+        assert "Grant Read on topic marked" in told.next_step
+        counted = unreadable_tails(monitor.judged.window.seen.tails).to_pylist()
+        assert counted == [{"reason": "not_authorized", "partitions": 2}]
+
+        (reading,) = (line for line in broker.script() if "TRANSACTIONAL_TOPIC" in line)
+        grant(reading.removeprefix("# ").replace("TRANSACTIONAL_TOPIC", "marked"))
+        for _ in range(70):
+            if tick() is Verdict.CAUGHT_UP:
+                break
+        assert (monitor.lag("rests", "marked"), shown[-1]) == (0, Verdict.CAUGHT_UP)
+    assert {SEVERITY[verdict] for verdict in shown} <= {Severity.FINE, Severity.UNKNOWN}

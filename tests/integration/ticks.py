@@ -1,0 +1,143 @@
+"""What a tick of the monitor does, without Spark and without waiting: for tests of what it asks a real broker.
+
+The log is read as the job reads it, committed records only. Ticks are ten seconds apart by the clock that they are
+given, and follow each other at once.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+from confluent_kafka import Producer
+
+from sandbox.patience import LIMIT, eventually
+from stream.cluster.offsets_topic import NAME
+from stream.cluster.records import read_records, stretches
+from stream.cluster.watermarks import read_ends
+from stream.enquiries import Enquiries
+from stream.groups.fleet import Fleet
+from stream.groups.fold import Batch, Fold
+from stream.groups.placement import Placement
+from stream.groups.reduce import Rules, reduce
+from stream.groups.shard import empty_shard
+from stream.health.judge import Judge
+from stream.health.verdict import VERDICTS, Verdict
+from stream.observed import observed
+from stream.surroundings import NOWHERE
+from tests.support.commits import KEEP, SLOT_MS
+
+if TYPE_CHECKING:
+    from sandbox.broker import Broker
+    from stream.cluster.client import Cluster
+    from stream.groups.fleet import FleetColumns
+    from stream.health.judge import Judged
+    from stream.held_back import HeldBack, OffsetsHeldBack
+    from stream.observed import Asked
+
+PARTITIONS: Final = 4
+TICK: Final = 10.0
+
+
+class Monitor:
+    """Reads the offsets topic and does what a tick does."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.enquiries = Enquiries(cluster)
+        self.judge = Judge()
+        self.now = time.time()
+        self._states = {partition: empty_shard() for partition in range(PARTITIONS)}
+        self._fleet = Fleet()
+        self._read_to: dict[int, int] = {}
+        self.held: HeldBack
+        self.asked: Asked
+
+    def read(self) -> FleetColumns:
+        """Read the log on, up to its last stable offsets."""
+        for fetched in read_records(self.cluster, NAME, stretches(self.cluster, NAME, self._read_to)):
+            self._read_to[fetched.partition] = fetched.position - 1
+            if fetched.records:
+                self._take(fetched.partition, fetched.records)
+        return self._fleet.columns()
+
+    def _take(self, partition: int, records: list[Any]) -> None:
+        fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
+        fold.add(
+            Batch(
+                np.zeros(len(records), np.int32),
+                np.array([record.offset for record in records], np.int64),
+                np.array([record.timestamp for record in records], np.int64),
+                pa.array([record.key for record in records], pa.binary()),
+                pa.array([record.value for record in records], pa.binary()),
+            )
+        )
+        ((_, delta),) = fold.drain()
+        self._states[partition], change = reduce(self._states[partition], [delta], Rules(KEEP))
+        self._fleet.apply(partition, change)
+
+    def tick(self) -> Judged:
+        """Do what the tick does, ten seconds later."""
+        self.now += TICK
+        fleet = self.read()
+        self.enquiries.ask_first(fleet, self.now)
+        topics = {NAME, *fleet.topic.dictionary.to_pylist()} | self.enquiries.topics
+        ends = read_ends(self.cluster, topics)
+        self.held = self.enquiries.held_back(fleet, ends, NOWHERE, self.now)
+        self.asked = self.enquiries.asked(self.held.fleet, ends, NOWHERE, self.now)
+        self.seen = observed(self.held.fleet, ends, NOWHERE, self.now, self.asked)
+        self.judged = self.judge.judge(self.seen)
+        self.enquiries.note(self.judged.window)
+        return self.judged
+
+    def row(self, group: str, topic: str, partition: int = 0) -> int:
+        """Give the row of a group's partition, as it was judged."""
+        seen = self.seen
+        (row,) = np.flatnonzero(
+            (seen.group == list(seen.groups.names).index(group))
+            & (seen.topic == list(seen.topics).index(topic))
+            & (seen.partition == partition)
+        )
+        return int(row)
+
+    def lag(self, group: str, topic: str) -> int:
+        """Give the lag that is shown."""
+        return int(self.judged.window.lag[self.row(group, topic)])
+
+    def verdict(self, group: str, topic: str) -> Verdict:
+        """Give the verdict that is shown."""
+        return VERDICTS[int(self.judged.verdict[self.row(group, topic)])]
+
+    def shown(self, group: str) -> dict[tuple[str, int], tuple[int, bool]]:
+        """Give a group's commits by place: the offset, and whether it was asked for."""
+        fleet = self.held.fleet
+        rows = zip(
+            fleet.group.to_pylist(),
+            fleet.topic.to_pylist(),
+            fleet.partition.tolist(),
+            fleet.runs.spans.last_offset.tolist(),
+            self.held.asked.tolist(),
+            strict=True,
+        )
+        return {(topic, p): (offset, asked) for name, topic, p, offset, asked in rows if name == group}
+
+    def culprit(self) -> OffsetsHeldBack | None:
+        """Give who holds the offsets topic back, if anybody does."""
+        return next(iter(self.enquiries.offsets_held_back), None)
+
+
+def transactional(broker: Broker, name: str) -> Producer:
+    """Give a producer that is ready to begin."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": name, "log_level": 0})
+    eventually(lambda: producer.init_transactions(LIMIT))
+    return producer
+
+
+def write(producer: Producer, topic: str, count: int) -> None:
+    """Write records in a transaction that is begun by it."""
+    producer.begin_transaction()
+    for number in range(count):
+        producer.produce(topic, str(number), partition=0)
+    assert producer.flush(LIMIT) == 0
