@@ -1,15 +1,15 @@
-"""Kafka's log as it lies on disk: segments, indexes, state files and KRaft snapshots -> batches, records, columns.
+"""Reads Kafka's log from disk: segments, indexes, state files and KRaft snapshots to batches, records and columns.
 
-Bytes come in through files only here; what the keys and values of records mean is the business of the other `decoders`
-modules. A map of the files:
+This is the only part of `decoders` that reads files. Keys and values of records are left to the other modules of
+`decoders`. The modules:
 
-- `errors` the faults; `codecs` decompression under a limit, by `blockwalk` for two of them
-- `batch` (magic 2) and `legacy` (magic 0, 1) batches and their records; `control` what stands in control batches
-- `segment` one `.log` file, `frames` what a walk over it gives; `index` its three indexes; `lookup` from an offset or
-  a time to a batch
-- `directory` which files of a partition directory count; `state_files` the small files beside them
-- `transactions` which transactional batches count; `partition` a whole directory, read in order
-- `columns` a partition as Arrow columns, through `vectors` and `zstd_many`: the only modules that know Arrow or numpy
-- `checkpoint` KRaft snapshots
-- `dumptext`, `dumpindex`, `dumpdecoders`: the official dump tool's text
+- `errors`: faults. `codecs`: decompression under a limit, with `blockwalk` for lz4 and zstd
+- `batch` (magic 2) and `legacy` (magic 0 and 1): batches and their records. `control`: control records
+- `segment`: one `.log` file. `frames`: the results of a walk over it. `index`: its three indexes. `lookup`: finds the
+  batch of an offset or a timestamp
+- `directory`: the files of a partition directory that belong to the log. `state_files`: the small files beside them
+- `transactions`: outcomes of transactional batches. `partition`: a whole partition directory, read in order
+- `columns`: a partition as Arrow columns, with `vectors` and `zstd_many`; only these modules use Arrow or numpy
+- `checkpoint`: KRaft snapshots
+- `dumptext`, `dumpindex`, `dumpdecoders`: the output of the official dump tool
 """

@@ -1,4 +1,4 @@
-"""lz4 and zstd frames, walked block by block without decompressing: how much can come out, and one old bug's repair.
+"""Bounds on the decompressed size of lz4 and zstd frames from their block headers, and a fix for one old lz4 bug.
 
 Source: the LZ4 frame format 1.6, RFC 8878 for zstd, org.apache.kafka.common.compress.Lz4BlockInputStream.
 """
@@ -17,16 +17,16 @@ _UNCOMPRESSED_BLOCK: Final = 0x80000000
 
 
 def _lz4_header_size(frame: bytes) -> int:
-    """Give the size of a frame's header with its checksum byte. Raises Damaged where there is none."""
+    """Return the size of a frame header including its checksum byte. Raises Damaged if there is no frame."""
     if len(frame) < 7 or not frame.startswith(_LZ4_MAGIC):
-        raise Damaged(LogFault.BAD_COMPRESSION, "lz4: no frame")
+        raise Damaged(LogFault.BAD_COMPRESSION, "lz4: not a frame")
     return 7 + (8 if frame[4] & 0x08 else 0) + (4 if frame[4] & 0x01 else 0)
 
 
 def lz4_bound(frame: bytes) -> int:
-    """Give the most bytes that a frame can hold, by its block headers; stops where the frame is cut short.
+    """Return an upper bound on the content of a frame from its block headers. Stops at the end of a truncated frame.
 
-    Raises Damaged for what is no frame.
+    Raises Damaged for bytes that are not a frame.
     """
     at = _lz4_header_size(frame)
     largest = _LZ4_BLOCK_SIZES.get(frame[5] >> 4 & 7, 0)
@@ -43,17 +43,18 @@ def lz4_bound(frame: bytes) -> int:
 
 
 def with_valid_header_checksum(frame: bytes) -> bytes:
-    """Rewrite the header checksum: magic 0 computed it over one word too many, which lz4 libraries refuse.
+    """Return the frame with a corrected header checksum.
 
-    Raises Damaged for what is no frame.
+    Writers of magic 0 included the frame's magic number in it, which lz4 libraries refuse. Raises Damaged for bytes
+    that are not a frame.
     """
-    # KAFKA-3160 and KIP-31: brokers keep the wrong byte in old message sets on purpose, for old clients.
+    # KAFKA-3160 and KIP-31: brokers keep the wrong byte in old message sets for compatibility with old clients.
     end = _lz4_header_size(frame) - 1
     return frame[:end] + bytes([xxh32_short(frame[4:end]) >> 8 & 0xFF]) + frame[end + 1 :]
 
 
 def xxh32_short(data: bytes) -> int:
-    """Give the xxHash32 (seed 0) of fewer than 16 bytes: all that a frame header needs."""
+    """Return the xxHash32 (seed 0) of fewer than 16 bytes, which is enough for a frame header."""
     word = 0xFFFFFFFF
     total = (0x165667B1 + len(data)) & word
     whole = len(data) & ~3
@@ -76,7 +77,7 @@ _ZSTD_CONTENT_SIZE_SIZES: Final = (0, 2, 4, 8)
 
 
 def zstd_bound(payload: bytes) -> int:
-    """Give the most bytes that the frames can hold, by their block headers; stops where something is cut short."""
+    """Return an upper bound on the content of the frames from their block headers. Stops at truncated data."""
     at = bound = 0
     while at + 8 <= len(payload):
         magic, size = struct.unpack_from("<II", payload, at)
@@ -85,13 +86,13 @@ def zstd_bound(payload: bytes) -> int:
             continue
         if magic != _ZSTD_MAGIC:
             break
-        at, inside = _zstd_frame_bound(payload, at + 4)
-        bound += inside
+        at, frame_bound = _zstd_frame_bound(payload, at + 4)
+        bound += frame_bound
     return bound
 
 
 def _zstd_frame_bound(payload: bytes, at: int) -> tuple[int, int]:
-    """Walk one frame from its descriptor on: (position after it, most bytes in it). RFC 8878, section 3.1.1."""
+    """Return the position after the frame whose descriptor is at `at`, and its bound. RFC 8878, section 3.1.1."""
     descriptor = payload[at]
     single_segment = descriptor >> 5 & 1
     content_size = _ZSTD_CONTENT_SIZE_SIZES[descriptor >> 6] or single_segment

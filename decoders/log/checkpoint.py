@@ -1,8 +1,8 @@
 """KRaft snapshots: the `.checkpoint` files of `__cluster_metadata-0`, and `bootstrap.checkpoint` of the log directory.
 
-A snapshot is a plain sequence of batches between a SNAPSHOT_HEADER and a SNAPSHOT_FOOTER; without the footer it was
-never finished. Its own offsets mean nothing: it stands for the log up to the offset in its name. What the values say is
-for the metadata decoders.
+A snapshot is a sequence of batches between a SNAPSHOT_HEADER and a SNAPSHOT_FOOTER; without the footer it is
+incomplete. Its own offsets have no meaning: it replaces the log up to the offset in its name. The metadata decoders
+decode the values.
 
 Source: org.apache.kafka.snapshot.Snapshots, RecordsSnapshotReader, BootstrapDirectory; KIP-630.
 """
@@ -27,7 +27,10 @@ _NAME: Final = re.compile(r"(?P<end>\d{20})-(?P<epoch>\d{10})\.checkpoint")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SnapshotId:
-    """What a snapshot stands for: the log below `end_offset`, as of the leader epoch of the record before it."""
+    """Identifies a snapshot, which replaces the log below `end_offset`.
+
+    `epoch` is the leader epoch of the record before it.
+    """
 
     end_offset: int
     epoch: int
@@ -37,7 +40,7 @@ class SnapshotId:
 class KraftSnapshot:
     """A complete snapshot: the values of its data records in order, and its control records by type.
 
-    `id` is None for `bootstrap.checkpoint`, which stands for no part of the log.
+    `id` is None for `bootstrap.checkpoint`, which replaces no part of the log.
     """
 
     path: Path
@@ -47,16 +50,16 @@ class KraftSnapshot:
 
 
 def snapshot_id(path: Path) -> SnapshotId | None:
-    """Read a snapshot's name; None for all others, such as unfinished `.part` and dropped `.deleted` files."""
+    """Parse the name of a snapshot file; None for other names, such as unfinished `.part` and `.deleted` files."""
     name = _NAME.fullmatch(path.name)
     return SnapshotId(int(name["end"]), int(name["epoch"])) if name else None
 
 
 def read_snapshot(path: Path, *, limit: int = DEFAULT_LIMIT) -> KraftSnapshot | LogError:
-    """Read a snapshot file whole, each batch expanded to at most `limit` bytes. Raises OSError."""
+    """Read a whole snapshot file; each batch is decompressed to at most `limit` bytes. Raises OSError."""
     values: list[bytes] = []
     control: dict[ControlType, dict[str, Any]] = {}
-    order: list[ControlType | None] = []
+    types: list[ControlType | None] = []
     with Segment(path, 0) as segment:
         cursor = segment.batches()
         for batch in cursor:
@@ -65,29 +68,29 @@ def read_snapshot(path: Path, *, limit: int = DEFAULT_LIMIT) -> KraftSnapshot | 
                     if batch.is_control:
                         kind, _ = control_type(record.key)
                         control[kind] = kraft_message(record) or {}
-                        order.append(kind)
+                        types.append(kind)
                     else:
                         values.append(record.value or b"")
-                        order.append(None)
+                        types.append(None)
             except Damaged as fault:
                 return fault.located(str(path), batch.position, batch.base_offset)
     if error := cursor.error(last_segment=False):
         return error
-    if order[:1] != [ControlType.SNAPSHOT_HEADER] or order[-1:] != [ControlType.SNAPSHOT_FOOTER]:
-        detail = "it does not begin with a header and end with a footer"
+    if types[:1] != [ControlType.SNAPSHOT_HEADER] or types[-1:] != [ControlType.SNAPSHOT_FOOTER]:
+        detail = "the snapshot does not begin with a header and end with a footer"
         return LogError(LogFault.INCOMPLETE_SNAPSHOT, str(path), segment.size, None, detail)
     return KraftSnapshot(path, snapshot_id(path), tuple(values), control)
 
 
 def newest_snapshot(directory: Path) -> tuple[KraftSnapshot | None, tuple[LogError, ...]]:
-    """Read the newest complete snapshot of a directory, and say what was wrong with newer ones. Raises OSError.
+    """Read the newest complete snapshot of a directory; return it with the errors of newer ones. Raises OSError.
 
-    The log is then to be read from its `end_offset` on.
+    The log continues at its `end_offset`.
     """
-    named = {found: file for file in directory.iterdir() if (found := snapshot_id(file))}
+    files = {id_: file for file in directory.iterdir() if (id_ := snapshot_id(file))}
     faults: list[LogError] = []
-    for known in sorted(named, key=lambda each: (each.end_offset, each.epoch), reverse=True):
-        snapshot = read_snapshot(named[known])
+    for id_ in sorted(files, key=lambda each: (each.end_offset, each.epoch), reverse=True):
+        snapshot = read_snapshot(files[id_])
         if isinstance(snapshot, KraftSnapshot):
             return snapshot, tuple(faults)
         faults.append(snapshot)

@@ -1,7 +1,7 @@
-"""Decompression as Kafka does it, never beyond a limit: a small batch that claims to be huge costs one typed error.
+"""Decompression as in Kafka, up to a limit: a small batch that would expand beyond it gives an error.
 
-zstd and lz4 frames are walked block by block first, which bounds what can come out without decompressing anything (a
-zstd frame often does not tell its content size); snappy tells its size; gzip is stopped by zlib itself.
+For zstd and lz4 the block headers give a bound before anything is decompressed (a zstd frame often has no content
+size). Snappy stores its size. For gzip, zlib stops at the limit.
 
 Source: the classes of org.apache.kafka.common.compress, and xerial's SnappyInputStream for snappy's framing.
 """
@@ -19,11 +19,11 @@ from decoders.log.blockwalk import lz4_bound, with_valid_header_checksum, zstd_b
 from decoders.log.errors import Damaged, LogFault
 
 DEFAULT_LIMIT: Final = 128 << 20
-"""Bytes a batch may expand to unless the caller says otherwise: a hundred times what brokers accept by default."""
+"""The default limit on the decompressed size of a batch in bytes: a hundred times the brokers' default batch limit."""
 
 
 class Codec(enum.IntEnum):
-    """Bits 0 to 2 of a batch's attributes; the lower-case name is what the official tools print."""
+    """Bits 0 to 2 of a batch's attributes. The official tools print the lower-case name."""
 
     NONE = 0
     GZIP = 1
@@ -36,77 +36,77 @@ _KNOWN: Final = tuple(Codec)
 
 
 def codec_of(attributes: int) -> Codec:
-    """Read the codec out of attributes. Raises Damaged for the numbers that no Kafka has given out yet."""
+    """Return the codec in a batch's attributes. Raises Damaged for unknown numbers."""
     number = attributes & 7
     if number >= len(_KNOWN):
-        raise Damaged(LogFault.UNKNOWN_CODEC, f"compression codec {number}")
+        raise Damaged(LogFault.UNKNOWN_CODEC, f"unknown compression codec {number}")
     return _KNOWN[number]
 
 
 def decompress(codec: Codec, payload: bytes, *, limit: int = DEFAULT_LIMIT, magic: int = 2) -> bytes:
-    """Give the decompressed bytes of one batch (of this magic), at most `limit` of them.
+    """Return the decompressed bytes of one batch of this magic, at most `limit`.
 
-    Raises Damaged: BAD_COMPRESSION when the stream is not what the codec says or is cut short, EXPANDS_PAST_LIMIT.
+    Raises Damaged with BAD_COMPRESSION for a malformed or truncated stream, or with EXPANDS_PAST_LIMIT.
     """
     if codec is Codec.NONE:
         return payload
     if codec is Codec.GZIP:
-        return _gunzip(payload, limit)
+        return _decompress_gzip(payload, limit)
     if codec is Codec.SNAPPY:
-        return _unsnappy(payload, limit)
+        return _decompress_snappy(payload, limit)
     if codec is Codec.LZ4:
         frame = with_valid_header_checksum(payload) if magic == 0 else payload
-        return _expand(cramjam.lz4, frame, lz4_bound(frame), limit)
-    return _expand(cramjam.zstd, payload, zstd_bound(payload), limit)
+        return _decompress_into_buffer(cramjam.lz4, frame, lz4_bound(frame), limit)
+    return _decompress_into_buffer(cramjam.zstd, payload, zstd_bound(payload), limit)
 
 
 def _too_large(limit: int) -> Damaged:
-    return Damaged(LogFault.EXPANDS_PAST_LIMIT, f"it would expand to more than {limit} bytes")
+    return Damaged(LogFault.EXPANDS_PAST_LIMIT, f"the batch expands to more than {limit} bytes")
 
 
 # gzip
 
-_MOST_MEMBERS: Final = 1_000
-"""Clients write one; each further one copies what follows it, which thousands of empty ones would make expensive."""
+_MAX_GZIP_MEMBERS: Final = 1_000
+"""Clients write one member. Each further one copies the remaining bytes, so thousands of them would be expensive."""
 
 
-def _gunzip(payload: bytes, limit: int) -> bytes:
-    """Inflate all members; what follows the last one and is no member is ignored, as Java's GZIPInputStream does."""
+def _decompress_gzip(payload: bytes, limit: int) -> bytes:
+    """Decompress all members. As in Java's GZIPInputStream, other bytes after the last member are ignored."""
     parts: list[bytes] = []
-    room = limit
+    remaining = limit
     while True:
         inflater = zlib.decompressobj(wbits=31)
         try:
-            part = inflater.decompress(payload, room + 1)
+            part = inflater.decompress(payload, remaining + 1)
         except zlib.error as error:
             raise Damaged(LogFault.BAD_COMPRESSION, f"gzip: {error}") from None
-        room -= len(part)
-        if room < 0:
+        remaining -= len(part)
+        if remaining < 0:
             raise _too_large(limit)
         if not inflater.eof:
-            raise Damaged(LogFault.BAD_COMPRESSION, "gzip: the stream is cut short")
+            raise Damaged(LogFault.BAD_COMPRESSION, "gzip: the stream is truncated")
         parts.append(part)
         payload = inflater.unused_data
         if payload[:2] != b"\x1f\x8b":
             return b"".join(parts)
-        if len(parts) == _MOST_MEMBERS:
-            raise Damaged(LogFault.BAD_COMPRESSION, f"gzip: more than {_MOST_MEMBERS} members")
+        if len(parts) == _MAX_GZIP_MEMBERS:
+            raise Damaged(LogFault.BAD_COMPRESSION, f"gzip: more than {_MAX_GZIP_MEMBERS} members")
 
 
 # snappy
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = 16
-# A copy of three bytes writes 64: no snappy block can grow more than this.
+# A copy element of three bytes writes up to 64 bytes, so no snappy block expands by more than this factor.
 _SNAPPY_RATIO: Final = 32
 
 
-def _unsnappy(payload: bytes, limit: int) -> bytes:
-    """Expand xerial's framing, or one raw block where its magic is missing (librdkafka and others write those)."""
+def _decompress_snappy(payload: bytes, limit: int) -> bytes:
+    """Decompress xerial's framing, or one raw block if its magic is missing (as written by librdkafka and others)."""
     if not payload.startswith(_XERIAL_MAGIC):
-        return _unsnappy_block(payload, limit, limit)
+        return _decompress_snappy_block(payload, limit, limit)
     parts: list[bytes] = []
-    at, room = 0, limit
+    at, remaining = 0, limit
     while at < len(payload):
         # A concatenated stream repeats the header.
         if len(payload) - at >= _XERIAL_HEADER and payload.startswith(_XERIAL_MAGIC, at):
@@ -115,41 +115,41 @@ def _unsnappy(payload: bytes, limit: int) -> bytes:
         size = int.from_bytes(payload[at : at + 4], "big")
         at += 4
         if size > len(payload) - at:
-            raise Damaged(LogFault.BAD_COMPRESSION, "snappy: a chunk runs past the end")
-        parts.append(_unsnappy_block(payload[at : at + size], room, limit))
-        room -= len(parts[-1])
+            raise Damaged(LogFault.BAD_COMPRESSION, "snappy: a chunk exceeds the stream")
+        parts.append(_decompress_snappy_block(payload[at : at + size], remaining, limit))
+        remaining -= len(parts[-1])
         at += size
     return b"".join(parts)
 
 
-def _unsnappy_block(block: bytes, room: int, limit: int) -> bytes:
+def _decompress_snappy_block(block: bytes, remaining: int, limit: int) -> bytes:
     try:
         size = cramjam.snappy.decompress_raw_len(block)
         if size > len(block) * _SNAPPY_RATIO:
-            raise Damaged(LogFault.BAD_COMPRESSION, "snappy: the block claims more bytes than it can hold")
-        if size > room:
+            raise Damaged(LogFault.BAD_COMPRESSION, "snappy: the block states a larger size than it can have")
+        if size > remaining:
             raise _too_large(limit)
         return bytes(cramjam.snappy.decompress_raw(block))
     except cramjam.DecompressionError as error:
         raise Damaged(LogFault.BAD_COMPRESSION, f"snappy: {error}") from None
 
 
-# lz4 and zstd: into a buffer of the size that the walk over the blocks allows
+# lz4 and zstd: decompressed into a buffer of the size given by the block headers
 
 
 class _Scratch(threading.local):
-    """One buffer per thread, so that a batch of a few hundred bytes does not pay for clearing 128 KiB."""
+    """One reusable buffer per thread, so that small batches do not pay for clearing a new 128 KiB buffer."""
 
-    KEEP = 4 << 20
+    LARGEST_KEPT = 4 << 20
 
     def __init__(self) -> None:
         self.kept = bytearray(1 << 17)
 
-    def of(self, size: int) -> bytearray:
+    def buffer(self, size: int) -> bytearray:
         if size <= len(self.kept):
             return self.kept
         buffer = bytearray(size)
-        if size <= self.KEEP:
+        if size <= self.LARGEST_KEPT:
             self.kept = buffer
         return buffer
 
@@ -157,9 +157,9 @@ class _Scratch(threading.local):
 _SCRATCH: Final = _Scratch()
 
 
-def _expand(library: object, payload: bytes, bound: int, limit: int) -> bytes:
+def _decompress_into_buffer(library: object, payload: bytes, bound: int, limit: int) -> bytes:
     name = getattr(library, "__name__", "codec").rpartition(".")[2]
-    buffer = _SCRATCH.of(min(bound, limit))
+    buffer = _SCRATCH.buffer(min(bound, limit))
     try:
         size = library.decompress_into(payload, memoryview(buffer)[:limit])  # type: ignore[attr-defined]  # untyped module
     except cramjam.DecompressionError as error:

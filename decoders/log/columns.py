@@ -1,8 +1,8 @@
-"""Records as Arrow columns, many batches at a time: the fast twin of `RecordBatch.records`.
+"""Records as Arrow columns, many batches at a time: the vectorised counterpart of `RecordBatch.records`.
 
-`decoders.log.vectors` reads the batches of magic 2. What it does not understand (magic 0 and 1, headers, damage of any
-kind) it declines, and the slow reader, which alone words faults, does it batch by batch. The law: for
-any bytes, where the fast reader answers, it gives the rows of the slow one.
+`decoders.log.vectors` reads batches of magic 2. It declines everything else (magic 0 and 1, headers, any damage), which
+is then read batch by batch with the slow reader; only that one reports faults. Tests check that both return the same
+rows wherever the fast reader does not decline.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from decoders.log.codecs import Codec, codec_of, decompress
 from decoders.log.errors import Damaged
 from decoders.log.frames import MAGIC_AT
 from decoders.log.vectors import HEADER_TYPE, PADDING, Columns, Headers, Ints, Part, read_fast, timestamps
-from decoders.log.zstd_many import expand_together
+from decoders.log.zstd_many import decompress_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,25 +32,25 @@ SCHEMA: Final = pa.schema(
         ("topic", pa.string()),
         ("partition", pa.int32()),
         ("offset", pa.int64()),
-        # Null for the records of magic 0, which have none.
+        # Null for records of magic 0, which have no timestamp.
         ("timestamp", pa.timestamp("ms")),
         ("key", pa.binary()),
         ("value", pa.binary()),
     ]
 )
-"""One row per record, in the order of the log."""
+"""One row per record, in log order."""
 
 TARGET: Final = 8 << 20
-"""Bytes at which decompressed batches are read and given: a limit on memory that leaves the vectors long."""
+"""Decompressed bytes per returned batch: bounds the memory and still gives long vectors."""
 _CODEC_BITS: Final = 7
-_TOGETHER: Final = 256
-"""Compressed batches that are expanded by one call where that is possible."""
+_BATCHES_PER_CALL: Final = 256
+"""Compressed batches that are decompressed by one call where possible."""
 
 
 def partition_columns(log: PartitionLog, start_offset: int = 0) -> Iterator[pa.RecordBatch]:
-    """Read a partition's committed records from an offset on, as batches of SCHEMA.
+    """Yield the committed records of a partition from an offset on, as batches of SCHEMA.
 
-    Faults are noted in `log.errors`; what could be read of the partition is given.
+    Faults are added to `log.errors`; the readable rest of the partition is returned.
     """
     for path, block in log.blocks(start_offset):
         for columns in _read_block(log, path, block):
@@ -71,7 +71,7 @@ def _read_block(log: PartitionLog, path: Path, block: BatchBlock) -> Iterator[Co
 
 
 def _headers(block: BatchBlock) -> Headers | None:
-    """Read the headers of all batches at once; None when there are message sets among them."""
+    """Return the headers of all batches, None if the block has message sets."""
     buffer = np.frombuffer(block.chunk, np.uint8)
     starts = np.array(block.starts, np.int64)
     if (buffer[starts + MAGIC_AT] != 2).any():
@@ -82,67 +82,67 @@ def _headers(block: BatchBlock) -> Headers | None:
 
 
 def _parts(log: PartitionLog, path: Path, block: BatchBlock, headers: Headers) -> Iterator[Part]:
-    """Leave out the batches that do not count; join what has to be decompressed, some megabytes at a time."""
+    """Yield the visible batches in parts; compressed batches are decompressed and joined, some megabytes per part."""
     flags = headers["attributes"]
-    counts = np.ones(len(headers), np.bool_)
+    visible = np.ones(len(headers), np.bool_)
     for number in np.flatnonzero(flags & (TRANSACTIONAL | CONTROL)).tolist():
-        counts[number] = log.outcome(block.batch(number)).is_visible
-    numbers = np.flatnonzero(counts)
+        visible[number] = log.outcome(block.batch(number)).is_visible
+    numbers = np.flatnonzero(visible)
     codecs = flags.astype(np.int64) & _CODEC_BITS
     if not codecs[numbers].any():
         starts = np.array(block.starts, np.int64)[numbers] + HEADER.size
         ends = np.array(block.ends, np.int64)[numbers]
         yield Part(block.chunk + PADDING, starts, ends, headers[numbers], numbers.tolist())
         return
-    waiting: list[tuple[int, bytes]] = []
+    payloads: list[tuple[int, bytes]] = []
     size = 0
-    for number, payload in _expanded(log, path, block, codecs, numbers.tolist()):
-        waiting.append((number, payload))
+    for number, payload in _decompressed(log, path, block, codecs, numbers.tolist()):
+        payloads.append((number, payload))
         size += len(payload)
         if size >= TARGET:
-            yield _joined(waiting, headers)
-            waiting, size = [], 0
-    yield _joined(waiting, headers)
+            yield _joined(payloads, headers)
+            payloads, size = [], 0
+    yield _joined(payloads, headers)
 
 
-def _expanded(
+def _decompressed(
     log: PartitionLog, path: Path, block: BatchBlock, codecs: Ints, numbers: list[int]
 ) -> Iterator[tuple[int, bytes]]:
-    """Decompress batches, with their numbers; what cannot be decompressed is noted and left out."""
-    for first in range(0, len(numbers), _TOGETHER):
-        some = numbers[first : first + _TOGETHER]
-        records = [block.chunk[block.starts[number] + HEADER.size : block.ends[number]] for number in some]
-        all_zstd = bool((codecs[some] == Codec.ZSTD).all())
-        together = expand_together(records) if all_zstd else None
-        if together is not None and max(map(len, together)) <= log.limit:
-            yield from zip(some, together, strict=True)
+    """Yield the number and the decompressed records of each batch; undecodable ones are errors and left out."""
+    for first in range(0, len(numbers), _BATCHES_PER_CALL):
+        selected = numbers[first : first + _BATCHES_PER_CALL]
+        records = [block.chunk[block.starts[number] + HEADER.size : block.ends[number]] for number in selected]
+        all_zstd = bool((codecs[selected] == Codec.ZSTD).all())
+        payloads = decompress_together(records) if all_zstd else None
+        if payloads is not None and max(map(len, payloads)) <= log.limit:
+            yield from zip(selected, payloads, strict=True)
             continue
-        for number, compressed in zip(some, records, strict=True):
+        for number, compressed in zip(selected, records, strict=True):
             try:
                 yield number, decompress(codec_of(int(codecs[number])), compressed, limit=log.limit)
             except Damaged as fault:
-                log.note(path, block.batch(number), fault)
+                log.add_error(path, block.batch(number), fault)
 
 
-def _joined(waiting: list[tuple[int, bytes]], headers: Headers) -> Part:
-    numbers = [number for number, _ in waiting]
-    ends = np.cumsum(np.array([len(payload) for _, payload in waiting], np.int64))
+def _joined(payloads: list[tuple[int, bytes]], headers: Headers) -> Part:
+    numbers = [number for number, _ in payloads]
+    ends = np.cumsum(np.array([len(payload) for _, payload in payloads], np.int64))
     starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]]) if numbers else ends
-    return Part(b"".join([*(payload for _, payload in waiting), PADDING]), starts, ends, headers[numbers], numbers)
+    return Part(b"".join([*(payload for _, payload in payloads), PADDING]), starts, ends, headers[numbers], numbers)
 
 
 def _rows(log: PartitionLog, columns: Columns, start_offset: int) -> pa.RecordBatch:
-    """Put topic and partition before the columns, and cut off what lies below the first offset wanted."""
+    """Return rows of SCHEMA with topic and partition, without the records below `start_offset`."""
     offset = columns[0]
     topic = pa.repeat(pa.scalar(log.directory.topic), len(offset))
     partition = pa.repeat(pa.scalar(log.directory.partition, pa.int32()), len(offset))
     rows = pa.RecordBatch.from_arrays([topic, partition, *columns], schema=SCHEMA)
-    wanted = offset.to_numpy() >= start_offset
-    return rows if wanted.all() else rows.filter(pa.array(wanted))
+    requested = offset.to_numpy() >= start_offset
+    return rows if requested.all() else rows.filter(pa.array(requested))
 
 
 def _read_slow(log: PartitionLog, path: Path, batches: Sequence[LogBatch]) -> Iterator[Columns]:
-    """Read record by record. A damaged batch gives what comes before the damage, and its fault is noted."""
+    """Read record by record. A damaged batch gives the records before the damage, and its fault is an error."""
     records: list[LogRecord] = []
     size = 0
     for batch in batches:
@@ -154,7 +154,7 @@ def _read_slow(log: PartitionLog, path: Path, batches: Sequence[LogBatch]) -> It
                     yield _columns_of(records)
                     records, size = [], 0
         except Damaged as fault:
-            log.note(path, batch, fault)
+            log.add_error(path, batch, fault)
     yield _columns_of(records)
 
 

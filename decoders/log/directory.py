@@ -1,8 +1,7 @@
-"""A partition's directory: which topic and partition it is, and which of its files are the log.
+"""Partition directories: their topic and partition, and the files that belong to the log.
 
-Owns the rules about unfinished work: `.deleted` and `.cleaned` files are none of the log; a `.swap` file is the
-finished result of a compaction and stands for the segments it covers, unless a `.cleaned` file says that the compaction
-was never finished.
+`.deleted` and `.cleaned` files do not belong to the log. A `.swap` file is the finished result of a compaction and
+replaces the segments it covers, unless a `.cleaned` file shows that the compaction did not finish.
 
 Source: org.apache.kafka.storage.internals.log.LogFileUtils, LocalLog#parseTopicPartitionName, LogLoader.
 """
@@ -19,7 +18,7 @@ from decoders.log.segment import Segment
 from decoders.log.state_files import PartitionMetadata, PartitionOffset, read_partition_metadata, read_partition_offsets
 
 _NAME: Final = re.compile(
-    r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>\d{1,10})(\.[0-9a-f]{32}-(?P<fate>delete|future|stray))?"
+    r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>\d{1,10})(\.[0-9a-f]{32}-(?P<marker>delete|future|stray))?"
 )
 _SEGMENT: Final = re.compile(r"(?P<base>\d{1,20})\.log(?P<suffix>\.swap|\.cleaned)?")
 HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
@@ -28,7 +27,7 @@ LOG_STARTS: Final = "log-start-offset-checkpoint"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SegmentFile:
-    """A file that belongs to the log, by its base offset."""
+    """A segment file that belongs to the log."""
 
     path: Path
     base_offset: int
@@ -36,18 +35,18 @@ class SegmentFile:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartitionDirectory:
-    """What a partition's directory holds, as it was listed.
+    """The content of a partition directory at the time of listing.
 
-    `fate` is delete, future or stray where the name says that the directory is not (or no more) the partition's own.
-    `high_watermark` (a lower bound: the broker writes it every few seconds) and `log_start` come from the files of the
-    log directory around it; they and `topic_id` are None where those files do not tell.
-    A consumer sees nothing below `log_start`, and nothing at or above the high watermark is safe from being cut off.
+    `marker` is the suffix delete, future or stray of a directory that is not, or no longer, the partition's own.
+    `high_watermark` (a lower bound, because the broker writes it every few seconds) and `log_start` come from
+    checkpoint files in the parent log directory; they and `topic_id` are None if those files do not have them.
+    Consumers cannot read below `log_start`, and records at or above the high watermark may still be truncated.
     """
 
     path: Path
     topic: str
     partition: int
-    fate: str | None
+    marker: str | None
     topic_id: bytes | None
     high_watermark: int | None
     log_start: int | None
@@ -55,28 +54,30 @@ class PartitionDirectory:
 
 
 def read_directory(path: Path | str) -> PartitionDirectory | LogError:
-    """List a partition's directory. Raises OSError; what is no partition's directory is a LogError (WRONG_KIND)."""
+    """List a partition directory. Other directories give a LogError (WRONG_KIND). Raises OSError."""
     path = Path(path)
     name = _NAME.fullmatch(path.resolve().name)
     if not path.is_dir() or name is None:
-        kind = "no directory" if not path.is_dir() else "no partition's directory: its name is no topic-number"
-        return LogError(LogFault.WRONG_KIND, str(path), 0, None, kind)
+        detail = (
+            "not a directory" if not path.is_dir() else "not a partition directory: the name is not <topic>-<number>"
+        )
+        return LogError(LogFault.WRONG_KIND, str(path), 0, None, detail)
     topic, partition = name["topic"], int(name["partition"])
     metadata = read_partition_metadata(path / "partition.metadata") if (path / "partition.metadata").exists() else None
     return PartitionDirectory(
         path,
         topic,
         partition,
-        name["fate"],
+        name["marker"],
         metadata.topic_id if isinstance(metadata, PartitionMetadata) else None,
-        _checkpointed(path.resolve().parent / HIGH_WATERMARKS, topic, partition),
-        _checkpointed(path.resolve().parent / LOG_STARTS, topic, partition),
+        _checkpointed_offset(path.resolve().parent / HIGH_WATERMARKS, topic, partition),
+        _checkpointed_offset(path.resolve().parent / LOG_STARTS, topic, partition),
         list_segments(path),
     )
 
 
 def list_segments(path: Path) -> tuple[SegmentFile, ...]:
-    """Give the files that make up the log, in the order of their base offsets. Raises OSError."""
+    """Return the segment files of the log, ordered by base offset. Raises OSError."""
     plain: dict[int, Path] = {}
     swapped: dict[int, Path] = {}
     cleaned: list[int] = []
@@ -88,26 +89,27 @@ def list_segments(path: Path) -> tuple[SegmentFile, ...]:
             cleaned.append(base)
         else:
             (swapped if name["suffix"] else plain)[base] = file
-    # A .cleaned file means that the cleaner was not done: the .swap files from its base on are to be made again.
+    # A .cleaned file means that the cleaner did not finish: the .swap files from its base offset on are not valid.
     finished = {base: file for base, file in swapped.items() if not cleaned or base < min(cleaned)}
     files = {base: file for base, file in plain.items() if not _is_covered(base, finished)} | finished
     return tuple(SegmentFile(files[base], base) for base in sorted(files))
 
 
 def _is_covered(base: int, swapped: dict[int, Path]) -> bool:
-    """Whether swap files stand for this segment: they cover [lowest base, next offset of the last of them)."""
+    """Return whether swap files replace this segment; they cover [lowest base, next offset of the last swap file)."""
     if not swapped or base < min(swapped):
         return False
     return base < max(_next_offset(file, start) for start, file in swapped.items())
 
 
 def _next_offset(file: Path, base: int) -> int:
-    """Give the offset after the last record of a segment file, its base offset if it holds none."""
+    """Return the offset after the last record of a segment file, its base offset if it is empty."""
     with Segment(file, base) as segment:
         return max((batch.last_offset + 1 for batch in segment.batches()), default=base)
 
 
-def _checkpointed(file: Path, topic: str, partition: int) -> int | None:
+def _checkpointed_offset(file: Path, topic: str, partition: int) -> int | None:
+    """Return the partition's offset in a checkpoint of the log directory, None if it has none."""
     rows: tuple[PartitionOffset, ...] | LogError = read_partition_offsets(file) if file.exists() else ()
     if isinstance(rows, LogError):
         return None

@@ -1,7 +1,7 @@
-"""What the dump tool prints for the records of Kafka's internal topics: its decoder options.
+"""The decoder options of the dump tool: how it prints records of Kafka's internal topics.
 
-Each is a `decoders.log.dumptext.Decode`. The JSON is `decoders.jsonform`'s; the words around what cannot be decoded are
-the tool's own, except that the cause stands in our words where Kafka prints a Java exception.
+Each function is a `dumptext.Decode`. The JSON comes from `decoders.jsonform`. Messages for records that cannot be
+decoded are those of the tool, except that the cause is ours where Kafka prints a Java exception.
 
 Source: org.apache.kafka.tools.DumpLogSegments (CoordinatorRecordMessageParser, ClusterMetadataLogMessageParser).
 """
@@ -23,22 +23,22 @@ _UNKNOWN = frozenset({DecodeReason.UNKNOWN_TYPE, DecodeReason.REMOVED_TYPE})
 
 
 def offsets(record: LogRecord) -> Texts:
-    """Print a record of `__consumer_offsets` (`--offsets-decoder`)."""
+    """Format a record of `__consumer_offsets` (`--offsets-decoder`)."""
     return _coordinator(record, scalar.decode(record.key, record.value))
 
 
 def transaction_log(record: LogRecord) -> Texts:
-    """Print a record of `__transaction_state` (`--transaction-log-decoder`)."""
+    """Format a record of `__transaction_state` (`--transaction-log-decoder`)."""
     return _coordinator(record, scalar.decode_transaction(record.key, record.value))
 
 
 def share_group_state(record: LogRecord) -> Texts:
-    """Print a record of `__share_group_state` (`--share-group-state-decoder`)."""
+    """Format a record of `__share_group_state` (`--share-group-state-decoder`)."""
     return _coordinator(record, scalar.decode_share_state(record.key, record.value))
 
 
 def cluster_metadata(record: LogRecord) -> Texts:
-    """Print a record of `__cluster_metadata` or of a KRaft snapshot (`--cluster-metadata-decoder`): it has no key."""
+    """Format a record of `__cluster_metadata` or of a KRaft snapshot (`--cluster-metadata-decoder`); it has no key."""
     decoded = scalar.decode_metadata(record.value)
     if isinstance(decoded, DecodeError):
         return None, f"Error at {record.offset}, skipping. {_cause(decoded)}"

@@ -1,7 +1,7 @@
-"""The official dump tool's text for index and state files; its front is `decoders.log.dumptext`.
+"""The output of the official dump tool for index and state files; `decoders.log.dumptext` calls it.
 
-Each function yields the lines for standard output and appends to `complaints` what the tool writes to standard error.
-An index is compared with the segment beside it, as the tool does.
+Each function yields the lines of standard output and appends the lines of standard error to `complaints`. As in the
+tool, an index is compared with its segment.
 
 Source: org.apache.kafka.tools.DumpLogSegments.
 """
@@ -25,13 +25,13 @@ _MAX_SEQUENCE = 0x7FFFFFFF
 
 
 def dump_offset_index(path: Path, complaints: list[str], *, only_sanity: bool, only_verify: bool) -> Iterator[str]:
-    """Dump an `.index`; complain about entries that are not the last offset of the batch they point to."""
+    """Dump an `.index` and report entries that are not the last offset of their batch."""
     index = OffsetIndex.read(path, _base_offset(path))
     if not index.raw:
         yield f"{path} is empty."
         return
     if only_sanity:
-        yield from _sanity(path, index.fault(), complaints)
+        yield from _sanity_result(path, index.fault(), complaints)
         return
     mismatches: dict[int, int] = {}
     with _segment_of(path) as segment:
@@ -52,10 +52,10 @@ def dump_offset_index(path: Path, complaints: list[str], *, only_sanity: bool, o
 
 
 def dump_time_index(path: Path, complaints: list[str], *, only_sanity: bool, only_verify: bool) -> Iterator[str]:
-    """Dump a `.timeindex`; complain about entries whose batch is not there or has another largest timestamp."""
+    """Dump a `.timeindex` and report entries with no batch or with another largest timestamp."""
     index = TimeIndex.read(path, _base_offset(path))
     if only_sanity:
-        yield from _sanity(path, index.fault(), complaints)
+        yield from _sanity_result(path, index.fault(), complaints)
         return
     offsets = OffsetIndex.read(path.with_suffix(".index"), index.base_offset)
     wrong: list[str] = []
@@ -66,8 +66,8 @@ def dump_time_index(path: Path, complaints: list[str], *, only_sanity: bool, onl
             if batch is None or batch.last_offset != entry.offset:
                 found = -1 if batch is None else batch.last_offset
                 missing.append(f"Indexed offset: {entry.offset}, found log offset: {found}")
-            elif (latest := _latest(batch)) != entry.timestamp:
-                wrong.append(f"  Index timestamp: {entry.timestamp}, log timestamp: {latest}")
+            elif (largest := _largest_timestamp(batch)) != entry.timestamp:
+                wrong.append(f"  Index timestamp: {entry.timestamp}, log timestamp: {largest}")
             if not only_verify:
                 yield f"timestamp: {entry.timestamp} offset: {entry.offset}"
     if wrong:
@@ -95,11 +95,11 @@ def dump_producers(path: Path, complaints: list[str]) -> Iterator[str]:
         complaints.append(str(entries))
         return
     for entry in entries:
-        began = entry.current_transaction_first_offset
+        first_offset = entry.current_transaction_first_offset
         line = (
             f"producerId: {entry.producer_id} producerEpoch: {entry.producer_epoch}"
             f" coordinatorEpoch: {entry.coordinator_epoch}"
-            f" currentTxnFirstOffset: {'OptionalLong.empty' if began < 0 else f'OptionalLong[{began}]'}"
+            f" currentTxnFirstOffset: {'OptionalLong.empty' if first_offset < 0 else f'OptionalLong[{first_offset}]'}"
             f" lastTimestamp: {entry.timestamp}"
         )
         if entry.last_offset >= 0:
@@ -119,7 +119,7 @@ def _segment_of(path: Path) -> Segment:
     return Segment(path.with_suffix(".log"), _base_offset(path))
 
 
-def _sanity(path: Path, fault: LogError | None, complaints: list[str]) -> Iterator[str]:
+def _sanity_result(path: Path, fault: LogError | None, complaints: list[str]) -> Iterator[str]:
     if fault is None:
         yield f"{path} passed sanity check."
     else:
@@ -134,7 +134,7 @@ def _batch_ending_from(segment: Segment, position: int, offset: int) -> LogBatch
     return next((batch for batch in segment.batches(position, verify=False) if batch.last_offset >= offset), None)
 
 
-def _latest(batch: LogBatch) -> int:
+def _largest_timestamp(batch: LogBatch) -> int:
     try:
         return max((record.timestamp for record in batch.records()), default=-1)
     except Damaged:

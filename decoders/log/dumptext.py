@@ -1,8 +1,9 @@
-"""The official dump tool's text, line for line: `kafka-dump-log` of Kafka 4.x over segments and KRaft snapshots.
+"""The output of the official dump tool, `kafka-dump-log` of Kafka 4.x, for segments and KRaft snapshots.
 
-`decoders.log.dumpindex` owns the texts of the index and state files. What keys and values look like is for the caller
-to say (a `Decode`), as the tool's decoders do. Lines of its standard output are yielded; those of its standard error,
-which come at the end, are collected in `complaints`. Where the tool would die of damage, this complains and goes on.
+`decoders.log.dumpindex` has the output for index and state files. The caller passes the format of keys and values (a
+`Decode`), like the decoder option of the tool. Lines of standard output are yielded; those of standard error, which
+come at the end, are collected in `complaints`. Where the tool fails on damaged data, this reports the damage and
+continues.
 
 Source: org.apache.kafka.tools.DumpLogSegments.
 """
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from decoders.log.legacy import LegacyBatch
 
 Decode = Callable[[LogRecord], tuple[str | None, str | None]]
-"""How a record's key and value are printed; None for what is not printed at all."""
+"""Formats a record's key and value; None for a part that is not printed."""
 
 _KRAFT_LABELS: Final = {
     ControlType.LEADER_CHANGE: "LeaderChange:",
@@ -42,7 +43,7 @@ _KRAFT_LABELS: Final = {
 
 
 def as_text(record: LogRecord) -> tuple[str | None, str | None]:
-    """Decode key and value as UTF-8: what the tool does without a decoder option."""
+    """Format key and value as UTF-8, like the tool without a decoder option."""
     return _text(record.key), _text(record.value)
 
 
@@ -52,9 +53,9 @@ def _text(data: bytes | None) -> str | None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DumpOptions:
-    """The tool's options, under its own words.
+    """The options of the tool, under its names.
 
-    `decode` set means `--print-data-log` with that decoder, and implies deep iteration. `max_bytes` None means all.
+    `decode` means `--print-data-log` with that decoder, and implies deep iteration. `max_bytes` None means no limit.
     """
 
     decode: Decode | None = None
@@ -66,12 +67,12 @@ class DumpOptions:
 
     @property
     def is_deep(self) -> bool:
-        """Whether records are looked at, not only batches."""
+        """Whether records are read, not only batches."""
         return self.deep_iteration or self.decode is not None
 
 
 class Dump:
-    """One run of the tool over some files."""
+    """One run of the tool over a list of files."""
 
     def __init__(self, options: DumpOptions | None = None) -> None:
         self.options = options or DumpOptions()
@@ -79,7 +80,7 @@ class Dump:
         self._gaps: dict[str, dict[int, int]] = {}
 
     def lines(self, paths: Iterable[Path]) -> Iterator[str]:
-        """Dump files one after the other. Raises OSError; afterwards `complaints` is complete."""
+        """Dump the files in order; after the last line `complaints` is complete. Raises OSError."""
         for path in paths:
             yield f"Dumping {path}"
             yield from self._file(path)
@@ -89,7 +90,7 @@ class Dump:
 
     def _file(self, path: Path) -> Iterator[str]:
         sanity, verify = self.options.index_sanity_check, self.options.verify_index_only
-        match path.suffix if _is_named_right(path) else "":
+        match path.suffix if _has_valid_name(path) else "":
             case ".log" | ".checkpoint":
                 yield from self._log(path)
             case ".index":
@@ -129,36 +130,36 @@ class Dump:
                 self.complaints.append(str(error))
 
     def _record_lines(self, batch: LogBatch) -> Iterator[tuple[LogRecord, str]]:
-        for record, legacy_part in _records(batch):
-            line = "" if self.options.skip_record_metadata else _record_text(batch, record) + legacy_part
+        for record, format_fields in _records(batch):
+            line = "" if self.options.skip_record_metadata else _record_text(batch, record) + format_fields
             if batch.is_control and line:
                 line += _control_text(record)
             if self.options.decode and not batch.is_control:
                 key, value = self.options.decode(record)
-                shown = ("" if key is None else f" key: {key}") + ("" if value is None else f" payload: {value}")
-                line = line + shown if line or not shown else f"|{shown}"
+                data = ("" if key is None else f" key: {key}") + ("" if value is None else f" payload: {value}")
+                line = line + data if line or not data else f"|{data}"
             yield record, line
 
 
-def _is_named_right(path: Path) -> bool:
-    """Whether the name tells what a file of its kind must: the base offset, or what a snapshot stands for."""
+def _has_valid_name(path: Path) -> bool:
+    """Return whether the name has the base offset of a log or index file, or the id of a snapshot."""
     if path.suffix == ".checkpoint":
         return path.name == BOOTSTRAP or snapshot_id(path) is not None
     return path.suffix not in {".log", ".index", ".timeindex"} or path.stem.isdecimal()
 
 
 def _heading(path: Path) -> str:
-    known = snapshot_id(path)
-    if known:
-        return f"Snapshot end offset: {known.end_offset}, epoch: {known.epoch}"
+    id_ = snapshot_id(path)
+    if id_:
+        return f"Snapshot end offset: {id_.end_offset}, epoch: {id_.epoch}"
     return "KRaft bootstrap snapshot" if path.name == BOOTSTRAP else f"Log starting offset: {int(path.stem)}"
 
 
 def batch_line(batch: LogBatch) -> str:
-    """Give the line of one batch. Raises Damaged for a codec that Kafka does not know."""
+    """Return the line of one batch. Raises Damaged for an unknown codec."""
     if isinstance(batch, RecordBatch):
         horizon = "OptionalLong.empty" if batch.delete_horizon is None else f"OptionalLong[{batch.delete_horizon}]"
-        origin = (
+        fields = (
             f"baseOffset: {batch.base_offset} lastOffset: {batch.last_offset} count: {batch.record_count}"
             f" baseSequence: {batch.base_sequence} lastSequence: {batch.last_sequence}"
             f" producerId: {batch.producer_id} producerEpoch: {batch.producer_epoch}"
@@ -166,16 +167,16 @@ def batch_line(batch: LogBatch) -> str:
             f" isControl: {_bool(batch.is_control)} deleteHorizonMs: {horizon}"
         )
     else:
-        origin = f"offset: {batch.last_offset}"
+        fields = f"offset: {batch.last_offset}"
     return (
-        f"{origin} position: {batch.position} {_clock(batch)}: {batch.max_timestamp} size: {batch.size}"
+        f"{fields} position: {batch.position} {_timestamp_type(batch)}: {batch.max_timestamp} size: {batch.size}"
         f" magic: {batch.magic} compresscodec: {batch.codec.name.lower()} crc: {batch.crc}"
         f" isvalid: {_bool(batch.has_valid_crc())}"
     )
 
 
 def _records(batch: LogBatch) -> Iterator[tuple[LogRecord, str]]:
-    """Give the records, those of message sets with what only they print."""
+    """Yield the records, each with the text of the fields that only its format has."""
     if isinstance(batch, RecordBatch):
         for record in batch.records():
             headers = ",".join(key for key, _ in record.headers)
@@ -193,7 +194,7 @@ def _legacy_checksum(message: LegacyBatch) -> str:
 
 def _record_text(batch: LogBatch, record: LogRecord) -> str:
     return (
-        f"| offset: {record.offset} {_clock(batch)}: {record.timestamp}"
+        f"| offset: {record.offset} {_timestamp_type(batch)}: {record.timestamp}"
         f" keySize: {_size(record.key)} valueSize: {_size(record.value)}"
     )
 
@@ -209,7 +210,7 @@ def _control_text(record: LogRecord) -> str:
     return f" controlType: {kind.name}({number})"
 
 
-def _clock(batch: LogBatch) -> str:
+def _timestamp_type(batch: LogBatch) -> str:
     if batch.magic == 0:
         return "NoTimestampType"
     return "LogAppendTime" if batch.is_log_append_time else "CreateTime"
@@ -219,5 +220,5 @@ def _size(data: bytes | None) -> int:
     return -1 if data is None else len(data)
 
 
-def _bool(value: bool) -> str:  # noqa: FBT001  # Java's spelling of one value
+def _bool(value: bool) -> str:  # noqa: FBT001  # formats the value as Java does
     return "true" if value else "false"

@@ -1,7 +1,7 @@
-"""What can be wrong with log files: the faults, and the one value that says where.
+"""Faults of log files, and the value that reports where they are.
 
-Reading code below the level of a file raises `Damaged` (documented on each function that does); what iterates over
-files (`segment`, `partition`, `checkpoint`) turns it into `LogError` values and raises nothing but `OSError`.
+Code that reads bytes raises `Damaged` (documented on each such function). Code that reads files (`segment`,
+`partition`, `checkpoint`) returns `LogError` values instead and raises only `OSError`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import enum
 
 
 class LogFault(enum.Enum):
-    """What is wrong; the value is the word used in metrics and texts."""
+    """The kind of a fault. The values are used in metrics and texts."""
 
     TORN = "torn"
-    """The file ends inside a batch: an append was under way or was cut short."""
+    """The file ends inside a batch: an append is in progress or was interrupted."""
     ZEROS = "zeros"
-    """From here on the file holds nothing but zeros: preallocated space."""
+    """The rest of the file is zeros: preallocated space."""
     BAD_LENGTH = "bad_length"
     BAD_MAGIC = "bad_magic"
     BAD_CRC = "bad_crc"
     OFFSET_ORDER = "offset_order"
-    """A batch does not lie above its predecessor, or not within the segment's range."""
+    """The offsets of a batch are not above the previous batch, or not within the range of the segment."""
     TOO_LARGE = "too_large"
     """A batch is larger than the reader's limit."""
     UNKNOWN_CODEC = "unknown_codec"
@@ -35,7 +35,7 @@ class LogFault(enum.Enum):
     BAD_STATE_FILE = "bad_state_file"
     INCOMPLETE_SNAPSHOT = "incomplete_snapshot"
     WRONG_KIND = "wrong_kind"
-    """The name says that this is not the kind of file or directory asked for."""
+    """The path is not the expected kind of file or directory."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class LogError:
     """One fault in one file.
 
     `path` is the file, `position` the byte in it where the faulty batch, entry or line begins, `offset` the log offset
-    of the faulty batch where it is known, `detail` half a sentence for a person.
+    of the faulty batch if known, `detail` a short explanation.
     """
 
     fault: LogFault
@@ -53,13 +53,13 @@ class LogError:
     detail: str
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return the error as one line."""
         offset = "" if self.offset is None else f" (offset {self.offset})"
         return f"{self.path}: {self.fault.value} at byte {self.position}{offset}: {self.detail}"
 
 
-class Damaged(Exception):  # noqa: N818  # reads as what the bytes are, like decoders.errors.MalformedBytes
-    """Bytes cannot be read: `fault` and `detail` as in LogError, `position` within the bytes that were handed in."""
+class Damaged(Exception):  # noqa: N818  # describes the bytes, like decoders.errors.MalformedBytes
+    """The bytes cannot be read. `fault` and `detail` are those of LogError, `position` is within the bytes passed."""
 
     def __init__(self, fault: LogFault, detail: str, position: int = 0) -> None:
         super().__init__(fault, detail, position)
@@ -68,5 +68,5 @@ class Damaged(Exception):  # noqa: N818  # reads as what the bytes are, like dec
         self.position = position
 
     def located(self, path: str, position: int, offset: int | None = None) -> LogError:
-        """Give the value for the world outside: this fault, in the file at that byte (ours is added to it)."""
+        """Return the LogError for this fault in bytes at `position` of the file."""
         return LogError(self.fault, path, position + self.position, offset, self.detail)

@@ -1,4 +1,4 @@
-"""What a walk over a log file gives: batches, blocks of them, and where and why it stopped."""
+"""The results of a walk over a log file: batches, blocks of batches, and where and why the walk stopped."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 LogBatch = RecordBatch | LegacyBatch
 
 MAGIC_AT: Final = 16
-"""The byte that tells how a batch is laid out: the same in all magics."""
-_QUIET: Final = frozenset({LogFault.TORN, LogFault.ZEROS})
+"""The position of the magic byte, which identifies the layout of a batch; the same in all magics."""
+_EXPECTED_AT_END: Final = frozenset({LogFault.TORN, LogFault.ZEROS})
 
 
 class BatchBlock(NamedTuple):
-    """Good batches that lie one behind the other in a piece of the file: the unit in which fast readers work.
+    """Consecutive valid batches in one chunk of the file: the unit of the vectorised readers.
 
     `chunk` begins at `position` of the file; batch n is `chunk[starts[n]:ends[n]]`.
     """
@@ -31,13 +31,13 @@ class BatchBlock(NamedTuple):
     ends: list[int]
 
     def batch(self, number: int) -> LogBatch:
-        """Give one batch, as a view of the chunk."""
+        """Return one batch, as a view of the chunk."""
         start, end = self.starts[number], self.ends[number]
         make = record_batch if self.chunk[start + MAGIC_AT] == 2 else legacy_batch
         return make(memoryview(self.chunk)[start:end], self.position + start)
 
     def batches(self) -> Iterator[LogBatch]:
-        """Give the batches one by one, as views of the chunk."""
+        """Return an iterator over the batches, as views of the chunk."""
         return map(self.batch, range(len(self.ends)))
 
 
@@ -45,8 +45,8 @@ class BatchBlock(NamedTuple):
 class Tail:
     """Where and why reading stopped.
 
-    `position` is the first byte that belongs to no good batch, `size` the bytes from there to the end of the file,
-    `frame_size` what the bad batch there claims to take (0 = unknown), `fault` None when the file ends with a batch.
+    `position` is the first byte after the valid batches, `size` the bytes from there to the end of the file,
+    `frame_size` the size that the invalid batch there states (0 = unknown), `fault` None if the file ends with a batch.
     """
 
     position: int
@@ -57,10 +57,10 @@ class Tail:
     offset: int | None = None
 
     def is_expected(self, *, last_segment: bool) -> bool:
-        """Whether this is how a healthy log may end.
+        """Return whether a healthy log can end like this.
 
-        Only the segment being written to may end inside a batch, in preallocated zeros, or with one batch whose pages
-        did not all reach the disk.
+        Only the active segment may end inside a batch, in preallocated zeros, or with one batch of which not all pages
+        were written to disk.
         """
         torn_pages = self.fault is LogFault.BAD_CRC and self.frame_size >= self.size
-        return self.fault is None or (last_segment and (self.fault in _QUIET or torn_pages))
+        return self.fault is None or (last_segment and (self.fault in _EXPECTED_AT_END or torn_pages))

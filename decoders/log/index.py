@@ -1,8 +1,8 @@
 """The three indexes beside a segment: `.index` (offset -> position), `.timeindex`, `.txnindex` (aborted transactions).
 
-Nothing in them is protected by a checksum, and a sequential reader needs none of them; `decoders.log.lookup` therefore
-takes their answers as hints. Offset and time index are preallocated with zeros while their segment is active: the
-entries end where they stop ascending.
+They have no checksums, and a sequential reader does not need them; `decoders.log.lookup` therefore uses them only as
+hints. Offset and time index are preallocated with zeros while their segment is active: the entries end where they stop
+ascending.
 
 Source: org.apache.kafka.storage.internals.log.OffsetIndex, TimeIndex, TransactionIndex and AbortedTxn.
 """
@@ -26,21 +26,21 @@ _ABORTED_VERSION: Final = 0
 
 
 class OffsetEntry(NamedTuple):
-    """A batch: its last offset (its first one where Kafka 1.1 or older wrote) and its byte position in the segment."""
+    """The last offset of a batch (the first one if written by Kafka 1.1 or older) and its position in the segment."""
 
     offset: int
     position: int
 
 
 class TimeEntry(NamedTuple):
-    """The largest timestamp (ms) of the segment up to here, and the last offset of the batch that has it."""
+    """The largest timestamp (ms) of the segment so far, and the last offset of the batch that has it."""
 
     timestamp: int
     offset: int
 
 
 class AbortedTransaction(NamedTuple):
-    """A transaction that was aborted: its first offset here, the offset of its marker, the stable offset after it."""
+    """An aborted transaction: its first offset in this partition, the offset of its marker, and the LSO after it."""
 
     version: int
     producer_id: int
@@ -51,7 +51,7 @@ class AbortedTransaction(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OffsetIndex:
-    """An `.index` file: the ascending entries, and the raw slots behind them."""
+    """An `.index` file: its valid entries, in ascending order, and its raw bytes."""
 
     path: Path
     base_offset: int
@@ -60,7 +60,7 @@ class OffsetIndex:
 
     @classmethod
     def read(cls, path: Path, base_offset: int) -> OffsetIndex:
-        """Read the file of the segment with this base offset. Raises OSError; any content gives an index."""
+        """Read the index of the segment with this base offset; any content is accepted. Raises OSError."""
         raw = path.read_bytes()
         entries: list[OffsetEntry] = []
         for relative, position in _OFFSET_SLOT.iter_unpack(_whole_slots(raw, _OFFSET_SLOT)):
@@ -71,22 +71,22 @@ class OffsetIndex:
         return cls(path, base_offset, raw, tuple(entries))
 
     def position_before(self, offset: int) -> int:
-        """Give a position at or before the batch that holds the offset: that of the last entry not above it, or 0."""
+        """Return a position at or before the batch with this offset: that of the last entry not above it, or 0."""
         at = bisect.bisect_right(self.entries, offset, key=lambda entry: entry.offset)
         return self.entries[at - 1].position if at else 0
 
     def fault(self) -> LogError | None:
-        """Check what a broker checks at start before it trusts the index; None when it would."""
+        """Return the fault that a broker would find in its check of the index at startup, or None."""
         if len(self.raw) % _OFFSET_SLOT.size:
-            return _bad_index(self.path, f"{len(self.raw)} bytes are no multiple of {_OFFSET_SLOT.size}")
+            return _bad_index(self.path, f"the file size {len(self.raw)} is not a multiple of {_OFFSET_SLOT.size}")
         if self.raw and (relative := _OFFSET_SLOT.unpack_from(self.raw, len(self.raw) - _OFFSET_SLOT.size)[0]) < 0:
-            return _bad_index(self.path, f"the last offset {self.base_offset + relative} lies below {self.base_offset}")
+            return _bad_index(self.path, f"the last offset {self.base_offset + relative} is below {self.base_offset}")
         return None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TimeIndex:
-    """A `.timeindex` file: the ascending entries, and the raw slots behind them."""
+    """A `.timeindex` file: its valid entries, in ascending order, and its raw bytes."""
 
     path: Path
     base_offset: int
@@ -95,7 +95,7 @@ class TimeIndex:
 
     @classmethod
     def read(cls, path: Path, base_offset: int) -> TimeIndex:
-        """Read the file of the segment with this base offset. Raises OSError; any content gives an index."""
+        """Read the index of the segment with this base offset; any content is accepted. Raises OSError."""
         raw = path.read_bytes()
         entries: list[TimeEntry] = []
         for timestamp, relative in _TIME_SLOT.iter_unpack(_whole_slots(raw, _TIME_SLOT)):
@@ -106,41 +106,43 @@ class TimeIndex:
         return cls(path, base_offset, raw, tuple(entries))
 
     def offset_before(self, timestamp: int) -> int:
-        """Give an offset at or before the first record that is as late as `timestamp` (ms)."""
+        """Return an offset at or before the first record with at least this timestamp (ms)."""
         at = bisect.bisect_left(self.entries, timestamp, key=lambda entry: entry.timestamp)
         return self.entries[at - 1].offset if at else self.base_offset
 
     def fault(self) -> LogError | None:
-        """Check what a broker checks at start before it trusts the index; None when it would.
+        """Return the fault that a broker would find in its check of the index at startup, or None.
 
-        A preallocated index fails it, as it does in Kafka: the broker trims an index before it closes it.
+        As in Kafka, a preallocated index fails the check: the broker trims an index before it closes it.
         """
         if len(self.raw) % _TIME_SLOT.size:
-            return _bad_index(self.path, f"{len(self.raw)} bytes are no multiple of {_TIME_SLOT.size}")
+            return _bad_index(self.path, f"the file size {len(self.raw)} is not a multiple of {_TIME_SLOT.size}")
         if not self.raw:
             return None
         first = _TIME_SLOT.unpack_from(self.raw)[0]
         last, relative = _TIME_SLOT.unpack_from(self.raw, len(self.raw) - _TIME_SLOT.size)
         if last < first:
-            return _bad_index(self.path, f"the last timestamp {last} lies below the first, {first}")
+            return _bad_index(self.path, f"the last timestamp {last} is below the first, {first}")
         if relative < 0:
-            return _bad_index(self.path, f"the last offset {self.base_offset + relative} lies below {self.base_offset}")
+            return _bad_index(self.path, f"the last offset {self.base_offset + relative} is below {self.base_offset}")
         return None
 
 
 def read_aborted(path: Path) -> tuple[tuple[AbortedTransaction, ...], LogError | None]:
-    """Read a `.txnindex`: the entries in the order of their markers, and what is wrong behind the last good one.
+    """Read a `.txnindex`: the entries in the order of their markers, and the fault after the last valid one, or None.
 
-    Raises OSError. Half an entry at the end is an append under way and no fault.
+    A partial entry at the end is an append in progress and not a fault. Raises OSError.
     """
     entries: list[AbortedTransaction] = []
     for fields in _ABORTED.iter_unpack(_whole_slots(path.read_bytes(), _ABORTED)):
         entry = AbortedTransaction._make(fields)
         position = len(entries) * _ABORTED.size
         if not 0 <= entry.version <= _ABORTED_VERSION:
-            return tuple(entries), _bad_index(path, f"an entry of version {entry.version}", position)
+            return tuple(entries), _bad_index(path, f"the version of an entry is {entry.version}", position)
         if entries and entry.last_offset < entries[-1].last_offset:
-            return tuple(entries), _bad_index(path, f"offset {entry.last_offset} below its predecessor", position)
+            return tuple(entries), _bad_index(
+                path, f"the last offset {entry.last_offset} is below that of the previous entry", position
+            )
         entries.append(entry)
     return tuple(entries), None
 

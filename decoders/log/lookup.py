@@ -1,8 +1,8 @@
-"""From an offset or a time to the first batch that holds it, through a segment's indexes.
+"""Finds the first batch of an offset or a timestamp, using the indexes of a segment.
 
-An index may be missing, stale, cut or wrong: it only says where the walk begins, and where no batch begins there or it
-begins too late, the walk begins at zero. So for offsets the answer is that of a full scan, only sooner. A time index is
-trusted where it ascends, as brokers trust it: nothing in the log contradicts a wrong one short of that full scan.
+An index may be missing, stale, truncated or wrong: it is used only to choose where the walk begins. If no batch begins
+there, or the batch begins too late, the walk starts at zero, so for offsets the result is that of a full scan. A time
+index is trusted as far as it ascends, as in the broker: only a full scan could show that it is wrong.
 
 Source: org.apache.kafka.storage.internals.log.LogSegment (translateOffset, findOffsetByTimestamp).
 """
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SegmentIndex:
-    """A segment with those of its two indexes that exist."""
+    """A segment with its offset index and time index, if they exist."""
 
     segment: Segment
     offsets: OffsetIndex | None
     times: TimeIndex | None
 
     @classmethod
-    def beside(cls, segment: Segment) -> SegmentIndex:
-        """Read the indexes that lie beside the segment's file (with its `.swap`, if it has one). Raises OSError."""
+    def load(cls, segment: Segment) -> SegmentIndex:
+        """Read the index files of a segment; those of a `.swap` segment have the same suffix. Raises OSError."""
         stem, _, suffix = segment.path.name.partition(".log")
         offsets = segment.path.with_name(f"{stem}.index{suffix}")
         times = segment.path.with_name(f"{stem}.timeindex{suffix}")
@@ -45,19 +45,19 @@ class SegmentIndex:
         )
 
     def batch_at(self, offset: int) -> LogBatch | None:
-        """Give the first batch that ends at or above the offset, None if the segment ends below it."""
+        """Return the first batch that ends at or above the offset, None if the segment ends below it."""
         return next(self.batches_from(offset), None)
 
     def batches_from(self, offset: int) -> Iterator[LogBatch]:
-        """Give all batches from the first that ends at or above the offset."""
+        """Yield all batches that end at or above the offset."""
         for batch in self.segment.batches(self._start(offset)):
             if batch.last_offset >= offset:
                 yield batch
 
     def record_at_time(self, timestamp: int, from_offset: int = 0) -> LogRecord | None:
-        """Give the first record at least as late as `timestamp` (ms) and not below the offset; None if there is none.
+        """Return the first record at or after `timestamp` (ms) and at or above the offset; None if there is none.
 
-        This is how a broker answers offsets-for-times. A batch that cannot be decoded is passed over.
+        The broker does the same for offsets-for-times (ListOffsets). Batches that cannot be decoded are skipped.
         """
         start = max(from_offset, self.times.offset_before(timestamp) if self.times else from_offset)
         for batch in self.batches_from(start):
@@ -72,7 +72,7 @@ class SegmentIndex:
         return None
 
     def _start(self, offset: int) -> int:
-        """Give the indexed position for the offset if a batch begins there that lies early enough, else 0."""
+        """Return the indexed position for the offset if a batch at or below the offset begins there, else 0."""
         position = self.offsets.position_before(offset) if self.offsets else 0
         if position:
             batch = next(iter(self.segment.batches(position)), None)
@@ -82,9 +82,9 @@ class SegmentIndex:
 
 
 def first_record_at_time(log: PartitionLog, timestamp: int) -> LogRecord | None:
-    """Give the first record of a partition at least as late as `timestamp` (ms); None if there is none. Raises OSError.
+    """Return the first record of a partition at or after `timestamp` (ms); None if there is none. Raises OSError.
 
-    Markers and records of aborted transactions count too, as they do in the broker's own answer.
+    As in the broker, markers and records of aborted transactions are included.
     """
-    found = (SegmentIndex.beside(segment).record_at_time(timestamp) for segment in log.segments)
+    found = (SegmentIndex.load(segment).record_at_time(timestamp) for segment in log.segments)
     return next((record for record in found if record is not None), None)

@@ -1,4 +1,4 @@
-"""A whole partition, read in log order with its transactions applied: the offline twin of a read_committed consumer.
+"""Reads a whole partition in log order with its transactions applied, like a read_committed consumer but offline.
 
 Unlike such a consumer it does not stop at the last stable offset: records of ongoing transactions are left out, their
 transactions are listed in `ongoing_transactions`, and the records after them are read. A damaged segment does not end
@@ -35,7 +35,7 @@ _ATTEMPTS: Final = 5
 
 
 class PlacedBatch(NamedTuple):
-    """A batch with the file it lies in and what becomes of it."""
+    """A batch with its file and its outcome."""
 
     batch: LogBatch
     path: Path
@@ -44,7 +44,7 @@ class PlacedBatch(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlacedRecord:
-    """A record with what its batch says about its origin."""
+    """A record with the producer, transaction and outcome of its batch."""
 
     record: LogRecord
     producer_id: int
@@ -53,7 +53,7 @@ class PlacedRecord:
 
 
 class PartitionLog:
-    """The log of one partition, with all its segment files held open at the size they had when it was opened.
+    """The log of one partition. Keeps all segment files open, at the size that they had when they were opened.
 
     Only one walk at a time: `errors`, `ongoing_transactions` and `next_offset` describe the walk that was started last,
     and are complete when it has ended.
@@ -70,9 +70,9 @@ class PartitionLog:
 
     @classmethod
     def open(cls, path: Path | str, *, limit: int = DEFAULT_LIMIT) -> Self | LogError:
-        """Open a partition's directory; `limit` bounds what one batch may expand to.
+        """Open a partition directory; `limit` bounds the decompressed size of a batch. Raises OSError.
 
-        Raises OSError. A compaction may rename files between listing and opening them: then they are listed again.
+        If a compaction renames files between listing and opening, the directory is listed again.
         """
         for _ in range(_ATTEMPTS - 1):
             with contextlib.suppress(FileNotFoundError):
@@ -102,17 +102,17 @@ class PartitionLog:
 
     @property
     def ongoing_transactions(self) -> tuple[OngoingTransaction, ...]:
-        """The transactions that the walk found without a marker, oldest first."""
+        """The transactions without a marker that the walk found, oldest first."""
         return self._open_transactions.all()
 
     def batches(self, start_offset: int = 0) -> Iterator[PlacedBatch]:
-        """Give all batches that end at or above an offset, with their outcomes."""
+        """Yield all batches that end at or above an offset, with their outcomes."""
         for path, block in self.blocks(start_offset):
             for batch in block.batches():
                 yield PlacedBatch(batch, path, self.outcome(batch))
 
     def records(self, start_offset: int = 0, *, only_committed: bool = True) -> Iterator[PlacedRecord]:
-        """Give the records from an offset on: those that count, or all of them, control records too."""
+        """Yield the records from an offset on: only visible ones, or all including control records."""
         for batch, path, outcome in self.batches(start_offset):
             if only_committed and not outcome.is_visible:
                 continue
@@ -121,13 +121,12 @@ class PartitionLog:
                     if record.offset >= start_offset:
                         yield PlacedRecord(record, batch.producer_id, batch.is_transactional, outcome)
             except Damaged as fault:
-                self.note(path, batch, fault)
+                self.add_error(path, batch, fault)
 
     def blocks(self, start_offset: int = 0) -> Iterator[tuple[Path, BatchBlock]]:
-        """Give the good batches of all segments in order, in blocks with the file they lie in.
+        """Yield the valid batches of all segments in order, in blocks with their file.
 
-        Faults that end a segment too early are noted. A block's first batch is the first that ends at or above the
-        offset.
+        Faults that end a segment early are added to `errors`. Batches that end below the offset are left out.
         """
         self.errors = []
         self.next_offset = start_offset
@@ -138,18 +137,18 @@ class PartitionLog:
             if following and following[0].base_offset <= start_offset:
                 continue
             cursor = segment.batches()
-            for read in cursor.blocks():
-                if (block := self._unread(segment, read, start_offset)).ends:
+            for whole_block in cursor.blocks():
+                if (block := self._new_batches(segment, whole_block, start_offset)).ends:
                     self.next_offset = block.batch(-1).last_offset + 1
                     yield segment.path, block
             if error := cursor.error(last_segment=not following):
                 self.errors.append(error)
 
     def outcome(self, batch: LogBatch) -> BatchOutcome:
-        """Say what becomes of a batch of the walk; asked in the order of the log.
+        """Return the outcome of a batch of the walk. Call it in the order of the log.
 
-        The markers are looked for once, ahead, when the first transactional batch turns up: a log without transactions
-        is read once, one with them twice.
+        The markers are collected once, at the first transactional batch, by reading ahead: a log without transactions
+        is read once, a log with transactions twice.
         """
         if not is_transactional_data(batch):
             return BatchOutcome.CONTROL if batch.is_control else BatchOutcome.PLAIN
@@ -160,24 +159,24 @@ class PartitionLog:
             self._open_transactions.add(batch)
         return outcome
 
-    def note(self, path: Path, batch: LogBatch, fault: Damaged) -> None:
-        """Note that a batch could not be decoded."""
+    def add_error(self, path: Path, batch: LogBatch, fault: Damaged) -> None:
+        """Add the fault of a batch that could not be decoded to `errors`."""
         self.errors.append(fault.located(str(path), batch.position, batch.base_offset))
 
-    def _unread(self, segment: Segment, block: BatchBlock, start_offset: int) -> BatchBlock:
-        """Cut off what lies below the walk; note it if it was read before, from another segment."""
+    def _new_batches(self, segment: Segment, block: BatchBlock, start_offset: int) -> BatchBlock:
+        """Return the block without batches below the walk; those already read from another segment are errors."""
         for number in range(len(block.ends)):
             batch = block.batch(number)
             if batch.last_offset >= self.next_offset:
                 return block._replace(starts=block.starts[number:], ends=block.ends[number:]) if number else block
             if batch.last_offset >= start_offset:
-                detail = f"offset {batch.last_offset} was read before, in another segment"
+                detail = f"offset {batch.last_offset} was already read from another segment"
                 error = LogError(LogFault.OFFSET_ORDER, str(segment.path), batch.position, batch.base_offset, detail)
                 self.errors.append(error)
         return block._replace(starts=[], ends=[])
 
     def _markers_from(self, start_offset: int) -> TransactionMarkers:
-        """Collect the markers from an offset to the end, and note broken ones: nobody else decodes them."""
+        """Return the markers from an offset to the end; damaged ones are errors, as only this code decodes them."""
         markers = TransactionMarkers()
         for number, segment in enumerate(self.segments):
             following = self.segments[number + 1 :]
@@ -187,5 +186,5 @@ class PartitionLog:
                 try:
                     markers.add(batch)
                 except Damaged as fault:
-                    self.note(segment.path, batch, fault)
+                    self.add_error(segment.path, batch, fault)
         return markers

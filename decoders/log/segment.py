@@ -1,7 +1,7 @@
-"""One `.log` file, read batch by batch while a broker may still append to it.
+"""Reads one `.log` file batch by batch, also while a broker appends to it, and determines where valid data ends.
 
-Owns the rules for where valid data ends. The file is read in chunks with `pread` and never mapped: a broker may cut a
-file at any moment, and touching a cut mapping kills the process. Indexes and look-ups are `decoders.log.lookup`'s.
+The file is read in chunks with `pread` and never mapped: a broker may truncate a file at any time, and access to a
+truncated mapping kills the process. Lookups with the indexes are in `decoders.log.lookup`.
 
 Source: org.apache.kafka.common.record.internal.FileLogInputStream, org.apache.kafka.storage.internals.log.LogSegment.
 """
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CHUNK: Final = 4 << 20
-"""Bytes read at once: enough that the cost of a read vanishes, little enough for many segments at a time."""
+"""Bytes per read: large enough to make the cost of a read negligible, small enough for many open segments."""
 LARGEST_BATCH: Final = 256 << 20
-"""Bytes of one batch that a reader accepts; brokers by default take one megabyte."""
+"""The largest batch in bytes that a reader accepts; the brokers' default limit is one megabyte."""
 _UP_TO_MAGIC: Final = MAGIC_AT + 1
 _FRAME_HEAD: Final = struct.Struct(">qiib")
-"""Offset, length, leader epoch (in message sets: checksum), magic."""
+"""Base offset, length, leader epoch (in message sets: checksum), magic."""
 _BATCH_HEAD: Final = struct.Struct(">qiibIhi")
-"""The same and checksum, attributes, last offset delta: what decides whether a batch of magic 2 is good."""
+"""The same and checksum, attributes, last offset delta: the fields that decide whether a batch of magic 2 is valid."""
 _SMALLEST_BY_MAGIC: Final = (*SMALLEST, HEADER.size - FRAME)
 _OFFSETS_PER_SEGMENT: Final = 1 << 31
 
 
 class Segment:
-    """An open segment file of a fixed size: what is appended later is seen after `refresh()`.
+    """An open segment file of a fixed size; `refresh()` makes appended data visible.
 
-    `base_offset` is the number in its name (0 for files that are no segments, such as KRaft snapshots).
+    `base_offset` is the number in its name (0 for other files, such as KRaft snapshots).
     """
 
     def __init__(self, path: Path, base_offset: int, *, largest_batch: int = LARGEST_BATCH) -> None:
@@ -53,11 +53,11 @@ class Segment:
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
-        """Open a segment by its path, whose name tells the base offset. Raises OSError, ValueError for another name."""
+        """Open a segment; its name has the base offset. Raises OSError, and ValueError for other names."""
         path = Path(path)
         stem, dot, suffix = path.name.partition(".")
         if suffix not in {"log", "log.swap"} or not (dot and stem.isdecimal()):
-            raise ValueError(f"{path.name}: a segment's name is its base offset and .log")
+            raise ValueError(f"{path.name}: not a segment; the name must be <base offset>.log")
         return cls(path, int(stem))
 
     def __enter__(self) -> Self:
@@ -71,28 +71,28 @@ class Segment:
         self._file.close()
 
     def refresh(self) -> int:
-        """Look how large the file is now, and give that size."""
+        """Update `size` to the current size of the file and return it."""
         self.size = os.fstat(self._file.fileno()).st_size
         return self.size
 
     def read(self, position: int, size: int) -> bytes:
-        """Read at most `size` bytes, never beyond the size seen last; fewer when the file was cut meanwhile."""
+        """Read at most `size` bytes, not beyond the known size; fewer if the file was truncated in the meantime."""
         return os.pread(self._file.fileno(), max(0, min(size, self.size - position)), position)
 
     def batches(self, position: int = 0, *, verify: bool = True) -> BatchCursor:
-        """Walk over the batches from a position on, which must be the start of a batch.
+        """Return a walk over the batches from `position` on, which must be the start of a batch.
 
-        `verify` checks the CRC and that offsets ascend within the segment's range; without it every batch that has the
-        frame of one is given.
+        `verify` checks the CRC, and that offsets ascend and are within the range of the segment. Without it every batch
+        with a valid frame is returned.
         """
         return BatchCursor(self, position, verify=verify)
 
 
 class BatchCursor:
-    """A walk over a segment that can be continued: iterating again after `Segment.refresh()` goes on where it stopped.
+    """A resumable walk over a segment: iterating again after `Segment.refresh()` continues where the walk stopped.
 
-    `position` is the first byte not yet given; `tail` says why the walk ended and is None while there is more to read.
-    Whoever asks for blocks does not iterate over batches, and the other way round.
+    `position` is the first byte after the returned batches; `tail` is the reason why the walk ended, None while there
+    is more to read. A caller uses either blocks or batches, not both.
     """
 
     def __init__(self, segment: Segment, position: int, *, verify: bool) -> None:
@@ -105,7 +105,7 @@ class BatchCursor:
         self._ready: Iterator[LogBatch] = iter(())
 
     def error(self, *, last_segment: bool) -> LogError | None:
-        """Give the fault that ended the walk, None while it goes on or where it is how a healthy log may end."""
+        """Return the fault that ended the walk; None before its end, and for ends expected in a healthy log."""
         tail = self.tail
         if tail is None or tail.fault is None or tail.is_expected(last_segment=last_segment):
             return None
@@ -124,45 +124,45 @@ class BatchCursor:
         return batch
 
     def blocks(self) -> Iterator[BatchBlock]:
-        """Give the batches in blocks."""
+        """Yield the batches in blocks."""
         self.tail = None
         while block := self.next_block():
             self.position = block.position + block.ends[-1]
             yield block
 
     def next_block(self) -> BatchBlock | None:
-        """Read on and give the good batches of what was read; None at the end."""
-        want = CHUNK
+        """Read the next chunk and return its valid batches; None at the end."""
+        read_size = CHUNK
         while self.tail is None:
-            chunk = self.segment.read(self._checked_to, want)
+            chunk = self.segment.read(self._checked_to, read_size)
             block = BatchBlock(chunk, self._checked_to, *self._frames(chunk))
             if block.ends:
                 self._checked_to += block.ends[-1]
                 return block
-            # Not even one batch lies in the chunk: read as much as the batch says it takes, or the file ends here.
+            # The chunk has no complete batch: read the size that the batch states, unless the file ends here.
             needed = FRAME + int(_FRAME_HEAD.unpack_from(chunk)[1]) if len(chunk) >= _UP_TO_MAGIC else 0
-            if self.tail is None and needed <= want:
+            if self.tail is None and needed <= read_size:
                 self._stop(self._checked_to, LogFault.TORN if chunk else None, "the file ends inside a batch")
-            want = needed
+            read_size = needed
         return None
 
     def _frames(self, chunk: bytes) -> tuple[list[int], list[int]]:
-        """Find the good batches at the beginning of a chunk: where they begin and where they end."""
+        """Return the starts and ends of the valid batches at the beginning of a chunk."""
         starts: list[int] = []
         ends: list[int] = []
         while True:
-            at = self._run(chunk, starts, ends)
-            size = self._odd_frame(chunk, at) if at + _UP_TO_MAGIC <= len(chunk) else 0
+            at = self._valid_run(chunk, starts, ends)
+            size = self._checked_frame_size(chunk, at) if at + _UP_TO_MAGIC <= len(chunk) else 0
             if size == 0:
                 break
             starts.append(at)
             ends.append(at + size)
         return starts, ends
 
-    def _run(self, chunk: bytes, starts: list[int], ends: list[int]) -> int:
-        """Note good batches of magic 2 while there are such, and give where the first other thing begins.
+    def _valid_run(self, chunk: bytes, starts: list[int], ends: list[int]) -> int:
+        """Append valid batches of magic 2 to `starts` and `ends`; return the position of the first other data.
 
-        Whatever is not a good batch here is looked at again, slowly, by the rules in their order.
+        This is the fast path; `_checked_frame_size` checks everything else, one rule after the other.
         """
         at, end, verify, next_offset = ends[-1] if ends else 0, len(chunk), self._verify, self._next_offset
         highest = self.segment.base_offset + _OFFSETS_PER_SEGMENT
@@ -182,8 +182,11 @@ class BatchCursor:
         self._next_offset = next_offset
         return at
 
-    def _odd_frame(self, chunk: bytes, at: int) -> int:
-        """Judge the batch at a place of the chunk: its size if it is good and whole, else 0."""
+    def _checked_frame_size(self, chunk: bytes, at: int) -> int:
+        """Return the size of the batch at `at` if it is valid and complete in the chunk, else 0.
+
+        The walk ends if the data there is invalid.
+        """
         _, length, _, magic = _FRAME_HEAD.unpack_from(chunk, at)
         start, size = self._checked_to + at, FRAME + length
         if length == 0 and self._only_zeros(start):
@@ -191,23 +194,23 @@ class BatchCursor:
         elif magic not in {0, 1, 2}:
             self._stop(start, LogFault.BAD_MAGIC, f"magic {magic}")
         elif length < _SMALLEST_BY_MAGIC[magic]:
-            self._stop(start, LogFault.BAD_LENGTH, f"a batch of magic {magic} and length {length}")
+            self._stop(start, LogFault.BAD_LENGTH, f"the length of a batch of magic {magic} is {length}")
         elif size > self.segment.size - start:
             self._stop(start, LogFault.TORN, "the file ends inside a batch")
         elif size > self.segment.largest_batch:
-            self._stop(start, LogFault.TOO_LARGE, f"a batch of {size} bytes")
+            self._stop(start, LogFault.TOO_LARGE, f"the batch size is {size} bytes")
         elif at + size <= len(chunk):
             batch = next(BatchBlock(chunk, self._checked_to, [at], [at + size]).batches())
             return size if not self._verify or self._accept(batch) else 0
         return 0
 
     def _accept(self, batch: LogBatch) -> bool:
-        """Check one batch's checksum and its place in the order."""
-        first, last, due = batch.base_offset, batch.last_offset, self._next_offset
+        """Return whether the checksum and the offsets of a batch are valid; if not, the walk ends."""
+        first, last, expected = batch.base_offset, batch.last_offset, self._next_offset
         if not batch.has_valid_crc():
-            self._stop(batch.position, LogFault.BAD_CRC, "the checksum does not fit", batch)
-        elif first < due or last >= self.segment.base_offset + _OFFSETS_PER_SEGMENT:
-            detail = f"offsets {first} to {last} where {due} or more is due"
+            self._stop(batch.position, LogFault.BAD_CRC, "the checksum does not match", batch)
+        elif first < expected or last >= self.segment.base_offset + _OFFSETS_PER_SEGMENT:
+            detail = f"offsets {first} to {last}, but at least {expected} is expected"
             self._stop(batch.position, LogFault.OFFSET_ORDER, detail, batch)
         else:
             self._next_offset = max(first, last) + 1

@@ -1,6 +1,6 @@
-"""The small files beside segments: producer snapshots, the checkpoints of the log directory, `partition.metadata`.
+"""Readers of the small files beside segments: producer snapshots, log directory checkpoints, `partition.metadata`.
 
-Every reader gives the file's content or one `LogError`, and raises OSError only.
+Every reader returns the content of the file or a `LogError`, and raises only OSError.
 
 Source: org.apache.kafka.storage.internals.log.ProducerStateManager, org.apache.kafka.server.common.CheckpointFile,
 org.apache.kafka.storage.internals.log.PartitionMetadataFile; KIP-98, KIP-101, KIP-516.
@@ -30,10 +30,10 @@ Entry = TypeVar("Entry")
 
 
 class ProducerEntry(NamedTuple):
-    """What the broker knows of one producer in this partition.
+    """The broker's state of one producer in this partition.
 
-    `last_sequence` and `last_offset` are -1 when only markers are known. `current_transaction_first_offset` is -1
-    unless a transaction is open: an old one is how a hanging transaction is found without a broker.
+    `last_sequence` and `last_offset` are -1 if only markers are known. `current_transaction_first_offset` is -1 unless
+    a transaction is open; an old open transaction is a hanging transaction, found without a broker.
     """
 
     producer_id: int
@@ -54,7 +54,7 @@ class EpochEntry(NamedTuple):
 
 
 class PartitionOffset(NamedTuple):
-    """One line of a checkpoint of a log directory: what the offset means depends on the file."""
+    """One line of a checkpoint of a log directory; the meaning of the offset depends on the file."""
 
     topic: str
     partition: int
@@ -62,7 +62,7 @@ class PartitionOffset(NamedTuple):
 
 
 class PartitionMetadata(NamedTuple):
-    """The topic id that a partition directory belongs to, as 16 bytes."""
+    """The topic id of a partition directory, as 16 bytes."""
 
     version: int
     topic_id: bytes
@@ -72,12 +72,12 @@ def read_producer_snapshot(path: Path) -> tuple[ProducerEntry, ...] | LogError:
     """Read an `<offset>.snapshot`: the producers as of that offset, in the order written."""
     raw = path.read_bytes()
     if len(raw) < _SNAPSHOT_HEAD.size:
-        return _bad(path, 0, f"{len(raw)} bytes are no producer snapshot")
+        return _bad(path, 0, f"{len(raw)} bytes are too few for a producer snapshot")
     version, crc, count = _SNAPSHOT_HEAD.unpack_from(raw)
     if version != _SNAPSHOT_VERSION:
-        return _bad(path, 0, f"producer snapshot of version {version}")
+        return _bad(path, 0, f"unknown version {version} of a producer snapshot")
     if google_crc32c.value(raw[_CRC_STARTS:]) != crc:
-        return LogError(LogFault.BAD_CRC, str(path), 2, None, "the checksum does not fit")
+        return LogError(LogFault.BAD_CRC, str(path), 2, None, "the checksum does not match")
     if count < 0 or len(raw) != _SNAPSHOT_HEAD.size + count * _PRODUCER.size:
         return _bad(path, _CRC_STARTS, f"{count} producers in {len(raw)} bytes")
     return tuple(map(ProducerEntry._make, _PRODUCER.iter_unpack(raw[_SNAPSHOT_HEAD.size :])))
@@ -89,10 +89,10 @@ def read_leader_epochs(path: Path) -> tuple[EpochEntry, ...] | LogError:
 
 
 def read_partition_offsets(path: Path) -> tuple[PartitionOffset, ...] | LogError:
-    """Read one of a log directory's checkpoints, `topic partition offset` per line.
+    """Read a checkpoint of a log directory, `topic partition offset` per line.
 
-    They are `replication-offset-checkpoint` (high watermarks, some seconds old: a lower bound) and those of recovery
-    points, log starts and the cleaner.
+    These are `replication-offset-checkpoint` (high watermarks, some seconds old, so a lower bound) and the checkpoints
+    of recovery points, log start offsets and the cleaner.
     """
     return _checkpoint(path, lambda words: PartitionOffset(words[0], int(words[1]), int(words[2])), 3)
 
@@ -104,25 +104,25 @@ def read_partition_metadata(path: Path) -> PartitionMetadata | LogError:
         version = int(fields["version"])
         topic_id = base64.b64decode(fields["topic_id"] + "==", altchars=b"-_", validate=True)
     except (KeyError, ValueError, binascii.Error):
-        return _bad(path, 0, "no version and topic id")
+        return _bad(path, 0, "the version or the topic id is missing or malformed")
     if version != 0 or len(topic_id) != 16:
         return _bad(path, 0, f"version {version} with a topic id of {len(topic_id)} bytes")
     return PartitionMetadata(version, topic_id)
 
 
 def _checkpoint(path: Path, parse: Callable[[list[str]], Entry], words: int) -> tuple[Entry, ...] | LogError:
-    """Read Kafka's CheckpointFile: a version line, a count line, then so many lines of so many words."""
+    """Read Kafka's CheckpointFile: a version line, a count line, then `count` lines of `words` words each."""
     lines = list(_lines(path))
     rows = [line.split() for line in lines[2:] if line]
     try:
         version, count = int(lines[0]), int(lines[1])
         entries = tuple(parse(row) for row in rows if len(row) == words)
     except (ValueError, IndexError):
-        return _bad(path, 0, "something else where a checkpoint has numbers")
+        return _bad(path, 0, "a number of the checkpoint is missing or malformed")
     if version != 0:
-        return _bad(path, 0, f"checkpoint of version {version}")
+        return _bad(path, 0, f"unknown version {version} of a checkpoint")
     if not len(entries) == len(rows) == count:
-        return _bad(path, 0, f"{count} entries announced, {len(entries)} of {words} words found in {len(rows)} lines")
+        return _bad(path, 0, f"{count} entries expected, {len(entries)} of {words} words found in {len(rows)} lines")
     return entries
 
 

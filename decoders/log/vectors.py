@@ -1,7 +1,8 @@
-"""The records of many batches of magic 2 at once, by vectors: numpy under Arrow arrays.
+"""Reads the records of many batches of magic 2 at once, with numpy vectors under Arrow arrays.
 
-Batches hop over the lengths of their records in step; all fields are then read by vectors of cursors over one buffer,
-and Arrow slices keys and values out of it. What does not fit exactly, and what has headers, is declined as a whole.
+First the record boundaries are found, by following the record lengths in all batches in parallel. All fields are then
+read with vectors of cursors over one buffer, and Arrow slices keys and values out of it. A part with a record that does
+not fit exactly or has headers is declined as a whole.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ Columns = tuple[pa.Array, pa.Array, pa.Array, pa.Array]
 """Offset, timestamp, key, value: as in `decoders.log.columns.SCHEMA`."""
 
 
-# No varint is longer than ten bytes: with this behind the last record no cursor can leave the buffer.
+# No varint is longer than ten bytes: with this after the last record no cursor can leave the buffer.
 PADDING: Final = bytes(16)
 _LARGEST_BUFFER: Final = 0x7FFFFFFF
-_FEW: Final = 400
-"""With fewer batches than this a step of all of them costs more than hopping in each."""
+_MIN_PARALLEL_BATCHES: Final = 400
+"""With fewer batches one parallel step costs more than following the lengths in each batch."""
 HEADER_TYPE: Final = np.dtype(
     [
         ("base_offset", ">i8"),
@@ -43,13 +44,13 @@ HEADER_TYPE: Final = np.dtype(
         ("count", ">i4"),
     ]
 )
-"""`decoders.log.batch.HEADER` for vectors."""
+"""`batch.HEADER` as a numpy type."""
 
 
 class Part(NamedTuple):
-    """Some batches of a block, ready to be read: their headers, and where their records lie in a padded buffer.
+    """Some batches of a block: their headers, and the positions of their records in a padded buffer.
 
-    `numbers` are their places in the block.
+    `numbers` are the positions of the batches in the block.
     """
 
     buffer: bytes
@@ -60,7 +61,7 @@ class Part(NamedTuple):
 
 
 def read_fast(part: Part) -> Columns | None:
-    """Read all records of a part at once; None where the slow reader has to."""
+    """Return the records of a part as columns; None if the slow reader must read them."""
     headers = part.headers
     counts = headers["count"].astype(np.int64)
     if len(part.buffer) > _LARGEST_BUFFER or counts.min(initial=0) < 0:
@@ -70,29 +71,31 @@ def read_fast(part: Part) -> Columns | None:
     if fields is None:
         return None
     timestamp_delta, offset_delta, key_start, key_size, value_start, value_size = fields
-    owner = np.repeat(np.arange(len(counts)), counts)
-    appended = (headers["attributes"] & LOG_APPEND_TIME) != 0
-    created_at = headers["base_timestamp"].astype(np.int64)[owner] + timestamp_delta
-    timestamp = np.where(appended[owner], headers["max_timestamp"].astype(np.int64)[owner], created_at)
-    offset = headers["base_offset"].astype(np.int64)[owner] + offset_delta
+    batch_of_record = np.repeat(np.arange(len(counts)), counts)
+    log_append_time = (headers["attributes"] & LOG_APPEND_TIME) != 0
+    created_at = headers["base_timestamp"].astype(np.int64)[batch_of_record] + timestamp_delta
+    timestamp = np.where(
+        log_append_time[batch_of_record], headers["max_timestamp"].astype(np.int64)[batch_of_record], created_at
+    )
+    offset = headers["base_offset"].astype(np.int64)[batch_of_record] + offset_delta
     key, value = _slices(part.buffer, key_start, key_size, value_start, value_size)
     return pa.array(offset), timestamps(timestamp), key, value
 
 
 def _record_bodies(part: Part, counts: Ints) -> tuple[Ints, Ints] | None:
-    """Find where each record's fields begin and end. None unless the records fill their batches exactly.
+    """Return where the fields of each record begin and end; None unless the records fill their batches exactly.
 
-    All batches hop from record to record in step while they are many; the few long ones that remain hop one by one.
+    While there are many batches, they are followed in parallel, one record per step; the few longest ones one by one.
     """
     buffer = np.frombuffer(part.buffer, np.uint8)
     first = np.cumsum(counts) - counts
     total = int(counts.sum())
-    # Every record takes at least one byte: a count that cannot be true must not allocate anything.
+    # Every record takes at least one byte: an impossible count must not allocate anything.
     if total > len(buffer):
         return None
     starts, ends = np.empty(total, np.int64), np.empty(total, np.int64)
     at, step = part.starts.copy(), 0
-    while len(active := np.flatnonzero(counts > step)) >= _FEW:
+    while len(active := np.flatnonzero(counts > step)) >= _MIN_PARALLEL_BATCHES:
         size, start = _varints(buffer, np.minimum(at[active], part.ends[active]), 5)
         at[active] = start + size
         starts[first[active] + step], ends[first[active] + step] = start, at[active]
@@ -100,21 +103,21 @@ def _record_bodies(part: Part, counts: Ints) -> tuple[Ints, Ints] | None:
             return None
         step += 1
     for number in active.tolist():
-        here, after = int(first[number]) + step, int(first[number] + counts[number])
-        borders = _hop(part.buffer, int(at[number]), int(part.ends[number]), after - here)
-        if borders is None:
+        begin, after = int(first[number]) + step, int(first[number] + counts[number])
+        bounds = _bounds_in_batch(part.buffer, int(at[number]), int(part.ends[number]), after - begin)
+        if bounds is None:
             return None
-        starts[here:after], ends[here:after] = borders
+        starts[begin:after], ends[begin:after] = bounds
         at[number] = part.ends[number]
     return (starts, ends) if np.array_equal(at, part.ends) else None
 
 
-def _hop(buffer: bytes, at: int, end: int, count: int) -> tuple[list[int], list[int]] | None:
-    """Hop over so many records of one batch, which must end where it ends."""
+def _bounds_in_batch(buffer: bytes, at: int, end: int, count: int) -> tuple[list[int], list[int]] | None:
+    """Return the bounds of `count` records of one batch; None unless the last one ends at the end of the batch."""
     starts: list[int] = []
     ends: list[int] = []
     for _ in range(count):
-        # The length is a zigzag varint: an odd one is negative, four bytes or more are left to the slow reader.
+        # The length is a zigzag varint: odd means negative; varints of four or more bytes are left to the slow reader.
         byte = buffer[at]
         if byte < 0x80:
             at += 1
@@ -135,7 +138,7 @@ def _hop(buffer: bytes, at: int, end: int, count: int) -> tuple[list[int], list[
 
 
 def _fields(buffer: Bytes, at: Ints, end: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints] | None:
-    """Read all records' fields, one field at a time; None where one does not fit its record or has headers."""
+    """Return the fields of all records, read one field at a time; None if one exceeds its record or has headers."""
     timestamp_delta, at = _varints(buffer, np.minimum(at + 1, end), 10)
     offset_delta, at = _varints(buffer, np.minimum(at, end), 5)
     key_size, key_start = _varints(buffer, np.minimum(at, end), 5)
@@ -143,30 +146,30 @@ def _fields(buffer: Bytes, at: Ints, end: Ints) -> tuple[Ints, Ints, Ints, Ints,
     value_size, value_start = _varints(buffer, np.minimum(at, end), 5)
     at = value_start + np.maximum(value_size, 0)
     header_count, at = _varints(buffer, np.minimum(at, end), 5)
-    # A cursor that ran past its record anywhere also ends past it: they only move forward, and by the same rules.
+    # Cursors only move forward, so a cursor that ran past its record at any field also ends past it.
     if np.array_equal(at, end) and not header_count.any():
         return timestamp_delta, offset_delta, key_start, key_size, value_start, value_size
     return None
 
 
 def _varints(buffer: Bytes, at: Ints, longest: int) -> tuple[Ints, Ints]:
-    """Read the zigzag number at each cursor: the numbers and the cursors behind them.
+    """Read the zigzag number at each cursor. Return the numbers and the cursors after them.
 
-    A number of more than `longest` bytes leaves its cursor far behind every end.
+    A number of more than `longest` bytes moves its cursor far past every end.
     """
     byte = buffer[at]
     number = (byte & 0x7F).astype(np.int64)
     after = at + 1
-    going_on = np.flatnonzero(byte & 0x80)
-    for place in range(1, longest):
-        if not len(going_on):
+    continued = np.flatnonzero(byte & 0x80)
+    for index in range(1, longest):
+        if not len(continued):
             break
-        byte = buffer[after[going_on]]
-        number[going_on] |= (byte & 0x7F).astype(np.int64) << (7 * place)
-        after[going_on] += 1
-        going_on = going_on[(byte & 0x80) != 0]
-    after[going_on] = np.iinfo(np.int64).max >> 1
-    if longest == 5:  # a 32-bit number: what overflows is cut off
+        byte = buffer[after[continued]]
+        number[continued] |= (byte & 0x7F).astype(np.int64) << (7 * index)
+        after[continued] += 1
+        continued = continued[(byte & 0x80) != 0]
+    after[continued] = np.iinfo(np.int64).max >> 1
+    if longest == 5:  # a 32-bit number: overflow wraps
         number &= 0xFFFFFFFF
     return ((number >> 1) & np.int64(0x7FFFFFFFFFFFFFFF)) ^ -(number & 1), after
 
@@ -174,26 +177,26 @@ def _varints(buffer: Bytes, at: Ints, longest: int) -> tuple[Ints, Ints]:
 def _slices(
     buffer: bytes, key_start: Ints, key_size: Ints, value_start: Ints, value_size: Ints
 ) -> tuple[pa.Array, pa.Array]:
-    """Cut keys and values out of the buffer.
+    """Return copies of keys and values from the buffer.
 
-    All their borders, in order, are the offsets of one binary array over the buffer, whose elements are key, gap,
-    value, gap, key ...; taking every fourth one copies the bytes in C++.
+    Their bounds, in order, are the offsets of one binary array over the buffer, with the elements key, gap, value, gap,
+    key ...; taking every fourth element copies the bytes in C++.
     """
-    borders = np.empty((len(key_start), 4), np.int32)
-    borders[:, 0] = key_start
-    borders[:, 1] = key_start + np.maximum(key_size, 0)
-    borders[:, 2] = value_start
-    borders[:, 3] = value_start + np.maximum(value_size, 0)
+    bounds = np.empty((len(key_start), 4), np.int32)
+    bounds[:, 0] = key_start
+    bounds[:, 1] = key_start + np.maximum(key_size, 0)
+    bounds[:, 2] = value_start
+    bounds[:, 3] = value_start + np.maximum(value_size, 0)
     pieces = pa.Array.from_buffers(
-        pa.binary(), max(0, borders.size - 1), [None, pa.py_buffer(borders), pa.py_buffer(buffer)]
+        pa.binary(), max(0, bounds.size - 1), [None, pa.py_buffer(bounds), pa.py_buffer(buffer)]
     )
-    places = np.arange(len(key_start), dtype=np.int64) * 4
+    key_indexes = np.arange(len(key_start), dtype=np.int64) * 4
     return (
-        pieces.take(pa.array(places, mask=key_size < 0)),
-        pieces.take(pa.array(places + 2, mask=value_size < 0)),
+        pieces.take(pa.array(key_indexes, mask=key_size < 0)),
+        pieces.take(pa.array(key_indexes + 2, mask=value_size < 0)),
     )
 
 
 def timestamps(milliseconds: Ints) -> pa.Array:
-    """Make the column of these milliseconds; -1 is none."""
+    """Return these milliseconds as a timestamp column; -1 becomes null."""
     return pa.array(milliseconds.view("datetime64[ms]"), pa.timestamp("ms"), mask=milliseconds == -1)

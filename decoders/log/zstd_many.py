@@ -1,8 +1,9 @@
-"""Many small zstd streams expanded by one call: what makes logs of small compressed batches fast to read.
+"""Decompresses many small zstd streams with one call, which makes logs of small compressed batches fast to read.
 
-Setting up a decoder costs 8 microseconds, expanding a batch of ten records a fraction of one. So the streams are
-joined, which zstd reads as one, with a stored frame after each that holds a word nobody can know beforehand; splitting
-the result at that word gives the contents back. What is odd is declined and left to `decoders.log.codecs`, one by one.
+Setting up a decoder costs 8 microseconds, decompressing a batch of ten records a fraction of one. The streams are
+therefore concatenated, which zstd reads as one stream, with a raw frame after each that contains a random separator.
+Splitting the result at the separator gives the contents. Unusual streams are declined; the caller decompresses them one
+by one with `decoders.log.codecs`.
 """
 
 from __future__ import annotations
@@ -16,30 +17,34 @@ import cramjam
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_WORD: Final = secrets.token_bytes(16)
+_SEPARATOR: Final = secrets.token_bytes(16)
 # RFC 8878: magic, descriptor (single segment), content size, one last raw block.
-_BORDER: Final = struct.pack("<IBB", 0xFD2FB528, 0x20, len(_WORD)) + (1 | len(_WORD) << 3).to_bytes(3, "little") + _WORD
+_SEPARATOR_FRAME: Final = (
+    struct.pack("<IBB", 0xFD2FB528, 0x20, len(_SEPARATOR))
+    + (1 | len(_SEPARATOR) << 3).to_bytes(3, "little")
+    + _SEPARATOR
+)
 _RATIO: Final = 20
-"""How much streams may grow to be worth trying together: beyond it their expansion outweighs the calls."""
+"""The largest expansion worth one call: beyond it the decompression costs more than the calls."""
 _LARGEST: Final = 64 << 20
 
 
-def expand_together(streams: Sequence[bytes]) -> list[bytes] | None:
-    """Give the contents of zstd streams, None where they have to be expanded one by one.
+def decompress_together(streams: Sequence[bytes]) -> list[bytes] | None:
+    """Return the contents of zstd streams, None if they must be decompressed one by one.
 
-    It takes at most 64 MiB, and gives less than that, whatever the streams hold.
+    It allocates at most 64 MiB for them and returns less than that, whatever the streams contain.
     """
-    joined = _BORDER.join([*streams, b""])
-    room = len(joined) * _RATIO
-    if room > _LARGEST or not all(streams):
+    joined = _SEPARATOR_FRAME.join([*streams, b""])
+    capacity = len(joined) * _RATIO
+    if capacity > _LARGEST or not all(streams):
         return None
-    buffer = bytearray(room)
+    buffer = bytearray(capacity)
     try:
         size = cramjam.zstd.decompress_into(joined, buffer)
     except cramjam.DecompressionError:
         return None
-    expanded = bytes(memoryview(buffer)[:size])
-    contents = expanded.split(_WORD)
-    # A stream that claims more bytes than it has swallows borders: then one of them stands in the result as it was.
-    whole = _BORDER not in expanded and len(contents) == len(streams) + 1 and not contents[-1]
-    return contents[:-1] if whole else None
+    decompressed = bytes(memoryview(buffer)[:size])
+    contents = decompressed.split(_SEPARATOR)
+    # A stream that states more bytes than it has includes separator frames, which then appear raw in the result.
+    complete = _SEPARATOR_FRAME not in decompressed and len(contents) == len(streams) + 1 and not contents[-1]
+    return contents[:-1] if complete else None

@@ -14,7 +14,7 @@ from decoders.log import zstd_many
 from decoders.log.blockwalk import xxh32_short
 from decoders.log.codecs import Codec, decompress
 from decoders.log.errors import Damaged, LogFault
-from decoders.log.zstd_many import expand_together
+from decoders.log.zstd_many import decompress_together
 from tests.decoders.log import logwriter as write
 
 COMPRESSED = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
@@ -111,16 +111,16 @@ def test_garbage_is_a_typed_error_or_bytes(codec: Codec, data: bytes) -> None:
 def test_zstd_streams_expanded_together_are_those_expanded_alone(contents: list[bytes]) -> None:
     """One call for many streams gives each one's content, in order, with and without its size in the frame."""
     streams = [write.compress(write.ZSTD, each) for each in contents]
-    assert expand_together(streams) == contents
-    assert expand_together([bytes(cramjam.zstd.compress(each)) for each in contents]) == contents
+    assert decompress_together(streams) == contents
+    assert decompress_together([bytes(cramjam.zstd.compress(each)) for each in contents]) == contents
 
 
 def test_odd_zstd_streams_are_not_expanded_together() -> None:
     """A cut, an empty or a damaged stream, and what grows too much, is left to the reader that words faults."""
     good = write.compress(write.ZSTD, b"good")
     # One raw block that claims so many bytes that it swallows exactly the border and the stream behind it.
-    size = 1 + len(zstd_many._BORDER) + len(good)
+    size = 1 + len(zstd_many._SEPARATOR_FRAME) + len(good)
     greedy = good[:6] + (1 | size << 3).to_bytes(3, "little") + b"x"
-    assert expand_together([greedy, good]) is None
+    assert decompress_together([greedy, good]) is None
     for odd in (good[:-1], b"", b"\xff" * 20, write.compress(write.ZSTD, bytes(1 << 20))):
-        assert expand_together([good, odd, good]) is None
+        assert decompress_together([good, odd, good]) is None

@@ -82,7 +82,7 @@ def test_columns_are_the_records(
     """Any batches of any codec and kind give the same rows by vectors, in step or hopping, as one by one."""
     path = partition(tmp_path_factory.mktemp("log"), {0: batches_of(parts)})
     with pytest.MonkeyPatch.context() as patch, opened(path) as log:
-        patch.setattr(vectors, "_FEW", few)
+        patch.setattr(vectors, "_MIN_PARALLEL_BATCHES", few)
         assert rows_of(log) == slow_rows_of(log)
         assert rows_of(log, start) == slow_rows_of(log, start)
         assert log.errors == []
@@ -112,7 +112,7 @@ def test_the_fast_reader_never_contradicts_the_slow_one(
         place = 21 + at % (len(raw) - 21)
         raw[place] = byte
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vectors, "_FEW", few)
+        patch.setattr(vectors, "_MIN_PARALLEL_BATCHES", few)
         answer = read_fast(part_of([bytes(raw)] * repeat))
     if answer is None:
         return
@@ -184,7 +184,7 @@ def _with_checksum(raw: bytes) -> bytes:
 @pytest.mark.parametrize("few", [1, 400])
 def test_odd_numbers_are_read_alike(body: bytes, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers longer than they need be, or than they may be, mean the same to both readers."""
-    monkeypatch.setattr(vectors, "_FEW", few)
+    monkeypatch.setattr(vectors, "_MIN_PARALLEL_BATCHES", few)
     raw = write.encoded_batch(write.zigzag(len(body)) + body, 1)
     answer = read_fast(part_of([raw]))
     assert answer is not None
@@ -216,7 +216,7 @@ ENCODED = b"\x0c\0\0\0\x01\x01\0"
 @pytest.mark.parametrize("few", [1, 400])
 def test_contradictions_are_declined(encoded: bytes, count: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever does not fit exactly is left to the slow reader, in step and hopping, also between good batches."""
-    monkeypatch.setattr(vectors, "_FEW", few)
+    monkeypatch.setattr(vectors, "_MIN_PARALLEL_BATCHES", few)
     good, odd = write.encoded_batch(ENCODED, 1), write.encoded_batch(encoded, count)
     assert read_fast(part_of([good, good])) is not None
     for batches in ([odd], [good, odd], [odd, good], [good, odd, good]):

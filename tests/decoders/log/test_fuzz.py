@@ -101,7 +101,7 @@ def read_everything(folder: Path, content: bytes) -> None:
         assert rows == sum(1 for _ in partition.records())
         assert errors == {(each.fault, each.offset) for each in partition.errors}
     with Segment.open(log) as segment:
-        through = SegmentIndex.beside(segment)
+        through = SegmentIndex.load(segment)
         through.batch_at(3)
         through.record_at_time(1_000)
     for read in (read_producer_snapshot, read_leader_epochs, read_partition_offsets, read_partition_metadata):

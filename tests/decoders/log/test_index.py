@@ -101,7 +101,7 @@ def test_aborted_transactions_end_at_damage(tmp_path: Path) -> None:
 def test_looking_up_gives_what_a_scan_gives(path: Path) -> None:
     """For every offset and every time, the indexes of a real broker lead to the batch and record of a full scan."""
     with Segment.open(path) as segment:
-        through = SegmentIndex.beside(segment)
+        through = SegmentIndex.load(segment)
         assert through.offsets is not None
         without = SegmentIndex(segment, None, None)
         batches = list(segment.batches())
@@ -137,5 +137,5 @@ def test_a_wrong_offset_index_changes_no_answer(
     path.write_bytes(b"".join(simple_batches(20)))
     path.with_suffix(".index").write_bytes(b"".join(struct.pack(">ii", *entry) for entry in entries) + junk)
     with Segment.open(path) as segment:
-        found = SegmentIndex.beside(segment).batch_at(offset)
+        found = SegmentIndex.load(segment).batch_at(offset)
         assert found == next((batch for batch in segment.batches() if batch.last_offset >= offset), None)

@@ -47,7 +47,7 @@ def test_a_directorys_name_tells_topic_and_partition(
     """The name is split at its last dash; what is being deleted, moved or lost says so."""
     found = read_directory(partition(tmp_path, {}, name))
     assert isinstance(found, PartitionDirectory)
-    assert (found.topic, found.partition, found.fate) == (topic, number, fate)
+    assert (found.topic, found.partition, found.marker) == (topic, number, fate)
 
 
 @pytest.mark.parametrize("name", ["data", "topic-", "-3", "topic-x", "t-0.abc-delete"])
