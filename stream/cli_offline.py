@@ -141,6 +141,8 @@ def capture(
 ) -> int:
     """Capture the records of internal topics in one Avro file; run again, it goes on where it stopped."""
     from stream.offline.capture import CaptureWriter
+    from stream.offline.paths import shown
+    from stream.offline.rows import UnwritableRefusal
 
     stretch = _between(since, until)
     with contextlib.ExitStack() as opened:
@@ -152,7 +154,7 @@ def capture(
             found = _live(opened, (config, bootstrap_servers, settings), wanted, bar)
         writer = opened.enter_context(CaptureWriter(file, found.origin))
         if writer.cut:
-            typer.echo(f"{file}: torn; its last {writer.cut} bytes were cut off", err=True)
+            typer.echo(f"{shown(file)}: torn; its last {writer.cut} bytes, an incomplete block, were cut off", err=True)
         written = 0
         try:
             for row in stretch.only(found.rows(dict(writer.last))):
@@ -160,13 +162,15 @@ def capture(
                 written += 1
                 if log_dir is not None and written % 10_000 == 0:
                     bar(written, None)  # how much there is on a disk is not known beforehand
-        except (KeyboardInterrupt, Refusal):
-            typer.echo(f"{file}: stopped after {written} rows; the same command goes on from there", err=True)
+        except UnwritableRefusal:
             raise
-    typer.echo(f"{file}: {written} rows captured")
+        except (KeyboardInterrupt, Refusal):
+            typer.echo(f"{shown(file)}: stopped after {written} rows; the same command goes on from there", err=True)
+            raise
+    typer.echo(f"{shown(file)}: {written} rows captured")
     for note in found.notes:
         typer.echo(note, err=True)
-    return tell_problems(found.problems)
+    return tell_problems([*found.problems, *writer.problems])
 
 
 def replay(
@@ -210,13 +214,9 @@ def _print_story(found: Source, group: str, *, as_json: bool) -> int:
 
 def _offline(path: Path, topics: Sequence[str], *, stop_at_open: bool = False) -> Source:
     """Open a capture file or a log directory. Raises Refusal."""
-    if path.is_dir():
-        from stream.offline.folder import LogFolder
+    from stream.offline.opened import open_source
 
-        return LogFolder(path, topics, stop_at_open=stop_at_open)
-    from stream.offline.capture import CaptureFile
-
-    return CaptureFile(path)
+    return open_source(path, topics, stop_at_open=stop_at_open)
 
 
 def _live(

@@ -56,6 +56,7 @@ class ExitCode(enum.IntEnum):
     )
 
     UNREADABLE = 40, "A file, or some of its records, could not be read; all that could be has been given."
+    UNWRITABLE = 41, "A file could not be written; what was written to it before is kept."
 
     NO_INSTANCE = 50, "No running lagwarden answers at the address that was asked."
     NOT_READY = 51, "The lagwarden that was asked has no numbers yet."

@@ -11,11 +11,16 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from decoders.log.errors import LogError, LogFault
 from decoders.log.segment import Segment
-from decoders.log.state_files import PartitionMetadata, PartitionOffset, read_partition_metadata, read_partition_offsets
+from decoders.log.state_files import PartitionMetadata, read_partition_metadata, read_partition_offsets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Content = TypeVar("Content")
 
 _NAME: Final = re.compile(
     r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>\d{1,10})(\.[0-9a-f]{32}-(?P<marker>delete|future|stray))?"
@@ -63,7 +68,7 @@ def read_directory(path: Path | str) -> PartitionDirectory | LogError:
         )
         return LogError(LogFault.WRONG_KIND, str(path), 0, None, detail)
     topic, partition = name["topic"], int(name["partition"])
-    metadata = read_partition_metadata(path / "partition.metadata") if (path / "partition.metadata").exists() else None
+    metadata = _if_readable(read_partition_metadata, path / "partition.metadata")
     return PartitionDirectory(
         path,
         topic,
@@ -110,7 +115,15 @@ def _next_offset(file: Path, base: int) -> int:
 
 def _checkpointed_offset(file: Path, topic: str, partition: int) -> int | None:
     """Return the partition's offset in a checkpoint of the log directory, None if it has none."""
-    rows: tuple[PartitionOffset, ...] | LogError = read_partition_offsets(file) if file.exists() else ()
-    if isinstance(rows, LogError):
+    rows = _if_readable(read_partition_offsets, file)
+    if rows is None or isinstance(rows, LogError):
         return None
     return next((row.offset for row in rows if (row.topic, row.partition) == (topic, partition)), None)
+
+
+def _if_readable(read: Callable[[Path], Content], file: Path) -> Content | None:
+    """Read an optional file; None if it does not exist or cannot be read."""
+    try:
+        return read(file)
+    except OSError:
+        return None

@@ -34,6 +34,8 @@ class LogFault(enum.Enum):
     BAD_INDEX = "bad_index"
     BAD_STATE_FILE = "bad_state_file"
     INCOMPLETE_SNAPSHOT = "incomplete_snapshot"
+    UNREADABLE = "unreadable"
+    """The system cannot open or read the file: a missing right, a directory or a FIFO in its place, a failing disk."""
     WRONG_KIND = "wrong_kind"
     """The path is not the expected kind of file or directory."""
 

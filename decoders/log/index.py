@@ -15,6 +15,7 @@ import struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.log.errors import LogError, LogFault
+from decoders.log.files import read_small
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +62,7 @@ class OffsetIndex:
     @classmethod
     def read(cls, path: Path, base_offset: int) -> OffsetIndex:
         """Read the index of the segment with this base offset; any content is accepted. Raises OSError."""
-        raw = path.read_bytes()
+        raw = read_small(path)
         entries: list[OffsetEntry] = []
         for relative, position in _OFFSET_SLOT.iter_unpack(_whole_slots(raw, _OFFSET_SLOT)):
             entry = OffsetEntry(base_offset + relative, position)
@@ -96,7 +97,7 @@ class TimeIndex:
     @classmethod
     def read(cls, path: Path, base_offset: int) -> TimeIndex:
         """Read the index of the segment with this base offset; any content is accepted. Raises OSError."""
-        raw = path.read_bytes()
+        raw = read_small(path)
         entries: list[TimeEntry] = []
         for timestamp, relative in _TIME_SLOT.iter_unpack(_whole_slots(raw, _TIME_SLOT)):
             entry = TimeEntry(timestamp, base_offset + relative)
@@ -134,7 +135,7 @@ def read_aborted(path: Path) -> tuple[tuple[AbortedTransaction, ...], LogError |
     A partial entry at the end is an append in progress and not a fault. Raises OSError.
     """
     entries: list[AbortedTransaction] = []
-    for fields in _ABORTED.iter_unpack(_whole_slots(path.read_bytes(), _ABORTED)):
+    for fields in _ABORTED.iter_unpack(_whole_slots(read_small(path), _ABORTED)):
         entry = AbortedTransaction._make(fields)
         position = len(entries) * _ABORTED.size
         if not 0 <= entry.version <= _ABORTED_VERSION:

@@ -59,10 +59,19 @@ class PartitionLog:
     and are complete when it has ended.
     """
 
-    def __init__(self, directory: PartitionDirectory, segments: tuple[Segment, ...], *, limit: int) -> None:
+    def __init__(
+        self,
+        directory: PartitionDirectory,
+        segments: tuple[Segment, ...],
+        *,
+        limit: int,
+        unreadable: tuple[LogError, ...] = (),
+    ) -> None:
+        """`unreadable` describes the segments that could not be opened; `errors` of each walk begins with them."""
         self.directory = directory
         self.segments = segments
         self.limit = limit
+        self._unreadable = unreadable
         self.errors: list[LogError] = []
         self.next_offset = 0
         self._markers: TransactionMarkers | None = None
@@ -72,7 +81,7 @@ class PartitionLog:
     def open(cls, path: Path | str, *, limit: int = DEFAULT_LIMIT) -> Self | LogError:
         """Open a partition directory; `limit` bounds the decompressed size of a batch. Raises OSError.
 
-        If a compaction renames files between listing and opening, the directory is listed again.
+        A segment that cannot be opened is reported in `errors` of each walk, and the others are read. If a compaction renames files between listing and opening, the directory is listed again.
         """
         for _ in range(_ATTEMPTS - 1):
             with contextlib.suppress(FileNotFoundError):
@@ -84,10 +93,19 @@ class PartitionLog:
         directory = read_directory(path)
         if isinstance(directory, LogError):
             return directory
+        segments: list[Segment] = []
+        unreadable: list[LogError] = []
         with contextlib.ExitStack() as opened:
-            segments = [opened.enter_context(Segment(file.path, file.base_offset)) for file in directory.segments]
+            for file in directory.segments:
+                try:
+                    segments.append(opened.enter_context(Segment(file.path, file.base_offset)))
+                except FileNotFoundError:
+                    raise
+                except OSError as error:
+                    detail = error.strerror or str(error)
+                    unreadable.append(LogError(LogFault.UNREADABLE, str(file.path), 0, file.base_offset, detail))
             opened.pop_all()
-        return cls(directory, tuple(segments), limit=limit)
+        return cls(directory, tuple(segments), limit=limit, unreadable=tuple(unreadable))
 
     def __enter__(self) -> Self:
         return self
@@ -128,7 +146,7 @@ class PartitionLog:
 
         Faults that end a segment early are added to `errors`. Batches that end below the offset are left out.
         """
-        self.errors = []
+        self.errors = list(self._unreadable)
         self.next_offset = start_offset
         self._markers = None
         self._open_transactions = OngoingTransactions()

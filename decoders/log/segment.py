@@ -17,6 +17,7 @@ import google_crc32c
 
 from decoders.log.batch import CRC_STARTS, FRAME, HEADER
 from decoders.log.errors import LogError, LogFault
+from decoders.log.files import open_to_read
 from decoders.log.frames import MAGIC_AT, BatchBlock, LogBatch, Tail
 from decoders.log.legacy import SMALLEST
 
@@ -47,7 +48,7 @@ class Segment:
         self.path = path
         self.base_offset = base_offset
         self.largest_batch = largest_batch
-        self._file = path.open("rb", buffering=0)
+        self._file = open_to_read(path)
         self.size = 0
         self.refresh()
 
@@ -131,7 +132,14 @@ class BatchCursor:
             yield block
 
     def next_block(self) -> BatchBlock | None:
-        """Read the next chunk and return its valid batches; None at the end."""
+        """Read the next chunk and return its valid batches; None at the end, and where the file cannot be read."""
+        try:
+            return self._read_block()
+        except OSError as error:
+            self._stop(self._checked_to, LogFault.UNREADABLE, error.strerror or str(error))
+            return None
+
+    def _read_block(self) -> BatchBlock | None:
         read_size = CHUNK
         while self.tail is None:
             chunk = self.segment.read(self._checked_to, read_size)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 import google_crc32c
 
 from decoders.log.errors import LogError, LogFault
+from decoders.log.files import read_small
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,7 +71,7 @@ class PartitionMetadata(NamedTuple):
 
 def read_producer_snapshot(path: Path) -> tuple[ProducerEntry, ...] | LogError:
     """Read an `<offset>.snapshot`: the producers as of that offset, in the order written."""
-    raw = path.read_bytes()
+    raw = read_small(path)
     if len(raw) < _SNAPSHOT_HEAD.size:
         return _bad(path, 0, f"{len(raw)} bytes are too few for a producer snapshot")
     version, crc, count = _SNAPSHOT_HEAD.unpack_from(raw)
@@ -127,7 +128,7 @@ def _checkpoint(path: Path, parse: Callable[[list[str]], Entry], words: int) -> 
 
 
 def _lines(path: Path) -> Iterator[str]:
-    return iter(path.read_bytes().decode("utf-8", "replace").splitlines())
+    return iter(read_small(path).decode("utf-8", "replace").splitlines())
 
 
 def _bad(path: Path, position: int, detail: str) -> LogError:

@@ -1,21 +1,27 @@
 """Capture files: the records of internal topics in one Avro container, to be kept, sent and replayed.
 
-Owns the format. Rows are `topic, partition, offset, timestamp, key, value`; the header names the cluster and topics.
-and topics. A file is only ever appended to, block by block, so one that was torn (a crash, a broken download) is
-readable up to the tear, and going on with it cuts the tear off first.
+Owns the format. Rows are `topic, partition, offset, timestamp, key, value`; the header names the cluster and topics. A
+file is only ever appended to, block by block. One that was torn (a crash, a broken download) is readable up to the
+tear, and going on with it cuts the incomplete last block off first. Nothing else is ever cut off: a file that is
+damaged in another way, or cannot be read whole just now, is refused as it is.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime as dt
 import importlib.metadata
+import io
 import json
-from typing import IO, TYPE_CHECKING, Any, Final, Self
+import os
+from typing import IO, TYPE_CHECKING, Any, Final, NoReturn, Self
 
 import fastavro
 from fastavro.write import Writer
 
+from stream.offline.container import WRITTEN, BlockReader, ContainerError, End, Header, RawBlock, read_header
+from stream.offline.paths import cause_of, open_to_append, open_to_read, shown, unwritable
 from stream.offline.rows import Origin, Row, UnreadableRefusal
 
 if TYPE_CHECKING:
@@ -40,7 +46,10 @@ SCHEMA: Final[dict[str, Any]] = {
 }
 BLOCK_BYTES: Final = 256 << 10
 """What a tear may cost at most, before compression."""
+LARGEST_ROW: Final = 32 << 20
+"""Bytes of key and value that a row may have: with what stands before it in its block, it can be read again."""
 _CODEC: Final = "deflate"  # every Avro reader has it
+_PARSED: Final = fastavro.parse_schema(SCHEMA)
 _FIELDS: Final = [(field["name"], field["type"]) for field in SCHEMA["fields"]]
 _LARGEST_PARTITION: Final = 0x7FFFFFFF
 _NAME: Final = "lagwarden.capture.Row"
@@ -64,11 +73,13 @@ class CaptureFile:
         self.path = path
         self.problems: list[str] = []
         self.notes: list[str] = []
-        self.end = 0
+        self.ending: End | None = None
+        """How the blocks ended, once they have been given; None where the file could not be read to there."""
+        with open_to_read(path) as file:
+            self._header = _header(path, file)
+        self.end = self._header.end
         """The byte behind the last good block, once the rows have been given."""
-        with _open(path) as file:
-            metadata = _blocks(path, file).metadata
-            self.end = file.tell()
+        metadata = self._header.metadata
         self.version = str(metadata.get(f"{_PREFIX}version", ""))
         self.created = str(metadata.get(f"{_PREFIX}created", ""))
         self._origin = _origin(path, metadata)
@@ -78,6 +89,11 @@ class CaptureFile:
         """Whose records they are."""
         return self._origin
 
+    @property
+    def codec(self) -> str:
+        """How its blocks are compressed, in Avro's words."""
+        return self._header.codec
+
     def rows(self, after: Mapping[Place, int] | None = None) -> Iterator[Row]:
         """Give the rows in the order of the file."""
         for block in self.blocks():
@@ -86,35 +102,36 @@ class CaptureFile:
                     yield row
 
     def blocks(self, start: int | None = None) -> Iterator[Block]:
-        """Give the rows block by block, from a block's start on; a tear ends it and is told in `problems`."""
-        self.problems = []
-        size = self.path.stat().st_size
-        with _open(self.path) as file:
-            container = _blocks(self.path, file)
-            self.end = file.tell()
-            if start is not None:
-                file.seek(start)
-                self.end = start
-            while (block := self._next(container, file)) is not None:
-                yield block
-        if self.end < size:
-            self.problems.append(
-                f"{self.path}: torn or damaged at byte {self.end}: {size - self.end} bytes behind it are lost"
-            )
+        """Give the rows block by block, from a block's start on; what ends it early is told in `problems`."""
+        self.problems, self.ending = [], None
+        self.end = self._header.end if start is None else start
+        with open_to_read(self.path) as file:
+            reader = BlockReader(file, self._header, start)
+            raw_blocks = reader.blocks()
+            while (raw := self._next(raw_blocks)) is not None:
+                rows = _rows_of(raw)
+                if isinstance(rows, str):
+                    reader.reject(rows)
+                    break
+                self.end = raw.end
+                yield Block(rows, raw.start, raw.end)
+            self._note_ending(reader, os.fstat(file.fileno()).st_size)
 
-    def _next(self, container: Any, file: IO[bytes]) -> Block | None:
-        """Read one block whole; None at the end, and where no whole block follows."""
-        start = self.end
+    def _next(self, blocks: Iterator[RawBlock]) -> RawBlock | None:
+        """Read the next block; None at the end, and where the system cannot read on."""
         try:
-            rows = [Row._make(fields.values()) for fields in next(container)]
-            if not all(0 <= row.partition <= _LARGEST_PARTITION and row.offset >= 0 for row in rows):
-                return None
-        except StopIteration:
+            return next(blocks, None)
+        except OSError as error:
+            self.problems.append(f"{shown(self.path)}: cannot be read from byte {self.end} on: {cause_of(error)}")
             return None
-        except Exception:  # noqa: BLE001 -- damaged bytes can fail in any layer of the container's reader
-            return None
-        self.end = file.tell()
-        return Block(rows, start, self.end)
+
+    def _note_ending(self, reader: BlockReader, size: int) -> None:
+        self.ending = reader.ending
+        lost = f"{size - self.end} bytes from there on are not read"
+        if reader.ending is End.TORN:
+            self.problems.append(f"{shown(self.path)}: torn at byte {self.end}: {reader.why}; {lost}")
+        elif reader.ending is End.DAMAGED:
+            self.problems.append(f"{shown(self.path)}: damaged at byte {self.end}: {reader.why}; {lost}")
 
     def last_offsets(self) -> dict[Place, int]:
         """Give the highest offset that each partition has in the file."""
@@ -124,6 +141,21 @@ class CaptureFile:
         return last
 
 
+def _rows_of(raw: RawBlock) -> list[Row] | str:
+    """Decode a block's rows; what is wrong with them if they cannot be."""
+    data, rows = io.BytesIO(raw.data), []
+    for _ in range(raw.count):
+        try:
+            fields: Any = fastavro.schemaless_reader(data, _PARSED, None)
+        except (EOFError, ValueError, IndexError, OverflowError, TypeError, KeyError):
+            return "a row cannot be decoded"
+        row = Row._make(fields.values())
+        if not (0 <= row.partition <= _LARGEST_PARTITION and row.offset >= 0):
+            return "a row with a partition or an offset that cannot be"
+        rows.append(row)
+    return rows if data.tell() == len(raw.data) else "bytes are left behind its last row"
+
+
 class CaptureWriter:
     """Writes a capture, or goes on with one: `last` then tells how far each partition had come.
 
@@ -131,22 +163,31 @@ class CaptureWriter:
     """
 
     def __init__(self, path: Path, origin: Origin) -> None:
-        """Begin the file, or open it for more of the same. Raises UnreadableRefusal if it is of something else."""
+        """Begin the file, or open it for more of the same.
+
+        Raises UnwritableRefusal, and UnreadableRefusal for a file that it must not go on with; that stays as it is.
+        """
         self.path = path
         self.last: dict[Place, int] = {}
         self.cut = 0
-        """Bytes behind a tear that were cut off."""
-        going_on = path.exists() and path.stat().st_size > 0
-        if going_on:
-            self._take_up(origin)
+        """Bytes of an incomplete last block that were cut off."""
+        self.problems: list[str] = []
+        """Rows that could not be written, a line each."""
+        self._failed = False
+        self._file, is_new = open_to_append(path)
+        size = os.fstat(self._file.fileno()).st_size
         try:
-            self._file = path.open("r+b" if going_on else "wb")
-        except OSError as error:
-            raise UnreadableRefusal(f"{path} cannot be written: {error.strerror}", "name another file") from error
-        if going_on:
-            self._file.seek(0, 2)
-        self._writer = Writer(self._file, SCHEMA, _CODEC, sync_interval=BLOCK_BYTES, metadata=_metadata(origin))
-        self.flush()
+            if size:
+                self._take_up(origin, size)
+            self._writer = Writer(self._file, SCHEMA, _CODEC, sync_interval=BLOCK_BYTES, metadata=_metadata(origin))
+            self._file.flush()
+        except BaseException as error:
+            self._abandon()
+            if not size:
+                _undo_header(path, remove=is_new)
+            if isinstance(error, OSError):
+                raise unwritable(path, error) from error
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -155,30 +196,72 @@ class CaptureWriter:
         self.close()
 
     def write(self, row: Row) -> None:
-        """Append one row."""
-        self._writer.write(row._asdict())
+        """Append one row. Raises UnwritableRefusal."""
+        size = len(row.key or b"") + len(row.value or b"")
+        if size > LARGEST_ROW:
+            where = f"{row.topic}-{row.partition}, offset {row.offset}"
+            self.problems.append(f"{where}: a record of {size} bytes is not captured: larger than {LARGEST_ROW}")
+            return
+        try:
+            self._writer.write(row._asdict())
+        except OSError as error:
+            self._fail(error)
         self.last[row.place] = row.offset
 
     def flush(self) -> None:
-        """Bring what was written so far to the disk, as a block of its own."""
-        self._writer.flush()
-        self._file.flush()
+        """Bring what was written so far to the disk, as a block of its own. Raises UnwritableRefusal."""
+        try:
+            self._writer.flush()
+            self._file.flush()
+        except OSError as error:
+            self._fail(error)
 
     def close(self) -> None:
-        """Write the rest and close the file."""
-        if not self._file.closed:
-            self.flush()
-            self._file.close()
+        """Write the rest and close the file. Raises UnwritableRefusal."""
+        if self._failed or self._file.closed:
+            self._abandon()
+            return
+        self.flush()
+        self._file.close()
 
-    def _take_up(self, origin: Origin) -> None:
+    def _fail(self, error: OSError) -> NoReturn:
+        """Give up: the file ends inside a block, which the next run cuts off."""
+        self._failed = True
+        raise unwritable(self.path, error) from error
+
+    def _abandon(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.close()  # which tries once more to write what its buffer holds
+
+    def _take_up(self, origin: Origin, size: int) -> None:
+        """Learn how far the file has come, and cut off an incomplete last block. Raises UnreadableRefusal."""
         known = CaptureFile(self.path)
         if why := _conflict(known.origin, origin):
-            raise UnreadableRefusal(f"{self.path} cannot go on: {why}", "name another file")
+            raise UnreadableRefusal(f"{shown(self.path)} cannot go on: {why}", "name another file")
+        if known.codec not in WRITTEN:
+            raise UnreadableRefusal(
+                f"{shown(self.path)} cannot go on: codec {known.codec} can be read here, but not written",
+                "name another file",
+            )
         self.last = known.last_offsets()
-        self.cut = self.path.stat().st_size - known.end
+        if known.ending not in {End.WHOLE, End.TORN}:
+            raise UnreadableRefusal(
+                f"{'; '.join(known.problems)}; nothing was changed",
+                "name another file, or put a whole copy in its place: only an incomplete last block is cut off",
+            )
+        self.cut = size - known.end
         if self.cut:
-            with self.path.open("r+b") as file:
-                file.truncate(known.end)
+            self._file.truncate(known.end)
+        self._file.seek(0, 2)
+
+
+def _undo_header(path: Path, *, remove: bool) -> None:
+    """Leave no half of a header where there was nothing before."""
+    with contextlib.suppress(OSError):
+        if remove:
+            path.unlink()
+        else:
+            os.truncate(path, 0)
 
 
 def _conflict(old: Origin, new: Origin) -> str | None:
@@ -208,26 +291,24 @@ def _origin(path: Path, metadata: Mapping[str, str]) -> Origin:
         cluster_id = json.loads(metadata.get(f"{_PREFIX}cluster_id", "null"))
         topic_ids = dict(json.loads(metadata.get(f"{_PREFIX}topic_ids", "{}")))
     except (ValueError, TypeError) as error:
-        raise UnreadableRefusal(f"{path}: its header is damaged", "use another copy of the file") from error
+        raise UnreadableRefusal(f"{shown(path)}: its header is damaged", "use another copy of the file") from error
     return Origin(cluster_id, topic_ids)
 
 
-def _open(path: Path) -> IO[bytes]:
+def _header(path: Path, file: IO[bytes]) -> Header:
+    """Read the container's header, which must be that of a capture. Raises UnreadableRefusal."""
+    advice = "`lagwarden capture` makes such files"
     try:
-        return path.open("rb")
+        header = read_header(file)
     except OSError as error:
-        raise UnreadableRefusal(f"{path} cannot be read: {error.strerror}", "name a capture file") from error
-
-
-def _blocks(path: Path, file: IO[bytes]) -> Any:
-    """Read the container's header and stand before its first block."""
-    try:
-        container = fastavro.block_reader(file)
-    except Exception as error:  # any bytes at all may stand there
-        raise UnreadableRefusal(f"{path} is no Avro container file", "`lagwarden capture` makes such files") from error
-    schema = container.writer_schema
+        raise UnreadableRefusal(f"{shown(path)} cannot be read: {cause_of(error)}", "name a capture file") from error
+    except ContainerError as error:
+        raise UnreadableRefusal(f"{shown(path)} {error}", advice) from error
+    schema = header.schema
     if not isinstance(schema, dict) or schema.get("name") != _NAME:
-        raise UnreadableRefusal(f"{path} is Avro, but no capture", "`lagwarden capture` makes such files")
+        raise UnreadableRefusal(f"{shown(path)} is Avro, but no capture", advice)
     if [(field["name"], field["type"]) for field in schema["fields"]] != _FIELDS:
-        raise UnreadableRefusal(f"{path} is a capture of another format", "read it with the lagwarden that made it")
-    return container
+        raise UnreadableRefusal(
+            f"{shown(path)} is a capture of another format", "read it with the lagwarden that made it"
+        )
+    return header

@@ -6,10 +6,12 @@ The texts are `decoders.log.dumptext`'s. A file that cannot be dumped costs its 
 from __future__ import annotations
 
 import enum
+import stat
 from typing import TYPE_CHECKING, Final
 
 from decoders.log import dumpdecoders
 from decoders.log.dumptext import Dump, DumpOptions, as_text
+from decoders.log.files import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -79,10 +81,15 @@ class LogDump:
 
 def _wrong_kind(path: Path) -> str | None:
     """Say why a path cannot be dumped."""
-    if path.is_dir():
-        return "is a directory: name the files in it"
-    if not path.exists():
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
         return "no such file"
+    except OSError as error:
+        return error.strerror or str(error)
+    kind = kind_of(mode)
+    if kind is not None:
+        return "is a directory: name the files in it" if stat.S_ISDIR(mode) else f"is {kind}, not a regular file"
     if path.suffix not in _KINDS:
         return f"is none of {', '.join(sorted(_KINDS))}"
     if path.suffix in _NUMBERED and not path.name.partition(".")[0].isdecimal():

@@ -10,8 +10,10 @@ import base64
 from typing import TYPE_CHECKING, Final
 
 from decoders.log.errors import LogError
+from decoders.log.files import read_small
 from decoders.log.partition import PartitionLog
 from decoders.log.transactions import BatchOutcome
+from stream.offline.paths import cause_of, is_directory, shown
 from stream.offline.rows import OFFSETS_TOPIC, Origin, Row, UnreadableRefusal
 
 if TYPE_CHECKING:
@@ -48,8 +50,8 @@ class LogFolder:
         self.problems, self.notes = [], []
         for folder in self._folders:
             log = _open(folder)
-            if isinstance(log, LogError):
-                self.problems.append(str(log))
+            if isinstance(log, str):
+                self.problems.append(log)
                 continue
             with log:
                 yield from self._partition(log, after or {})
@@ -71,22 +73,26 @@ class LogFolder:
         self.problems += [str(error) for error in log.errors]
 
     def _find(self, topics: Collection[str]) -> list[Path]:
-        if not self.path.is_dir():
-            raise UnreadableRefusal(f"{self.path} is no directory", _ADVICE)
-        if any(self.path.glob("*.log")):
+        if not is_directory(self.path):
+            raise UnreadableRefusal(f"{shown(self.path)} is no directory", _ADVICE)
+        try:
+            inside = sorted(self.path.iterdir())
+        except OSError as error:
+            raise UnreadableRefusal(f"{shown(self.path)} cannot be read: {cause_of(error)}", _ADVICE) from error
+        if any(entry.suffix == ".log" for entry in inside):
             log = _open(self.path)
-            if isinstance(log, LogError):
-                raise UnreadableRefusal(str(log), _ADVICE)
+            if isinstance(log, str):
+                raise UnreadableRefusal(log, _ADVICE)
             log.close()
             return [self.path]
         found = [
             (topic, int(number), folder)
-            for folder in self.path.iterdir()
+            for folder in inside
             for topic, _, number in [folder.name.rpartition("-")]
-            if folder.is_dir() and topic in topics and number.isdecimal()
+            if topic in topics and number.isdecimal() and number.isascii() and folder.is_dir()
         ]
         if not found:
-            raise UnreadableRefusal(f"{self.path} holds no partition of {', '.join(sorted(topics))}", _ADVICE)
+            raise UnreadableRefusal(f"{shown(self.path)} holds no partition of {', '.join(sorted(topics))}", _ADVICE)
         return [folder for _, _, folder in sorted(found)]
 
     def _topic_ids(self) -> dict[str, str | None]:
@@ -100,18 +106,20 @@ class LogFolder:
         return ids
 
 
-def _open(folder: Path) -> PartitionLog | LogError:
+def _open(folder: Path) -> PartitionLog | str:
+    """Open a partition's folder; a line for a person if that cannot be done."""
     try:
-        return PartitionLog.open(folder)
+        log = PartitionLog.open(folder)
     except OSError as error:
-        raise UnreadableRefusal(f"{folder} cannot be read: {error.strerror}", "check the rights on it") from error
+        return f"{shown(folder)} cannot be read: {cause_of(error)}"
+    return str(log) if isinstance(log, LogError) else log
 
 
 def _cluster_id(path: Path) -> str | None:
     """Read the cluster's id from the broker's own file, which lies beside the partitions' folders."""
     for folder in (path, path.resolve().parent):
         try:
-            text = (folder / "meta.properties").read_text(encoding="utf-8")
+            text = read_small(folder / "meta.properties").decode()
         except (OSError, UnicodeDecodeError):
             continue
         for line in text.splitlines():

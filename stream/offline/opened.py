@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 from stream.offline.capture import CaptureFile
 from stream.offline.folder import LogFolder
+from stream.offline.paths import is_directory
+from stream.offline.rows import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from stream.offline.rows import Source
 
 
-def open_source(path: Path) -> Source:
-    """Open the offsets topic's records at a path. Raises Refusal."""
-    return LogFolder(path) if path.is_dir() else CaptureFile(path)
+def open_source(path: Path, topics: Collection[str] = (OFFSETS_TOPIC,), *, stop_at_open: bool = False) -> Source:
+    """Open the records of some topics at a path; `stop_at_open` is of log directories. Raises Refusal."""
+    return LogFolder(path, topics, stop_at_open=stop_at_open) if is_directory(path) else CaptureFile(path)

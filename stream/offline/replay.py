@@ -7,7 +7,6 @@ rows into other batches changes nothing: that is the law of the runs.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,7 +18,7 @@ from stream.groups.placement import Placement
 from stream.groups.reduce import Rules, reduce
 from stream.groups.shard import empty_shard
 from stream.groups.tally import Tally
-from stream.offline.rows import OFFSETS_TOPIC
+from stream.offline.rows import OFFSETS_TOPIC, in_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,7 +90,7 @@ class Replay:
     def read(self, rows: Iterable[Row], rows_at_once: int = ROWS_AT_ONCE) -> None:
         """Take rows of the offsets topic in; those of other topics are passed over."""
         mine = (row for row in rows if row.topic == OFFSETS_TOPIC)
-        while some := list(itertools.islice(mine, rows_at_once)):
+        for some in in_lists(mine, rows_at_once):
             self._fold.add(batch_of(some))
             for shard, delta in self._fold.drain():
                 state, change = reduce(self.states.get(shard, empty_shard()), [delta], self._rules)

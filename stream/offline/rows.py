@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from stream.exits import ExitCode, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
@@ -68,3 +68,27 @@ class UnreadableRefusal(Refusal):
     """What was named is not there, or is no such thing at all: nothing of it can be read."""
 
     code = ExitCode.UNREADABLE
+
+
+class UnwritableRefusal(Refusal):
+    """A file that was named cannot be written, or not any further: what was written before is kept."""
+
+    code = ExitCode.UNWRITABLE
+
+
+MOST_BYTES_AT_ONCE: Final = 32 << 20
+"""Bytes of keys and values after which a list of rows is closed."""
+
+
+def in_lists(rows: Iterable[Row], most_rows: int, most_bytes: int = MOST_BYTES_AT_ONCE) -> Iterator[list[Row]]:
+    """Give rows in lists that are bounded in rows and in bytes, whatever single rows hold."""
+    held: list[Row] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += len(row.key or b"") + len(row.value or b"")
+        if len(held) >= most_rows or size >= most_bytes:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held

@@ -8,6 +8,7 @@ the topic. Spark calls the parts of this in processes of their own, which open t
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from stream.offline.capture import CaptureFile
-from stream.offline.rows import OFFSETS_TOPIC
+from stream.offline.rows import OFFSETS_TOPIC, in_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,16 +97,10 @@ class _Reader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Give the rows of one input partition."""
         assert isinstance(partition, _Stretch)  # noqa: S101  # for the type checker
-        held: list[Row] = []
-        for block in CaptureFile(self._path).blocks(partition.first_block):
-            if block.start > partition.last_block:
-                break
-            held += [row for row in block.rows if _is_in(row, partition)]
-            while len(held) >= _ROWS_AT_ONCE:
-                yield _columns(held[:_ROWS_AT_ONCE])
-                held = held[_ROWS_AT_ONCE:]
-        if held:
-            yield _columns(held)
+        blocks = CaptureFile(self._path).blocks(partition.first_block)
+        wanted = itertools.takewhile(lambda block: block.start <= partition.last_block, blocks)
+        rows = (row for block in wanted for row in block.rows if _is_in(row, partition))
+        yield from map(_columns, in_lists(rows, _ROWS_AT_ONCE))
 
 
 class _Extents:

@@ -26,6 +26,7 @@ def test_numbers_stay_what_they_were() -> None:
         "READ_ANEW": 32,
         "CHECKPOINT_DAMAGED": 33,
         "UNREADABLE": 40,
+        "UNWRITABLE": 41,
         "NO_INSTANCE": 50,
         "NOT_READY": 51,
         "NO_SUCH_GROUP": 52,

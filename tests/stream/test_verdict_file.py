@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import random
-import resource
 import zipfile
 from typing import TYPE_CHECKING
 
@@ -18,9 +16,9 @@ from exporters.readmodel import VerdictChange
 from stream.checkpoint import VERDICTS
 from stream.side_files import SideFiles
 from stream.verdict_file import FORMAT, Kept, VerdictFile
+from tests.support.limits import full_after
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 CHANGES = st.builds(
@@ -127,17 +125,6 @@ def test_a_folder_that_takes_nothing_costs_a_line_and_no_more(tmp_path: Path) ->
         assert file.read() is None
     assert [line["event"] for line in lines] == ["a file cannot be written; the process goes on without it"]
     assert {"file": "verdicts", "failures": 3} in files.table().to_pylist()
-
-
-@contextlib.contextmanager
-def full_after(size: int) -> Iterator[None]:
-    """Let no file of this process grow beyond so many bytes: the system refuses the rest, as a full disk does."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize("room", [0, 10, 300])

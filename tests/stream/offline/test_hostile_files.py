@@ -1,0 +1,484 @@
+"""Files that are damaged, too large, or no files at all: one line and an exit code, and nothing is ever cut or lost."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import fcntl
+import io
+import lzma
+import os
+import pathlib
+import random
+import socket
+import tracemalloc
+import zlib
+from typing import IO, TYPE_CHECKING
+
+import cramjam
+import fastavro
+import pytest
+
+from stream import cli
+from stream.exits import ExitCode
+from stream.offline import capture as capture_module
+from stream.offline import container
+from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter
+from stream.offline.replay import Replay
+from stream.offline.rows import OFFSETS_TOPIC, Row, UnreadableRefusal, UnwritableRefusal
+from tests.decoders.log import logwriter as write
+from tests.stream.offline.captures import ORIGIN, capture_of, commit, row
+from tests.support.limits import full_after
+from tests.support.raw import commit_key, commit_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def log_folder(tmp_path: Path) -> Path:
+    """Give a broker's log directory with 400 commits whose metadata does not compress."""
+    return make_partition(tmp_path / "data", 3, 400).parent
+
+
+def make_partition(root: Path, number: int, count: int) -> Path:
+    """Write one partition of the offsets topic in two segments; give its folder."""
+    folder = root / f"__consumer_offsets-{number}"
+    folder.mkdir(parents=True)
+    noise = random.Random(1)  # noqa: S311 -- bytes that do not compress
+    for first, last in ((0, count // 2), (count // 2, count)):
+        batches = [
+            write.batch(at, [write.Rec(0, 0, commit_key("g", "t", at), commit_value(at, at) + noise.randbytes(4096))])
+            for at in range(first, last)
+        ]
+        (folder / f"{first:020}.log").write_bytes(b"".join(batches))
+    return folder
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    """Run a command line; give its code and what it printed."""
+    capsys.readouterr()
+    code = cli.main([str(word) for word in words])
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    return code, out, err
+
+
+def blocks_of(path: Path) -> list[tuple[int, int]]:
+    """Give where the blocks of a capture begin and end."""
+    return [(block.start, block.end) for block in CaptureFile(path).blocks()]
+
+
+# --- going on with a file
+
+
+def _unknown_codec(raw: bytearray, _: list[tuple[int, int]]) -> bytearray:
+    return raw.replace(b"deflate", b"deflat9", 1)
+
+
+def _behind_the_numbers(raw: bytearray, start: int) -> int:
+    """Give where the compressed bytes of a block begin."""
+    at = start
+    for _ in range(2):
+        while raw[at] & 0x80:
+            at += 1
+        at += 1
+    return at
+
+
+def _bad_block(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
+    # A kind of block that deflate does not have. (A flipped bit in a value has nothing that would notice it.)
+    raw[_behind_the_numbers(raw, blocks[2][0])] |= 0b110
+    return raw
+
+
+def _bad_last_block(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
+    raw[_behind_the_numbers(raw, blocks[-1][0])] |= 0b110
+    return raw
+
+
+def _bad_mark(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
+    raw[blocks[2][1] - 1] ^= 0xFF
+    return raw
+
+
+def _too_long_a_length(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
+    # The last byte of the length, which makes it some megabytes longer: beyond the end of the file.
+    raw[_behind_the_numbers(raw, blocks[2][0]) - 1] = 0x7E
+    return raw
+
+
+def _a_hole(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
+    start, end = blocks[1]
+    raw[start:end] = bytes(end - start)
+    return raw
+
+
+def _negative_count(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
+    raw[blocks[1][0]] |= 1
+    return raw
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [_unknown_codec, _bad_block, _bad_last_block, _bad_mark, _too_long_a_length, _a_hole, _negative_count],
+)
+def test_a_damaged_capture_is_not_gone_on_with(
+    damage: Callable[[bytearray, list[tuple[int, int]]], bytearray],
+    log_folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whatever is damaged, but an incomplete last block: one line, an exit code, and the file stays byte for byte."""
+    path = tmp_path / "c.avro"
+    assert run(capsys, "capture", path, "--log-dir", log_folder)[0] == ExitCode.OK
+    assert len(blocks_of(path)) > 4
+    damaged = bytes(damage(bytearray(path.read_bytes()), blocks_of(path)))
+    path.write_bytes(damaged)
+    code, _, err = run(capsys, "capture", path, "--log-dir", log_folder)
+    assert code == ExitCode.UNREADABLE
+    assert err.count("\n") == 1, err
+    assert path.read_bytes() == damaged
+
+
+def test_an_incomplete_last_block_is_cut_off_wherever_it_ends(
+    log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And only that: what stood before it stays, the cut is said, and what it held is captured again."""
+    path = tmp_path / "c.avro"
+    run(capsys, "capture", path, "--log-dir", log_folder)
+    whole, (start, end) = path.read_bytes(), blocks_of(path)[-1]
+    for cut in (start + 1, start + 3, start + 7, (start + end) // 2, end - 17, end - 16, end - 1):
+        path.write_bytes(whole[:cut])
+        code, _, err = run(capsys, "capture", path, "--log-dir", log_folder)
+        assert code == ExitCode.OK
+        assert f"its last {cut - start} bytes, an incomplete block, were cut off" in err
+        assert path.read_bytes()[:start] == whole[:start]
+        assert [each.offset for each in CaptureFile(path).rows()] == list(range(400))
+
+
+class _Failing(io.FileIO):
+    """A file on a disk that fails once the reader has come somewhere."""
+
+    def __init__(self, path: Path, healthy: int) -> None:
+        super().__init__(path)
+        self._healthy = healthy
+
+    def read(self, size: int | None = -1) -> bytes:  # type: ignore[override]  # a FileIO blocks, so it never gives None
+        """Read, or fail as a disk does."""
+        if self.tell() > self._healthy:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().read(size) or b""
+
+
+def test_a_read_error_cuts_nothing_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fails for a moment is not the end of the file."""
+    path = capture_of(tmp_path / "c.avro", [row(at, b"k", os.urandom(3000)) for at in range(500)])
+    before = path.read_bytes()
+
+    def failing(path: Path) -> IO[bytes]:
+        return _Failing(path, len(before) // 2)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(capture_module, "open_to_read", failing)
+        with pytest.raises(
+            UnreadableRefusal, match=r"cannot be read from byte \d+ on: Input/output error; nothing was"
+        ):
+            CaptureWriter(path, ORIGIN)
+        known = CaptureFile(path)
+        assert 0 < len(list(known.rows())) < 500, "who only reads gets what there is"
+        assert len(known.problems) == 1
+    assert path.read_bytes() == before
+    with CaptureWriter(path, ORIGIN) as writer:
+        assert writer.cut == 0
+
+
+def test_two_writers_do_not_share_a_file(tmp_path: Path) -> None:
+    """The second is refused while the first writes."""
+    path = capture_of(tmp_path / "c.avro", [commit(0, 1)])
+    with CaptureWriter(path, ORIGIN), pytest.raises(UnwritableRefusal, match="another process writes to"):
+        CaptureWriter(path, ORIGIN)
+    with path.open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@pytest.mark.parametrize("codec", ["null", "bzip2", "xz", "snappy"])
+def test_a_capture_in_another_codec_is_gone_on_with_in_it(tmp_path: Path, codec: str) -> None:
+    """A file that another tool compressed anew stays readable as a whole."""
+    rows = [commit(at, at) for at in range(10)]
+    path = capture_of(tmp_path / "c.avro", [])
+    metadata = {key: text for key, text in CaptureFile(path)._header.metadata.items() if key.startswith("lagwarden")}
+    with path.open("wb") as file:
+        fastavro.writer(file, SCHEMA, [each._asdict() for each in rows[:5]], codec, metadata=metadata)
+    capture_of(path, rows[5:])
+    known = CaptureFile(path)
+    assert list(known.rows()) == rows
+    assert known.codec == codec
+    assert not known.problems
+
+
+# --- disks
+
+
+@pytest.mark.parametrize("room", [0, 100, 1000, 300_000, 900_000])
+def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
+    room: int, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wherever the disk is full: a code, nothing that was written is lost, and later all of it is there."""
+    path = tmp_path / "c.avro"
+    with full_after(room):
+        code = cli.main(["capture", str(path), "--log-dir", str(log_folder)])
+    assert code == ExitCode.UNWRITABLE
+    err = capsys.readouterr().err
+    assert "cannot be written: File too large" in err
+    assert err.count("\n") == 1, err
+    assert run(capsys, "capture", path, "--log-dir", log_folder)[0] == ExitCode.OK
+    assert [each.offset for each in CaptureFile(path).rows()] == list(range(400))
+
+
+def test_a_full_disk_keeps_a_capture_that_was_there(tmp_path: Path) -> None:
+    """What was captured before is read as before."""
+    before = [row(at, b"k", os.urandom(2000)) for at in range(200)]
+    path = capture_of(tmp_path / "c.avro", before)
+    with full_after(path.stat().st_size + 1000), pytest.raises(UnwritableRefusal):
+        capture_of(path, [row(at, b"k", os.urandom(2000)) for at in range(200, 600)])
+    assert list(CaptureFile(path).rows()) == before
+
+
+# --- what is no file
+
+
+def _fifo(folder: Path) -> Path:
+    os.mkfifo(folder / "fifo")
+    return folder / "fifo"
+
+
+def _socket(folder: Path) -> Path:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(folder / "s"))
+    return folder / "s"
+
+
+def _loop(folder: Path) -> Path:
+    (folder / "loop").symlink_to("loop")
+    return folder / "loop"
+
+
+ODD: dict[str, Callable[[Path], Path]] = {
+    "a FIFO": _fifo,
+    "a socket": _socket,
+    "an endless device": lambda _: pathlib.Path("/dev/zero"),
+    "a full device": lambda _: pathlib.Path("/dev/full"),
+    "a name of 5,000 characters": lambda folder: folder / ("n" * 5000),
+    "a path of 5,000 characters": lambda folder: folder.joinpath(*["n" * 99] * 50),
+    "a link to itself": _loop,
+    "a file as a folder": lambda folder: (capture_of(folder / "c.avro", [])) / "x",
+}
+
+
+@pytest.mark.parametrize("kind", [*ODD, "a directory", "a folder that is not there"])
+def test_what_is_no_file_is_refused_as_the_target_of_a_capture(
+    kind: str, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One short line and a code, without waiting; nothing is made or changed."""
+    more = {"a directory": lambda folder: folder, "a folder that is not there": lambda folder: folder / "no" / "c.avro"}
+    target = {**ODD, **more}[kind](tmp_path)
+    code, out, err = run(capsys, "capture", target, "--log-dir", log_folder)
+    assert code == ExitCode.UNWRITABLE
+    assert (out, err.count("\n")) == ("", 1), err
+    assert len(err) < 600
+
+
+@pytest.mark.parametrize("verb", [["replay"], ["decode", "--input"], ["groups", "--capture"]], ids=lambda v: v[0])
+@pytest.mark.parametrize("kind", [*ODD, "nothing"])
+def test_what_is_no_file_is_refused_as_a_source(
+    kind: str, verb: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For every verb that reads captures: one short line and a code, without waiting."""
+    source = {**ODD, "nothing": lambda folder: folder / "nothing"}[kind](tmp_path)
+    code, out, err = run(capsys, *verb, source)
+    assert code == ExitCode.UNREADABLE
+    assert (out, err.count("\n")) == ("", 1), err
+    assert len(err) < 600
+
+
+# --- blocks that expand enormously
+
+EXPANDED = 256 << 20
+"""Bytes that a bomb expands to: four times what is accepted."""
+
+
+def _deflated(data: bytes) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+BOMBS: dict[str, Callable[[], bytes]] = {
+    "deflate": lambda: _deflated(bytes(EXPANDED)),
+    "bzip2": lambda: bz2.compress(bytes(EXPANDED)),
+    "xz": lambda: lzma.compress(bytes(EXPANDED), preset=0),
+    "snappy": lambda: bytes(cramjam.snappy.compress_raw(bytes(EXPANDED))) + bytes(4),
+    "zstandard": lambda: bytes(cramjam.zstd.compress(bytes(EXPANDED))),
+}
+
+
+def with_block(path: Path, codec: str, count: int, compressed: bytes) -> Path:
+    """Write a capture of one good block and behind it one of these bytes."""
+    plain = io.BytesIO()
+    fastavro.writer(plain, SCHEMA, [], "null", metadata={}, sync_marker=b"0123456789abcdef")
+    header = plain.getvalue().replace(b"\x08null", write.zigzag(len(codec)) + codec.encode(), 1)
+    path.write_bytes(header + write.zigzag(count) + write.zigzag(len(compressed)) + compressed + b"0123456789abcdef")
+    return path
+
+
+@pytest.mark.parametrize("codec", BOMBS)
+def test_a_bomb_is_one_line_and_bounded_memory(codec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A block that expands beyond the limit is damage; no more memory is taken than for a block within it."""
+    path = with_block(tmp_path / "bomb.avro", codec, 10, BOMBS[codec]())
+    tracemalloc.start()
+    try:
+        code, _, err = run(capsys, "decode", "--input", path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert code == ExitCode.UNREADABLE
+    assert err.count("\n") == 1, err
+    assert f"{container.LARGEST_BLOCK} bytes" in err
+    assert peak < 3 * container.LARGEST_BLOCK
+
+
+def test_a_block_of_millions_of_empty_rows_is_damage(tmp_path: Path) -> None:
+    """Within the limit of bytes, rows of six bytes each would take gigabytes."""
+    path = with_block(tmp_path / "rows.avro", "deflate", 10_000_000, _deflated(bytes(60_000_000)))
+    known = CaptureFile(path)
+    tracemalloc.start()
+    try:
+        assert list(known.rows()) == []
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "a block of 10000000 rows" in known.problems[0]
+    assert peak < container.LARGEST_BLOCK
+
+
+def test_a_length_that_is_not_there_is_not_allocated(tmp_path: Path) -> None:
+    """A claim of exabytes is a line."""
+    path = with_block(tmp_path / "c.avro", "null", 1, b"x")
+    raw = path.read_bytes()
+    path.write_bytes(raw[:-18] + write.zigzag(1 << 60))
+    known = CaptureFile(path)
+    assert list(known.rows()) == []
+    assert "damaged at byte" in known.problems[0]
+
+
+def test_many_good_blocks_do_not_add_up_in_memory(tmp_path: Path) -> None:
+    """Half a gigabyte of values in a small file passes through the pipeline a part at a time."""
+    value = commit_value(1, 1) + bytes(1 << 20)
+    path = tmp_path / "c.avro"
+    with CaptureWriter(path, ORIGIN) as writer:
+        for at in range(500):
+            writer.write(Row(OFFSETS_TOPIC, 0, at, at, commit_key("g", "t", 0), value))
+    assert path.stat().st_size < 8 << 20
+    tracemalloc.start()
+    try:
+        pipeline = Replay()
+        pipeline.read(CaptureFile(path).rows())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert pipeline.tally is not None
+    assert peak < 200 << 20
+
+
+def test_a_row_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    """It is said, and the rest is captured."""
+    path = tmp_path / "c.avro"
+    with CaptureWriter(path, ORIGIN) as writer:
+        writer.write(commit(0, 1))
+        writer.write(row(1, b"k", bytes(capture_module.LARGEST_ROW)))
+        writer.write(commit(2, 3))
+    assert len(writer.problems) == 1
+    assert [each.offset for each in CaptureFile(path).rows()] == [0, 2]
+
+
+# --- log directories
+
+
+def _segment_fifo(folder: Path) -> None:
+    (folder / f"{0:020}.log").unlink()
+    os.mkfifo(folder / f"{0:020}.log")
+
+
+def _segment_directory(folder: Path) -> None:
+    (folder / f"{0:020}.log").unlink()
+    (folder / f"{0:020}.log").mkdir()
+
+
+def _segment_unreadable(folder: Path) -> None:
+    # A right that is missing does not stop root, a link to itself stops everybody.
+    (folder / f"{0:020}.log").unlink()
+    (folder / f"{0:020}.log").symlink_to(f"{0:020}.log")
+
+
+def _batch_bomb(folder: Path) -> None:
+    bomb = write.batch(0, [write.Rec(0, 0, b"k", bytes(200 << 20))], codec=write.GZIP)
+    (folder / f"{0:020}.log").write_bytes(bomb)
+
+
+@pytest.mark.parametrize("spoil", [_segment_fifo, _segment_directory, _segment_unreadable, _batch_bomb])
+@pytest.mark.parametrize("verb", [["replay"], ["decode", "--input"], ["capture"], ["groups", "--capture"]])
+def test_a_segment_that_cannot_be_read_costs_itself_alone(
+    spoil: Callable[[Path], None], verb: list[str], log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is one line that names the file, and a code; all other segments and partitions are read."""
+    spoil(log_folder / "__consumer_offsets-3")
+    make_partition(log_folder, 4, 20)
+    target = tmp_path / "c.avro"
+    words = ["capture", target, "--log-dir", log_folder] if verb == ["capture"] else [*verb, log_folder]
+    code, out, err = run(capsys, *words)
+    assert code == ExitCode.UNREADABLE
+    told = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert len(told) == 1, err
+    assert f"__consumer_offsets-3/{0:020}.log" in told[0]
+    if verb == ["capture"]:
+        found = [(each.partition, each.offset) for each in CaptureFile(target).rows()]
+        assert found == [*((3, at) for at in range(200, 400)), *((4, at) for at in range(20))]
+    else:
+        assert out.strip()
+
+
+@pytest.mark.parametrize("name", ["partition.metadata", "../replication-offset-checkpoint", "../meta.properties"])
+def test_files_beside_a_log_are_not_waited_for(name: str, log_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A FIFO in the place of a file that need not be there is as if it were not there."""
+    os.mkfifo(log_folder / "__consumer_offsets-3" / name)
+    assert run(capsys, "replay", log_folder)[0] == ExitCode.OK
+
+
+def test_a_disk_that_fails_within_a_segment_ends_that_segment(
+    log_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who reads a log gets a line and a code, and the other segments."""
+    broken = (log_folder / "__consumer_offsets-3" / f"{0:020}.log").stat().st_ino
+    healthy = os.pread
+
+    def failing(descriptor: int, size: int, position: int) -> bytes:
+        if os.fstat(descriptor).st_ino == broken:
+            raise OSError(errno.EIO, "Input/output error")
+        return healthy(descriptor, size, position)
+
+    monkeypatch.setattr("decoders.log.segment.os.pread", failing)
+    code, out, err = run(capsys, "decode", "--input", log_folder)
+    assert code == ExitCode.UNREADABLE
+    assert f"{0:020}.log: unreadable at byte 0" in err
+    assert "Input/output error" in err
+    assert out.count("\n") == 200
+
+
+@pytest.mark.parametrize("name", [f"{0:020}.log", f"{0:020}.index", f"{0:020}.timeindex", f"{0:020}.snapshot"])
+def test_dump_log_refuses_what_is_no_file(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line and a code, without waiting."""
+    os.mkfifo(tmp_path / name)
+    code, out, err = run(capsys, "dump-log", tmp_path / name)
+    assert code == ExitCode.UNREADABLE
+    assert (out, err) == ("", f"{tmp_path / name}: is a FIFO, not a regular file\n")
