@@ -81,7 +81,8 @@ class PartitionLog:
     def open(cls, path: Path | str, *, limit: int = DEFAULT_LIMIT) -> Self | LogError:
         """Open a partition directory; `limit` bounds the decompressed size of a batch. Raises OSError.
 
-        A segment that cannot be opened is reported in `errors` of each walk, and the others are read. If a compaction renames files between listing and opening, the directory is listed again.
+        A segment that cannot be opened is reported in `errors` of each walk, and the others are read. If a compaction
+        renames files between listing and opening, the directory is listed again.
         """
         for _ in range(_ATTEMPTS - 1):
             with contextlib.suppress(FileNotFoundError):
