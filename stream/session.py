@@ -128,8 +128,15 @@ def end_session(session: SparkSession, options: SessionOptions, grace: float) ->
     except subprocess.TimeoutExpired:
         process.kill()
         ended = False
+    _forget_jvm()
     if options.class_archive:
         options.class_archive.keep(complete=ended)
+
+
+def _forget_jvm() -> None:
+    """Let the next session of this process start its own JVM; PySpark would go on calling the one that has ended."""
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
+    SparkSession._instantiatedSession = SparkSession._activeSession = None  # noqa: SLF001
 
 
 def _chosen(options: SessionOptions) -> dict[str, str]:
