@@ -47,6 +47,7 @@ class Source(enum.Enum):
     SERIES_DROPPED = "series_dropped"
     HTTP_REFUSALS = "http_refusals"
     FILE_FAILURES = "file_failures"
+    DESCRIPTORS = "descriptors"
     POLLS = "polls"
     BROKERS = "brokers"
     CONTROLLERS = "controllers"

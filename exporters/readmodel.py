@@ -211,6 +211,9 @@ TARGETS: Final = pa.schema([("group", NAME), ("time_lag_target", pa.float64())])
 HTTP_REFUSALS: Final = pa.schema([("reason", NAME), ("refusals", pa.int64())])
 """Connections and requests that the HTTP server refused or cut off since the process started."""
 
+DESCRIPTORS: Final = pa.schema([("role", NAME), ("open", pa.int64()), ("limit", pa.int64())])
+"""Open file descriptors and their limit, per role, of the process of the role that is nearest to its limit."""
+
 FILE_FAILURES: Final = pa.schema([("file", NAME), ("failures", pa.int64())])
 """Failed writes since the process started, by the kind of file."""
 
@@ -373,6 +376,8 @@ class MonitorStatus:
     http_refusals: pa.Table = dataclasses.field(default_factory=HTTP_REFUSALS.empty_table)
     # Writes of files that a run can do without, and that failed.
     file_failures: pa.Table = dataclasses.field(default_factory=FILE_FAILURES.empty_table)
+    # Open file descriptors of the processes.
+    descriptors: pa.Table = dataclasses.field(default_factory=DESCRIPTORS.empty_table)
 
 
 def empty(schema: pa.Schema) -> pa.Table:

@@ -31,5 +31,24 @@ SERVICE_METRICS: Final = (
         "failures",
         ("file",),
     ),
+    Metric(
+        "lagwarden_open_descriptors",
+        Kind.GAUGE,
+        "Open file descriptors of the process nearest to its limit in each role: driver (this process), jvm (Spark), "
+        "python_daemon and python_worker (started by the JVM on this machine).",
+        Source.DESCRIPTORS,
+        "open",
+        ("role",),
+        absent="no process of the role runs on this machine, or the system does not say",
+    ),
+    Metric(
+        "lagwarden_descriptor_limit",
+        Kind.GAUGE,
+        "How many file descriptors the process of lagwarden_open_descriptors may have open (the soft limit).",
+        Source.DESCRIPTORS,
+        "limit",
+        ("role",),
+        absent="as lagwarden_open_descriptors, or there is no limit",
+    ),
 )
 """What serves the numbers, and what is kept beside them."""

@@ -24,6 +24,7 @@ from stream.cluster.client import Cluster
 from stream.cluster.errors import ClusterError
 from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
 from stream.cluster_watch import ClusterWatch
+from stream.descriptors import raise_limit
 from stream.exits import ExitCode, Refusal
 from stream.job import RETRY_SECONDS, Job, tasks_of
 from stream.metrics_choice import choice_of
@@ -44,6 +45,7 @@ _JVM_GRACE_SECONDS: Final = 12.0
 
 def run(config: Config) -> int:
     """Run the monitor until SIGTERM or SIGINT; give the exit code. Raises Refusal for what a person must mend."""
+    raise_limit()
     vitals = Vitals(metadata.version("lagwarden"), config.job.freshness_limit)
     publisher = Publisher(vitals, config.groups.dead_grace, choice=choice_of(config.metrics))
     stopping = _stop_signals()

@@ -5,6 +5,7 @@ Parts write single attributes from their own threads; `status` reads them. Nothi
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,7 @@ from exporters.readmodel import (
     MonitorStatus,
     empty,
 )
+from stream.descriptors import Descriptors
 from stream.groups.expiry import Retention
 from stream.groups.tally import Tally
 from stream.ledger import NOTHING_COUNTED, Accounts
@@ -73,6 +75,7 @@ class Vitals:
         self.verdict_changes: pa.Table = empty(VERDICT_CHANGES)
         self.offsets_held_back: pa.Table = empty(OFFSETS_HELD_BACK)
         self.files = SideFiles()
+        self._descriptors = Descriptors(os.getpid())
         self.unreadable_tails: pa.Table = empty(UNREADABLE_TAILS)
 
     def count(self, tally: Tally) -> None:
@@ -119,6 +122,7 @@ class Vitals:
             expiry_error_seconds=accounts.errors,
             series_dropped=self.series_dropped,
             file_failures=self.files.table(),
+            descriptors=self._descriptors.table(),
         )
 
     def _catch_up(self) -> CatchUp | None:

@@ -152,6 +152,12 @@ def monitor() -> Dashboard:
                     Query("rate(process_cpu_seconds_total{MINE}[$__rate_interval])", "{{instance}}"),
                 ),
                 graph(
+                    "File descriptors",
+                    "Open file descriptors as a share of the limit, of the process nearest to its limit in each role.",
+                    Unit.RATIO,
+                    Query("lagwarden_open_descriptors{MINE} / lagwarden_descriptor_limit{MINE}", "{{role}}"),
+                ),
+                graph(
                     "Series",
                     "Series about groups in /metrics, and those that the series budget leaves out.",
                     Unit.COUNT,

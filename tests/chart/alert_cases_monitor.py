@@ -297,6 +297,66 @@ BATCH: Final = [
 ]
 
 
+JVM_PROCESS: Final = {**MONITOR, "role": "jvm"}
+OPEN: Final = of("lagwarden_open_descriptors", JVM_PROCESS)
+LIMIT: Final = of("lagwarden_descriptor_limit", JVM_PROCESS)
+DESCRIPTORS: Final = [
+    Case(
+        "LagwardenDescriptorsLow",
+        Kind.BEFORE,
+        "four fifths of the limit, and not more",
+        {OPEN: "700x20 3276x60", LIMIT: "4096x80"},
+        "30m",
+    ),
+    Case(
+        "LagwardenDescriptorsLow",
+        Kind.AFTER,
+        "more than four fifths for five minutes",
+        {OPEN: "700x19 3600x60", LIMIT: "4000x80"},
+        "15m30s",
+        [JVM_PROCESS],
+        Text(
+            "lagwarden (jvm) has 90% of its file descriptors open",
+            "At the limit it can open no more sockets and files: batches fail, scrapes are refused, and the process"
+            " ends. The limit is 4000.",
+        ),
+    ),
+    Case(
+        "LagwardenDescriptorsLow",
+        Kind.ODD,
+        "a burst of connections",
+        {OPEN: "100x20 950x8 100x60", LIMIT: "1024x90"},
+        "14m30s",
+    ),
+    Case(
+        "LagwardenDescriptorsLow",
+        Kind.ODD,
+        "another role is far from its own limit",
+        {
+            of("lagwarden_open_descriptors", MONITOR, role="driver"): "900x60",
+            of("lagwarden_descriptor_limit", MONITOR, role="driver"): "1048576x60",
+            OPEN: "700x60",
+            LIMIT: "1024x60",
+        },
+        "20m",
+    ),
+    Case(
+        "LagwardenDescriptorsLow",
+        Kind.VANISHED,
+        "a new process",
+        {OPEN: "3600x20 stale", LIMIT: "4000x20 stale"},
+        "16m",
+    ),
+    Case(
+        "LagwardenDescriptorsLow",
+        Kind.DEAD,
+        "LagwardenMonitorDown tells of it",
+        {OPEN: "3600x20 stale", LIMIT: "4000x20 stale"},
+        "30m",
+    ),
+]
+
+
 def errors(alert: str, reason: str, text: Text, odd: Case) -> list[Case]:
     """Give the stories of a counter that rises, or appears."""
     labels = {**MONITOR, "record_type": "offset_commit", "version": "9", "reason": reason}
@@ -429,6 +489,7 @@ CASES: Final = [
     *RESTARTS,
     *READER,
     *BATCH,
+    *DESCRIPTORS,
     *DECODE,
     *UNKNOWN,
     *HELD,

@@ -54,6 +54,7 @@ NOT_EXPORTED = {
     (Source.STATUS, "series_dropped"): "a table of its own",
     (Source.STATUS, "http_refusals"): "a table of its own",
     (Source.STATUS, "file_failures"): "a table of its own",
+    (Source.STATUS, "descriptors"): "a table of its own",
     (Source.PARTITIONS_SHOWN, "leader_epoch"): "changes with the leader; the API has it",
     (Source.PARTITIONS_SHOWN, "replica_brokers"): "a list; the API has it",
     (Source.PARTITIONS_SHOWN, "in_sync_brokers"): "a list; the API has it",

@@ -87,6 +87,8 @@ def test_running_monitor_shows_every_number() -> None:
         "lagwarden_http_connections": 3,
         "lagwarden_http_refusals_total/slow_reader": 4,
         "lagwarden_file_failures_total/heartbeat": 5,
+        "lagwarden_open_descriptors/jvm": 714,
+        "lagwarden_descriptor_limit/jvm": 4096,
         'lagwarden_offsets_partition_held_back_info/0/4001/pay\n"1"/': 1,
         "lagwarden_offsets_partition_held_back_info/7///true": 1,
     }

@@ -9,6 +9,7 @@ import pyarrow as pa
 from exporters.readmodel import (
     DEATHS,
     DECODE_ERRORS,
+    DESCRIPTORS,
     EXPIRY_CHECKS,
     FILE_FAILURES,
     GROUPS,
@@ -145,6 +146,7 @@ def status(**changes: Any) -> MonitorStatus:
         "http_connections": 3,
         "http_refusals": table(HTTP_REFUSALS, [{"reason": "slow_reader", "refusals": 4}]),
         "file_failures": table(FILE_FAILURES, [{"file": "heartbeat", "failures": 5}]),
+        "descriptors": table(DESCRIPTORS, [{"role": "jvm", "open": 714, "limit": 4096}]),
     }
     return MonitorStatus(**fields | changes)
 
@@ -189,6 +191,7 @@ CONNECTING: dict[str, Any] = {
     "http_connections": None,
     "http_refusals": table(HTTP_REFUSALS, []),
     "file_failures": table(FILE_FAILURES, []),
+    "descriptors": table(DESCRIPTORS, []),
 }
 """Changes that turn it into one that has never reached Kafka."""
 

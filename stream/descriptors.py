@@ -1,0 +1,110 @@
+"""Open file descriptors of the monitor's processes, and the limit on them.
+
+A process that reaches its limit opens no more sockets and files: the HTTP server accepts no connection, a task cannot
+write its state. The limit holds for each process, so what is reported per role is the process nearest to its limit.
+"""
+
+from __future__ import annotations
+
+import resource
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import structlog
+
+from exporters.readmodel import DESCRIPTORS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_log = structlog.get_logger(__name__)
+
+ROLES: Final = ("driver", "jvm", "python_daemon", "python_worker")
+"""Each role is started by the one before it: this process, the JVM, the daemon of its Python workers, the workers."""
+_PROC: Final = Path("/proc")
+_KEPT_SECONDS: Final = 5.0
+
+
+def raise_limit() -> None:
+    """Raise this process's limit on open descriptors as far as it may be raised; children started later inherit it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError) as error:
+        _log.debug("the limit on open descriptors stays as it is", limit=soft, hard_limit=hard, cause=str(error))
+    else:
+        _log.debug("limit on open descriptors", limit=hard, before=soft)
+
+
+class Descriptors:
+    """The open descriptors of the process with this id and of its descendants. May be used from several threads."""
+
+    def __init__(self, driver: int, proc: Path = _PROC, clock: Callable[[], float] = time.monotonic) -> None:
+        self._driver = driver
+        self._proc = proc
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._table = DESCRIPTORS.empty_table()
+        self._read_at: float | None = None
+
+    def table(self) -> pa.Table:
+        """Return a row per role of which a process could be read. /proc is read at most every five seconds."""
+        with self._lock:
+            now = self._clock()
+            if self._read_at is None or now - self._read_at >= _KEPT_SECONDS:
+                self._table, self._read_at = self._read(), now
+            return self._table
+
+    def _read(self) -> pa.Table:
+        rows = []
+        generation = [self._driver]
+        for depth, role in enumerate(ROLES):
+            counts = [count for process in generation if (count := self._count(process)) is not None]
+            if counts:
+                rows.append((role, *max(counts, key=lambda count: count[0] / count[1])))
+            if depth + 1 < len(ROLES):
+                generation = [child for process in generation for child in self._children(process)]
+        roles, opened, limits = zip(*rows, strict=True) if rows else ((), (), ())
+        names = pa.array(roles, pa.string()).dictionary_encode()
+        return pa.table([names, pa.array(opened, pa.int64()), pa.array(limits, pa.int64())], schema=DESCRIPTORS)
+
+    def _count(self, process: int) -> tuple[int, int] | None:
+        """Return how many descriptors a process has open and may have; None if it cannot be read, or has no limit."""
+        folder = self._proc / str(process)
+        try:
+            opened = sum(1 for _ in (folder / "fd").iterdir())
+            limit = _soft_limit((folder / "limits").read_text().splitlines())
+        except OSError:
+            return None
+        return None if limit is None else (opened, limit)
+
+    def _children(self, process: int) -> Iterable[int]:
+        """Return the children of all threads of a process."""
+        found: list[int] = []
+        try:
+            for thread in (self._proc / str(process) / "task").iterdir():
+                found += map(int, _read_if_there(thread / "children").split())
+        except OSError:
+            return found
+        return found
+
+
+def _read_if_there(path: Path) -> str:
+    """Return the text of a file; empty if it is not there any more."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def _soft_limit(lines: Iterable[str]) -> int | None:
+    """Return the soft limit on open files from /proc/PID/limits; None if there is none."""
+    for line in lines:
+        name, found, numbers = line.partition("Max open files")
+        if found and not name:
+            soft = numbers.split()[0]
+            return int(soft) if soft.isdigit() and int(soft) > 0 else None
+    return None
