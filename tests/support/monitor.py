@@ -142,10 +142,11 @@ class Monitor:
 
     # --- asking ---
 
-    def get(self, path: str) -> Answer:
+    def get(self, path: str, accept: str = "*/*") -> Answer:
         """Ask by HTTP; an error status is an answer. Raises OSError when nobody answers."""
+        asked = urllib.request.Request(f"http://{LOOPBACK}:{self.port}{path}", headers={"accept": accept})
         try:
-            with urllib.request.urlopen(f"http://{LOOPBACK}:{self.port}{path}", timeout=_HTTP_SECONDS) as answer:
+            with urllib.request.urlopen(asked, timeout=_HTTP_SECONDS) as answer:  # noqa: S310 - http on loopback
                 return Answer(answer.status, answer.read().decode())
         except urllib.error.HTTPError as error:
             with error:

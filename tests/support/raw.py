@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 import struct
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-def text(value: str) -> bytes:
-    """Give a non-flexible string: int16 length and UTF-8."""
-    raw = value.encode()
+Text = str | bytes
+"""Text of a record; bytes where it is no UTF-8."""
+
+
+def _encoded(value: Text) -> bytes:
+    return value.encode() if isinstance(value, str) else value
+
+
+def text(value: Text) -> bytes:
+    """Return a non-flexible string: int16 length and UTF-8."""
+    raw = _encoded(value)
     return struct.pack(">h", len(raw)) + raw
 
 
-def commit_key(group: str, topic: str, partition: int, *, record_type: int = 1) -> bytes:
+def commit_key(group: Text, topic: Text, partition: int, *, record_type: int = 1) -> bytes:
     """Give a key of type 1, or of type 0 as Kafka 0.8.2 wrote it."""
     return struct.pack(">h", record_type) + text(group) + text(topic) + struct.pack(">i", partition)
 
 
-def group_key(group: str) -> bytes:
+def group_key(group: Text) -> bytes:
     """Give a key of type 2."""
     return struct.pack(">h", 2) + text(group)
 
 
 def commit_value(
-    offset: int, time: int, *, version: int = 3, metadata: str = "", leader_epoch: int = -1, topic_id: bytes = b""
+    offset: int, time: int, *, version: int = 3, metadata: Text = "", leader_epoch: int = -1, topic_id: bytes = b""
 ) -> bytes:
     """Give the value of an offset commit in any of its versions."""
     head = struct.pack(">hq", version, offset)
     epoch = struct.pack(">i", leader_epoch)
     if version == 4:
-        raw = metadata.encode()
+        raw = _encoded(metadata)
         length = len(raw) + 1
         compact = bytes([length]) if length < 128 else bytes([length & 127 | 128, length >> 7])
         tags = b"\x01\x00\x10" + topic_id if topic_id else b"\x00"
@@ -38,12 +50,19 @@ def commit_value(
     return head + middle + struct.pack(">q", time) + tail
 
 
-def group_value(generation: int, members: list[str], *, time: int = 1234) -> bytes:
-    """Give a group metadata value (v3) of a classic consumer group; no members means Empty."""
+def group_value(
+    generation: int,
+    members: Sequence[Text],
+    *,
+    time: int = 1234,
+    client: Text = "client",
+    host: Text = "/127.0.0.1",
+) -> bytes:
+    """Return a group metadata value (v3) of a classic consumer group; no members means Empty."""
     head = struct.pack(">h", 3) + text("consumer") + struct.pack(">i", generation)
     names = text("range") + text(members[0]) if members else b"\xff\xff\xff\xff"
     body = b"".join(
-        text(member) + b"\xff\xff" + text("client") + text("/127.0.0.1") + struct.pack(">iiii", 300_000, 45_000, 0, 0)
+        text(member) + b"\xff\xff" + text(client) + text(host) + struct.pack(">iiii", 300_000, 45_000, 0, 0)
         for member in members
     )
     return head + names + struct.pack(">qi", time, len(members)) + body

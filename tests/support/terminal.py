@@ -1,0 +1,111 @@
+"""A Python program on a pseudo-terminal: what it prints, its screen, the keys pressed in it."""
+
+from __future__ import annotations
+
+import codecs
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from typing import TYPE_CHECKING, Any, Final, Self
+
+if TYPE_CHECKING:
+    import signal
+
+PATIENCE: Final = 60.0
+"""Seconds that anything may take on a busy machine."""
+
+
+class Program:
+    """A Python program on a pseudo-terminal of its own."""
+
+    def __init__(self, script: str, *arguments: str, size: tuple[int, int] = (24, 100)) -> None:
+        self._terminal, below = pty.openpty()
+        self.resize(size)
+        self.mode = termios.tcgetattr(below)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", script, *arguments],
+            stdin=below,
+            stdout=below,
+            stderr=below,
+            env={**os.environ, "TERM": "xterm"},
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 -- the terminal's own keys need it
+        )
+        # Held open, so that the mode can be read when the program has ended.
+        self._below = below
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.said = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._below)
+        if self._terminal >= 0:
+            os.close(self._terminal)
+
+    def resize(self, size: tuple[int, int]) -> None:
+        """Give the window so many lines and columns."""
+        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+
+    def press(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._terminal, keys.encode())
+
+    @property
+    def screen(self) -> list[str]:
+        """Give the lines of the last screen that was drawn to its end, without styles."""
+        frames = self.said.split("\x1b[H")[1:]
+        # A screen whose last line reaches the edge ends only where the next one begins.
+        whole = [frame for at, frame in enumerate(frames) if "\x1b[J" in frame or at < len(frames) - 1]
+        last = whole[-1].partition("\x1b[J")[0] if whole else ""
+        return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", last).split("\r\n")]
+
+    def wait_for(self, words: str) -> list[str]:
+        """Wait until these words stand on the screen; give its lines."""
+        self._until(lambda: any(words in line for line in self.screen), words)
+        return self.screen
+
+    def wait_for_end(self) -> int:
+        """Wait until it has ended; give its exit code."""
+        self._until(lambda: self._process.poll() is not None, "the end")
+        self._listen(0.05)
+        return self._process.returncode
+
+    @property
+    def is_as_before(self) -> bool:
+        """Tell whether the terminal is as it was: its mode, its first screen, its cursor."""
+        left = self.said.rpartition("\x1b[?1049h")[2]
+        back = all(mark in left for mark in ("\x1b[?1049l", "\x1b[?25h", "\x1b[?7h"))
+        return back and termios.tcgetattr(self._below) == self.mode
+
+    def _until(self, fact: Any, what: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not fact():
+            assert time.monotonic() < deadline, f"waited in vain for {what}; the screen: {self.screen}"
+            self._listen(0.05)
+
+    def _listen(self, seconds: float) -> None:
+        """Take what it says, waiting so long for the first of it."""
+        while select.select([self._terminal], [], [], seconds)[0]:
+            self.said += self._decoder.decode(os.read(self._terminal, 65536))
+            seconds = 0
+
+    def hang_up(self) -> int:
+        """Close the terminal, as when its window is closed; give the exit code."""
+        os.close(self._terminal)
+        self._terminal = -1
+        return self._process.wait(PATIENCE)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self._process.send_signal(number)
