@@ -8,7 +8,10 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from sandbox.patience import wait_until
+from tests.chaos.flatness import judge
 from tests.chaos.truth import Values
 from tests.support.processes import kill_processes, marked_processes, new_mark
 
@@ -45,3 +48,25 @@ def test_each_kind_of_wrong_value_is_a_difference() -> None:
     for each in wrong:
         assert len(each.differences(VALUES)) == 1, each
     assert wrong[0].differences(VALUES) == ["committed offset of ('g', 't', 0): 4, not 5"]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "flat"),
+    [
+        ("descriptors jvm", [500 + minute % 7 for minute in range(60)], True),
+        ("descriptors jvm", [500 + 2 * minute for minute in range(60)], False),
+        ("descriptors jvm", [500 + (400 if minute % 10 == 0 else 0) for minute in range(60)], True),
+        ("descriptors jvm", [300 + 20 * min(minute, 15) for minute in range(60)], True),
+        ("checkpoint files", [200 + 30 * (minute % 6) for minute in range(60)], True),
+        ("checkpoint files", [200 + 30 * (minute % 6) + 3 * minute for minute in range(60)], False),
+        ("threads driver", [20 + minute // 5 for minute in range(60)], False),
+        ("PSS MiB driver", [150 + minute % 9 for minute in range(60)], True),
+        ("PSS MiB driver", [150 + 2 * minute for minute in range(60)], False),
+    ],
+    ids=["noise", "leak", "outliers", "warm-up", "saw", "rising saw", "rising threads", "memory", "rising memory"],
+)
+def test_growth_is_told_from_noise(name: str, values: list[float], *, flat: bool) -> None:
+    """A leak is found below noise and saws; outliers and what fills in the warm-up are none."""
+    judged = judge(name, [float(minute) for minute in range(len(values))], values)
+    assert judged is not None
+    assert judged.flat is flat

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _RESTING: Final = {ConsumerGroupState.STABLE: "Stable", ConsumerGroupState.EMPTY: "Empty"}
 """The states of a group that does not rebalance, as Kafka's tools print them."""
 
+_ROUNDS: Final = 5
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Values:
@@ -109,11 +111,20 @@ def _offsets(admin: AdminClient, committed: Collection[Place], spec: OffsetSpec)
 def compare(monitor: Monitor, bootstrap: str) -> int:
     """Assert that every value the monitor shows is the broker's, and return how many values were compared.
 
-    The traffic must be paused. The monitor is first given the time to read what was committed before that.
+    The traffic must be paused. Sessions of dead members still end then, so the broker is asked before and after the
+    monitor, and both again as long as its own answers differ.
     """
-    wanted = broker_values(bootstrap)
-    monitor.wait_read(offsets_ends(bootstrap))
-    wrong = shown_values(monitor).differences(wanted)
+    before = broker_values(bootstrap)
+    for _ in range(_ROUNDS):
+        monitor.wait_read(offsets_ends(bootstrap))
+        found = shown_values(monitor)
+        wanted = broker_values(bootstrap)
+        if wanted == before:
+            break
+        before = wanted
+    else:
+        raise AssertionError(f"the broker's values did not come to rest in {_ROUNDS} rounds")
+    wrong = found.differences(wanted)
     assert not wrong, f"{len(wrong)} of {wanted.count} values differ from the broker's:\n" + "\n".join(wrong)
     return wanted.count
 

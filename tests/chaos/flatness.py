@@ -1,0 +1,86 @@
+"""Whether a series of measurements is flat: a robust slope over time, held against a bound for its kind.
+
+The slope is that of Theil and Sen, the median of the slopes between all pairs of samples. Up to 29 % of the samples may
+be outliers, as a garbage collection or a worker that was replaced makes them, without a change of the slope.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WARM_UP: Final = 1 / 3
+"""The share of the time that is not judged: class loading, compilation, pools and caches that fill, and the checkpoint
+until as many versions are kept as are to be kept."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Bound:
+    """How much a series may grow over the judged time: a share of its median, and never less than `least`."""
+
+    share: float
+    least: float
+
+
+BOUNDS: Final = {
+    # Open sockets and files come and go with tasks and batches; one leaked descriptor per batch is hundreds in 13 min.
+    "descriptors": Bound(share=0.05, least=8),
+    # Pools of the JVM grow by a few threads when tasks overlap for the first time.
+    "threads": Bound(share=0.10, least=4),
+    # The heap is touched page by page up to its limit, so the JVM may still grow a little after the warm-up.
+    "PSS": Bound(share=0.15, least=24),
+    # Files of old versions are removed once a minute: the series is a saw, and its slope is flat.
+    "checkpoint": Bound(share=0.15, least=4),
+}
+"""By the first word of the name of a series. Other series (RSS, processes) are recorded and not judged."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judgement:
+    """One judged series: the median of its first and its last tenth, the growth over the judged time, and its limit."""
+
+    name: str
+    first: float
+    last: float
+    growth: float
+    limit: float
+
+    @property
+    def flat(self) -> bool:
+        """Whether the series grew no more than it may."""
+        return self.growth <= self.limit
+
+    def __str__(self) -> str:
+        numbers = f"{self.first:10.1f} {self.last:10.1f} {self.growth:+10.1f} {self.limit:10.1f}"
+        return f"{self.name:22} {numbers}  {'flat' if self.flat else 'GROWS'}"
+
+
+HEADER: Final = f"{'series':22} {'first':>10} {'last':>10} {'growth':>10} {'limit':>10}"
+
+
+def slope(times: Sequence[float], values: Sequence[float]) -> float:
+    """Return the median of the slopes between all pairs of samples."""
+    pairs = [
+        (values[right] - values[left]) / (times[right] - times[left])
+        for left in range(len(times))
+        for right in range(left + 1, len(times))
+    ]
+    return statistics.median(pairs)
+
+
+def judge(name: str, times: Sequence[float], values: Sequence[float]) -> Judgement | None:
+    """Judge a series after its warm-up; None where there is no bound for its kind."""
+    bound = BOUNDS.get(name.split(maxsplit=1)[0])
+    if bound is None:
+        return None
+    begin = times[0] + WARM_UP * (times[-1] - times[0])
+    first = next(at for at, time in enumerate(times) if time >= begin)
+    times, values = times[first:], values[first:]
+    tenth = max(1, len(values) // 10)
+    growth = slope(times, values) * (times[-1] - times[0])
+    limit = max(bound.least, bound.share * statistics.median(values))
+    return Judgement(name, statistics.median(values[:tenth]), statistics.median(values[-tenth:]), growth, limit)

@@ -1,0 +1,73 @@
+"""Ways in which a broker goes away and comes back, and a watch on the verdicts meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sandbox.broker import Broker
+    from tests.support.monitor import Monitor
+
+_LOOK_SECONDS: Final = 0.3
+
+
+@contextlib.contextmanager
+def _running_again(broker: Broker, take_away: Callable[[], None], bring_back: Callable[[], object]) -> Any:
+    take_away()
+    try:
+        yield broker
+    finally:
+        bring_back()
+
+
+def stopped(broker: Broker) -> contextlib.AbstractContextManager[Broker]:
+    """Stop the broker in good order; start it again at the end."""
+    return _running_again(broker, broker.stop, broker.start)
+
+
+def killed(broker: Broker) -> contextlib.AbstractContextManager[Broker]:
+    """Kill the broker; start it again at the end."""
+    return _running_again(broker, broker.kill, broker.start)
+
+
+def paused(broker: Broker) -> contextlib.AbstractContextManager[Broker]:
+    """Stop the broker's process where it stands (SIGSTOP): connections stay open, and nothing is answered."""
+    return _running_again(broker, broker.pause, broker.resume)
+
+
+Outage = tuple[str, "Callable[[Broker], contextlib.AbstractContextManager[Broker]]"]
+OUTAGES: Final[tuple[Outage, ...]] = (("stopped", stopped), ("killed", killed), ("paused", paused))
+
+
+class VerdictWatch:
+    """Over a `with` block: every (group, verdict, sentence) of severity critical that the API ever gave."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self._monitor = monitor
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.looks = 0
+        self.critical: set[tuple[str, str, str]] = set()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(_LOOK_SECONDS):
+            with contextlib.suppress(OSError):
+                answer = self._monitor.get("/api/v1/groups")
+                if answer.status == 200:
+                    self.looks += 1
+                    rows = answer.json["groups"]
+                    self.critical |= {
+                        (row["group"], row["verdict"], row["sentence"]) for row in rows if row["severity"] == "critical"
+                    }

@@ -1,0 +1,66 @@
+"""Twenty minutes under traffic: what each process uses, and what the checkpoint holds, stays flat."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.chaos.flatness import HEADER, judge
+from tests.chaos.traffic import living_traffic
+from tests.chaos.truth import compare
+from tests.chaos.usage import Sample, sample, write_csv
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import MakeBroker
+
+MINUTES: Final = float(os.environ.get("SOAK_MINUTES") or 20)
+SAMPLES: Final = 120
+SEED: Final = 13
+
+pytestmark = [pytest.mark.soak, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(60 * MINUTES + 600)]
+
+
+def csv_path() -> Path:
+    """Return where the samples are written: a folder outside the tree, or the one that SOAK_FOLDER names."""
+    folder = os.environ.get("SOAK_FOLDER") or Path(tempfile.gettempdir()) / "lagwarden-soak"
+    return Path(folder) / f"{time.strftime('%Y-%m-%dT%H%M%SZ', time.gmtime())}.csv"
+
+
+def test_use_of_resources_is_flat(make_broker: MakeBroker, tmp_path: Path, report: Callable[[str], None]) -> None:
+    """After the warm-up no descriptor, thread, memory or checkpoint series grows, and all values are the broker's."""
+    bootstrap = make_broker().bootstrap
+    minutes: list[float] = []
+    samples: list[Sample] = []
+    path = csv_path()
+    with living_traffic(bootstrap, SEED) as traffic, Monitor(bootstrap, tmp_path) as monitor:
+        traffic.wait_until_settled()
+        monitor.wait_ready()
+        began = time.monotonic()
+        try:
+            while (passed := (time.monotonic() - began) / 60) < MINUTES:
+                minutes.append(passed)
+                samples.append(sample(monitor))
+                assert monitor.running, monitor.said
+                time.sleep(60 * MINUTES / SAMPLES)
+        finally:
+            write_csv(path, minutes, samples)
+        batches = monitor.metrics().value("lagwarden_batches_total")
+        traffic.pause()
+        values = compare(monitor, bootstrap)
+        assert monitor.metrics().value("lagwarden_resyncs_total") == 0
+    names = sorted({name for each in samples for name in each})
+    found = [judge(name, minutes, [each.get(name, 0.0) for each in samples]) for name in names]
+    judged = [each for each in found if each is not None]
+    report(f"soak: {minutes[-1]:.1f} minutes, {batches} batches, {values} values equal to the broker's; {path}")
+    for line in (HEADER, *map(str, judged)):
+        report(line)
+    grown = [str(each) for each in judged if not each.flat]
+    assert not grown, f"what the monitor uses grows; all samples are in {path}\n{HEADER}\n" + "\n".join(grown)
