@@ -12,10 +12,12 @@ FULL := (spark or kafka) and not (chart or container or page or long or play or 
 LONG ?=
 # Minutes that the soak lasts.
 MINUTES ?= 20
+# How often `make stable` runs the integration tests; the last two runs are beside a load.
+N ?= 5
 PACKAGES := decoders exporters stream sandbox bench deploy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types contracts play chaos soak bench clean
+.PHONY: help setup demo test quick lint types contracts play chaos soak stable bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -53,6 +55,9 @@ chaos: setup  ## kills, broker outages, damaged checkpoints, HTTP abuse, hostile
 
 soak: setup  ## descriptors, threads, memory and checkpoint of a monitor under traffic stay flat; MINUTES=20
 	SOAK_MINUTES=$(MINUTES) $(BIN)/pytest -v -s -m soak
+
+stable: setup  ## the integration tests N=5 times, the last two beside two busy cores, and which of them failed how often
+	$(BIN)/python -m sandbox.stability --runs $(N) --loaded 2 -- -q -m "$(FULL)" tests/integration
 
 bench: setup  ## benchmarks: a table and ratios, minutes
 	$(BIN)/python -m bench
