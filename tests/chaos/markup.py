@@ -14,6 +14,8 @@ class Markup(HTMLParser):
         self.attributes: set[str] = set()
         self.comments: list[str] = []
         self.scripts: list[str] = []
+        self.shown: list[str] = []
+        """Text and titles: what a person may see."""
         self._in_script = False
         self.feed(text)
         self.close()
@@ -22,6 +24,7 @@ class Markup(HTMLParser):
         """See HTMLParser."""
         self.elements.add(tag)
         self.attributes |= {name for name, _ in attrs}
+        self.shown += [value or "" for name, value in attrs if name in {"title", "aria-label"}]
         self._in_script = tag == "script"
 
     def handle_comment(self, data: str) -> None:
@@ -30,7 +33,9 @@ class Markup(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """See HTMLParser."""
-        if self._in_script and data.strip():
+        if not self._in_script:
+            self.shown.append(data)
+        elif data.strip():
             self.scripts.append(data)
 
     def handle_endtag(self, tag: str) -> None:
