@@ -1,4 +1,4 @@
-"""Records as Kafka's own serialisers write them: a story, the bytes, and the facts they state."""
+"""Records encoded by Kafka's own serialisers: a name, the bytes, and the expected event."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ GROUP_KEY: Final = "0002000167"
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One record: its story, key and value in hex (None for a tombstone), and the event it becomes."""
+    """One record: its name, key and value in hex (None for a tombstone), and the expected event."""
 
-    story: str
+    name: str
     key: str
     value: str | None
     event: Event
 
     @property
     def key_bytes(self) -> bytes:
-        """The key."""
+        """The bytes of the key."""
         return bytes.fromhex(self.key)
 
     @property
     def value_bytes(self) -> bytes | None:
-        """The value, None for a tombstone."""
+        """The bytes of the value, None for a tombstone."""
         return None if self.value is None else bytes.fromhex(self.value)
 
 
@@ -82,8 +82,8 @@ COMMITS: Final = (
         "0004000000000000006400000007026d00000000000004d201001030a5f1d5f224432d89f635c784af26d7",
         dataclasses.replace(_PLAIN, leader_epoch=7, topic_id=TOPIC_ID),
     ),
-    Case("a forgotten offset", COMMIT_KEY, None, OffsetRemoved("g", "t", 1, legacy=False)),
-    Case("a forgotten offset of 0.8.2", LEGACY_KEY, None, OffsetRemoved("g", "t", 1, legacy=True)),
+    Case("tombstone of an offset", COMMIT_KEY, None, OffsetRemoved("g", "t", 1, legacy=False)),
+    Case("tombstone of an offset of 0.8.2", LEGACY_KEY, None, OffsetRemoved("g", "t", 1, legacy=True)),
 )
 
 _MEMBER: Final = ClassicMember(
@@ -108,7 +108,7 @@ _GROUP: Final = ClassicGroupRecorded(
 _STATIC: Final = dataclasses.replace(_MEMBER, group_instance_id="i")
 GROUPS: Final = (
     Case(
-        "0.9 group, v0: the session timeout serves for the rebalance timeout",
+        "0.9 group, v0: the session timeout is the rebalance timeout",
         GROUP_KEY,
         "00000008636f6e73756d657200000003000572616e676500026d310000000100026d3100016300022f68"
         "0000000600000002010200000000",
@@ -122,7 +122,7 @@ GROUPS: Final = (
         _GROUP,
     ),
     Case(
-        "2.1 group, v2 with the time of its state",
+        "2.1 group, v2 with a state timestamp",
         GROUP_KEY,
         "00020008636f6e73756d657200000003000572616e676500026d3100000000000004d20000000100026d3100016300022f68"
         "000000050000000600000002010200000000",
@@ -143,12 +143,12 @@ GROUPS: Final = (
         dataclasses.replace(_GROUP, state_timestamp=1234, members=(_STATIC,)),
     ),
     Case(
-        "an emptied group: the generation moves on, protocol and leader go",
+        "an empty group: a new generation without protocol and leader",
         GROUP_KEY,
         "00030008636f6e73756d657200000004ffffffff00000000000004d200000000",
         ClassicGroupRecorded("g", "consumer", 4, None, None, 1234, ()),
     ),
-    Case("a forgotten group", GROUP_KEY, None, ClassicGroupRemoved("g")),
+    Case("tombstone of a classic group", GROUP_KEY, None, ClassicGroupRemoved("g")),
 )
 
 _MEMBER_KEY: Final = "00016700016d"
@@ -203,19 +203,19 @@ NEWER: Final = (
         ),
     ),
     Case(
-        "4.3 target assignment with its time",
+        "4.3 target assignment with its timestamp",
         "0006000167",
         "00000000000201000800000000000004d2",
         newer.TargetAssignmentRecorded("g", "consumer", 2, 1234),
     ),
     Case(
-        "a member is to own two partitions",
+        "target assignment of a member with two partitions",
         "0007" + _MEMBER_KEY,
         "00000230a5f1d5f224432d89f635c784af26d70300000000000000010000",
         newer.MemberTargetRecorded("g", "consumer", "m", ((TOPIC_ID, (0, 1)),)),
     ),
     Case(
-        "4.3 member owns a partition, with the epoch of its assignment",
+        "4.3 current assignment of a member, with an assignment epoch",
         "0008" + _MEMBER_KEY,
         "00000000000200000001000230a5f1d5f224432d89f635c784af26d7020000000001000502000000020100",
         newer.MemberAssignmentRecorded("g", "consumer", "m", 2, 1, "stable", ((TOPIC_ID, (0,)),), ()),
@@ -260,13 +260,13 @@ OLDER: Final = (
         newer.MemberTargetRecorded("g", "consumer", "m", ((TOPIC_ID, (0,)),)),
     ),
     Case(
-        "4.0 share group: the epoch alone",
+        "4.0 share group: only the epoch",
         "000b000167",
         "00000000000a00",
         newer.GroupEpochRecorded("g", "share", 10, None),
     ),
 )
-"""Layouts that Kafka gave up under the same version: known only by fitting every byte."""
+"""Layouts that Kafka replaced without a new version; they are recognised because they fit every byte."""
 
 TOMBSTONES: Final = (
     Case("a KIP-848 group", "0003000167", None, newer.GroupEpochRemoved("g", "consumer")),

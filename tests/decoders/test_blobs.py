@@ -1,4 +1,4 @@
-"""Bytes inside records: golden blobs, tolerance, and one typed error for everything else."""
+"""Blobs inside records: golden bytes, tolerated deviations, and one typed error for everything else."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ASSIGNMENT = bytes.fromhex("000000000001000174000000020000000000000002ffffffff")
 OWNED = ({"topic": "t", "partitions": (0, 2)},)
 
 
-def test_a_subscription_of_every_version_is_read() -> None:
-    """Version 0 has topics, 3 has all; a version of the future is read as 3 and what follows is ignored."""
+def test_a_subscription_of_every_version_is_decoded() -> None:
+    """Version 0 has topics, 3 has all fields; a newer version is read as 3 and the bytes after it are ignored."""
     plain = {"topics": ("t",), "user_data": None, "owned_partitions": (), "generation_id": -1, "rack_id": None}
     full = {**plain, "owned_partitions": OWNED, "generation_id": 4, "rack_id": "r"}
     assert blobs.consumer_subscription(SUBSCRIPTION_V0) == {"version": 0, **plain}
@@ -26,30 +26,30 @@ def test_a_subscription_of_every_version_is_read() -> None:
     assert blobs.consumer_subscription(b"\0\x07" + SUBSCRIPTION_V3[2:] + b"new") == {"version": 7, **full}
 
 
-def test_an_assignment_is_read_and_a_negative_version_is_not() -> None:
-    """Assignments look the same in all versions; a version below zero is an error as it is to consumers."""
+def test_an_assignment_is_decoded_and_a_negative_version_is_an_error() -> None:
+    """Assignments have the same layout in all versions; as in consumers, a version below zero is an error."""
     assert blobs.consumer_assignment(ASSIGNMENT) == {"version": 0, "assigned_partitions": OWNED, "user_data": None}
     error = blobs.consumer_assignment(b"\xff\xff" + ASSIGNMENT[2:])
     assert error == DecodeError(None, -1, "assignment.version", 0, DecodeReason.UNKNOWN_VERSION)
 
 
-def test_zero_bytes_are_no_blob_and_no_error() -> None:
-    """A leader that sent nothing leaves zero bytes: there is none."""
-    for read in READERS:
-        assert read(b"") is None
+def test_zero_bytes_give_none_and_no_error() -> None:
+    """A leader that sent no bytes leaves an empty field."""
+    for decoder in DECODERS:
+        assert decoder(b"") is None
     assert blobs.streams_commit_metadata("") is None
 
 
-def test_the_protocol_type_chooses_the_reader() -> None:
-    """Only consumers and Connect are opened; anyone else's bytes are their own."""
+def test_the_protocol_type_selects_the_decoder() -> None:
+    """Only the bytes of consumers and Connect are decoded; other protocol types give None."""
     assert blobs.subscription("consumer", SUBSCRIPTION_V0) == blobs.consumer_subscription(SUBSCRIPTION_V0)
     assert blobs.assignment("connect", b"\0\0") == blobs.connect_assignment(b"\0\0")
     assert blobs.subscription("sr", b"{}") is None
     assert blobs.assignment("", ASSIGNMENT) is None
 
 
-def test_sticky_user_data_is_read_with_and_without_its_generation() -> None:
-    """Old clients wrote no generation: then it is -1."""
+def test_sticky_user_data_is_decoded_with_and_without_its_generation() -> None:
+    """Old clients write no generation; it is then -1."""
     previous = ASSIGNMENT[2:-4]
     assert blobs.subscription_user_data("sticky", previous + b"\0\0\0\5") == {
         "previous_assignment": OWNED,
@@ -60,8 +60,8 @@ def test_sticky_user_data_is_read_with_and_without_its_generation() -> None:
     assert blobs.subscription_user_data("range", b"\0") is None
 
 
-def test_connect_tolerates_what_old_workers_left_away() -> None:
-    """Trailing fields that are missing have their defaults; a field that is cut is an error."""
+def test_connect_fields_that_old_workers_omit_are_optional() -> None:
+    """Missing trailing fields have their defaults; a truncated field is an error."""
     head = b"\0\1" + b"\0\0" + b"\0\1l" + b"\0\1u" + struct.pack(">q", 9)
     fields = blobs.connect_assignment(head)
     assert isinstance(fields, dict)
@@ -72,8 +72,8 @@ def test_connect_tolerates_what_old_workers_left_away() -> None:
     assert (error.field, error.reason) == ("assignment.assignment", DecodeReason.SHORT)
 
 
-def test_streams_commit_metadata_of_both_versions_is_read() -> None:
-    """Version 1 has a time, version 2 may have the processors' numbers; free text is an error, not an accident."""
+def test_streams_commit_metadata_of_both_versions_is_decoded() -> None:
+    """Version 1 has a time, version 2 may have processor metadata; free text is an error."""
     first = base64.b64encode(struct.pack(">bq", 1, 1234)).decode()
     second = base64.b64encode(struct.pack(">bqii1sq", 2, 1234, 1, 1, b"k", 7)).decode()
     assert blobs.streams_commit_metadata(first) == {"version": 1, "partition_time": 1234, "processor_metadata": {}}
@@ -92,13 +92,13 @@ def test_streams_commit_metadata_of_both_versions_is_read() -> None:
         assert error.reason is reason
 
 
-def test_streams_info_of_the_future_is_an_unknown_version() -> None:
-    """A version after 11 says so; guessing its layout would be worse."""
-    for read in (blobs.streams_subscription_info, blobs.streams_assignment_info):
-        assert read(b"\0\0\0\x0c") == DecodeError(None, 12, "user_data.version", 0, DecodeReason.UNKNOWN_VERSION)
+def test_newer_streams_info_is_an_unknown_version() -> None:
+    """Versions above 11 give an error, because their layout is unknown."""
+    for decoder in (blobs.streams_subscription_info, blobs.streams_assignment_info):
+        assert decoder(b"\0\0\0\x0c") == DecodeError(None, 12, "user_data.version", 0, DecodeReason.UNKNOWN_VERSION)
 
 
-READERS = (
+DECODERS = (
     blobs.consumer_subscription,
     blobs.consumer_assignment,
     blobs.connect_metadata,
@@ -110,15 +110,15 @@ READERS = (
 )
 
 
-@given(st.sampled_from(READERS), st.integers(0, 12), st.binary(max_size=60))
-def test_any_blob_gives_fields_or_one_error(read: object, version: int, raw: bytes) -> None:
-    """Nothing is ever raised, whatever version stands in front."""
-    for head in (b"", struct.pack(">h", version), struct.pack(">i", version)):
-        assert callable(read)
-        assert isinstance(read(head + raw), dict | DecodeError | None)
+@given(st.sampled_from(DECODERS), st.integers(0, 12), st.binary(max_size=60))
+def test_any_blob_gives_fields_or_one_error(decoder: object, version: int, raw: bytes) -> None:
+    """Decoding never raises, whatever the version."""
+    for prefix in (b"", struct.pack(">h", version), struct.pack(">i", version)):
+        assert callable(decoder)
+        assert isinstance(decoder(prefix + raw), dict | DecodeError | None)
 
 
 @given(st.text())
 def test_any_commit_metadata_gives_fields_or_one_error(text: str) -> None:
-    """Free text of any kind is no accident."""
+    """Decoding never raises, whatever the text."""
     assert isinstance(blobs.streams_commit_metadata(text), dict | DecodeError | None)

@@ -1,4 +1,4 @@
-"""The law of the two interpreters: for any bytes, columnar's answer, where it gives one, is scalar's answer."""
+"""The column decoder agrees with the record decoder on all rows that it does not decline."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ SOME_KEY = bytes.fromhex(COMMIT_KEY)
 
 
 def sliced(rows: list[bytes | None]) -> pa.BinaryArray:
-    """Put rows in the middle of a longer column, so that offsets and validity do not begin at zero."""
+    """Return the rows as a slice of a longer column, so that offsets and validity do not begin at zero."""
     return pa.array([b"before", None, *rows, b"after"], pa.binary()).slice(2, len(rows))
 
 
 def check_values(rows: list[bytes | None], column: pa.BinaryArray) -> int:
-    """Hold the law for a column of commit values and count the answers given."""
-    got = decode_commit_values(column)
-    details = got.details(np.arange(len(rows)))
-    assert got.tombstone.tolist() == [row is None for row in rows]
+    """Compare both decoders for a column of commit values; return the number of rows not declined."""
+    result = decode_commit_values(column)
+    details = result.details(np.arange(len(rows)))
+    assert result.tombstone.tolist() == [row is None for row in rows]
     for at, row in enumerate(rows):
-        if got.declined[at] or row is None:
+        if result.declined[at] or row is None:
             assert details.metadata[at].as_py() is None
             continue
         record = decode(SOME_KEY, row)
@@ -40,9 +40,9 @@ def check_values(rows: list[bytes | None], column: pa.BinaryArray) -> int:
         assert value is not None
         metadata = details.metadata[at].as_py()
         assert (
-            got.version[at],
-            got.offset[at],
-            got.commit_timestamp[at],
+            result.version[at],
+            result.offset[at],
+            result.commit_timestamp[at],
             details.leader_epoch[at],
             details.expire_timestamp[at],
             java_text(metadata),
@@ -56,56 +56,56 @@ def check_values(rows: list[bytes | None], column: pa.BinaryArray) -> int:
             value["metadata"],
             value["topic_id"],
         )
-    return int((~got.declined).sum())
+    return int((~result.declined).sum())
 
 
 def check_keys(rows: list[bytes | None], column: pa.BinaryArray) -> int:
-    """Hold the law for a column of keys and count the answers given."""
-    got = decode_keys(column)
+    """Compare both decoders for a column of keys; return the number of rows not declined."""
+    result = decode_keys(column)
     for at, row in enumerate(rows):
         if row is None or len(row) < 2:
-            assert got.record_type[at] == -1
+            assert result.record_type[at] == -1
         else:
-            assert got.record_type[at] == int.from_bytes(row[:2], signed=True)
-        if got.declined[at]:
-            assert got.group[at].as_py() is None
-            assert got.topic[at].as_py() is None
+            assert result.record_type[at] == int.from_bytes(row[:2], signed=True)
+        if result.declined[at]:
+            assert result.group[at].as_py() is None
+            assert result.topic[at].as_py() is None
             continue
         assert row is not None
         record = decode(row, None)
         assert isinstance(record, Record), (row.hex(), record)
-        assert got.record_type[at] == record.type.number
-        assert got.group[at].as_py() == record.key["group"]
-        assert got.topic[at].as_py() == record.key.get("topic")
+        assert result.record_type[at] == record.type.number
+        assert result.group[at].as_py() == record.key["group"]
+        assert result.topic[at].as_py() == record.key.get("topic")
         if "partition" in record.key:
-            assert got.partition[at] == record.key["partition"]
-        assert isinstance(decode(row[: got.end[at]], None), Record)
-        assert isinstance(decode(row[: got.end[at] - 1], None), DecodeError)
-    return int((~got.declined).sum())
+            assert result.partition[at] == record.key["partition"]
+        assert isinstance(decode(row[: result.end[at]], None), Record)
+        assert isinstance(decode(row[: result.end[at] - 1], None), DecodeError)
+    return int((~result.declined).sum())
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.story) for case in COMMITS])
-def test_golden_commits_are_answered_in_a_sliced_column(case: Case) -> None:
-    """Every version that Kafka writes is read by the hot path, whole, with a tail, and declined when cut."""
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in COMMITS])
+def test_golden_commits_are_decoded_in_a_sliced_column(case: Case) -> None:
+    """Every version is decoded, complete and with trailing bytes, and declined if truncated."""
     value = case.value_bytes
     whole = [value, value if value is None else value + b"tail", value]
     assert check_values(whole, sliced(whole)) == 3
     if value is not None:
-        cut = [value[:length] for length in range(len(value))]
-        assert check_values(cut, sliced(cut)) == 0
+        truncated = [value[:length] for length in range(len(value))]
+        assert check_values(truncated, sliced(truncated)) == 0
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.story) for case in (*COMMITS, *GROUPS)])
-def test_golden_keys_are_answered_in_a_sliced_column(case: Case) -> None:
-    """Keys of types 0, 1 and 2 are read whole and with a tail, and declined when cut."""
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in (*COMMITS, *GROUPS)])
+def test_golden_keys_are_decoded_in_a_sliced_column(case: Case) -> None:
+    """Keys of types 0, 1 and 2 are decoded, complete and with trailing bytes, and declined if truncated."""
     whole = [case.key_bytes, case.key_bytes + b"\xfftail"]
     assert check_keys(whole, sliced(whole)) == 2
-    cut = [case.key_bytes[:length] for length in range(len(case.key_bytes))]
-    assert check_keys(cut, sliced(cut)) == 0
+    truncated = [case.key_bytes[:length] for length in range(len(case.key_bytes))]
+    assert check_keys(truncated, sliced(truncated)) == 0
 
 
-def test_empty_columns_have_empty_answers() -> None:
-    """No rows, no answer, no fault; also where the buffer itself is missing."""
+def test_empty_columns_give_empty_results() -> None:
+    """A column without rows or without a data buffer is decoded without errors."""
     for column in (pa.array([], pa.binary()), sliced([]), pa.array([None, None], pa.binary())):
         values, keys = decode_commit_values(column), decode_keys(column)
         assert len(values.offset) == len(keys.partition) == len(column)
@@ -114,47 +114,47 @@ def test_empty_columns_have_empty_answers() -> None:
         assert keys.declined.all()
 
 
-def test_details_follow_the_order_asked() -> None:
-    """Rows may be asked in any order, and twice."""
+def test_details_have_the_order_of_the_requested_rows() -> None:
+    """Rows may be requested in any order and repeatedly."""
     rows = [struct.pack(">hqihcq", 3, at, at, 1, b"%d" % at, 9) for at in range(5)]
     details = decode_commit_values(sliced(rows)).details(np.array([4, 0, 0, 2]))
     assert details.leader_epoch.tolist() == [4, 0, 0, 2]
     assert details.metadata.to_pylist() == [b"4", b"0", b"0", b"2"]
 
 
-def test_chosen_rows_are_read_as_if_they_stood_alone() -> None:
-    """Rows of every version, declined ones and tombstones among them: any choice gives what the whole column gives."""
-    sound = [case.value_bytes for case in COMMITS]
-    rows = [*sound, None, b"", *(value[:9] for value in sound if value)]
+def test_selected_rows_give_the_results_of_the_whole_column() -> None:
+    """Any selection of valid rows, declined rows and tombstones gives the results of the whole column."""
+    valid = [case.value_bytes for case in COMMITS]
+    rows = [*valid, None, b"", *(value[:9] for value in valid if value)]
     column = sliced(rows)
-    whole, every = decode_commit_values(column), np.arange(len(rows))
-    for chosen in (every[::2], every[1::2], every[-3:], every[:0]):
-        some = decode_commit_values(column, chosen)
-        assert some.tombstone.tolist() == whole.tombstone[chosen].tolist()
-        assert some.declined.tolist() == whole.declined[chosen].tolist()
-        assert some.offset.tolist() == whole.offset[chosen].tolist()
-        assert some.commit_timestamp.tolist() == whole.commit_timestamp[chosen].tolist()
-        details, wanted = some.details(np.arange(len(chosen))), whole.details(chosen)
-        assert details.metadata.to_pylist() == wanted.metadata.to_pylist()
-        assert details.topic_id.to_pylist() == wanted.topic_id.to_pylist()
-        assert details.leader_epoch.tolist() == wanted.leader_epoch.tolist()
-        assert details.expire_timestamp.tolist() == wanted.expire_timestamp.tolist()
-        assert some.expire_timestamp(np.arange(len(chosen))).tolist() == wanted.expire_timestamp.tolist()
+    whole, numbers = decode_commit_values(column), np.arange(len(rows))
+    for selected in (numbers[::2], numbers[1::2], numbers[-3:], numbers[:0]):
+        part = decode_commit_values(column, selected)
+        assert part.tombstone.tolist() == whole.tombstone[selected].tolist()
+        assert part.declined.tolist() == whole.declined[selected].tolist()
+        assert part.offset.tolist() == whole.offset[selected].tolist()
+        assert part.commit_timestamp.tolist() == whole.commit_timestamp[selected].tolist()
+        details, expected = part.details(np.arange(len(selected))), whole.details(selected)
+        assert details.metadata.to_pylist() == expected.metadata.to_pylist()
+        assert details.topic_id.to_pylist() == expected.topic_id.to_pylist()
+        assert details.leader_epoch.tolist() == expected.leader_epoch.tolist()
+        assert details.expire_timestamp.tolist() == expected.expire_timestamp.tolist()
+        assert part.expire_timestamp(np.arange(len(selected))).tolist() == expected.expire_timestamp.tolist()
 
 
-def test_one_name_that_is_not_utf8_declines_its_own_row_only() -> None:
-    """Kafka replaces invalid UTF-8; the hot path leaves such a row, and only it, to scalar."""
-    good, bad = "000100022d670001740000000f", "00010002c328000174000000ff"
-    rows = [bytes.fromhex(good), bytes.fromhex(bad), bytes.fromhex("0001000200f6"), bytes.fromhex(good)]
-    got = decode_keys(sliced(rows))
-    assert got.declined.tolist() == [False, True, True, False]
-    assert got.topic.to_pylist() == ["t", None, None, "t"]
+def test_a_name_that_is_not_utf8_declines_only_its_own_row() -> None:
+    """Kafka replaces invalid UTF-8; the column decoder leaves such rows to the record decoder."""
+    valid, invalid = "000100022d670001740000000f", "00010002c328000174000000ff"
+    rows = [bytes.fromhex(valid), bytes.fromhex(invalid), bytes.fromhex("0001000200f6"), bytes.fromhex(valid)]
+    result = decode_keys(sliced(rows))
+    assert result.declined.tolist() == [False, True, True, False]
+    assert result.topic.to_pylist() == ["t", None, None, "t"]
     umlaut = struct.pack(">hh", 2, 4) + "öß".encode()
     assert check_keys([umlaut, rows[1]], sliced([umlaut, rows[1]])) == 1
 
 
-def test_a_negative_partition_declines_its_own_row_only() -> None:
-    """The highest partition is answered; keys of types 0 and 1 with a partition below zero are left to scalar."""
+def test_a_negative_partition_declines_only_its_own_row() -> None:
+    """The highest partition is decoded; keys of types 0 and 1 with a negative partition are declined."""
     keys = [
         "000100016700017400000000",
         "0001000167000174ffffff01",
@@ -166,8 +166,8 @@ def test_a_negative_partition_declines_its_own_row_only() -> None:
     assert decode_keys(sliced(rows)).declined.tolist() == [False, True, True, False]
 
 
-def test_long_metadata_of_v4_is_answered() -> None:
-    """4096 bytes of metadata, Kafka's default limit, take a varint of two bytes and stay on the hot path."""
+def test_long_metadata_of_v4_is_decoded() -> None:
+    """4096 bytes of metadata, Kafka's default limit, have a varint length of two bytes and are not declined."""
     for size in (126, 127, 128, 4096):
         length = size + 1
         varint = bytes([length]) if length < 128 else bytes([length & 0x7F | 0x80, length >> 7])
@@ -182,7 +182,7 @@ int32s = st.integers(-(1 << 31), (1 << 31) - 1)
 
 @st.composite
 def commit_values(draw: st.DrawFn) -> bytes:
-    """Write a commit value of any version as Kafka would, metadata of any bytes."""
+    """Return a commit value of any version as written by Kafka, with any metadata bytes."""
     version, metadata = draw(st.integers(0, 4)), draw(texts)
     body = struct.pack(">hq", version, draw(int64s))
     if version >= 3:
@@ -199,7 +199,7 @@ def commit_values(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def keys(draw: st.DrawFn) -> bytes:
-    """Write a key of any type number near the known ones."""
+    """Return a key of a type number in or near the supported range."""
     number, group = draw(st.integers(-1, 4)), draw(texts)
     body = struct.pack(">hh", number, len(group)) + group
     if number < 2:
@@ -209,17 +209,17 @@ def keys(draw: st.DrawFn) -> bytes:
 
 
 @st.composite
-def mutated(draw: st.DrawFn, written: st.SearchStrategy[bytes]) -> bytes | None:
-    """Take what Kafka would write and spoil it: overwrite, cut, lengthen; or none of it, or a null."""
-    row = draw(written)
-    how = draw(st.integers(0, 5))
-    if how == 0:
+def corrupted(draw: st.DrawFn, encoded: st.SearchStrategy[bytes]) -> bytes | None:
+    """Return encoded bytes: overwritten, truncated, extended or unchanged; or null."""
+    row = draw(encoded)
+    mutation = draw(st.integers(0, 5))
+    if mutation == 0:
         return None
-    if how == 1:
+    if mutation == 1:
         return row[: draw(st.integers(0, len(row)))]
-    if how == 2:
+    if mutation == 2:
         return row + draw(st.binary(max_size=4))
-    if how in {3, 4}:
+    if mutation in {3, 4}:
         at = draw(st.integers(0, len(row) - 1))
         return (
             row[:at]
@@ -229,30 +229,30 @@ def mutated(draw: st.DrawFn, written: st.SearchStrategy[bytes]) -> bytes | None:
     return row
 
 
-@given(st.lists(mutated(commit_values()), max_size=12))
-def test_whatever_columnar_says_of_values_scalar_says_too(rows: list[bytes | None]) -> None:
-    """The law over written and spoiled commit values, in whole and sliced columns."""
+@given(st.lists(corrupted(commit_values()), max_size=12))
+def test_columnar_and_scalar_agree_on_values(rows: list[bytes | None]) -> None:
+    """Both decoders agree on valid and corrupted commit values, in whole and sliced columns."""
     check_values(rows, pa.array(rows, pa.binary()))
     check_values(rows, sliced(rows))
 
 
-@given(st.lists(mutated(keys()), max_size=12))
-def test_whatever_columnar_says_of_keys_scalar_says_too(rows: list[bytes | None]) -> None:
-    """The law over written and spoiled keys, in whole and sliced columns."""
+@given(st.lists(corrupted(keys()), max_size=12))
+def test_columnar_and_scalar_agree_on_keys(rows: list[bytes | None]) -> None:
+    """Both decoders agree on valid and corrupted keys, in whole and sliced columns."""
     check_keys(rows, pa.array(rows, pa.binary()))
     check_keys(rows, sliced(rows))
 
 
 @given(st.lists(commit_values() | st.none(), min_size=1, max_size=8))
-def test_what_kafka_writes_is_answered(rows: list[bytes | None]) -> None:
-    """Nothing that a broker writes is declined, but a tagged section of the future."""
+def test_values_written_by_kafka_are_not_declined(rows: list[bytes | None]) -> None:
+    """Only values with unknown tags are declined."""
     declined = decode_commit_values(sliced(rows)).declined
-    future = [row is not None and row.endswith(b"\1\5\2ab") for row in rows]
-    assert not (declined & ~np.array(future)).any()
+    unknown_tag = [row is not None and row.endswith(b"\1\5\2ab") for row in rows]
+    assert not (declined & ~np.array(unknown_tag)).any()
 
 
-def test_both_interpreters_accept_the_same_versions_under_a_legacy_key() -> None:
-    """A value under key type 0 may have any version, as brokers up to 4.0 read it."""
+def test_a_legacy_key_accepts_every_value_version() -> None:
+    """A value with a key of type 0 may have any version, as in brokers up to 4.0."""
     for case in COMMITS:
         if case.value is not None:
             assert isinstance(decode(bytes.fromhex(LEGACY_KEY), case.value_bytes), Record)

@@ -1,4 +1,4 @@
-"""Readers composed from tables: what is written by a table is read by it, in every version of every message."""
+"""Composed readers: bytes encoded by a table are read by it, in every version of every message."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from decoders.compose import message_reader
 from decoders.schema import Message, versions
 from decoders.tables import RECORD_TYPES, embedded, metadata, share_state, transaction
-from tests.decoders.writing import some_fields, write
+from tests.decoders.writing import random_fields, write
 
 ROWS = (*RECORD_TYPES, *transaction.TRANSACTION_TYPES, *share_state.SHARE_STATE_TYPES, *metadata.METADATA_TYPES)
 MESSAGES = [
@@ -19,12 +19,12 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.name)
-def test_what_a_table_writes_it_reads_back(message: Message) -> None:
-    """Random fields of every version survive the round trip, to the last byte."""
-    chance = random.Random(message.name)  # noqa: S311  # makes fields, keeps no secret
+def test_bytes_encoded_by_a_table_round_trip(message: Message) -> None:
+    """Random fields of every version are read back completely."""
+    rng = random.Random(message.name)  # noqa: S311  # test data, not cryptography
     for version in versions(message.valid):
         for _ in range(30):
-            fields = some_fields(chance, message.struct, version)
+            fields = random_fields(rng, message.struct, version)
             raw = write(message, version, fields)
             assert message_reader(message, version)(raw + b"tail", 0) == (fields, len(raw))
 

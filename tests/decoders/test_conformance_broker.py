@@ -1,4 +1,4 @@
-"""What a real 4.3 broker writes for groups of every kind: no unknown, no error, printed as the official tool does."""
+"""Records of a real 4.3 broker with groups of every type are decoded without errors and printed as by the dump tool."""
 
 from __future__ import annotations
 
@@ -27,45 +27,45 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
-READERS: dict[str, tuple[str, Callable[[Any, Any], Record | DecodeError]]] = {
+DECODERS: dict[str, tuple[str, Callable[[Any, Any], Record | DecodeError]]] = {
     "__consumer_offsets": ("--offsets-decoder", decode),
     "__transaction_state": ("--transaction-log-decoder", decode_transaction),
     "__share_group_state": ("--share-group-state-decoder", decode_share_state),
     "__cluster_metadata": ("--cluster-metadata-decoder", lambda _, value: decode_metadata(value)),
 }
-# A static member that is away is given up soon, so that its group can be deleted.
-IMPATIENT = {
+# Static members that left are fenced soon, so that their group can be deleted.
+SHORT_TIMEOUTS = {
     "group.consumer.min.session.timeout.ms": "6000",
     "group.consumer.session.timeout.ms": "6000",
     "group.consumer.min.heartbeat.interval.ms": "1000",
     "group.consumer.heartbeat.interval.ms": "1000",
 }
-# Types that a 4.3 broker writes: not 0 and 9 and 18, and 4 only as a tombstone.
+# Types that a 4.3 broker writes: all except 0, 9 and 18, and 4 only as a tombstone.
 WRITTEN = {1, 2, 3, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23}
-FORGOTTEN = {1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23}
+TOMBSTONES = {1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23}
 
 
 @pytest.fixture(scope="module")
-def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Let groups of every kind live and die on a broker of their own; gives its log directory."""
+def log_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the log directory of a broker on which groups of every type were created and deleted."""
     program = compiled(NEWEST, tmp_path_factory.mktemp("classes"), "Groups.java")
     jars = ":".join(map(str, (*broker_jars(NEWEST), *jar_set(f"messages-{NEWEST}"))))
     folder = program[program.index("-cp") + 1].rsplit(":", 1)[1]
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
     command = [str(find_java()), "-Xmx400m", quiet, f"-Djava.io.tmpdir={folder}", "-cp", f"{jars}:{folder}", "Groups"]
-    with Broker(properties=IMPATIENT) as broker:
-        done = subprocess.run([*command, broker.bootstrap], capture_output=True, text=True, timeout=240, check=False)
-        assert done.returncode == 0, done.stderr[-3000:]
+    with Broker(properties=SHORT_TIMEOUTS) as broker:
+        process = subprocess.run([*command, broker.bootstrap], capture_output=True, text=True, timeout=240, check=False)
+        assert process.returncode == 0, process.stderr[-3000:]
         yield broker.data
 
 
-def segments(lived: Path, topic: str) -> list[Path]:
-    """Give the segments of a topic that hold anything."""
-    return [path for path in sorted(lived.glob(f"{topic}-*/*.log")) if path.stat().st_size]
+def segments(log_directory: Path, topic: str) -> list[Path]:
+    """Return the non-empty segments of a topic."""
+    return [path for path in sorted(log_directory.glob(f"{topic}-*/*.log")) if path.stat().st_size]
 
 
 def data_records(path: Path) -> Iterator[tuple[int, bytes | None, bytes | None]]:
-    """Give offset, key and value of the data records of a segment."""
+    """Yield offset, key and value of the data records of a segment."""
     with Segment.open(path) as segment:
         for batch in segment.batches():
             if not batch.is_control:
@@ -73,34 +73,34 @@ def data_records(path: Path) -> Iterator[tuple[int, bytes | None, bytes | None]]
                     yield record.offset, record.key, record.value
 
 
-def decoded(lived: Path, topic: str) -> Iterator[tuple[Path, int, Record]]:
-    """Decode a topic; an error ends the test with its words."""
-    _, read = READERS[topic]
-    for path in segments(lived, topic):
+def decoded(log_directory: Path, topic: str) -> Iterator[tuple[Path, int, Record]]:
+    """Yield the decoded records of a topic; an error fails the test."""
+    _, decoder = DECODERS[topic]
+    for path in segments(log_directory, topic):
         for offset, key, value in data_records(path):
-            record = read(key, value)
+            record = decoder(key, value)
             assert isinstance(record, Record), (path.parent.name, offset, record, key, value)
             yield path, offset, record
 
 
 @pytest.mark.kafka
 @pytest.mark.timeout(400)
-def test_every_kind_of_group_is_read_without_unknown_or_error(lived: Path) -> None:
-    """Classic, KIP-848, share and streams groups leave records of every type of today, and tombstones of nearly all."""
-    written, forgotten = set(), set()
-    for _, _, record in decoded(lived, "__consumer_offsets"):
+def test_records_of_every_group_type_are_decoded_without_errors(log_directory: Path) -> None:
+    """Classic, KIP-848, share and streams groups write records of every current type and tombstones of nearly all."""
+    written, tombstones = set(), set()
+    for _, _, record in decoded(log_directory, "__consumer_offsets"):
         assert len(events(record)) == 1
         assert record.layout is (None if record.value is None else record.type.value)
-        (forgotten if record.value is None else written).add(record.type.number)
+        (tombstones if record.value is None else written).add(record.type.number)
     assert written == WRITTEN
-    assert forgotten == FORGOTTEN
+    assert tombstones == TOMBSTONES
 
 
 @pytest.mark.kafka
 @pytest.mark.timeout(400)
-def test_the_neighbouring_topics_are_read_without_unknown_or_error(lived: Path) -> None:
-    """Transactions, share state and cluster metadata of the same broker are read to the last record."""
-    names = {topic: {record.type.name for _, _, record in decoded(lived, topic)} for topic in READERS}
+def test_the_other_internal_topics_are_decoded_without_errors(log_directory: Path) -> None:
+    """All records of transactions, share state and cluster metadata of the same broker are decoded."""
+    names = {topic: {record.type.name for _, _, record in decoded(log_directory, topic)} for topic in DECODERS}
     assert names["__transaction_state"] == {"TRANSACTION_LOG"}
     assert "SHARE_SNAPSHOT" in names["__share_group_state"]
     assert {"TOPIC_RECORD", "PARTITION_RECORD", "FEATURE_LEVEL_RECORD", "REGISTER_BROKER_RECORD"} <= names[
@@ -110,54 +110,59 @@ def test_the_neighbouring_topics_are_read_without_unknown_or_error(lived: Path) 
 
 @pytest.mark.kafka
 @pytest.mark.timeout(400)
-def test_what_members_wrote_is_read_by_its_protocol(lived: Path) -> None:
-    """Subscriptions, assignments, user data of assignors and of Kafka Streams, and its commits, hold no surprise."""
-    seen: collections.Counter[str] = collections.Counter()
-    for _, _, record in decoded(lived, "__consumer_offsets"):
-        for fact in events(record):
-            if isinstance(fact, ClassicGroupRecorded):
-                for member in fact.members:
-                    subscription = blobs.subscription(fact.protocol_type, member.subscription)
-                    assignment = blobs.assignment(fact.protocol_type, member.assignment)
+def test_data_of_members_is_decoded_by_its_protocol(log_directory: Path) -> None:
+    """Subscriptions, assignments, user data of assignors and Kafka Streams, and commits of Streams are decoded."""
+    decoded_kinds: collections.Counter[str] = collections.Counter()
+    for _, _, record in decoded(log_directory, "__consumer_offsets"):
+        for event in events(record):
+            if isinstance(event, ClassicGroupRecorded):
+                for member in event.members:
+                    subscription = blobs.subscription(event.protocol_type, member.subscription)
+                    assignment = blobs.assignment(event.protocol_type, member.assignment)
                     assert isinstance(subscription, dict), subscription
                     assert isinstance(assignment, dict | None), assignment
-                    assert fact.protocol is not None
+                    assert event.protocol is not None
                     raw = subscription["user_data"]
-                    user_data = None if raw is None else blobs.subscription_user_data(fact.protocol, raw)
+                    user_data = None if raw is None else blobs.subscription_user_data(event.protocol, raw)
                     assert not isinstance(user_data, DecodeError), user_data
-                    seen[f"{fact.protocol} {'nothing' if user_data is None else 'user data'}"] += 1
-                    if fact.protocol == "stream" and assignment:
+                    decoded_kinds[f"{event.protocol} {'nothing' if user_data is None else 'user data'}"] += 1
+                    if event.protocol == "stream" and assignment:
                         assert isinstance(blobs.streams_assignment_info(assignment["user_data"]), dict)
-            if isinstance(fact, OffsetCommitted) and fact.group.startswith("streams-") and fact.metadata:
-                assert isinstance(blobs.streams_commit_metadata(fact.metadata), dict)
-                seen["streams commit"] += 1
-    assert seen.keys() >= {"sticky user data", "cooperative-sticky user data", "stream user data", "streams commit"}
+            if isinstance(event, OffsetCommitted) and event.group.startswith("streams-") and event.metadata:
+                assert isinstance(blobs.streams_commit_metadata(event.metadata), dict)
+                decoded_kinds["streams commit"] += 1
+    assert decoded_kinds.keys() >= {
+        "sticky user data",
+        "cooperative-sticky user data",
+        "stream user data",
+        "streams commit",
+    }
 
 
 @pytest.mark.kafka
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("topic", READERS)
-def test_every_record_prints_as_the_dump_tool_prints_it(lived: Path, topic: str) -> None:
-    """Key and payload of each record are the official tool's text, byte for byte."""
+@pytest.mark.parametrize("topic", DECODERS)
+def test_every_record_is_printed_as_by_the_dump_tool(log_directory: Path, topic: str) -> None:
+    """Key and payload of each record are those of the official tool, byte for byte."""
     ours = {
         (str(path), offset): (None, jsonform.dump_metadata(record))
         if record.type.key is None
         else (jsonform.dump_key(record), jsonform.dump_payload(record))
-        for path, offset, record in decoded(lived, topic)
+        for path, offset, record in decoded(log_directory, topic)
     }
-    theirs = dict(dumped(segments(lived, topic), READERS[topic][0]))
+    theirs = dict(dumped(segments(log_directory, topic), DECODERS[topic][0]))
     assert len(ours) > 3
-    # The broker lives on: the tool, which reads later, may have found more.
-    assert {place: text for place, text in theirs.items() if place in ours} == ours
+    # The broker is still running: the tool, which reads later, may find more records.
+    assert {location: text for location, text in theirs.items() if location in ours} == ours
 
 
 def dumped(paths: list[Path], decoder: str) -> Iterator[tuple[tuple[str, int], tuple[str | None, str]]]:
-    """Let the official tool print the segments; gives file and offset with key and payload."""
-    said = run_tool(DUMP, decoder, "--print-data-log", "--files", ",".join(map(str, paths)))
-    place = ""
-    for line in said.split("\n"):
+    """Yield (file, offset) and (key, payload) of each record as printed by the official tool."""
+    output = run_tool(DUMP, decoder, "--print-data-log", "--files", ",".join(map(str, paths)))
+    file = ""
+    for line in output.split("\n"):
         if line.startswith("Dumping "):
-            place = line.removeprefix("Dumping ")
-        found = re.match(r"\| offset: (\d+) .*? headerKeys: \[\](?: key: (.*?))? payload: (.*)$", line)
-        if found:
-            yield (place, int(found[1])), (found[2], found[3])
+            file = line.removeprefix("Dumping ")
+        match = re.match(r"\| offset: (\d+) .*? headerKeys: \[\](?: key: (.*?))? payload: (.*)$", line)
+        if match:
+            yield (file, int(match[1])), (match[2], match[3])

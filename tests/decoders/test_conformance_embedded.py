@@ -1,4 +1,4 @@
-"""Blobs by Connect's and Kafka Streams' own classes: what was put in comes out."""
+"""Blobs written by the classes of Connect and Kafka Streams are decoded to the original fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def comparable(node: Any) -> Any:
-    """Give our fields in the types that JSON has; defaults of fields that the version lacks stay."""
+    """Return our fields with the types of JSON."""
     if isinstance(node, dict):
         return {name: comparable(inner) for name, inner in node.items()}
     if isinstance(node, tuple):
@@ -27,14 +27,16 @@ def comparable(node: Any) -> Any:
 
 
 @pytest.mark.spark
-def test_what_connect_and_streams_wrote_comes_out(tmp_path: Path) -> None:
-    """Every version of every hand-written format gives back exactly what its own class was given."""
-    done = subprocess.run([*compiled(NEWEST, tmp_path, "Embedded.java"), "3", "120"], check=True, capture_output=True)
+def test_blobs_of_connect_and_streams_are_decoded_to_the_original_fields(tmp_path: Path) -> None:
+    """Every version of every format gives exactly the fields that its own class was given."""
+    process = subprocess.run(
+        [*compiled(NEWEST, tmp_path, "Embedded.java"), "3", "120"], check=True, capture_output=True
+    )
     seen: collections.Counter[tuple[str, str]] = collections.Counter()
-    for row in done.stdout.decode().split("\n")[:-1]:
+    for row in process.stdout.decode().split("\n")[:-1]:
         kind, version, raw, text = row.split("\t")
-        given: Any = bytes.fromhex(raw)
-        fields = getattr(blobs, kind)(given.decode() if kind == "streams_commit_metadata" else given)
+        blob: Any = bytes.fromhex(raw)
+        fields = getattr(blobs, kind)(blob.decode() if kind == "streams_commit_metadata" else blob)
         expected = json.loads(text)
         assert isinstance(fields, dict), (kind, version, raw, fields)
         ours = {name: inner for name, inner in comparable(fields).items() if name in expected}

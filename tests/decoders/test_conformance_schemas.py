@@ -1,4 +1,4 @@
-"""The tables against Kafka's message JSON, read from the official jars of five lines."""
+"""Compares the tables with Kafka's message JSON from the official jars of five release lines."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from decoders.schema import ArrayOf, Field, FieldType, Struct, versions
 from tests.decoders.conformance.official import LINES, NEWEST, TABLES, Schema, schemas, table
 
 # Fields of 4.4, which has no released jars yet.
-YOUNGER = {"stored_description_topology_epoch", "failed_description_topology_epoch"}
+NOT_RELEASED = {"stored_description_topology_epoch", "failed_description_topology_epoch"}
 
 
 def snake_case(name: str) -> str:
-    """Turn Kafka's name into ours."""
+    """Return our name of a Kafka field."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def their_default(field: dict[str, Any], nested: dict[str, Any] | None) -> Any:
-    """Work out a default as Kafka's generator does."""
-    given, kind = field.get("default"), field["type"]
-    if given == "null":
+    """Return the default of a field as Kafka's generator computes it."""
+    declared, kind = field.get("default"), field["type"]
+    if declared == "null":
         return None
     if kind.startswith("[]"):
         return ()
     if nested is not None:
         return {snake_case(inner["name"]): their_default(inner, None) for inner in nested["fields"]}
-    own = {"string": given or "", "bytes": b"", "uuid": bytes(16), "bool": str(given).lower() == "true"}
-    return own[kind] if kind in own else float(given or 0)
+    by_type = {"string": declared or "", "bytes": b"", "uuid": bytes(16), "bool": str(declared).lower() == "true"}
+    return by_type[kind] if kind in by_type else float(declared or 0)
 
 
 def their_rows(schema: Schema, fields: list[dict[str, Any]], version: int) -> list[Any]:
-    """Give what a version of a message holds, by Kafka's schema."""
+    """Return the fields of a message version by Kafka's schema."""
     common = {struct["name"]: struct for struct in schema.get("commonStructs", [])}
     rows = []
     for field in fields:
@@ -56,7 +56,7 @@ def their_rows(schema: Schema, fields: list[dict[str, Any]], version: int) -> li
 
 
 def our_type(kind: FieldType, version: int) -> tuple[str, Any]:
-    """Give an array mark and the name of a primitive, or the rows of a struct."""
+    """Return "[]" for an array, and the name of a primitive or the rows of a struct."""
     if isinstance(kind, ArrayOf):
         return "[]", our_type(kind.element, version)[1]
     if isinstance(kind, Struct):
@@ -65,7 +65,7 @@ def our_type(kind: FieldType, version: int) -> tuple[str, Any]:
 
 
 def our_rows(fields: tuple[Field, ...], version: int) -> list[Any]:
-    """Give what a version of a message holds, by our table."""
+    """Return the fields of a message version by our table."""
     return [
         (
             field.name,
@@ -80,7 +80,7 @@ def our_rows(fields: tuple[Field, ...], version: int) -> list[Any]:
 
 
 def known_to(theirs: list[Any], ours: list[Any]) -> list[Any]:
-    """Drop from our rows the tagged fields that an older line does not have yet, at every depth."""
+    """Return our rows without tagged fields that an older line does not have, at every depth."""
     by_name = {row[0]: row for row in theirs}
     kept = []
     for name, array, inner, *rest in ours:
@@ -92,20 +92,20 @@ def known_to(theirs: list[Any], ours: list[Any]) -> list[Any]:
 
 
 def their_valid(schema: Schema) -> range:
-    """Give the versions of a message; keys had their type for a version up to 4.0."""
+    """Return the versions of a message; up to 4.0 the version of a key was its record type."""
     valid = versions(schema["validVersions"])
     return range(1) if schema["name"].endswith("Key") else range(valid.lowest, valid.highest + 1)
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("line", LINES)
-def test_every_table_says_what_the_message_schema_says(line: str) -> None:
+def test_every_table_agrees_with_the_message_schema(line: str) -> None:
     """Fields, order, types, nullability, tags and defaults agree in every version of every message of the line."""
     compared = 0
     for name, schema in schemas(line).items():
         ours = table(line, name)
         for version in their_valid(schema):
-            # A key's own version range says nothing about its bytes: any version shows all fields.
+            # The version range of a key does not affect its bytes: any version has all fields.
             their_version = versions(schema["validVersions"]).lowest if name.endswith("Key") else version
             theirs = their_rows(schema, schema["fields"], their_version)
             rows = our_rows(ours.struct.fields, version)
@@ -118,7 +118,7 @@ def test_every_table_says_what_the_message_schema_says(line: str) -> None:
 
 @pytest.mark.spark
 def test_the_newest_line_has_every_message_and_field_of_the_tables() -> None:
-    """Nothing stands in the tables that the newest line does not have, but what is known to be younger."""
+    """The tables have nothing that the newest line does not have, except listed fields of unreleased versions."""
     found = schemas(NEWEST)
     assert found.keys() == TABLES.keys()
     for name, schema in found.items():
@@ -127,4 +127,4 @@ def test_the_newest_line_has_every_message_and_field_of_the_tables() -> None:
             newest = max(their_valid(schema))
             assert not ours.is_valid(newest + 1), name
             theirs = {snake_case(field["name"]) for field in schema["fields"]}
-            assert {field.name for field in ours.struct.fields} - theirs <= YOUNGER, name
+            assert {field.name for field in ours.struct.fields} - theirs <= NOT_RELEASED, name

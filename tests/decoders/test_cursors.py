@@ -1,4 +1,4 @@
-"""Columns and cursors: what the hot path reads out of one Arrow buffer, row by row inside its bounds."""
+"""Columns and cursors read one Arrow buffer, each row within its own bounds."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ ROWS = [b"\x00\x01abcd", None, b"", b"\x7f\xff\xff\xff\xff\xfe"]
 
 
 def column(rows: list[bytes | None]) -> BinaryColumn:
-    """Give the rows out of the middle of a longer column."""
+    """Return the rows as a slice of a longer column."""
     return BinaryColumn(pa.array([b"xx", *rows, b"yy"], pa.binary()).slice(1, len(rows)))
 
 
-def test_a_column_knows_its_rows_inside_a_slice() -> None:
-    """Starts and ends are positions in the shared buffer, nulls are the slice's own."""
+def test_a_column_handles_a_slice_of_an_array() -> None:
+    """Starts and ends are positions in the shared buffer; the null mask is that of the slice."""
     rows = column(ROWS)
     assert (rows.end - rows.start).tolist() == [6, 0, 0, 6]
     assert rows.null.tolist() == [False, True, False, False]
     assert rows.start[0] == 2
 
 
-def test_heads_are_minus_one_where_there_are_no_two_bytes() -> None:
-    """The int16 in front of each row, null and short rows apart."""
+def test_a_leading_int16_is_minus_one_if_there_are_fewer_than_two_bytes() -> None:
+    """Null rows and short rows have -1, all others the int16 at their start."""
     assert column([*ROWS, b"\x05"]).leading_int16s().tolist() == [1, -1, -1, 0x7FFF, -1]
 
 
 def test_numbers_are_big_endian_at_any_position() -> None:
-    """Positions need no alignment; a negative one gives what stands for absent."""
+    """Positions need no alignment; a negative position gives the `absent` value."""
     rows = column(ROWS)
     at = np.array([rows.start[3] + 2, -1])
     assert rows.numbers(at, np.dtype(">i4"), absent=-7).tolist() == [-2, -7]
     assert rows.numbers(at[:0], np.dtype(">i4"), absent=-7).tolist() == []
 
 
-def test_slices_and_ids_are_copied_for_the_rows_asked() -> None:
-    """Any order, twice, and null where nothing was found; an id of zeros is null."""
+def test_slices_and_ids_are_copied_for_the_requested_rows() -> None:
+    """Rows may be in any order and repeated; negative positions and ids of zeros give null."""
     rows = column([b"..abc", b"..", bytes(16), b"\x01" * 16])
-    asked = np.array([3, 1, 2, 0, 0])
-    begin = np.array([rows.start[0] + 2, rows.start[1] + 2, -1, rows.start[3] + 15])[asked]
-    end = np.array([rows.end[0], rows.end[1], -1, rows.end[3]])[asked]
+    order = np.array([3, 1, 2, 0, 0])
+    begin = np.array([rows.start[0] + 2, rows.start[1] + 2, -1, rows.start[3] + 15])[order]
+    end = np.array([rows.end[0], rows.end[1], -1, rows.end[3]])[order]
     assert rows.slices(begin, end).to_pylist() == [b"\x01", b"", None, b"abc", b"abc"]
     assert rows.slices(begin[:0], end[:0]).to_pylist() == []
     assert rows.slices(begin[2:3], end[2:3]).to_pylist() == [None]
@@ -57,29 +57,29 @@ MESSAGE = Message(
 )
 
 
-def walked(rows: list[bytes], version: int) -> list[bool]:
-    """Walk the rows and say which of them fit."""
+def fits(rows: list[bytes], version: int) -> list[bool]:
+    """Return which rows fit the message."""
     cursors = Cursors(column(rows), np.arange(len(rows)))
     cursors.walk(MESSAGE, version)
     return cursors.fits.tolist()
 
 
 def test_a_row_never_reads_into_the_next() -> None:
-    """A string or number that ends behind its own row does not fit, although the buffer goes on."""
+    """A string or number that ends after its own row does not fit, although the buffer continues."""
     whole = b"vv\x00\x01a\x00\x00\x00\x05"
-    assert walked([whole, whole[:-1], b"vv\x00\x09a", b"vv\xff\xff", b"vv\x00", b"", whole], 0) == [
+    assert fits([whole, whole[:-1], b"vv\x00\x09a", b"vv\xff\xff", b"vv\x00", b"", whole], 0) == [
         *(True, False, False, False, False, False),
         True,
     ]
 
 
 def test_a_null_string_does_not_fit() -> None:
-    """No field that is walked may be null, however many bytes follow."""
-    assert walked([b"vv\xff\xff" + bytes(9), b"vv\xff\xfe" + bytes(9)], 0) == [False, False]
+    """A walked field cannot be null, however many bytes follow."""
+    assert fits([b"vv\xff\xff" + bytes(9), b"vv\xff\xfe" + bytes(9)], 0) == [False, False]
 
 
-def test_long_varints_and_odd_tags_do_not_fit() -> None:
-    """Two bytes of a length are walked, three are left to scalar; so are tags but the one known id."""
+def test_long_varints_and_unexpected_tags_do_not_fit() -> None:
+    """Lengths of two bytes fit, lengths of three do not; no tagged field fits except the one known id."""
     size = b"\x00\x00\x00\x05"
     rows = [
         b"vv\x81\x01" + b"x" * 128 + size + b"\x00",
@@ -92,4 +92,4 @@ def test_long_varints_and_odd_tags_do_not_fit() -> None:
         b"vv\x02a" + size + b"\x02\x00\x10" + bytes(16) + b"\x05\x00",
         b"vv\x00" + size + b"\x00",
     ]
-    assert walked(rows, 1) == [True, False, False, True, False, False, False, False, False]
+    assert fits(rows, 1) == [True, False, False, True, False, False, False, False, False]

@@ -1,4 +1,4 @@
-"""Kafka's own bytes, whole, cut after each byte, with a tail."""
+"""Golden bytes from Kafka's serialisers: complete, truncated after each byte, and with trailing bytes."""
 
 from __future__ import annotations
 
@@ -10,38 +10,40 @@ from decoders.records import Record
 from decoders.scalar import decode
 from tests.decoders.golden import COMMITS, GROUPS, NEWER, OLDER, TOMBSTONES, Case
 
-CASES = [pytest.param(case, id=case.story) for case in (*COMMITS, *GROUPS, *NEWER, *TOMBSTONES)]
-LIVING = [pytest.param(case, id=case.story) for case in (*COMMITS, *GROUPS, *NEWER) if case.value is not None]
+CASES = [pytest.param(case, id=case.name) for case in (*COMMITS, *GROUPS, *NEWER, *TOMBSTONES)]
+WITH_VALUE = [pytest.param(case, id=case.name) for case in (*COMMITS, *GROUPS, *NEWER) if case.value is not None]
 
 
-def facts(key: bytes, value: bytes | None) -> object:
-    """Decode and interpret, or give the error."""
+def events_or_error(key: bytes, value: bytes | None) -> object:
+    """Return the events of a record, or its error."""
     record = decode(key, value)
     return events(record) if isinstance(record, Record) else record
 
 
-@pytest.mark.parametrize("case", [*CASES, *(pytest.param(case, id=case.story) for case in OLDER)])
+@pytest.mark.parametrize("case", [*CASES, *(pytest.param(case, id=case.name) for case in OLDER)])
 def test_a_golden_record_becomes_its_event(case: Case) -> None:
-    """Bytes of the official serialisers state exactly the fact in the table."""
-    assert facts(case.key_bytes, case.value_bytes) == (case.event,)
+    """Bytes of the official serialisers give exactly the expected event."""
+    assert events_or_error(case.key_bytes, case.value_bytes) == (case.event,)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_bytes_after_key_and_value_change_nothing(case: Case) -> None:
-    """Brokers accept trailing bytes after both, so do we."""
+    """Brokers accept trailing bytes after both."""
     value = case.value_bytes
-    assert facts(case.key_bytes + b"\xff\x00", None if value is None else value + b"\x01\xff") == (case.event,)
+    assert events_or_error(case.key_bytes + b"\xff\x00", None if value is None else value + b"\x01\xff") == (
+        case.event,
+    )
 
 
-@pytest.mark.parametrize("case", LIVING)
-def test_a_value_cut_anywhere_is_one_error_inside_the_value(case: Case) -> None:
-    """Whatever byte is the last one, the answer is a DecodeError that points at or before the cut."""
+@pytest.mark.parametrize("case", WITH_VALUE)
+def test_a_value_truncated_anywhere_gives_one_error_inside_the_value(case: Case) -> None:
+    """The position of the error is at or before the truncation."""
     value = case.value_bytes
     assert value is not None
     for length in range(len(value)):
         error = decode(case.key_bytes, value[:length])
         if isinstance(error, Record) and error.layout is not error.type.value:
-            continue  # what is left happens to be a whole value of an older layout
+            continue  # the remaining bytes are a complete value of an older layout
         assert isinstance(error, DecodeError)
         assert error.field.startswith("value.")
         assert error.position <= length
@@ -49,8 +51,8 @@ def test_a_value_cut_anywhere_is_one_error_inside_the_value(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_key_cut_anywhere_is_one_error_inside_the_key(case: Case) -> None:
-    """A cut key never yields a record, and the error says so."""
+def test_a_key_truncated_anywhere_gives_one_error_inside_the_key(case: Case) -> None:
+    """A truncated key never gives a record."""
     for length in range(len(case.key_bytes)):
         error = decode(case.key_bytes[:length], case.value_bytes)
         assert isinstance(error, DecodeError)

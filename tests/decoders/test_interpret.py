@@ -1,4 +1,4 @@
-"""What records mean, where `test_golden` has no bytes of Kafka's; and every type, value and tombstone."""
+"""Events of records for which `test_golden` has no bytes from Kafka, and of every type, value and tombstone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from decoders.records import Fields, Record
 from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
 from decoders.tables import BY_NUMBER, METADATA_TYPES, RECORD_TYPES, share_state
 from tests.decoders.golden import TOPIC_ID
-from tests.decoders.writing import some_record, write_key, write_value
+from tests.decoders.writing import random_record, write_key, write_value
 
 if TYPE_CHECKING:
     from decoders.events import Event
@@ -29,7 +29,7 @@ VALUES = [
         4,
         {"topics": ({"topic_id": TOPIC_ID, "topic_name": "t", "num_partitions": 3, "partition_metadata": ()},)},
         groups.PartitionMetadataRecorded("g", ((TOPIC_ID, "t", 3),)),
-        id="4.0 group with the topics it saw",
+        id="4.0 group with partition metadata",
     ),
     pytest.param(
         10,
@@ -41,7 +41,7 @@ VALUES = [
         12,
         {"assignment_epoch": 3, "assignment_timestamp": 0},
         groups.TargetAssignmentRecorded("g", "share", 3, None),
-        id="share target of 4.2, without its time",
+        id="share target of 4.2, without a timestamp",
     ),
     pytest.param(
         13,
@@ -75,7 +75,7 @@ VALUES = [
             "partitions_pending_revocation": ({"topic_id": TOPIC_ID, "partitions": (0,), "assignment_epochs": ()},),
         },
         groups.MemberAssignmentRecorded("g", "consumer", "m", -2, 4, "unreleased", (), ((TOPIC_ID, (0,)),)),
-        id="static member that is away",
+        id="static member that left temporarily",
     ),
     pytest.param(
         20,
@@ -105,7 +105,7 @@ VALUES = [
         groups.StreamsMemberAssignmentRecorded(
             "g", "m", 2, 1, "stable", (("0", (1, 2)),), (), (), (), (("0", (1, 2)),), ()
         ),
-        id="streams member's tasks: its states count from 1",
+        id="streams member's tasks: states start at 1",
     ),
     pytest.param(
         23,
@@ -131,68 +131,68 @@ VALUES = [
 ]
 
 
-def meaning(record: object) -> tuple[Event, ...]:
-    """Interpret what must have been decoded."""
+def events_of(record: object) -> tuple[Event, ...]:
+    """Return the events of a record that was decoded without an error."""
     assert isinstance(record, Record), record
     return events(record)
 
 
 @pytest.mark.parametrize(("number", "value", "event"), VALUES)
-def test_a_value_states_its_fact(number: int, value: Fields, event: Event) -> None:
-    """Fields of a newer group's record become the fact in the table."""
+def test_a_value_gives_its_event(number: int, value: Fields, event: Event) -> None:
+    """The fields of a record of a newer group type give the expected event."""
     row = BY_NUMBER[number]
     assert row.value is not None
-    assert meaning(decode(write_key(row, NAMES), write_value(row.value, 0, value))) == (event,)
+    assert events_of(decode(write_key(row, NAMES), write_value(row.value, 0, value))) == (event,)
 
 
 @pytest.mark.parametrize("row", [row for row in RECORD_TYPES if not row.removed], ids=lambda row: row.name)
-def test_every_type_of_the_topic_states_one_fact(row: RecordType) -> None:
-    """Whatever is written, a value is one fact and a tombstone is one, of two different classes."""
-    chance = random.Random(row.number)  # noqa: S311  # makes records, keeps no secret
+def test_every_record_type_gives_one_event(row: RecordType) -> None:
+    """A value gives one event and a tombstone gives one, and only that of the tombstone ends in Removed."""
+    rng = random.Random(row.number)  # noqa: S311  # test data, not cryptography
     for _ in range(50):
-        key, value = some_record(chance, row)
-        (removed,) = meaning(decode(key, None))
+        key, value = random_record(rng, row)
+        (removed,) = events_of(decode(key, None))
         assert type(removed).__name__.endswith("Removed")
         if value is not None:
-            (stated,) = meaning(decode(key, value))
-            assert not type(stated).__name__.endswith("Removed")
+            (recorded,) = events_of(decode(key, value))
+            assert not type(recorded).__name__.endswith("Removed")
 
 
-def test_a_transaction_names_its_state() -> None:
-    """Golden bytes: an ongoing transaction with its fields of v1, and an empty one of v0 without partitions."""
+def test_a_transaction_has_the_name_of_its_state() -> None:
+    """Golden bytes: an ongoing transaction with the fields of v1, and an empty one of v0 without partitions."""
     key = struct.pack(">hh", 0, 1) + b"x"
     ongoing = bytes.fromhex(
         "0001000000000000006400050000ea600102027402000000000000000000000003e800000000000002ee"
         "020008000000000000006302020002"
     )
-    assert meaning(decode_transaction(key, ongoing)) == (
+    assert events_of(decode_transaction(key, ongoing)) == (
         cluster.TransactionStateRecorded("x", 100, 5, "Ongoing", 60000, (("t", (0,)),), 1000, 750, 99, None, 2),
     )
     empty = bytes.fromhex("0000000000000000006400050000ea6000ffffffff00000000000003e8ffffffffffffffff")
-    assert meaning(decode_transaction(key, empty)) == (
+    assert events_of(decode_transaction(key, empty)) == (
         cluster.TransactionStateRecorded("x", 100, 5, "Empty", 60000, (), 1000, None, None, None, 0),
     )
-    assert meaning(decode_transaction(key, None)) == (cluster.TransactionalIdExpired("x"),)
+    assert events_of(decode_transaction(key, None)) == (cluster.TransactionalIdExpired("x"),)
 
 
-def test_a_share_position_is_a_snapshot_or_an_update() -> None:
-    """The two records differ in their type only for the reader; 4.0's layout fits by its length."""
+def test_a_share_partition_state_is_a_snapshot_or_an_update() -> None:
+    """Both record types give the same event class; the layout of 4.0 is recognised by its length."""
     snapshot, update = share_state.SHARE_STATE_TYPES
     names = {"group_id": "g", "topic_id": TOPIC_ID, "partition": 1}
     batch = {"first_offset": 5, "last_offset": 7, "delivery_state": 2, "delivery_count": 1}
     fields = {"snapshot_epoch": 1, "leader_epoch": 3, "start_offset": 5, "state_batches": (batch,)}
     raw = write_value(share_state.SHARE_UPDATE_VALUE, 0, {**fields, "delivery_complete_count": 4})
-    assert meaning(decode_share_state(write_key(update, names), raw)) == (
+    assert events_of(decode_share_state(write_key(update, names), raw)) == (
         cluster.SharePartitionStateRecorded(
             "g", TOPIC_ID, 1, False, 1, None, 3, 5, 4, None, None, ((5, 7, 2, 1),)
         ),  # no snapshot
     )
-    older = write_value(share_state.SHARE_SNAPSHOT_VALUE_4_0, 0, {**fields, "state_epoch": 2})
-    assert meaning(decode_share_state(write_key(snapshot, names), older)) == (
+    old_snapshot = write_value(share_state.SHARE_SNAPSHOT_VALUE_4_0, 0, {**fields, "state_epoch": 2})
+    assert events_of(decode_share_state(write_key(snapshot, names), old_snapshot)) == (
         cluster.SharePartitionStateRecorded("g", TOPIC_ID, 1, True, 1, 2, 3, 5, None, None, None, ((5, 7, 2, 1),)),
     )
-    gone = meaning(decode_share_state(write_key(snapshot, names), None))
-    assert gone == (cluster.SharePartitionStateRemoved("g", TOPIC_ID, 1),)
+    removed = events_of(decode_share_state(write_key(snapshot, names), None))
+    assert removed == (cluster.SharePartitionStateRemoved("g", TOPIC_ID, 1),)
 
 
 METADATA = [
@@ -211,7 +211,7 @@ METADATA = [
     pytest.param(
         "0105000000000030a5f1d5f224432d89f635c784af26d700",
         (cluster.PartitionChanged(TOPIC_ID, 0, False, None, None, None),),
-        id="a partition whose leader is as before",
+        id="a partition with an unchanged leader",
     ),
     pytest.param(
         "010c00116d657461646174612e76657273696f6e001900",
@@ -223,36 +223,38 @@ METADATA = [
         (cluster.ConfigChanged(2, "t", "cleanup.policy", "compact"),),
         id="config",
     ),
-    pytest.param("01140000", (), id="no operation: nothing to say"),
+    pytest.param("01140000", (), id="a no-op record has no event"),
     pytest.param("01190000", (cluster.MetadataTransactionEnded(aborted=True),), id="aborted transaction"),
 ]
 
 
-@pytest.mark.parametrize(("raw", "facts"), METADATA)
-def test_cluster_metadata_states_its_fact(raw: str, facts: tuple[Event, ...]) -> None:
-    """Golden bytes of the metadata log become the facts in the table."""
-    assert meaning(decode_metadata(bytes.fromhex(raw))) == facts
+@pytest.mark.parametrize(("raw", "expected"), METADATA)
+def test_cluster_metadata_gives_its_events(raw: str, expected: tuple[Event, ...]) -> None:
+    """Golden bytes of the metadata log give the expected events."""
+    assert events_of(decode_metadata(bytes.fromhex(raw))) == expected
 
 
-def test_brokers_come_change_and_go() -> None:
-    """Registration, fencing and leaving, by the tables' own bytes."""
+def test_brokers_register_change_and_unregister() -> None:
+    """Registration, fencing and unregistration, encoded by the tables."""
     rows = {row.name: row for row in METADATA_TYPES.values()}
 
-    def say(name: str, fields: Fields) -> tuple[Event, ...]:
+    def events_of_record(name: str, fields: Fields) -> tuple[Event, ...]:
         message = rows[name].value
         assert message is not None
         body = write_value(message, 0, fields)[2:]
-        return meaning(decode_metadata(bytes([1, rows[name].number, 0]) + body))
+        return events_of(decode_metadata(bytes([1, rows[name].number, 0]) + body))
 
     endpoint = {"name": "PLAIN", "host": "h", "port": 9092, "security_protocol": 0}
-    registered = {"broker_id": 1, "incarnation_id": TOPIC_ID, "broker_epoch": 7, "end_points": (endpoint,)}
-    assert say("REGISTER_BROKER_RECORD", {**registered, "features": (), "rack": "r", "fenced": True}) == (
-        cluster.BrokerRegistered(1, 7, TOPIC_ID, (("PLAIN", "h", 9092),), "r", fenced=True),
-    )
-    assert say("UNFENCE_BROKER_RECORD", {"id": 1, "epoch": 7}) == (
+    registration = {"broker_id": 1, "incarnation_id": TOPIC_ID, "broker_epoch": 7, "end_points": (endpoint,)}
+    assert events_of_record(
+        "REGISTER_BROKER_RECORD", {**registration, "features": (), "rack": "r", "fenced": True}
+    ) == (cluster.BrokerRegistered(1, 7, TOPIC_ID, (("PLAIN", "h", 9092),), "r", fenced=True),)
+    assert events_of_record("UNFENCE_BROKER_RECORD", {"id": 1, "epoch": 7}) == (
         cluster.BrokerChanged(1, 7, fenced=False, in_controlled_shutdown=None),
     )
-    assert say("BROKER_REGISTRATION_CHANGE_RECORD", {"broker_id": 1, "broker_epoch": 7, "fenced": 1}) == (
+    assert events_of_record("BROKER_REGISTRATION_CHANGE_RECORD", {"broker_id": 1, "broker_epoch": 7, "fenced": 1}) == (
         cluster.BrokerChanged(1, 7, fenced=True, in_controlled_shutdown=None),
     )
-    assert say("UNREGISTER_BROKER_RECORD", {"broker_id": 1, "broker_epoch": 7}) == (cluster.BrokerUnregistered(1, 7),)
+    assert events_of_record("UNREGISTER_BROKER_RECORD", {"broker_id": 1, "broker_epoch": 7}) == (
+        cluster.BrokerUnregistered(1, 7),
+    )

@@ -1,4 +1,4 @@
-"""Records as JSON in Kafka's own shapes; the conformance tests compare them with Kafka's converters."""
+"""Records as JSON in Kafka's formats; the conformance tests compare them with Kafka's converters."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SUBSCRIPTION = "000300000001000174ffffffff00000001000174000000020000000000000002
 
 
 def record(key: str, value: str | None) -> Record:
-    """Decode what must decode."""
-    got = decode(bytes.fromhex(key), None if value is None else bytes.fromhex(value))
-    assert isinstance(got, Record)
-    return got
+    """Decode a valid record."""
+    result = decode(bytes.fromhex(key), None if value is None else bytes.fromhex(value))
+    assert isinstance(result, Record)
+    return result
 
 
-def test_the_console_shape_has_numbers_for_type_and_version() -> None:
-    """The example of the official formatter, and its word of 3.9."""
+def test_the_console_format_has_numbers_for_type_and_version() -> None:
+    """The format is that of the official formatter; 3.9 uses the word "version" for the type."""
     commit = record(COMMIT_KEY, "000300000000000000640000000a00016d00000000000004d2")
     data = '"data":{"group":"g","topic":"t","partition":1}'
     value = '{"version":3,"data":{"offset":100,"leaderEpoch":10,"metadata":"m","commitTimestamp":1234}}'
@@ -33,8 +33,8 @@ def test_the_console_shape_has_numbers_for_type_and_version() -> None:
     assert jsonform.console(record(COMMIT_KEY, None)) == f'{{"key":{{"type":1,{data}}},"value":null}}'
 
 
-def test_the_dump_shape_has_strings_and_a_word_for_tombstones() -> None:
-    """The dump tool writes type and version as strings, and `<DELETE>`."""
+def test_the_dump_format_has_strings_and_a_word_for_tombstones() -> None:
+    """The dump tool prints type and version as strings, and `<DELETE>` for a tombstone."""
     commit = record(COMMIT_KEY, "0000000000000000006400016d00000000000004d2")
     assert jsonform.dump_key(commit) == '{"type":"1","data":{"group":"g","topic":"t","partition":1}}'
     assert jsonform.dump_payload(commit) == (
@@ -44,7 +44,7 @@ def test_the_dump_shape_has_strings_and_a_word_for_tombstones() -> None:
 
 
 def group(protocol_type: bytes, subscription: bytes, assignment: bytes) -> Record:
-    """Make a classic group with one member."""
+    """Return a classic group record with one member."""
     value = b"\0\0" + len(protocol_type).to_bytes(2) + protocol_type + bytes(4) + b"\0\5range" + b"\xff\xff\0\0\0\1"
     for text in (b"m", b"c", b"/h"):
         value += len(text).to_bytes(2) + text
@@ -65,7 +65,7 @@ MEMBERS = [
             "rackId": "r",
         },
         "",
-        id="a consumer's subscription is decoded, no assignment stays empty",
+        id="a consumer's subscription is decoded, an empty assignment stays empty",
     ),
     pytest.param(
         b"consumer",
@@ -73,28 +73,36 @@ MEMBERS = [
         "000000000001000174000000020000000000000002ffffffff",
         "AAA=",
         {"assignedPartitions": [{"topic": "t", "partitions": [0, 2]}], "userData": None},
-        id="a broken subscription stays base64",
+        id="a malformed subscription stays base64",
     ),
-    pytest.param(b"consumer", "0009" + SUBSCRIPTION[4:], "", None, "", id="a version of the future stays base64"),
+    pytest.param(b"consumer", "0009" + SUBSCRIPTION[4:], "", None, "", id="a newer version stays base64"),
     pytest.param(b"connect", "0000", "", "AAA=", "", id="another protocol stays base64"),
 ]
 
 
-@pytest.mark.parametrize(("protocol_type", "subscription", "assignment", "shown", "assigned"), MEMBERS)
-def test_the_dump_tool_opens_what_consumers_wrote(
-    protocol_type: bytes, subscription: str, assignment: str, shown: object, assigned: object
+@pytest.mark.parametrize(
+    ("protocol_type", "subscription", "assignment", "expected_subscription", "expected_assignment"), MEMBERS
+)
+def test_the_dump_format_decodes_the_data_of_consumers(
+    protocol_type: bytes,
+    subscription: str,
+    assignment: str,
+    expected_subscription: object,
+    expected_assignment: object,
 ) -> None:
-    """Members of a group of consumers are shown decoded where their bytes can be read."""
+    """Subscriptions and assignments of consumers are decoded if their bytes are valid."""
     dumped = json.loads(
         jsonform.dump_payload(group(protocol_type, bytes.fromhex(subscription), bytes.fromhex(assignment)))
     )
     (member,) = dumped["data"]["members"]
-    assert member["subscription"] == shown or (shown is None and isinstance(member["subscription"], str))
-    assert member["assignment"] == assigned
+    assert member["subscription"] == expected_subscription or (
+        expected_subscription is None and isinstance(member["subscription"], str)
+    )
+    assert member["assignment"] == expected_assignment
 
 
-def test_metadata_and_transactions_have_the_dump_tools_shapes() -> None:
-    """A metadata record names its type and keeps its version a number; a transaction is like any other record."""
+def test_metadata_and_transactions_have_the_format_of_the_dump_tool() -> None:
+    """A metadata record has a type name and a version number; a transaction is like any other record."""
     topic = decode_metadata(bytes.fromhex("010200027430a5f1d5f224432d89f635c784af26d700"))
     assert isinstance(topic, Record)
     assert jsonform.dump_metadata(topic) == (
@@ -107,8 +115,8 @@ def test_metadata_and_transactions_have_the_dump_tools_shapes() -> None:
     assert '"transactionPartitions":null' in jsonform.dump_payload(transaction)
 
 
-def test_a_tag_that_is_null_is_shown_and_one_at_its_default_is_not() -> None:
-    """Native KIP-848 members write their classic part as an explicit null, and tools print it."""
+def test_a_tagged_field_that_is_null_is_shown_and_one_at_its_default_is_not() -> None:
+    """Brokers write null classic metadata for native KIP-848 members, and the tools print it."""
     value = "00000002720263032f68020274000000012c08756e69666f726d"
     shown = jsonform.console(record("000500016700016d", value + "01000100"))
     hidden = jsonform.console(record("000500016700016d", value + "00"))
@@ -122,17 +130,17 @@ DOUBLES += [(1.5e-5, "1.5E-5"), (1e22, "1.0E22"), (float("inf"), '"Infinity"'), 
 
 @pytest.mark.parametrize(("value", "text"), DOUBLES)
 def test_a_double_is_written_as_java_does(value: float, text: str) -> None:
-    """Plain between a thousandth and ten million, with an exponent outside."""
+    """Between 0.001 and 10,000,000 a double has no exponent, outside of it has one."""
     assert jsonform._java_double(value) == text
 
 
 @given(st.text())
 def test_any_text_is_valid_json(text: str) -> None:
-    """Python's parser reads back every string that is written."""
+    """Python's parser returns every string unchanged."""
     assert json.loads(jsonform._quoted(text)) == text
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_any_finite_double_comes_back(value: float) -> None:
-    """The text of a double is the double."""
+def test_any_finite_double_round_trips(value: float) -> None:
+    """Parsing the text of a double gives the double."""
     assert json.loads(jsonform._java_double(value)) == value

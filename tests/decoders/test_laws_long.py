@@ -1,4 +1,4 @@
-"""The laws at length: hundreds of thousands of spoiled records, millions of malformed inputs."""
+"""Long property tests: hundreds of thousands of corrupted records, millions of malformed inputs."""
 
 from __future__ import annotations
 
@@ -19,115 +19,115 @@ from decoders.javatext import java_text
 from decoders.records import Record
 from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
 from decoders.tables import METADATA_TYPES, RECORD_TYPES, share_state, transaction
-from tests.decoders.writing import some_fields, some_record, spoiled, uvarint, write
+from tests.decoders.writing import corrupted, random_fields, random_record, uvarint, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MUTATED = 240_000
+CORRUPTED = 240_000
 MALFORMED = 2_000_000
 ROWS = 8_000
 COMMITS = RECORD_TYPES[:2]
 KEYED = RECORD_TYPES[:3]
-LIVING = [row for row in RECORD_TYPES if not row.removed]
+CURRENT_TYPES = [row for row in RECORD_TYPES if not row.removed]
 SOME_KEY = bytes.fromhex("000100016700017400000001")
 
 
 def column(rows: list[bytes | None]) -> pa.BinaryArray:
-    """Put rows in the middle of a longer column."""
+    """Return the rows as a slice of a longer column."""
     return pa.array([b"before", None, *rows, b"after"], pa.binary()).slice(2, len(rows))
 
 
 def check_values(rows: list[bytes | None]) -> int:
-    """Hold the law for commit values; gives how many were answered."""
-    got = decode_commit_values(column(rows))
-    asked = np.arange(len(rows))
-    details = got.details(asked)
+    """Compare both decoders for commit values; return the number of rows not declined."""
+    result = decode_commit_values(column(rows))
+    numbers = np.arange(len(rows))
+    details = result.details(numbers)
     metadata, topic_id = details.metadata.to_pylist(), details.topic_id.to_pylist()
-    for at in asked[~got.declined]:
+    for at in numbers[~result.declined]:
         row = rows[at]
         if row is None:
-            assert got.tombstone[at]
+            assert result.tombstone[at]
             continue
         record = decode(SOME_KEY, row)
         assert isinstance(record, Record), row.hex()
         assert record.value == {
-            "offset": got.offset[at],
+            "offset": result.offset[at],
             "leader_epoch": details.leader_epoch[at],
             "metadata": java_text(metadata[at]),
-            "commit_timestamp": got.commit_timestamp[at],
+            "commit_timestamp": result.commit_timestamp[at],
             "expire_timestamp": details.expire_timestamp[at],
             "topic_id": topic_id[at] or bytes(16),
         }, row.hex()
-    return int((~got.declined).sum())
+    return int((~result.declined).sum())
 
 
 def check_keys(rows: list[bytes | None]) -> int:
-    """Hold the law for keys; gives how many were answered."""
-    got = decode_keys(column(rows))
-    groups, topics = got.group.to_pylist(), got.topic.to_pylist()
-    for at in np.flatnonzero(~got.declined):
+    """Compare both decoders for keys; return the number of rows not declined."""
+    result = decode_keys(column(rows))
+    groups, topics = result.group.to_pylist(), result.topic.to_pylist()
+    for at in np.flatnonzero(~result.declined):
         row = rows[at]
         assert row is not None
         record = decode(row, None)
         assert isinstance(record, Record), row.hex()
-        names = {"group": groups[at], "topic": topics[at], "partition": got.partition[at]}
+        names = {"group": groups[at], "topic": topics[at], "partition": result.partition[at]}
         assert record.key == {name: names[name] for name in record.key}, row.hex()
-    return int((~got.declined).sum())
+    return int((~result.declined).sum())
 
 
 @pytest.mark.long
-def test_columnar_says_what_scalar_says_over_many_spoiled_records() -> None:
-    """The law of the two interpreters, over 240,000 spoiled values and as many spoiled keys."""
-    chance = random.Random(20)  # noqa: S311  # spoils bytes, keeps no secret
-    answered = 0
-    for _ in range(0, MUTATED, ROWS):
+def test_columnar_and_scalar_agree_on_many_corrupted_records() -> None:
+    """Both decoders agree on 240,000 corrupted values and as many corrupted keys."""
+    rng = random.Random(20)  # noqa: S311  # test data, not cryptography
+    compared = 0
+    for _ in range(0, CORRUPTED, ROWS):
         values: list[bytes | None] = []
         keys: list[bytes | None] = []
         for _ in range(ROWS):
-            _, value = some_record(chance, chance.choice(COMMITS))
-            values.append(None if value is None else spoiled(chance, value))
-            keys.append(spoiled(chance, some_record(chance, chance.choice(KEYED))[0]))
-        answered += check_values(values) + check_keys(keys)
-    assert MUTATED // 2 < answered < 2 * MUTATED
+            _, value = random_record(rng, rng.choice(COMMITS))
+            values.append(None if value is None else corrupted(rng, value))
+            keys.append(corrupted(rng, random_record(rng, rng.choice(KEYED))[0]))
+        compared += check_values(values) + check_keys(keys)
+    assert CORRUPTED // 2 < compared < 2 * CORRUPTED
 
 
-def malformed(chance: random.Random) -> tuple[Callable[[], object], str]:
-    """Make one malformed input of any kind and the call that reads it."""
-    kind = chance.randrange(10)
+def malformed(rng: random.Random) -> tuple[Callable[[], object], str]:
+    """Return the call that decodes a random malformed input, and the input as text."""
+    kind = rng.randrange(10)
     if kind < 4:
-        key, value = some_record(chance, chance.choice(LIVING))
-        key = spoiled(chance, key) if chance.random() < 0.3 else key
-        value = None if value is None else spoiled(chance, value)
+        key, value = random_record(rng, rng.choice(CURRENT_TYPES))
+        key = corrupted(rng, key) if rng.random() < 0.3 else key
+        value = None if value is None else corrupted(rng, value)
         return (lambda: decode(key, value)), f"{key.hex()} {value!r}"
     if kind < 5:
-        row = chance.choice((*transaction.TRANSACTION_TYPES, *share_state.SHARE_STATE_TYPES))
-        key, value = some_record(chance, row)
-        value = None if value is None else spoiled(chance, value)
-        read = decode_transaction if row in transaction.TRANSACTION_TYPES else decode_share_state
-        return (lambda: read(key, value)), f"{key.hex()} {value!r}"
+        row = rng.choice((*transaction.TRANSACTION_TYPES, *share_state.SHARE_STATE_TYPES))
+        key, value = random_record(rng, row)
+        value = None if value is None else corrupted(rng, value)
+        decoder = decode_transaction if row in transaction.TRANSACTION_TYPES else decode_share_state
+        return (lambda: decoder(key, value)), f"{key.hex()} {value!r}"
     if kind < 6:
-        row = chance.choice(list(METADATA_TYPES.values()))
+        row = rng.choice(list(METADATA_TYPES.values()))
         assert row.value is not None
-        body = write(row.value, 0, some_fields(chance, row.value.struct, 0))
-        raw = spoiled(chance, b"\x01" + uvarint(row.number) + b"\x00" + body)
+        body = write(row.value, 0, random_fields(rng, row.value.struct, 0))
+        raw = corrupted(rng, b"\x01" + uvarint(row.number) + b"\x00" + body)
         return (lambda: decode_metadata(raw)), raw.hex()
     if kind < 7:
-        raw = chance.randbytes(chance.randrange(60))
-        return (lambda: decode(struct.pack(">h", chance.randrange(24)) + raw, raw)), raw.hex()
-    return malformed_blob(chance)
+        raw = rng.randbytes(rng.randrange(60))
+        return (lambda: decode(struct.pack(">h", rng.randrange(24)) + raw, raw)), raw.hex()
+    return malformed_blob(rng)
 
 
-def malformed_blob(chance: random.Random) -> tuple[Callable[[], object], str]:
-    """Make one malformed blob and the call that reads it."""
-    reader = chance.choice(BLOBS)
-    raw = struct.pack(">h", chance.randrange(4)) + chance.randbytes(chance.randrange(50))
-    if chance.random() < 0.5:
-        raw = b"\0\0\0" + bytes([chance.randrange(13)]) + spoiled(chance, bytes(chance.randrange(80)))
-    return (lambda: reader(raw)), raw.hex()
+def malformed_blob(rng: random.Random) -> tuple[Callable[[], object], str]:
+    """Return the call that decodes a random malformed blob, and the blob as text."""
+    decoder = rng.choice(BLOB_DECODERS)
+    raw = struct.pack(">h", rng.randrange(4)) + rng.randbytes(rng.randrange(50))
+    if rng.random() < 0.5:
+        raw = b"\0\0\0" + bytes([rng.randrange(13)]) + corrupted(rng, bytes(rng.randrange(80)))
+    return (lambda: decoder(raw)), raw.hex()
 
 
-BLOBS = (
+BLOB_DECODERS = (
     blobs.consumer_subscription,
     blobs.consumer_assignment,
     blobs.connect_metadata,
@@ -143,18 +143,18 @@ BLOBS = (
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_two_million_malformed_inputs_give_results_or_the_documented_error() -> None:
-    """Nothing is raised, nothing undocumented is returned, and memory stays where it was."""
-    chance = random.Random(4)  # noqa: S311  # spoils bytes, keeps no secret
+    """Decoding never raises, returns only documented values, and memory does not grow."""
+    rng = random.Random(4)  # noqa: S311  # test data, not cryptography
     errors = 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for _ in range(MALFORMED):
-        call, story = malformed(chance)
-        got = call()
-        if isinstance(got, Record):
-            assert len(events(got)) <= 1, story
-        elif isinstance(got, DecodeError):
+        call, malformed_input = malformed(rng)
+        result = call()
+        if isinstance(result, Record):
+            assert len(events(result)) <= 1, malformed_input
+        elif isinstance(result, DecodeError):
             errors += 1
         else:
-            assert got is None or isinstance(got, dict), story
+            assert result is None or isinstance(result, dict), malformed_input
     assert MALFORMED // 4 < errors < MALFORMED
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 100 * 1024

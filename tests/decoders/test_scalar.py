@@ -1,4 +1,4 @@
-"""The scalar interpreter: one record or one typed error for any bytes."""
+"""The record decoder returns a record or one typed error for any bytes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ERRORS = [
     pytest.param(None, None, DecodeError(None, None, "key", 0, DecodeReason.NULL_KEY), id="null key"),
     pytest.param("", None, DecodeError(None, None, "key.type", 0, DecodeReason.SHORT), id="empty key"),
     pytest.param(
-        "0018", "0000", DecodeError(24, None, "key.type", 0, DecodeReason.UNKNOWN_TYPE), id="type of the future"
+        "0018", "0000", DecodeError(24, None, "key.type", 0, DecodeReason.UNKNOWN_TYPE), id="type of a newer release"
     ),
     pytest.param("ffff", None, DecodeError(-1, None, "key.type", 0, DecodeReason.UNKNOWN_TYPE), id="negative type"),
     pytest.param(
         "0009000167", None, DecodeError(9, None, "key.type", 0, DecodeReason.REMOVED_TYPE), id="type 9 of 4.0"
     ),
     pytest.param(
-        "0012000167", None, DecodeError(18, None, "key.type", 0, DecodeReason.REMOVED_TYPE), id="burnt type 18"
+        "0012000167", None, DecodeError(18, None, "key.type", 0, DecodeReason.REMOVED_TYPE), id="removed type 18"
     ),
     pytest.param(
         "0002ffff", None, DecodeError(2, None, "key.group", 2, DecodeReason.NULL_NOT_ALLOWED), id="null group"
@@ -81,20 +81,20 @@ ERRORS = [
 
 
 def raw(text: str | None) -> bytes | None:
-    """Read hex, or no bytes at all."""
+    """Return the bytes of a hex string, None for None."""
     return None if text is None else bytes.fromhex(text)
 
 
 @pytest.mark.parametrize(("key", "value", "error"), ERRORS)
-def test_a_refusal_names_type_version_field_position_and_reason(
+def test_a_decode_error_has_type_version_field_position_and_reason(
     key: str | None, value: str | None, error: DecodeError
 ) -> None:
-    """Each way of being wrong has its own words."""
+    """Each kind of fault has its own reason."""
     assert decode(raw(key), raw(value)) == error
 
 
 def test_unknown_tags_are_skipped_by_their_size() -> None:
-    """A commit with two tags of the future is the commit, and the known tag behind them is read."""
+    """A commit with two unknown tags is decoded, including the known tag after them."""
     value = "0004000000000000006400000007026d00000000000004d2" + "03" + "6202aabb" + "630100"
     known = "001030a5f1d5f224432d89f635c784af26d7"
     record = decode(raw(COMMIT_KEY), raw(value + known))
@@ -103,8 +103,8 @@ def test_unknown_tags_are_skipped_by_their_size() -> None:
     assert record.value["topic_id"].hex() == known[4:]
 
 
-def test_an_older_layout_is_taken_where_it_alone_reaches_the_last_byte() -> None:
-    """3.7's epoch in front of type 4 may look like today's empty value with a tail: its own layout ends there."""
+def test_an_older_layout_is_used_if_only_it_reaches_the_last_byte() -> None:
+    """A value of type 4 from 3.7 can look like an empty current value with trailing bytes; only its own layout fits."""
     record = decode(raw("0004000167"), raw("0000" + "01000000" + "01" + "00"))
     assert isinstance(record, Record)
     assert record.value == {"epoch": 1 << 24, "topics": ()}
@@ -119,18 +119,18 @@ METADATA_ERRORS = [
     ),
     pytest.param("016300", DecodeError(99, None, "value.type", 0, DecodeReason.UNKNOWN_TYPE), id="type 99"),
     pytest.param("010201", DecodeError(2, 1, "value.version", 0, DecodeReason.UNKNOWN_VERSION), id="topic v1"),
-    pytest.param("01140000ff", DecodeError(20, 0, "value.end", 4, DecodeReason.TRAILING_BYTES), id="a byte too many"),
+    pytest.param("01140000ff", DecodeError(20, 0, "value.end", 4, DecodeReason.TRAILING_BYTES), id="a trailing byte"),
 ]
 
 
 @pytest.mark.parametrize(("value", "error"), METADATA_ERRORS)
-def test_cluster_metadata_is_strict_about_its_frame(value: str | None, error: DecodeError) -> None:
-    """The frame, the type, the version and the end of the value are checked."""
+def test_the_frame_of_cluster_metadata_is_checked_strictly(value: str | None, error: DecodeError) -> None:
+    """The frame version, the type, the record version and the end of the value are checked."""
     assert decode_metadata(raw(value)) == error
 
 
 def test_a_tag_of_a_later_version_is_refused() -> None:
-    """Version 0 of a partition change has no directories; the generated class refuses the tag, so do we."""
+    """Version 0 of a partition change has no directories; Kafka's generated class refuses the tag too."""
     value = "010500" + "00000000" + "00" * 16 + "01" + "0801" + "01"
     error = decode_metadata(raw(value))
     assert isinstance(error, DecodeError)
@@ -139,14 +139,14 @@ def test_a_tag_of_a_later_version_is_refused() -> None:
 
 @given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60))
 def test_any_bytes_give_a_record_or_one_error(key: bytes | None, value: bytes | None) -> None:
-    """Nothing is ever raised, and whatever is a record has a meaning."""
+    """Decoding never raises, and every decoded record has events."""
     for number in range(-1, 25):
         typed = None if key is None else number.to_bytes(2, signed=True) + key
-        for read in (decode, decode_transaction, decode_share_state):
-            got = read(typed, value)
-            if isinstance(got, Record):
-                assert len(events(got)) == 1
+        for decoder in (decode, decode_transaction, decode_share_state):
+            result = decoder(typed, value)
+            if isinstance(result, Record):
+                assert len(events(result)) == 1
             else:
-                assert isinstance(got, DecodeError)
-    got = decode_metadata(value)
-    assert isinstance(got, DecodeError) or len(events(got)) <= 1
+                assert isinstance(result, DecodeError)
+    result = decode_metadata(value)
+    assert isinstance(result, DecodeError) or len(events(result)) <= 1

@@ -1,4 +1,4 @@
-"""The vocabulary: version words, defaults, what a version holds."""
+"""Version ranges, default values, and the fields of a version."""
 
 from __future__ import annotations
 
@@ -9,40 +9,38 @@ from hypothesis import strategies as st
 from decoders.schema import INT32, STRING, ArrayOf, Field, Message, Struct, versions
 from decoders.tables import RECORD_TYPES, tracking
 
-WORDS = [
-    pytest.param("0+", (0, 5, 32767), (), id="from zero on"),
-    pytest.param("3+", (3, 4), (0, 2), id="from three on"),
+RANGES = [
+    pytest.param("0+", (0, 5, 32767), (), id="zero and above"),
+    pytest.param("3+", (3, 4), (0, 2), id="three and above"),
     pytest.param("0-2", (0, 1, 2), (3,), id="a range"),
     pytest.param("1", (1,), (0, 2), id="one version"),
     pytest.param("none", (), (0, 1), id="none"),
 ]
 
 
-@pytest.mark.parametrize(("word", "inside", "outside"), WORDS)
-def test_a_version_word_means_what_kafka_means_by_it(
-    word: str, inside: tuple[int, ...], outside: tuple[int, ...]
-) -> None:
-    """Each of Kafka's forms holds exactly its versions."""
-    assert all(version in versions(word) for version in inside)
-    assert not any(version in versions(word) for version in outside)
+@pytest.mark.parametrize(("text", "inside", "outside"), RANGES)
+def test_a_version_range_has_the_meaning_of_kafka(text: str, inside: tuple[int, ...], outside: tuple[int, ...]) -> None:
+    """Each of Kafka's forms contains exactly its versions."""
+    assert all(version in versions(text) for version in inside)
+    assert not any(version in versions(text) for version in outside)
 
 
-@pytest.mark.parametrize("word", ["", "+", "1-", "-1", "1+2", "a", "1 - 2"])
-def test_a_slip_in_a_version_word_is_an_error(word: str) -> None:
-    """What is no version word is refused when the table is read, not silently empty."""
+@pytest.mark.parametrize("text", ["", "+", "1-", "-1", "1+2", "a", "1 - 2"])
+def test_a_malformed_version_range_is_an_error(text: str) -> None:
+    """A malformed range raises and is not silently empty."""
     with pytest.raises(ValueError, match="not a range"):
-        versions(word)
+        versions(text)
 
 
 @given(st.integers(0, 50), st.integers(0, 50))
-def test_a_range_holds_its_ends_and_what_lies_between(lowest: int, highest: int) -> None:
-    """Iterating a range and asking it agree."""
-    spanned = versions(f"{lowest}-{highest}")
-    assert list(spanned) == [version for version in range(60) if version in spanned]
+def test_a_range_contains_its_ends_and_everything_between(lowest: int, highest: int) -> None:
+    """Iteration and membership agree."""
+    version_range = versions(f"{lowest}-{highest}")
+    assert list(version_range) == [version for version in range(60) if version in version_range]
 
 
-def test_an_absent_field_has_the_default_of_its_type_unless_it_has_its_own() -> None:
-    """Defaults are Kafka's: zero, empty, or what the row says."""
+def test_an_absent_field_has_its_own_default_or_that_of_its_type() -> None:
+    """Defaults are those of Kafka: zero, empty, or the default of the row."""
     inner = Struct("Inner", (Field("name", STRING), Field("size", INT32, default=-1)))
     assert Field("a", INT32).default_value() == 0
     assert Field("a", ArrayOf(inner)).default_value() == ()
@@ -50,15 +48,15 @@ def test_an_absent_field_has_the_default_of_its_type_unless_it_has_its_own() -> 
     assert Field("a", STRING, default=None).default_value() is None
 
 
-def test_a_message_says_which_versions_are_valid_and_flexible() -> None:
-    """Valid and flexible versions are two different ranges."""
+def test_a_message_has_valid_and_flexible_versions() -> None:
+    """Valid and flexible versions are two independent ranges."""
     message = Message(Struct("M", ()), valid="1-4", flexible="3+")
     assert [message.is_valid(version) for version in (0, 1, 4, 5)] == [False, True, True, False]
     assert [message.is_flexible(version) for version in (2, 3)] == [False, True]
 
 
-def test_every_number_from_0_to_23_is_known_and_the_two_burnt_ones_are_not() -> None:
-    """The job counts a type as tracked, known or unknown; removed numbers are unknown as they are to brokers."""
+def test_every_type_from_0_to_23_is_known_except_the_two_removed_ones() -> None:
+    """A type is tracked, known or unknown; removed types are unknown, as in brokers."""
     assert [row.number for row in RECORD_TYPES] == list(range(24))
     assert {number for number in range(24) if tracking(number) == "unknown"} == {9, 18}
     assert tracking(24) == tracking(-1) == "unknown"

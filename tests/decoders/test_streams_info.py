@@ -1,4 +1,4 @@
-"""What Kafka Streams writes by hand: one assignment of each layout, byte by byte; the conformance test has them all."""
+"""Data that Kafka Streams writes with DataOutput: one assignment per layout; the conformance test has all versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BY_NUMBER = struct.pack(">i", 1) + HOST + struct.pack(">iii", 1, 7, 3)
 NONE = struct.pack(">i", 0)
 
 LAYOUTS = [
-    pytest.param(1, TASKS, {}, id="v1: tasks alone"),
+    pytest.param(1, TASKS, {}, id="v1: only tasks"),
     pytest.param(2, TASKS + BY_NAME, {"partitions_by_host": {"h:80": {"t": (0, 3)}}}, id="v2: hosts by name"),
     pytest.param(
         4,
@@ -33,7 +33,7 @@ LAYOUTS = [
         5,
         struct.pack(">i", 11) + TASKS + DICTIONARY + BY_NUMBER + struct.pack(">i", 0),
         {"commonly_supported_version": 11, "partitions_by_host": {"h:80": {"t": (3,)}}, "error_code": 0},
-        id="v5: a dictionary of topics",
+        id="v5: a topic dictionary",
     ),
     pytest.param(
         7,
@@ -50,19 +50,24 @@ LAYOUTS = [
 ]
 
 
-@pytest.mark.parametrize(("version", "body", "more"), LAYOUTS)
-def test_an_assignment_of_each_layout_is_read(version: int, body: bytes, more: dict[str, object]) -> None:
-    """Whole it gives its fields; cut anywhere, one error inside the user data."""
+@pytest.mark.parametrize(("version", "body", "other_fields"), LAYOUTS)
+def test_an_assignment_of_each_layout_is_decoded(version: int, body: bytes, other_fields: dict[str, object]) -> None:
+    """The complete bytes give the fields; truncated anywhere they give one error inside the user data."""
     raw = struct.pack(">i", version) + body
-    assert streams_assignment_info(raw) == {"version": version, "active_tasks": (TASK,), "standby_tasks": (), **more}
+    assert streams_assignment_info(raw) == {
+        "version": version,
+        "active_tasks": (TASK,),
+        "standby_tasks": (),
+        **other_fields,
+    }
     for length in range(1, len(raw)):
         error = streams_assignment_info(raw[:length])
         assert isinstance(error, DecodeError)
         assert error.field.startswith("user_data")
 
 
-def test_a_named_topology_is_utf16_behind_the_task() -> None:
-    """From v10 on a task may belong to a named topology; standby tasks list the partitions they read."""
+def test_a_named_topology_is_utf16_after_the_task() -> None:
+    """Since v10 a task may belong to a named topology; standby tasks list the partitions they read."""
     named = struct.pack(">iii", 1, 2, 1) + "ü".encode("utf-16-be")
     standby = struct.pack(">i", 1) + named + struct.pack(">i", 1) + TOPIC + struct.pack(">i", 5)
     rest = NONE + NONE + NONE + struct.pack(">iq", 0, 0)
@@ -71,16 +76,16 @@ def test_a_named_topology_is_utf16_behind_the_task() -> None:
     assert fields["standby_tasks"] == ({**TASK, "named_topology": "ü", "partitions": {"t": (5,)}},)
 
 
-def test_a_topic_that_the_dictionary_lacks_is_an_error() -> None:
-    """A number without a name is no partition."""
+def test_a_topic_number_that_is_not_in_the_dictionary_is_an_error() -> None:
+    """A partition without a topic name cannot be returned."""
     raw = struct.pack(">ii", 5, 11) + TASKS + NONE + BY_NUMBER + NONE
     error = streams_assignment_info(raw)
     assert isinstance(error, DecodeError)
     assert (error.version, error.field) == (5, "user_data.topics")
 
 
-def test_modified_utf8_knows_nulls_and_pairs_of_surrogates() -> None:
-    """Java writes a zero as two bytes, a character beyond 16 bits as twice three; broken bytes are replaced."""
+def test_modified_utf8_has_two_byte_nul_and_surrogate_pairs() -> None:
+    """Java writes NUL as two bytes and a character above 16 bits as two surrogates; invalid bytes are replaced."""
     pair = b"".join(chr(unit).encode("utf-8", "surrogatepass") for unit in (0xD83D, 0xDE00))
     for text, name in ((b"\xc0\x80", "\0"), (pair, "😀"), (b"\xff", "\ufffd")):
         topic = struct.pack(">H", len(text)) + text
@@ -91,7 +96,7 @@ def test_modified_utf8_knows_nulls_and_pairs_of_surrogates() -> None:
 
 
 def test_a_subscription_info_begins_with_its_version() -> None:
-    """The version is an int32 and a field of the message; cut it is short."""
+    """The version is an int32 and a field of the message; truncated it is an error."""
     raw = struct.pack(">i", 1) + b"\x07" * 16 + struct.pack(">iiii", 1, 1, 2, 0)
     fields = streams_subscription_info(raw)
     assert isinstance(fields, dict)

@@ -1,4 +1,4 @@
-"""Primitive readers: each from its lowest to its highest value, one byte less refused, and the rules of tolerance."""
+"""Primitive readers: smallest and largest values, truncated values, and tolerated deviations."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from decoders.errors import DecodeReason, MalformedBytes
 
 
 class FixedReader:
-    """The contract of every reader of fixed width: a subclass only brings values."""
+    """The contract of every reader of fixed width; subclasses define the values."""
 
     read: ClassVar[Any]
     cases: ClassVar[tuple[tuple[str, Any], ...]]
 
-    def test_reads_its_values_and_stops_behind_them(self) -> None:
-        """Lowest, highest and zero are read from the middle of a buffer."""
+    def test_reads_a_value_and_stops_after_it(self) -> None:
+        """Smallest, largest and zero are read from the middle of a buffer."""
         for raw, value in self.cases:
             width = len(raw) // 2
             assert type(self).read(b"\xaa" + bytes.fromhex(raw) + b"\xaa", 1) == (value, 1 + width)
 
-    def test_refuses_one_byte_less(self) -> None:
-        """A number that is cut is short, at the place where it begins."""
+    def test_refuses_a_truncated_value(self) -> None:
+        """A truncated value is SHORT, at the position where it begins."""
         for raw, _ in self.cases:
             with pytest.raises(MalformedBytes) as refused:
                 type(self).read(bytes.fromhex(raw)[:-1], 0)
@@ -34,68 +34,68 @@ class FixedReader:
 
 
 class TestInt8(FixedReader):
-    """One signed byte."""
+    """A signed byte."""
 
     read, cases = staticmethod(wire.int8), (("80", -128), ("7f", 127), ("00", 0))
 
 
 class TestInt16(FixedReader):
-    """Two signed bytes."""
+    """A signed 16-bit number."""
 
     read, cases = staticmethod(wire.int16), (("8000", -32768), ("7fff", 32767), ("0000", 0))
 
 
 class TestUint16(FixedReader):
-    """Two bytes without a sign."""
+    """An unsigned 16-bit number."""
 
     read, cases = staticmethod(wire.uint16), (("ffff", 65535), ("8000", 32768), ("0000", 0))
 
 
 class TestInt32(FixedReader):
-    """Four signed bytes."""
+    """A signed 32-bit number."""
 
     read, cases = staticmethod(wire.int32), (("80000000", -(2**31)), ("7fffffff", 2**31 - 1), ("00000000", 0))
 
 
 class TestInt64(FixedReader):
-    """Eight signed bytes."""
+    """A signed 64-bit number."""
 
     read, cases = staticmethod(wire.int64), (("80" + "00" * 7, -(2**63)), ("7f" + "ff" * 7, 2**63 - 1), ("00" * 8, 0))
 
 
 class TestFloat64(FixedReader):
-    """A double of eight bytes."""
+    """A 64-bit floating-point number."""
 
     read, cases = staticmethod(wire.float64), (("3ff8000000000000", 1.5), ("00" * 8, 0.0))
 
 
 class TestBoolean(FixedReader):
-    """One byte; all but zero is true."""
+    """One byte; every value except zero is true."""
 
     read, cases = staticmethod(wire.boolean), (("00", False), ("01", True), ("ff", True))
 
 
 class TestUuid(FixedReader):
-    """Sixteen bytes as they are."""
+    """Sixteen raw bytes."""
 
     read, cases = staticmethod(wire.uuid), (("00" * 16, bytes(16)), ("0f" * 16, b"\x0f" * 16))
 
 
 VARINTS = [
     pytest.param("00", 0, id="zero"),
-    pytest.param("7f", 127, id="the last of one byte"),
-    pytest.param("8001", 128, id="the first of two bytes"),
+    pytest.param("7f", 127, id="largest of one byte"),
+    pytest.param("8001", 128, id="smallest of two bytes"),
     pytest.param("8000", 0, id="zero in two bytes"),
-    pytest.param("ffffffff07", 2**31 - 1, id="the highest positive"),
-    pytest.param("8080808008", -(2**31), id="Java's int turns negative"),
+    pytest.param("ffffffff07", 2**31 - 1, id="largest positive"),
+    pytest.param("8080808008", -(2**31), id="overflow of Java's int"),
     pytest.param("ffffffff0f", -1, id="all 32 bits"),
-    pytest.param("ffffffff7f", -1, id="bits above 32 are lost, as in Java"),
+    pytest.param("ffffffff7f", -1, id="bits above 32 are dropped, as in Java"),
 ]
 
 
 @pytest.mark.parametrize(("raw", "value"), VARINTS)
 def test_a_varint_is_a_signed_number_of_32_bits(raw: str, value: int) -> None:
-    """Up to five bytes are read as Java's int; cut anywhere they are short."""
+    """Up to five bytes are read as Java's int; truncated anywhere they are SHORT."""
     encoded = bytes.fromhex(raw)
     assert wire.uvarint(encoded + b"\x01", 0) == (value, len(encoded))
     for length in range(len(encoded)):
@@ -105,15 +105,15 @@ def test_a_varint_is_a_signed_number_of_32_bits(raw: str, value: int) -> None:
 
 
 def test_a_varint_of_six_bytes_is_refused() -> None:
-    """A fifth byte that promises another is no varint."""
+    """A varint must end at the fifth byte."""
     with pytest.raises(MalformedBytes) as refused:
         wire.uvarint(b"\x80" * 6, 0)
     assert refused.value.reason is DecodeReason.BAD_VARINT
 
 
 @given(st.integers(0, 2**31 - 1))
-def test_varints_of_every_size_come_back(value: int) -> None:
-    """Encoding by the book and reading give the same number."""
+def test_varints_of_every_size_round_trip(value: int) -> None:
+    """Reading an encoded number gives the same number."""
     encoded, rest = bytearray(), value
     while rest >= 0x80:
         encoded.append(rest & 0x7F | 0x80)
@@ -131,8 +131,8 @@ LENGTHS = [
 
 @pytest.mark.parametrize("build", [wire.text, wire.blob], ids=["text", "blob"])
 @pytest.mark.parametrize(("read_length", "null", "below"), LENGTHS)
-def test_null_is_any_negative_length_where_it_is_allowed(build: Any, read_length: Any, null: str, below: str) -> None:
-    """Kafka takes every length below zero for null; where null is not allowed the reason tells which it was."""
+def test_any_negative_length_is_null_if_null_is_allowed(build: Any, read_length: Any, null: str, below: str) -> None:
+    """If null is not allowed, the reason distinguishes -1, which Kafka writes, from other negative lengths."""
     nullable, strict = build(read_length, nullable=True), build(read_length, nullable=False)
     for raw, reason in ((null, DecodeReason.NULL_NOT_ALLOWED), (below, DecodeReason.NEGATIVE_LENGTH)):
         encoded = bytes.fromhex(raw)
@@ -143,13 +143,13 @@ def test_null_is_any_negative_length_where_it_is_allowed(build: Any, read_length
 
 
 def test_text_that_is_not_utf8_is_replaced() -> None:
-    """Invalid bytes become U+FFFD and the rest of the string survives."""
+    """Invalid bytes become U+FFFD and the rest of the string is unchanged."""
     read = wire.text(wire.int16, nullable=False)
     assert read(b"\0\4a\xc3(b", 0) == ("a\ufffd(b", 6)
 
 
-def test_a_compact_string_may_not_exceed_a_short() -> None:
-    """32767 bytes are a string, 32768 are refused before they are looked at."""
+def test_a_compact_string_has_at_most_32767_bytes() -> None:
+    """32768 bytes are refused before they are decoded."""
     read = wire.text(wire.compact_length, nullable=False)
     longest = b"\x80\x80\x02" + b"x" * 0x7FFF
     assert read(longest, 0)[1] == len(longest)
@@ -163,7 +163,7 @@ def test_a_compact_string_may_not_exceed_a_short() -> None:
 )
 @pytest.mark.parametrize(("read_length", "raw"), [(wire.int32, "7fffffff"), (wire.compact_length, "ffffffff07")])
 def test_a_length_of_two_gibibytes_allocates_nothing(build: Any, read_length: Any, raw: str) -> None:
-    """A length that exceeds the bytes left is refused before anything is built."""
+    """A length that exceeds the remaining bytes is refused before any allocation."""
     tracemalloc.start()
     with pytest.raises(MalformedBytes) as refused:
         build(read_length, nullable=False)(bytes.fromhex(raw) + b"xx", 0)
@@ -174,7 +174,7 @@ def test_a_length_of_two_gibibytes_allocates_nothing(build: Any, read_length: An
 
 
 def test_a_fault_in_an_array_names_the_element() -> None:
-    """The path of a fault says which element could not be read."""
+    """The path of the fault has the index of the element that could not be read."""
     with pytest.raises(MalformedBytes) as refused:
         wire.array(wire.int32, wire.int16, nullable=False)(b"\0\0\0\2\0\1\0", 0)
     assert (refused.value.path, refused.value.position) == ("[1]", 6)

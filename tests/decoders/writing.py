@@ -1,4 +1,4 @@
-"""Writes what the tables describe: the other half of a round trip, and the seed of spoiled records."""
+"""Encodes records by the tables, for round-trip tests, and corrupts encoded records."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from decoders.records import Fields
 
-_FORMS: Final = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "float64": "d"}
+_FORMATS: Final = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "float64": "d"}
 _NUMBERS: Final = (0, 1, -1, -2, 127, 128, 255, 1234, 2**15 - 1, 2**31 - 1, -(2**31), 2**63 - 1)
 _TEXTS: Final = ("", "a", "group", "ü€😀", "x" * 126, "x" * 127, "y" * 300)
 
 
 def uvarint(value: int) -> bytes:
-    """Write a number of 32 bits by sevens."""
+    """Encode a 32-bit number as an unsigned varint."""
     encoded, rest = bytearray(), value & 0xFFFFFFFF
     while rest >= 0x80:
         encoded.append(rest & 0x7F | 0x80)
@@ -27,80 +27,80 @@ def uvarint(value: int) -> bytes:
 
 
 def write(message: Message, version: int, fields: Fields) -> bytes:
-    """Write the body of a message."""
+    """Encode the body of a message."""
     return _struct(message.struct, version, fields, flexible=message.is_flexible(version))
 
 
 def write_key(record_type: RecordType, fields: Fields) -> bytes:
-    """Write a key with its type."""
+    """Encode a key with its type."""
     assert record_type.key is not None
     return struct.pack(">h", record_type.number) + write(record_type.key, 0, fields)
 
 
 def write_value(message: Message, version: int, fields: Fields) -> bytes:
-    """Write a value with its version."""
+    """Encode a value with its version."""
     return struct.pack(">h", version) + write(message, version, fields)
 
 
-def some_fields(chance: random.Random, part: Struct, version: int) -> Fields:
-    """Make fields of any legal values, defaults where the version lacks them."""
+def random_fields(rng: random.Random, part: Struct, version: int) -> Fields:
+    """Return random valid fields; fields that the version does not have are set to their defaults."""
     return {
-        field.name: _some(chance, field, version) if field.present(version) else field.default_value()
+        field.name: _random_field(rng, field, version) if field.present(version) else field.default_value()
         for field in part.fields
     }
 
 
-def some_record(chance: random.Random, record_type: RecordType) -> tuple[bytes, bytes | None]:
-    """Make a whole record of a type, in any version, sometimes a tombstone."""
+def random_record(rng: random.Random, record_type: RecordType) -> tuple[bytes, bytes | None]:
+    """Return a random record of a type, in any version, sometimes a tombstone."""
     assert record_type.key is not None
     assert record_type.value is not None
-    key = write_key(record_type, some_fields(chance, record_type.key.struct, 0))
-    if chance.random() < 0.05:
+    key = write_key(record_type, random_fields(rng, record_type.key.struct, 0))
+    if rng.random() < 0.05:
         return key, None
-    version = chance.choice(list(versions(record_type.value.valid)))
-    return key, write_value(record_type.value, version, some_fields(chance, record_type.value.struct, version))
+    version = rng.choice(list(versions(record_type.value.valid)))
+    return key, write_value(record_type.value, version, random_fields(rng, record_type.value.struct, version))
 
 
-def spoiled(chance: random.Random, raw: bytes) -> bytes:
-    """Spoil bytes: overwrite some, cut, lengthen, or put an absurd length anywhere."""
-    how = chance.randrange(6)
-    if how == 0 or not raw:
-        return raw[: chance.randrange(len(raw) + 1)]
-    if how == 1:
-        return raw + chance.randbytes(chance.randrange(1, 5))
-    at = chance.randrange(len(raw))
-    if how == 2:
-        new = chance.choice((b"\xff\xff\xff\xff\x0f", b"\x7f\xff\xff\xff", b"\x80\x80\x80\x80\x80\x80", b"\xff\xff"))
+def corrupted(rng: random.Random, raw: bytes) -> bytes:
+    """Return corrupted bytes: truncated, extended, with some bytes overwritten, or with an absurd length."""
+    mutation = rng.randrange(6)
+    if mutation == 0 or not raw:
+        return raw[: rng.randrange(len(raw) + 1)]
+    if mutation == 1:
+        return raw + rng.randbytes(rng.randrange(1, 5))
+    at = rng.randrange(len(raw))
+    if mutation == 2:
+        new = rng.choice((b"\xff\xff\xff\xff\x0f", b"\x7f\xff\xff\xff", b"\x80\x80\x80\x80\x80\x80", b"\xff\xff"))
     else:
-        new = chance.choice((b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff", b"\xc3", chance.randbytes(1)))
+        new = rng.choice((b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff", b"\xc3", rng.randbytes(1)))
     return raw[:at] + new + raw[at + len(new) :]
 
 
-def _some(chance: random.Random, field: Field, version: int) -> Any:
-    if field.tag is not None and chance.random() < 0.3:
+def _random_field(rng: random.Random, field: Field, version: int) -> Any:
+    if field.tag is not None and rng.random() < 0.3:
         return field.default_value()
-    if field.may_be_null(version) and chance.random() < 0.2:
+    if field.may_be_null(version) and rng.random() < 0.2:
         return None
-    value = _some_value(chance, field.type, version)
+    value = _random_value(rng, field.type, version)
     return value if field.minimum is None else max(value, field.minimum)
 
 
-def _some_value(chance: random.Random, kind: FieldType, version: int) -> Any:
+def _random_value(rng: random.Random, kind: FieldType, version: int) -> Any:
     if isinstance(kind, Struct):
-        return some_fields(chance, kind, version)
+        return random_fields(rng, kind, version)
     if isinstance(kind, ArrayOf):
-        return tuple(_some_value(chance, kind.element, version) for _ in range(chance.choice((0, 1, 1, 2, 3))))
-    made = {
-        "string": lambda: chance.choice(_TEXTS),
-        "bytes": lambda: chance.randbytes(chance.choice((0, 1, 20))),
-        "uuid": lambda: chance.choice((bytes(16), chance.randbytes(16))),
-        "bool": lambda: chance.random() < 0.5,
-        "float64": lambda: float(chance.choice(_NUMBERS)),
+        return tuple(_random_value(rng, kind.element, version) for _ in range(rng.choice((0, 1, 1, 2, 3))))
+    generator = {
+        "string": lambda: rng.choice(_TEXTS),
+        "bytes": lambda: rng.randbytes(rng.choice((0, 1, 20))),
+        "uuid": lambda: rng.choice((bytes(16), rng.randbytes(16))),
+        "bool": lambda: rng.random() < 0.5,
+        "float64": lambda: float(rng.choice(_NUMBERS)),
     }.get(kind.name)
-    if made is not None:
-        return made()
+    if generator is not None:
+        return generator()
     bits = 8 * (kind.width or 0)
-    number: int = chance.choice((*_NUMBERS, chance.getrandbits(bits))) & (1 << bits) - 1
+    number: int = rng.choice((*_NUMBERS, rng.getrandbits(bits))) & (1 << bits) - 1
     return number if kind.name == "uint16" or number < 1 << bits - 1 else number - (1 << bits)
 
 
@@ -118,7 +118,7 @@ def _struct(part: Struct, version: int, fields: Fields, *, flexible: bool) -> by
     return body + uvarint(len(tagged)) + tags
 
 
-def _untagged(field: Field, version: int, value: Any, flexible: bool) -> bytes:  # noqa: FBT001  # the version's own
+def _untagged(field: Field, version: int, value: Any, flexible: bool) -> bytes:  # noqa: FBT001  # a property of the version
     if isinstance(field.type, Struct) and field.may_be_null(version):
         return b"\xff" if value is None else b"\x01" + _struct(field.type, version, value, flexible=flexible)
     return _value(field.type, version, value, flexible=flexible)
@@ -140,6 +140,6 @@ def _value(kind: FieldType, version: int, value: Any, *, flexible: bool) -> byte
     if kind.name in {"string", "bytes"}:
         raw = value.encode() if isinstance(value, str) else value or b""
         length = -1 if value is None else len(raw)
-        form = ">h" if kind.name == "string" else ">i"
-        return (uvarint(length + 1) if flexible else struct.pack(form, length)) + raw
-    return bytes(value) if kind.name == "uuid" else struct.pack(f">{_FORMS[kind.name]}", value)
+        length_format = ">h" if kind.name == "string" else ">i"
+        return (uvarint(length + 1) if flexible else struct.pack(length_format, length)) + raw
+    return bytes(value) if kind.name == "uuid" else struct.pack(f">{_FORMATS[kind.name]}", value)

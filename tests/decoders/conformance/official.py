@@ -1,4 +1,4 @@
-"""Kafka's own message schemas and generated classes, out of the official jars of several lines."""
+"""Kafka's own message schemas and generated classes, from the official jars of several release lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HERE: Final = Path(__file__).parent
 LINES: Final = ("3.7.2", "3.9.2", "4.0.2", "4.1.2", "4.3.1")
 NEWEST: Final = LINES[-1]
-WANTED: Final = re.compile(
+SCHEMA_FILES: Final = re.compile(
     r"(?:common/message/(?:(?:LegacyOffset|Offset|Group|Consumer|Share|Streams|Transaction)\w+(?:Key|Value)"
     r"|ConsumerProtocol(?:Subscription|Assignment)|SubscriptionInfoData)|common/metadata/\w+Record)\.json"
 )
@@ -37,7 +37,7 @@ Schema = dict[str, Any]
 
 
 def _tables() -> dict[str, Message]:
-    """Give today's table of every message by Kafka's name."""
+    """Return the current table of every message by Kafka's name."""
     rows: list[RecordType] = [
         *RECORD_TYPES,
         *transaction.TRANSACTION_TYPES,
@@ -69,29 +69,29 @@ OLDER: Final = {
     "3.9.2": {table.name: table for table in _4_0},
     "4.0.2": {table.name: table for table in _4_0},
 }
-"""Where a line wrote another layout under the same version."""
-BURNT: Final = re.compile(r"ShareGroupPartitionMetadata(Key|Value)")
-"""Type 9, which only 3.9's and 4.0's jars have and brokers of today refuse."""
+"""Messages that a line wrote with another layout but the same version."""
+REMOVED: Final = re.compile(r"ShareGroupPartitionMetadata(Key|Value)")
+"""Type 9, which only the jars of 3.9 and 4.0 have and current brokers refuse."""
 
 
 def table(line: str, name: str) -> Message:
-    """Give our table of a message as this line has it."""
+    """Return our table of a message for this line."""
     return OLDER.get(line, {}).get(name) or TABLES[name]
 
 
 def jars(line: str) -> list[Path]:
-    """Give the jars of a line; skip without Java, fail without jars."""
+    """Return the jars of a line; skip without Java, fail without jars."""
     try:
         find_java()
         return jar_set(f"messages-{line}")
     except JavaMissingError as missing:
         pytest.skip(str(missing))
     except JarError as error:
-        pytest.fail(f"the message jars are not there: {error}")
+        pytest.fail(f"the message jars are missing: {error}")
 
 
 def schemas(line: str) -> dict[str, Schema]:
-    """Read the message schemas of a line out of its jars: name -> schema, with the Java class beside it."""
+    """Return the message schemas in the jars of a line by name, each with its Java class as `class`."""
     found: dict[str, Schema] = {}
     for jar in jars(line):
         package = PACKAGES.get(jar.name.removesuffix(f"-{line}.jar"))
@@ -99,22 +99,24 @@ def schemas(line: str) -> dict[str, Schema]:
             continue
         with zipfile.ZipFile(jar) as content:
             for entry in content.namelist():
-                if WANTED.fullmatch(entry):
+                if SCHEMA_FILES.fullmatch(entry):
                     schema = read_schema(content.read(entry).decode())
                     schema["class"] = f"{package}.{schema['name']}"
                     found[schema["name"]] = schema
-    return {name: schema for name, schema in found.items() if not BURNT.fullmatch(name)}
+    return {name: schema for name, schema in found.items() if not REMOVED.fullmatch(name)}
 
 
 def read_schema(text: str) -> Schema:
-    """Read JSON with comments, as Kafka's message files are."""
-    without = re.sub(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', lambda found: found[1] or "", text, flags=re.DOTALL)
-    schema: Schema = json.loads(without)
+    """Parse JSON with comments, the format of Kafka's message files."""
+    without_comments = re.sub(
+        r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', lambda match: match[1] or "", text, flags=re.DOTALL
+    )
+    schema: Schema = json.loads(without_comments)
     return schema
 
 
 def compiled(line: str, folder: Path, source: str) -> list[str]:
-    """Compile a Java program of this folder against a line's jars; gives the command that runs it."""
+    """Compile a Java program of this folder against the jars of a line; return the command that runs it."""
     compile_java(HERE / source, jars(line), folder)
     class_path = ":".join(map(str, jars(line)))
     return [str(find_java()), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", f"{class_path}:{folder}", Path(source).stem]

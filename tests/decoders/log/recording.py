@@ -57,17 +57,17 @@ def record(folder: Path, records: int) -> Path:
 
 
 def _produce(bootstrap: str, records: int) -> None:
-    chance = random.Random(1)  # noqa: S311  # the same values each time, not secret ones
+    rng = random.Random(1)  # noqa: S311  # the same values each time, not secret ones
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "log_level": 0})
     for codec in CODECS:
         for n in range(records):
-            value = chance.choice([b"x" * n, chance.randbytes(n).hex().encode(), "zäh€".encode() * n])
+            value = rng.choice([b"x" * n, rng.randbytes(n).hex().encode(), "zäh€".encode() * n])
             producer.produce(
                 codec,
                 key=None if n % 7 == 0 else b"k%d" % n,
                 value=None if n % 5 == 0 else value,
                 headers=[("h", b"1"), ("two", None)] if n % 11 == 0 else None,
-                timestamp=1_700_000_000_000 + chance.randrange(100_000),
+                timestamp=1_700_000_000_000 + rng.randrange(100_000),
             )
             if n % 20 == 19:
                 producer.flush()

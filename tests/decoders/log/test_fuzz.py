@@ -54,24 +54,24 @@ def seeds() -> Iterator[bytes]:
 SEEDS = list(seeds())
 
 
-def mutate(chance: random.Random, content: bytes) -> bytes:
+def mutate(rng: random.Random, content: bytes) -> bytes:
     """Flip bytes, set lengths to extremes, cut, double and splice: one to four times."""
     raw = bytearray(content)
-    for _ in range(chance.randint(1, 4)):
-        at = chance.randrange(len(raw) or 1)
-        match chance.randrange(6):
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(raw) or 1)
+        match rng.randrange(6):
             case 0:
-                raw[at : at + 1] = bytes([chance.randrange(256)])
+                raw[at : at + 1] = bytes([rng.randrange(256)])
             case 1:
-                raw[at : at + 4] = chance.choice([b"\xff" * 4, b"\x7f\xff\xff\xff", b"\0" * 4, b"\x80\0\0\0"])
+                raw[at : at + 4] = rng.choice([b"\xff" * 4, b"\x7f\xff\xff\xff", b"\0" * 4, b"\x80\0\0\0"])
             case 2:
                 del raw[at:]
             case 3:
-                raw[at:at] = raw[at : at + chance.randrange(40)]
+                raw[at:at] = raw[at : at + rng.randrange(40)]
             case 4:
-                raw[at : at + chance.randrange(1, 30)] = chance.randbytes(chance.randrange(30))
+                raw[at : at + rng.randrange(1, 30)] = rng.randbytes(rng.randrange(30))
             case _:
-                raw[at:] += bytes(chance.randrange(100))
+                raw[at:] += bytes(rng.randrange(100))
     return bytes(raw)
 
 
@@ -126,19 +126,19 @@ def frames_of(content: bytes) -> list[bytes]:
 FRAMES = [frame for seed in SEEDS for frame in frames_of(seed)]
 
 
-def fuzz_frames(chance: random.Random, count: int) -> None:
+def fuzz_frames(rng: random.Random, count: int) -> None:
     """Read so many mutated batches."""
     for _ in range(count):
-        read_frame(mutate(chance, chance.choice(FRAMES)))
+        read_frame(mutate(rng, rng.choice(FRAMES)))
 
 
-def fuzz_files(chance: random.Random, folder: Path, count: int) -> None:
+def fuzz_files(rng: random.Random, folder: Path, count: int) -> None:
     """Read so many mutated files in every way."""
     partition = folder / "topic-0"
     partition.mkdir()
     for _ in range(count):
-        content = mutate(chance, chance.choice(SEEDS))
-        read_everything(partition, content if chance.random() < 0.5 else with_checksums(content))
+        content = mutate(rng, rng.choice(SEEDS))
+        read_everything(partition, content if rng.random() < 0.5 else with_checksums(content))
 
 
 def with_checksums(content: bytes) -> bytes:

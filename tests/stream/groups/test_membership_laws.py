@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from decoders.tables import RECORD_TYPES
 from stream.groups.membership import Memberships
-from tests.decoders.writing import some_record, spoiled
+from tests.decoders.writing import corrupted, random_record
 from tests.stream.groups.written import (
     NAMES,
     ORDERS,
@@ -141,8 +141,8 @@ def test_any_bytes_are_survived(seed: int) -> None:
     types = [each for each in RECORD_TYPES if each.number >= 2 and not each.removed]
     written: list[Written] = []
     for _ in range(200):
-        key, value = some_record(chance, chance.choice(types))
-        written.append((key, spoiled(chance, value) if value is not None and chance.random() < 0.3 else value))
+        key, value = random_record(chance, chance.choice(types))
+        written.append((key, corrupted(chance, value) if value is not None and chance.random() < 0.3 else value))
     read = memberships(written)
     for group in dict(read.of):
         read.detail(group)

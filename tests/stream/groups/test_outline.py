@@ -14,7 +14,7 @@ from decoders.tables import BY_NUMBER
 from stream.groups.kinds import SIMPLE, Membership
 from stream.groups.outline import Outline, Outlines, group_of
 from stream.groups.remembered import digest
-from tests.decoders.writing import some_record
+from tests.decoders.writing import random_record
 from tests.stream.groups.written import classic, column, gone, memberships
 from tests.support.histories import RECORDS
 
@@ -49,7 +49,7 @@ def test_a_group_is_named_by_its_key_whatever_its_type() -> None:
     chance = random.Random(5)  # noqa: S311 - any records will do
     for number in (2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23):
         for _ in range(20):
-            key, _ = some_record(chance, BY_NUMBER[number])
+            key, _ = random_record(chance, BY_NUMBER[number])
             read = scalar.decode(key, None)
             assert not isinstance(read, DecodeError)
             assert group_of(key) == read.key.get("group", read.key.get("group_id"))
