@@ -22,8 +22,9 @@ PACKAGES := decoders exporters stream sandbox bench deploy
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
-setup: $(STAMP)  ## virtual environment from hashed requirements, jars through Ivy
+setup: $(STAMP)  ## virtual environment from hashed requirements, jars through Ivy, the archive of the JVM's classes
 	@$(BIN)/python -m sandbox.jars
+	@$(BIN)/python -m deploy.bake_classes || true
 
 $(STAMP): requirements/dev.txt pyproject.toml sandbox/install.sh
 	@PYTHON=$(PYTHON) bash sandbox/install.sh $(VENV)

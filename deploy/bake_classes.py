@@ -1,21 +1,30 @@
-"""Writes the JVM's archive of loaded classes when the image is built: `python bake_classes.py`.
+"""Writes the archive of the JVM's classes: `python -m deploy.bake_classes`, by `make setup` and the image's build.
 
-A start with it takes about half the time, and no pod spends its first stop on writing one, which a pod with a part of a
-core could not finish. Starts the very session that `lagwarden run` starts and one small stateful stream through
-Python; the archive is kept only if the JVM ended in good order. What the stream does not touch is loaded as ever.
+Spark starts in about half the time with it. The JVM writes the archive, 170 MB, when it ends; `lagwarden run` has no
+time for that when it is told to stop. This starts the session that `lagwarden run` starts and one small stateful stream
+through Python; the archive is kept only if the JVM ended in good order.
+
+All of it is bounded in time. A failure is one line and exit code 1, and is remembered in a file beside the archive, so
+that it is not tried again with every `make setup`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
 import tempfile
+import threading
+import time
+from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-import pyspark
-
+from stream import logs
 from stream.class_archive import ClassArchive
 from stream.config_values import cached_classes, cached_jars
+from stream.exits import Refusal
 from stream.session import SessionOptions, end_session, open_session
+from stream.spark_errors import SparkCallError, spark_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,29 +33,57 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-GRACE_SECONDS: Final = 300.0
-"""For the JVM to write some 170 MB; a build has time."""
+WORK_SECONDS: Final = 180.0
+"""For the start of the JVM and the stream; a quiet machine needs a tenth of it."""
+WRITE_SECONDS: Final = 120.0
+"""For the JVM to write the archive."""
 
 
-def bake() -> Path | None:
-    """Make the archive of this machine's JVM and give its path; None if there is none in the end."""
-    archive = ClassArchive.at(cached_classes(), pyspark.__version__)
-    if archive is None:
-        return None
-    options = SessionOptions(
-        master="local[2]",
-        driver_memory="512m",
-        driver_host="127.0.0.1",
-        connector_jars=sorted(cached_jars().glob("*.jar")),
-        shuffle_partitions=2,
-        class_archive=archive,
-    )
-    session = open_session(options)
+class BakeError(RuntimeError):
+    """There is no archive. The message is one line."""
+
+
+def bake(folder: Path, spark_version: str) -> Path:
+    """Write the archive of this machine's JVM and return its path. Raises BakeError."""
+    over = threading.Event()
+    try:
+        archive = ClassArchive.to_write(folder, spark_version)
+        complete = False
+        try:
+            with _time_limit(WORK_SECONDS, over), spark_call("run a stream"):
+                session = _run_stream(archive)
+            complete = end_session(session, WRITE_SECONDS)
+        finally:
+            kept = archive.keep(complete=complete)
+    except (OSError, Refusal, SparkCallError) as error:
+        raise BakeError(f"no stream ran within {WORK_SECONDS:g} s" if over.is_set() else str(error)) from None
+    if not kept:
+        raise BakeError("the JVM wrote none" if complete else f"the JVM did not write it within {WRITE_SECONDS:g} s")
+    return archive.path
+
+
+def _run_stream(archive: ClassArchive) -> SparkSession:
+    """Start a session, run the stream in it and return it; a session whose stream fails is ended."""
+    session = _session(archive)
     try:
         _work(session)
-    finally:
-        end_session(session, options, GRACE_SECONDS)
-    return archive.path if archive.path.is_file() else None
+    except BaseException:
+        end_session(session, 0.0)
+        raise
+    return session
+
+
+def _session(archive: ClassArchive) -> SparkSession:
+    return open_session(
+        SessionOptions(
+            master="local[2]",
+            driver_memory="512m",
+            driver_host="127.0.0.1",
+            connector_jars=sorted(cached_jars().glob("*.jar")),
+            shuffle_partitions=2,
+            class_archive=archive,
+        )
+    )
 
 
 def _work(session: SparkSession) -> None:
@@ -73,7 +110,55 @@ def _through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from batches
 
 
+@contextlib.contextmanager
+def _time_limit(seconds: float, over: threading.Event) -> Iterator[None]:
+    """Raise TimeoutError in the block when it takes longer, and set `over`: py4j turns the error into one of its own.
+
+    For the main thread.
+    """
+
+    def end(*_: object) -> None:
+        over.set()
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def main() -> int:
+    """Bake unless there is an archive, or it failed before. Returns 1 if there is none in the end."""
+    logs.configure("error")
+    folder, version = cached_classes(), metadata.version("pyspark")
+    archive = ClassArchive.existing(folder, version)
+    failed = folder / f"spark-{version}.failed"
+    if archive is not None:
+        say(f"{archive.path}")
+        return 0
+    if failed.exists():
+        say(f"none: {failed.read_text().strip()}. To try again, remove {failed}")
+        return 1
+    say("archiving the JVM's classes, so that Spark starts in half the time (a minute on a quiet machine)")
+    started = time.monotonic()
+    try:
+        path = bake(folder, version)
+    except BakeError as error:
+        say(f"none, Spark starts slower: {error}")
+        with contextlib.suppress(OSError):
+            failed.write_text(f"{error}\n")
+        return 1
+    say(f"{path}, {path.stat().st_size / 1e6:.0f} MB in {time.monotonic() - started:.0f} s")
+    return 0
+
+
+def say(text: str) -> None:
+    """Print a line of the set-up."""
+    print(f"classes: {text}", flush=True)  # noqa: T201 -- the answer of a build
+
+
 if __name__ == "__main__":
-    baked = bake()
-    print(f"classes: {baked}" if baked else "classes: none could be archived")  # noqa: T201 -- a build's answer
-    sys.exit(0 if baked else 1)
+    sys.exit(main())

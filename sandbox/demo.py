@@ -21,7 +21,6 @@ from rich.console import Console
 from rich.live import Live
 
 from sandbox.broker import Broker, BrokerError
-from sandbox.cache import cache_folder
 from sandbox.comparison import compare_until_agreed
 from sandbox.demo_view import comparison_lines, groups_lines, groups_table
 from sandbox.jars import JarError, connector_jars
@@ -58,7 +57,6 @@ def configuration(folder: Path, port: int) -> str:
             "checkpoint": {"dir": str(folder / "checkpoint")},
             "job": {
                 "connector_jars": str(connector_jars()[0].parent),
-                "class_archive": str(cache_folder() / "class-archives" / "spark-demo.jsa"),
                 "trigger_interval": "2s",
                 "tick_interval": "2s",
             },
@@ -73,7 +71,6 @@ def start_lagwarden(bootstrap: str, folder: Path, port: int) -> GuardedProcess:
     """Start `lagwarden run` as a user would, with its log in the folder."""
     config = folder / "lagwarden.yaml"
     config.write_text(configuration(folder, port))
-    (cache_folder() / "class-archives").mkdir(parents=True, exist_ok=True)
     program = Path(sys.executable).with_name("lagwarden")
     command = [str(program), "run", "--bootstrap-servers", bootstrap, "--config", str(config)]
     return GuardedProcess(command, folder / "lagwarden.log")

@@ -1,67 +1,88 @@
 """A class-data sharing archive for the driver's JVM: classes mapped from a file instead of loaded one by one.
 
-A start with it takes about half the time. The file fits one JVM, one Spark and one list of jars, so its name says which
-JVM and Spark; a JVM that finds it unfit goes on without it. It is a cache: made by the first run that ends in good
-order, never waited for, and it may be deleted at any time.
+A start with it takes about half the time. `make setup` and the build of the image write it (`deploy/bake_classes.py`);
+`lagwarden run` only uses it. The file fits one JVM, one Spark and one list of jars, so its name says which JVM and
+Spark; a JVM that finds it unfit goes on without it. It is a cache: it may be deleted at any time.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import os
 import shutil
+import time
 from pathlib import Path
+from typing import Final
 
-import structlog
-
-_log = structlog.get_logger(__name__)
+_STALE_SECONDS: Final = 3600.0
+_QUIET: Final = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
+"""A JVM that cannot use the archive goes on without it, and prints nothing."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClassArchive:
-    """The archive at `path`; `draft` is where this process lets the JVM write one, None if there is no need or way."""
+    """The archive at `path`; `draft` is the file to which a JVM writes it at its end, None where it is only used."""
 
     path: Path
-    draft: Path | None
+    draft: Path | None = None
 
     @classmethod
-    def at(cls, folder: Path, spark_version: str) -> ClassArchive | None:
-        """Give the archive for this machine's JVM; None if the folder cannot be used or there is no Java."""
-        java = _java()
-        if java is None:
-            return None
-        stat = java.stat()
-        build = hashlib.sha256(f"{java} {stat.st_size} {stat.st_mtime_ns}".encode()).hexdigest()[:12]
-        path = folder / f"spark-{spark_version}-{build}.jsa"
+    def existing(cls, folder: Path, spark_version: str) -> ClassArchive | None:
+        """Return the archive for this machine's JVM; None if there is none."""
+        path = _path(folder, spark_version)
         try:
-            if path.is_file():
-                return cls(path, None)
-            folder.mkdir(parents=True, exist_ok=True)
+            return cls(path) if path is not None and path.is_file() else None
         except OSError:
             return None
-        return cls(path, path.with_suffix(f".{os.getpid()}.new")) if os.access(folder, os.W_OK) else None
+
+    @classmethod
+    def to_write(cls, folder: Path, spark_version: str) -> ClassArchive:
+        """Return the archive that a JVM started with `java_options` writes. Raises OSError if that is not possible."""
+        path = _path(folder, spark_version)
+        if path is None:
+            raise FileNotFoundError("there is no Java on PATH or in JAVA_HOME")
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_stale_drafts(folder)
+        return cls(path, path.with_suffix(f".{os.getpid()}.new"))
 
     def java_options(self) -> list[str]:
-        """Give the JVM's options: use the archive, or write one at its end. In silence: it is no fault to have none."""
-        quiet = ["-Xshare:auto", "-Xlog:disable", "-Xlog:all=off"]
+        """Return the options of a JVM that uses the archive, or writes it when it ends."""
         if self.draft is None:
-            return [f"-XX:SharedArchiveFile={self.path}", *quiet]
-        return [f"-XX:ArchiveClassesAtExit={self.draft}", *quiet]
+            return [f"-XX:SharedArchiveFile={self.path}", *_QUIET]
+        return [f"-XX:ArchiveClassesAtExit={self.draft}", *_QUIET]
 
-    def keep(self, *, complete: bool) -> None:
-        """Put the draft in its place if the JVM ended in good order, else away with it."""
-        if self.draft is None:
-            return
-        try:
-            if complete:
-                self.draft.replace(self.path)
-            else:
-                self.draft.unlink()
-        except FileNotFoundError:
-            return  # the JVM wrote none
-        except OSError as error:
-            _log.warning("the archive of the JVM's classes cannot be kept", file=str(self.path), cause=error.strerror)
+    def keep(self, *, complete: bool) -> bool:
+        """Move the draft into place if its JVM ended in good order, else remove it; return whether it was kept.
+
+        Raises OSError if the draft cannot be moved. A JVM may end in good order without having written a draft.
+        """
+        if self.draft is None or not self.draft.exists():
+            return False
+        if complete:
+            self.draft.replace(self.path)
+        else:
+            self.draft.unlink()
+        return complete
+
+
+def _remove_stale_drafts(folder: Path) -> None:
+    """Remove what killed JVMs left behind: 170 MB each."""
+    for draft in folder.glob("spark-*.new"):
+        with contextlib.suppress(OSError):
+            if time.time() - draft.stat().st_mtime > _STALE_SECONDS:
+                draft.unlink()
+
+
+def _path(folder: Path, spark_version: str) -> Path | None:
+    """Return the path of the archive for this machine's JVM; None if there is no Java."""
+    java = _java()
+    if java is None:
+        return None
+    stat = java.stat()
+    build = hashlib.sha256(f"{java} {stat.st_size} {stat.st_mtime_ns}".encode()).hexdigest()[:12]
+    return folder / f"spark-{spark_version}-{build}.jsa"
 
 
 def _java() -> Path | None:

@@ -186,7 +186,8 @@ class Job(Section):
     )
     class_archive: Path = _option(
         cached_classes,
-        "The folder where the JVM keeps its loaded classes, so that the next start is faster. Only a cache.",
+        "The folder with the archive of the JVM's classes that `make setup` and the image's build write. "
+        "Without it Spark starts slower.",
         shown="`classes` in lagwarden's cache folder",
     )
     read_tasks: int | None = _option(

@@ -51,8 +51,7 @@ def run(config: Config) -> int:
     stopping = _stop_signals()
     watch = ClusterWatch.of(config, publisher.current)
     with _serving(config, publisher, vitals, watch), watch:
-        options = _session_options(config)
-        session = _opening(options)
+        session = _opening(_session_options(config))
         try:
             with Cluster(
                 config.kafka.bootstrap_servers,
@@ -65,7 +64,7 @@ def run(config: Config) -> int:
                 return Job(config, vitals, publisher, stopping, cluster).run(topic, session)
         finally:
             vitals.phase = STOPPING if vitals.phase != FAILED else FAILED
-            _end_session(session, options)
+            _end_session(session)
 
 
 def _stop_signals() -> threading.Event:
@@ -109,13 +108,16 @@ def _session_options(config: Config) -> SessionOptions:
             "run `make setup`, or set job.connector_jars to the folder that holds them",
             ExitCode.SPARK_UNAVAILABLE,
         )
+    archive = ClassArchive.existing(config.job.class_archive, pyspark.__version__)
+    if archive is None:
+        _log.debug("no archive of the JVM's classes; Spark starts slower", folder=str(config.job.class_archive))
     return SessionOptions(
         master=config.job.master,
         driver_memory=config.job.driver_memory,
         driver_host="127.0.0.1",
         connector_jars=jars,
         shuffle_partitions=tasks_of(config),
-        class_archive=ClassArchive.at(config.job.class_archive, pyspark.__version__),
+        class_archive=archive,
         traces=config.log.level == "debug",
     )
 
@@ -134,12 +136,10 @@ def _opening(options: SessionOptions) -> Future[SparkSession]:
     return session
 
 
-def _end_session(session: Future[SparkSession], options: SessionOptions) -> None:
+def _end_session(session: Future[SparkSession]) -> None:
     """End the JVM; one that is still starting ends by itself when this process does."""
     if session.done() and session.exception() is None:
-        if options.class_archive and options.class_archive.draft:
-            _log.info("keeping the JVM's classes for a faster next start", archive=str(options.class_archive.path))
-        end_session(session.result(), options, _JVM_GRACE_SECONDS)
+        end_session(session.result(), _JVM_GRACE_SECONDS)
 
 
 def _reach(

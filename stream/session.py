@@ -109,10 +109,11 @@ def open_session(options: SessionOptions) -> SparkSession:
     return session
 
 
-def end_session(session: SparkSession, options: SessionOptions, grace: float) -> None:
-    """Stop the session and its JVM; a JVM that has not ended after `grace` seconds is killed.
+def end_session(session: SparkSession, grace: float) -> bool:
+    """Stop the session and its JVM; return whether the JVM ended in good order within `grace` seconds.
 
-    It may have died, or hang in a client whose broker is away: nothing here waits without a limit.
+    Otherwise it is killed. It may have died, or hang in a client whose broker is away: nothing here waits without a
+    limit.
     """
     process = session.sparkContext._gateway.proc  # type: ignore[union-attr]  # noqa: SLF001 - the only way to it
 
@@ -124,13 +125,12 @@ def end_session(session: SparkSession, options: SessionOptions, grace: float) ->
 
     threading.Thread(target=end, name="end-session", daemon=True).start()
     try:
-        ended = process.wait(grace) == 0
+        ended: bool = process.wait(grace) == 0
     except subprocess.TimeoutExpired:
         process.kill()
         ended = False
     _forget_jvm()
-    if options.class_archive:
-        options.class_archive.keep(complete=ended)
+    return ended
 
 
 def _forget_jvm() -> None:

@@ -1,11 +1,12 @@
-"""The class archive: a cache that is used if it is there, made if it can be, and never in the way."""
+"""The class archive: a cache that is used if it is there, and never in the way."""
 
 from __future__ import annotations
 
+import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
-import structlog
 
 from stream.class_archive import ClassArchive
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a JVM to name archives by, which is never started."""
+    """Return a JVM to name archives by, which is never started."""
     home = tmp_path / "jdk"
     (home / "bin").mkdir(parents=True)
     (home / "bin" / "java").write_text("#!/bin/sh\n")
@@ -23,68 +24,73 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home / "bin" / "java"
 
 
-def archive_in(folder: Path) -> ClassArchive:
-    """Give the archive of a folder that can be used."""
-    archive = ClassArchive.at(folder, "4.2.0")
-    assert archive is not None
-    return archive
+@pytest.fixture
+def archive(tmp_path: Path) -> ClassArchive:
+    """Return an archive that a JVM is to write."""
+    return ClassArchive.to_write(tmp_path / "classes", "4.3.0")
 
 
-def test_a_missing_archive_is_written_as_a_draft_first(tmp_path: Path) -> None:
-    """A JVM killed while it writes must not leave half an archive under the real name."""
-    archive = archive_in(tmp_path / "classes")
+def draft_of(archive: ClassArchive) -> Path:
+    """Return the file to which the JVM writes it."""
     assert archive.draft is not None
     assert f"-XX:ArchiveClassesAtExit={archive.draft}" in archive.java_options()
-    archive.draft.write_bytes(b"half")
-    archive.keep(complete=False)
-    assert list((tmp_path / "classes").iterdir()) == []
+    return archive.draft
 
 
-def test_a_complete_archive_is_used_by_the_next_start(tmp_path: Path) -> None:
-    """The draft of a JVM that ended in good order takes its place, and the next start maps it."""
-    archive = archive_in(tmp_path / "classes")
-    assert archive.draft is not None
-    archive.draft.write_bytes(b"classes")
-    archive.keep(complete=True)
-    again = archive_in(tmp_path / "classes")
-    assert (again.draft, again.path.read_bytes()) == (None, b"classes")
-    assert f"-XX:SharedArchiveFile={again.path}" in again.java_options()
-    again.keep(complete=True)
+def test_draft_of_a_killed_jvm_is_removed(archive: ClassArchive) -> None:
+    """Half an archive never has the name of a whole one, and takes no space."""
+    draft_of(archive).write_bytes(b"half")
+    assert archive.keep(complete=False) is False
+    assert list(archive.path.parent.iterdir()) == []
+    assert ClassArchive.existing(archive.path.parent, "4.3.0") is None
+
+
+def test_complete_archive_is_used_by_the_next_start(archive: ClassArchive) -> None:
+    """The draft of a JVM that ended in good order takes its place, and the next start maps it and writes none."""
+    draft_of(archive).write_bytes(b"classes")
+    assert archive.keep(complete=True) is True
+    existing = ClassArchive.existing(archive.path.parent, "4.3.0")
+    assert existing == ClassArchive(archive.path)
+    assert f"-XX:SharedArchiveFile={archive.path}" in existing.java_options()
+    assert archive.path.read_bytes() == b"classes"
+
+
+def test_archive_is_not_said_to_be_kept_when_the_jvm_wrote_none(archive: ClassArchive) -> None:
+    """A JVM may end in good order without one: its exit code says nothing of the archive."""
+    assert archive.keep(complete=True) is False
+
+
+def test_stale_drafts_are_removed_before_the_next_is_written(archive: ClassArchive) -> None:
+    """What a killed process left behind; a draft that may still be being written stays."""
+    folder = archive.path.parent
+    stale, recent = folder / "spark-4.2.0-x.1.new", folder / "spark-4.2.0-x.2.new"
+    for draft in (stale, recent):
+        draft.write_bytes(b"half")
+    os.utime(stale, (time.time() - 7200, time.time() - 7200))
+    ClassArchive.to_write(folder, "4.3.0")
+    assert list(folder.iterdir()) == [recent]
 
 
 def test_another_jvm_or_spark_has_another_archive(tmp_path: Path, java: Path) -> None:
     """An archive fits one build of the JVM and one Spark only."""
-    first = archive_in(tmp_path).path
-    other_spark = ClassArchive.at(tmp_path, "4.3.0")
-    assert other_spark is not None
+    paths = {ClassArchive.to_write(tmp_path, version).path for version in ("4.2.0", "4.3.0")}
     java.write_text("#!/bin/sh\n# another build\n")
-    assert len({first, other_spark.path, archive_in(tmp_path).path}) == 3
+    assert len(paths | {ClassArchive.to_write(tmp_path, "4.2.0").path}) == 3
 
 
-def test_no_java_or_no_folder_means_no_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is only a cache: whatever is missing, the start goes on without it."""
+def test_what_is_missing_stops_no_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No folder, a file in its place, a folder that may not be read, no Java: a start without an archive."""
     (tmp_path / "file").write_text("in the way")
-    assert ClassArchive.at(tmp_path / "file" / "classes", "4.2.0") is None
+    assert ClassArchive.existing(tmp_path / "none", "4.3.0") is None
+    assert ClassArchive.existing(tmp_path / "file" / "classes", "4.3.0") is None
+    with monkeypatch.context() as denied:
+        denied.setattr("stream.class_archive.Path.is_file", _denied)
+        assert ClassArchive.existing(tmp_path, "4.3.0") is None
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
-    assert ClassArchive.at(tmp_path, "4.2.0") is None
+    assert ClassArchive.existing(tmp_path, "4.3.0") is None
+    with pytest.raises(OSError, match="no Java"):
+        ClassArchive.to_write(tmp_path, "4.3.0")
 
 
-def test_an_archive_that_cannot_be_put_in_its_place_ends_nothing(tmp_path: Path) -> None:
-    """The process ends as it would have; a line says why the next start is no faster."""
-    archive = archive_in(tmp_path / "classes")
-    assert archive.draft is not None
-    archive.draft.write_bytes(b"classes")
-    archive.path.mkdir()
-    with structlog.testing.capture_logs() as lines:
-        archive.keep(complete=True)
-    assert [line["event"] for line in lines] == ["the archive of the JVM's classes cannot be kept"]
-
-
-def test_a_folder_that_may_not_be_looked_into_gives_no_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The start goes on without one."""
-
-    def denied(_: Path) -> bool:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("stream.class_archive.Path.is_file", denied)
-    assert ClassArchive.at(tmp_path / "classes", "4.2.0") is None
+def _denied(_: Path) -> bool:
+    raise PermissionError(13, "Permission denied")

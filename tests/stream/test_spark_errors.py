@@ -108,7 +108,7 @@ def test_cause_of_a_real_error_is_there_after_the_jvm_has_ended(tmp_path: Path) 
     session = open_session(options)
     with pytest.raises(SparkCallError) as raised, spark_call("read the file"):
         session.read.schema("a int").parquet(str(damaged)).toArrow()
-    end_session(session, options, 30)
+    end_session(session, 30)
     assert str(raised.value).startswith("could not read the file: ")
     assert JVM_GONE not in str(raised.value)
     assert "damaged.parquet" in raised.value.failure.detail

@@ -36,7 +36,7 @@ def spark() -> Iterator[SparkSession]:
     options = SessionOptions("local[2]", "512m", "127.0.0.1", (), shuffle_partitions=2)
     session = open_session(options)
     yield session
-    end_session(session, options, 20)
+    end_session(session, 20)
 
 
 def _job(folder: Path) -> JobOptions:

@@ -1,0 +1,102 @@
+"""Baking the class archive: bounded, a failure is one line, and it is not tried again each time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox.java import find_java
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BAKE = "import sys, deploy.bake_classes as bake; bake.WORK_SECONDS = 5.0; sys.exit(bake.main())"
+PRINT_PATH = """
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from stream.class_archive import ClassArchive
+print(ClassArchive.to_write(Path(sys.argv[1]), version("pyspark")).path)
+"""
+FAILING = "echo Error: no memory for a heap; exit 1"
+HANGING = "exec cat >/dev/null"
+
+
+@pytest.fixture
+def java(tmp_path: Path) -> Path:
+    """Return a program in the place of Java; it counts its starts and does what the test writes into it."""
+    program = tmp_path / "jdk" / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    return program
+
+
+def write(java: Path, action: str) -> None:
+    """Let the program do this."""
+    # spark-class asks a first JVM for the command of the second.
+    launcher = f'case "$*" in *launcher.Main*) exec {find_java()} "$@";; esac'
+    java.write_text(f"#!/bin/sh\n{launcher}\necho start >>{java.parent / 'starts'}\n{action}\n")
+    java.chmod(0o755)
+
+
+def bake(java: Path) -> subprocess.CompletedProcess[str]:
+    """Run the program as `make setup` does, with a cache of its own."""
+    home = java.parents[1]
+    return subprocess.run(
+        [sys.executable, "-c", BAKE],
+        env={**os.environ, "JAVA_HOME": str(home), "LAGWARDEN_CACHE": str(home.parent / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("action", "cause"), [(FAILING, "no memory for a heap"), (HANGING, "no stream ran within 5 s")]
+)
+def test_failure_is_one_line_and_is_not_tried_again(java: Path, action: str, cause: str) -> None:
+    """A JVM that fails or hangs: the cause is printed, no draft is left, and the next set-up starts no JVM."""
+    write(java, action)
+    first = bake(java)
+    starts = (java.parent / "starts").read_text()
+    assert (first.returncode, first.stderr) == (1, "")
+    _, line = first.stdout.splitlines()
+    assert line.startswith("classes: none, Spark starts slower: ")
+    assert cause in line
+
+    again = bake(java)
+    assert (again.returncode, again.stderr) == (1, "")
+    assert cause in again.stdout
+    assert (java.parent / "starts").read_text() == starts
+    folder = java.parents[2] / "cache" / "classes"
+    (failed,) = folder.iterdir()
+    assert str(failed) in again.stdout
+
+
+def test_existing_archive_is_not_written_again(java: Path) -> None:
+    """The next set-up says where it is, at once."""
+    write(java, FAILING)
+    bake(java)
+    folder = java.parents[2] / "cache" / "classes"
+    (failed,) = folder.iterdir()
+    failed.unlink()
+    starts = (java.parent / "starts").read_text()
+    archive = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            PRINT_PATH,
+            str(folder),
+        ],
+        env={**os.environ, "JAVA_HOME": str(java.parents[1])},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    folder.joinpath(archive).write_bytes(b"classes")
+    done = bake(java)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"classes: {archive}\n", "")
+    assert (java.parent / "starts").read_text() == starts
