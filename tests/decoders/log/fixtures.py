@@ -1,4 +1,4 @@
-"""Small logs that several tests read."""
+"""Small logs shared by several tests."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RECORDED: Final = Path(__file__).with_name("recorded")
-"""What a real broker wrote; `tests.decoders.log.recording` says how."""
+"""Log directory of a real broker, created by `tests.decoders.log.recording`."""
 RECORDED_SEGMENTS: Final = sorted(RECORDED.rglob("*.log"))
 
 
 def simple_batches(count: int, codec: int = write.NONE, first: int = 0) -> list[bytes]:
-    """Give batches of one record each, with ascending offsets, all of one size."""
+    """Return batches of one record each, with ascending offsets and equal sizes."""
     return [write.batch(first + n, [write.Rec(0, n, b"key", b"value")], codec) for n in range(count)]
 
 
 def partition(folder: Path, segments: dict[int, Sequence[bytes]], name: str = "__consumer_offsets-7") -> Path:
-    """Write a partition's directory with these batches per base offset."""
+    """Write a partition directory with these batches per base offset."""
     path = folder / name
     path.mkdir(parents=True, exist_ok=True)
     for base, batches in segments.items():
@@ -31,7 +31,7 @@ def partition(folder: Path, segments: dict[int, Sequence[bytes]], name: str = "_
 
 
 def opened(path: Path, **arguments: int) -> PartitionLog:
-    """Open a partition that must be one."""
+    """Open a valid partition directory."""
     log = PartitionLog.open(path, **arguments)
     assert isinstance(log, PartitionLog), log
     return log

@@ -1,6 +1,7 @@
-"""A writer of log files for tests only, written from the format and not from the reader.
+"""Writes log files for tests, implemented from the format and independent of the reader.
 
-It stands in for brokers of all ages: batches of magic 2, message sets of magic 0 and 1, every codec, control batches.
+It writes what brokers of all releases write: batches of magic 2, message sets of magic 0 and 1, every codec, control
+batches.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Header = tuple[bytes, bytes | None]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rec:
-    """A record to write: offset and timestamp relative to the batch."""
+    """A record to write, with offset and timestamp relative to the batch."""
 
     offset_delta: int
     timestamp_delta: int
@@ -34,13 +35,13 @@ class Rec:
 
 
 def zigzag(number: int, bits: int = 32) -> bytes:
-    """Write a signed varint."""
-    left = ((number << 1) ^ (number >> (bits - 1))) & ((1 << bits) - 1)
+    """Encode a signed varint."""
+    rest = ((number << 1) ^ (number >> (bits - 1))) & ((1 << bits) - 1)
     out = bytearray()
-    while left >= 0x80:
-        out.append(left & 0x7F | 0x80)
-        left >>= 7
-    out.append(left)
+    while rest >= 0x80:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
     return bytes(out)
 
 
@@ -49,7 +50,7 @@ def _sized(data: bytes | None) -> bytes:
 
 
 def record(rec: Rec) -> bytes:
-    """Write one record of magic 2."""
+    """Encode one record of magic 2."""
     headers = b"".join(_sized(key) + _sized(value) for key, value in rec.headers)
     body = b"\0" + zigzag(rec.timestamp_delta, 64) + zigzag(rec.offset_delta) + _sized(rec.key) + _sized(rec.value)
     body += zigzag(len(rec.headers)) + headers
@@ -57,7 +58,7 @@ def record(rec: Rec) -> bytes:
 
 
 def lz4_frame(data: bytes) -> bytes:
-    """Write an LZ4 frame as Java does: independent blocks of 64 KiB, no sizes, no content checksum."""
+    """Return an LZ4 frame as written by Java: independent blocks of 64 KiB, no sizes, no content checksum."""
     out = b"\x04\x22\x4d\x18\x60\x40\x82"
     for at in range(0, len(data), 1 << 16):
         piece = data[at : at + (1 << 16)]
@@ -70,7 +71,7 @@ def lz4_frame(data: bytes) -> bytes:
 
 
 def compress(codec: int, data: bytes, *, raw_snappy: bool = False) -> bytes:
-    """Compress as Java's clients do; a raw snappy block as others do."""
+    """Compress like the Java clients, or to a raw snappy block like other clients."""
     match codec:
         case 1:
             return gzip.compress(data)
@@ -106,7 +107,7 @@ def batch(
     count: int | None = None,
     raw_snappy: bool = False,
 ) -> bytes:
-    """Write one batch of magic 2."""
+    """Encode one batch of magic 2."""
     body = compress(codec, b"".join(map(record, records)), raw_snappy=raw_snappy)
     if max_timestamp is None:
         max_timestamp = base_timestamp + max((rec.timestamp_delta for rec in records), default=-1 - base_timestamp)
@@ -129,14 +130,14 @@ def batch(
 
 
 def encoded_batch(encoded: bytes, count: int) -> bytes:
-    """Write a batch whose records are these bytes, whatever they are."""
+    """Encode a batch with these bytes as records, valid or not."""
     checked = struct.pack(">hiqqqhii", 0, 0, 0, 0, -1, -1, -1, count) + encoded
     head = struct.pack(">ibI", 0, 2, google_crc32c.value(checked))
     return struct.pack(">qi", 0, len(head) + len(checked)) + head + checked
 
 
 def marker(offset: int, producer_id: int, *, committed: bool, producer_epoch: int = 0) -> bytes:
-    """Write the control batch that ends a transaction."""
+    """Encode the control batch that ends a transaction."""
     end = Rec(0, 0, struct.pack(">hh", 0, int(committed)), struct.pack(">hi", 0, 0))
     return batch(offset, [end], attributes=0x30, producer_id=producer_id, producer_epoch=producer_epoch)
 
@@ -144,7 +145,7 @@ def marker(offset: int, producer_id: int, *, committed: bool, producer_epoch: in
 def message(
     offset: int, key: bytes | None, value: bytes | None, magic: int, *, timestamp: int = 1_000, attributes: int = 0
 ) -> bytes:
-    """Write one message of magic 0 or 1."""
+    """Encode one message of magic 0 or 1."""
     checked = struct.pack(">bb", magic, attributes) + (struct.pack(">q", timestamp) if magic else b"")
     for field in (key, value):
         checked += struct.pack(">i", -1) if field is None else struct.pack(">i", len(field)) + field
@@ -154,9 +155,9 @@ def message(
 def wrapper(
     last_offset: int, inner: bytes, magic: int, codec: int, *, timestamp: int = 1_000, attributes: int = 0
 ) -> bytes:
-    """Write a message that wraps a compressed message set."""
+    """Encode a message that wraps a compressed message set."""
     value = compress(codec, inner)
     if codec == LZ4 and magic == 0:
-        # What Kafka 0.8 and 0.9 computed over one word too many.
+        # Kafka 0.8 and 0.9 included the magic number of the frame in the header checksum.
         value = value[:6] + b"\x1a" + value[7:]
     return message(last_offset, None, value, magic, timestamp=timestamp, attributes=attributes | codec)

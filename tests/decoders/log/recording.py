@@ -1,6 +1,6 @@
-"""A real broker's log directory with something of everything, and the official dump tool's text about it.
+"""Records the log directory of a real broker with data of every kind, and the official dump tool's output for it.
 
-`python -m tests.decoders.log.recording` makes `recorded/` anew: a small copy for the quick tests, which start no JVM.
+`python -m tests.decoders.log.recording` re-creates `recorded/`, a small copy for the quick tests, which start no JVM.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ COMPACTION: Final = {
     "segment.ms": "300",
     "delete.retention.ms": "1000",
 }
-LIMIT_OF_TURNS: Final = 60
+MAX_TURNS: Final = 60
 PROPERTIES: Final = {
-    # The cleaner looks for work every 15 s by default.
+    # By default the cleaner runs every 15 s.
     "log.cleaner.backoff.ms": "200",
-    # An index entry for nearly every batch, and a snapshot of the metadata every few records.
+    # An index entry for nearly every batch, and a metadata snapshot every few records.
     "log.index.interval.bytes": "200",
     "metadata.log.max.record.bytes.between.snapshots": "2000",
 }
 
 
 def record(folder: Path, records: int) -> Path:
-    """Run a broker that writes so many records per codec, and transactions; give its log directory."""
+    """Write `records` records per codec and some transactions to a broker; return its log directory."""
     with Broker(folder, offsets_partitions=1, properties=PROPERTIES) as broker:
         for codec in CODECS:
             create_topics(broker.bootstrap, {codec: 1}, {"compression.type": codec})
-        # An idempotent producer that writes right after the creation of a topic can loop on its first sequence.
+        # An idempotent producer that writes immediately after topic creation can loop on its first sequence number.
         time.sleep(0.6)
         _produce(broker.bootstrap, records)
         _transact(broker.bootstrap)
@@ -57,7 +57,7 @@ def record(folder: Path, records: int) -> Path:
 
 
 def _produce(bootstrap: str, records: int) -> None:
-    rng = random.Random(1)  # noqa: S311  # the same values each time, not secret ones
+    rng = random.Random(1)  # noqa: S311  # repeatable test data
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "log_level": 0})
     for codec in CODECS:
         for n in range(records):
@@ -75,7 +75,7 @@ def _produce(bootstrap: str, records: int) -> None:
 
 
 def _transact(bootstrap: str) -> None:
-    """Commit and abort transactions by turns, with offsets in them, and commit one offset without."""
+    """Commit and abort alternating transactions with offsets, and commit one offset without a transaction."""
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "tx", "log_level": 0})
     producer.init_transactions()
     consumer = Consumer(
@@ -104,46 +104,46 @@ def _transact(bootstrap: str) -> None:
 
 
 def _compact(broker: Broker) -> None:
-    """Overwrite and delete keys in a compacted topic until the cleaner has been there twice."""
+    """Overwrite and delete keys in a compacted topic until the cleaner has compacted it."""
     create_topics(broker.bootstrap, {COMPACTED: 1}, COMPACTION)
     producer = Producer(
         {"bootstrap.servers": broker.bootstrap, "enable.idempotence": True, "linger.ms": 20, "log_level": 0}
     )
-    cleaned = broker.data / "cleaner-offset-checkpoint"
-    for turn in range(LIMIT_OF_TURNS):
+    checkpoint = broker.data / "cleaner-offset-checkpoint"
+    for turn in range(MAX_TURNS):
         for n in range(12):
             key = n if turn % 2 else n * 7 % 5 + turn
             producer.produce(COMPACTED, key=b"key%d" % key, value=None if n % 4 == 3 else b"turn %d" % turn)
         producer.flush()
         time.sleep(0.4)
-        if turn > 8 and cleaned.exists() and f"{COMPACTED} 0" in cleaned.read_text():
+        if turn > 8 and checkpoint.exists() and f"{COMPACTED} 0" in checkpoint.read_text():
             return
-    raise TimeoutError("the cleaner did not come")
+    raise TimeoutError("the log cleaner did not compact the topic")
 
 
 def files_of(root: Path) -> list[Path]:
-    """Give the files that the dump tool knows, relative to the root, in one order."""
+    """Return the files that the dump tool supports, relative to the root, sorted."""
     return sorted(file.relative_to(root) for file in root.rglob("*") if file.suffix in DUMPED)
 
 
 def official_dump(root: Path, files: list[Path], *options: str) -> tuple[list[str], list[str], int]:
-    """Run the official tool in a folder: the lines of its output, of its complaints, and its exit code."""
+    """Run the official tool in a folder; return the lines of both outputs and the exit code."""
     command = [
         *(str(find_java()), *SMALL_JVM, "-Dfile.encoding=UTF-8", "-Dsun.stdout.encoding=UTF-8"),
         *("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", class_path(broker_jars()), TOOL),
         *("--files", ",".join(map(str, files)), *options),
     ]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=120, cwd=root)
-    return lines_of(done.stdout), lines_of(done.stderr), done.returncode
+    process = subprocess.run(command, capture_output=True, check=False, timeout=120, cwd=root)
+    return lines_of(process.stdout), lines_of(process.stderr), process.returncode
 
 
 def lines_of(output: bytes) -> list[str]:
-    """Split at line feeds only: a record's text may hold any other kind of line end."""
+    """Split at line feeds only, because the text of a record may contain other line ends."""
     return output.decode("utf-8", "replace").split("\n")[:-1]
 
 
 def make_recorded() -> None:
-    """Make `recorded/` anew."""
+    """Re-create `recorded/`."""
     with tempfile.TemporaryDirectory() as scratch:
         data = record(Path(scratch) / "broker", 45)
         shutil.rmtree(RECORDED, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Batches of magic 2: Kafka's own bytes, the header, and the law of the round trip."""
+"""Batches of magic 2: golden bytes from Kafka, the header, and round trips."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ COMMIT = bytes.fromhex(
 
 
 def batch_of(raw: bytes) -> RecordBatch:
-    """Read the header of these bytes."""
+    """Return the batch with these bytes."""
     return record_batch(memoryview(raw), 0)
 
 
-def test_kafkas_own_tombstone_is_read() -> None:
-    """A batch written by Kafka's serialiser gives its record, its epoch and a right checksum."""
+def test_a_tombstone_written_by_kafka_is_decoded() -> None:
+    """A batch of Kafka's serialiser gives its record, its leader epoch and a valid checksum."""
     batch = batch_of(TOMBSTONE)
     assert list(batch.records()) == [LogRecord(5, 1234, b"\0\x02\0\x01g", None, sequence=0)]
     assert (batch.leader_epoch, batch.size, batch.has_valid_crc()) == (3, len(TOMBSTONE), True)
@@ -35,21 +35,21 @@ def test_kafkas_own_tombstone_is_read() -> None:
     assert not batch.is_control
 
 
-def test_kafkas_own_marker_is_read() -> None:
+def test_a_marker_written_by_kafka_is_decoded() -> None:
     """A COMMIT marker written by Kafka is a transactional control batch of its producer."""
     batch = batch_of(COMMIT)
     assert (batch.producer_id, batch.producer_epoch, batch.is_control, batch.is_transactional) == (9, 2, True, True)
     assert [record.key for record in batch.records()] == [b"\0\0\0\x01"]
 
 
-def test_offset_length_and_leader_epoch_lie_outside_the_checksum() -> None:
-    """Brokers change offset and leader epoch without touching the checksum; any other byte breaks it."""
+def test_offset_length_and_leader_epoch_are_not_covered_by_the_checksum() -> None:
+    """Brokers change offset and leader epoch without a new checksum; a change of any other byte is detected."""
     for at in range(len(TOMBSTONE)):
         changed = bytearray(TOMBSTONE)
         changed[at] ^= 1
-        outside = at < 8 or 12 <= at < 17
+        not_covered = at < 8 or 12 <= at < 17
         if not 8 <= at < 12:
-            assert batch_of(bytes(changed)).has_valid_crc() is outside
+            assert batch_of(bytes(changed)).has_valid_crc() is not_covered
 
 
 RECORDS = st.lists(
@@ -68,8 +68,8 @@ RECORDS = st.lists(
 
 
 @given(records=RECORDS, codec=st.sampled_from(Codec), base=st.integers(0, 2**62), sequence=st.integers(-1, 2**31 - 1))
-def test_what_is_written_is_read(records: list[write.Rec], codec: Codec, base: int, sequence: int) -> None:
-    """Any records come back from a batch of any codec, with gaps, nulls, headers and negative timestamp deltas."""
+def test_records_round_trip(records: list[write.Rec], codec: Codec, base: int, sequence: int) -> None:
+    """Any records are read back with any codec, with gaps, nulls, headers and negative timestamp deltas."""
     batch = batch_of(write.batch(base, records, codec, base_sequence=sequence))
     assert batch.has_valid_crc()
     assert batch.codec is codec
@@ -86,30 +86,30 @@ def test_what_is_written_is_read(records: list[write.Rec], codec: Codec, base: i
     ]
 
 
-def test_log_append_time_counts_for_every_record() -> None:
-    """With the broker's clock, every record has the batch's largest timestamp."""
+def test_log_append_time_applies_to_every_record() -> None:
+    """With log append time every record has the largest timestamp of the batch."""
     records = [write.Rec(0, 0, b"a", b""), write.Rec(1, 5, b"b", b"")]
     batch = batch_of(write.batch(0, records, attributes=0x08, max_timestamp=7_777))
     assert [record.timestamp for record in batch.records()] == [7_777, 7_777]
 
 
-def test_delete_horizon_stands_where_the_base_timestamp_stood() -> None:
-    """Bit 6 turns the base timestamp into the horizon; deltas, also large negative ones, still count from it."""
+def test_the_delete_horizon_replaces_the_base_timestamp() -> None:
+    """With bit 6 the base timestamp is the delete horizon; timestamp deltas are still relative to it."""
     batch = batch_of(write.batch(0, [write.Rec(0, -8_000, b"a", None)], attributes=0x40, base_timestamp=9_000))
     assert batch.delete_horizon == 9_000
     assert [record.timestamp for record in batch.records()] == [1_000]
     assert batch_of(write.batch(0, [])).delete_horizon is None
 
 
-def test_an_emptied_batch_keeps_its_offsets() -> None:
+def test_an_empty_batch_keeps_its_offsets() -> None:
     """Compaction may leave a batch without records that still spans its offsets."""
     batch = batch_of(write.batch(10, [], last_offset_delta=4, producer_id=3))
     assert (list(batch.records()), batch.last_offset) == ([], 14)
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_every_cut_of_the_records_is_one_typed_error(codec: Codec) -> None:
-    """A batch whose content ends early gives Damaged, whatever the codec, and nothing else."""
+def test_records_truncated_anywhere_are_one_typed_error(codec: Codec) -> None:
+    """A truncated batch raises only Damaged, whatever the codec."""
     raw = write.batch(0, [write.Rec(n, n, b"key", b"value" * 9) for n in range(3)], codec)
     for end in range(HEADER.size, len(raw)):
         with pytest.raises(Damaged) as caught:
@@ -120,19 +120,19 @@ def test_every_cut_of_the_records_is_one_typed_error(codec: Codec) -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        pytest.param(write.batch(0, [write.Rec(0, 0, b"", b"")], count=2), id="fewer records than announced"),
-        pytest.param(write.batch(0, [write.Rec(0, 0, b"", b"")], count=0), id="more records than announced"),
+        pytest.param(write.batch(0, [write.Rec(0, 0, b"", b"")], count=2), id="fewer records than the count"),
+        pytest.param(write.batch(0, [write.Rec(0, 0, b"", b"")], count=0), id="more records than the count"),
         pytest.param(write.batch(0, [], count=-1), id="a negative count"),
-        pytest.param(write.batch(0, [], attributes=7), id="a codec of the future"),
+        pytest.param(write.batch(0, [], attributes=7), id="an unknown codec"),
         pytest.param(write.encoded_batch(b"\x10\0\0\0\x01\x01\0\0\0", 1), id="a record longer than its fields"),
         pytest.param(write.encoded_batch(b"\x0c\0\0\0\x01\x08\0" * 2, 2), id="a value longer than its record"),
-        pytest.param(write.encoded_batch(b"\x0c\0\0\0\x01\x01\x01", 1), id="a negative count of headers"),
+        pytest.param(write.encoded_batch(b"\x0c\0\0\0\x01\x01\x01", 1), id="a negative header count"),
         pytest.param(write.encoded_batch(b"\x10\0\0\0\x01\x01\x02\x01\x01", 1), id="a header without a key"),
-        pytest.param(write.encoded_batch(b"\x80\x80\x80\x80\x80\x80", 1), id="a number without end"),
+        pytest.param(write.encoded_batch(b"\x80\x80\x80\x80\x80\x80", 1), id="a varint without end"),
     ],
 )
-def test_contradictions_are_typed_errors(raw: bytes) -> None:
-    """A batch that contradicts itself is refused as Kafka's reader refuses it."""
+def test_inconsistent_batches_are_typed_errors(raw: bytes) -> None:
+    """An inconsistent batch is refused, as in Kafka's reader."""
     with pytest.raises(Damaged):
         list(batch_of(raw).records())
 
@@ -141,13 +141,13 @@ def test_contradictions_are_typed_errors(raw: bytes) -> None:
     ("base", "delta", "sequence"),
     [(-1, 5, -1), (0, 5, 5), (2**31 - 1, 0, 2**31 - 1), (2**31 - 1, 1, 0), (2**31 - 2, 5, 3)],
 )
-def test_sequence_numbers_start_over(base: int, delta: int, sequence: int) -> None:
-    """After 2^31 - 1 comes zero; -1 means that the producer numbers nothing."""
+def test_sequence_numbers_wrap_to_zero(base: int, delta: int, sequence: int) -> None:
+    """After 2^31 - 1 comes zero; -1 (no sequence number) is unchanged."""
     assert sequence_at(base, delta) == sequence
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
-def test_varlong_round_trip(number: int) -> None:
-    """Every 64-bit number comes back from its zigzag form."""
+def test_varlongs_round_trip(number: int) -> None:
+    """Every 64-bit number is read back from its zigzag encoding."""
     raw = write.zigzag(number, 64)
     assert varint(raw, 0, longest=10) == (number, len(raw))

@@ -1,4 +1,4 @@
-"""KRaft snapshots: whole ones are read, unfinished ones are refused, the newest whole one is found."""
+"""KRaft snapshots: complete ones are read, incomplete ones are refused, the newest complete one is found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECKPOINT = next((RECORDED / "__cluster_metadata-0").glob("*.checkpoint"))
 
 
 def control(offset: int, number: int, value: bytes) -> bytes:
-    """Write a batch with one control record."""
+    """Encode a batch with one control record."""
     record = write.Rec(0, 0, struct.pack(">hh", 0, number), value)
     return write.batch(offset, [record], attributes=0x20)
 
@@ -32,7 +32,7 @@ FOOTER = control(3, 4, b"\0\0\0")
 
 
 def test_a_recorded_snapshot_is_read() -> None:
-    """A real broker's snapshot gives its id, its data in order, and the control records around them."""
+    """A snapshot of a real broker gives its id, its values in order, and its control records."""
     snapshot = read_snapshot(CHECKPOINT)
     assert isinstance(snapshot, KraftSnapshot)
     assert snapshot.id == SnapshotId(int(CHECKPOINT.name[:20]), 1)
@@ -41,16 +41,16 @@ def test_a_recorded_snapshot_is_read() -> None:
     assert snapshot.control[ControlType.SNAPSHOT_HEADER]["lastContainedLogTimestamp"] > 1_700_000_000_000
 
 
-def test_the_bootstrap_snapshot_is_one_too() -> None:
-    """`bootstrap.checkpoint` has the same form and stands for no part of the log."""
+def test_the_bootstrap_snapshot_is_read() -> None:
+    """`bootstrap.checkpoint` has the same format and replaces no part of the log."""
     snapshot = read_snapshot(RECORDED / "bootstrap.checkpoint")
     assert isinstance(snapshot, KraftSnapshot)
     assert snapshot.id is None
     assert snapshot.values
 
 
-def test_a_snapshot_cut_anywhere_is_refused(tmp_path: Path) -> None:
-    """Without its footer a snapshot was never finished, however well its batches fit."""
+def test_a_snapshot_truncated_anywhere_is_refused(tmp_path: Path) -> None:
+    """A snapshot without its footer is incomplete, even if all its batches are valid."""
     path = tmp_path / CHECKPOINT.name
     content = CHECKPOINT.read_bytes()
     for end in range(len(content)):
@@ -65,13 +65,13 @@ def test_a_snapshot_cut_anywhere_is_refused(tmp_path: Path) -> None:
     [
         pytest.param([HEADER, DATA], id="no footer"),
         pytest.param([DATA, FOOTER], id="no header"),
-        pytest.param([HEADER, FOOTER, control(4, 3, b"\0\0" + bytes(8) + b"\0")], id="a header behind the footer"),
-        pytest.param([HEADER, FOOTER, write.batch(4, [write.Rec(0, 0, None, b"x")])], id="data behind the footer"),
+        pytest.param([HEADER, FOOTER, control(4, 3, b"\0\0" + bytes(8) + b"\0")], id="a header after the footer"),
+        pytest.param([HEADER, FOOTER, write.batch(4, [write.Rec(0, 0, None, b"x")])], id="data after the footer"),
         pytest.param([], id="empty"),
     ],
 )
-def test_header_first_and_footer_last(tmp_path: Path, batches: list[bytes]) -> None:
-    """Only what begins with a header and ends with a footer is a snapshot."""
+def test_a_snapshot_begins_with_a_header_and_ends_with_a_footer(tmp_path: Path, batches: list[bytes]) -> None:
+    """Other sequences of batches are incomplete snapshots."""
     path = tmp_path / "00000000000000000009-0000000002.checkpoint"
     path.write_bytes(b"".join(batches))
     error = read_snapshot(path)
@@ -79,8 +79,8 @@ def test_header_first_and_footer_last(tmp_path: Path, batches: list[bytes]) -> N
     assert error.fault is LogFault.INCOMPLETE_SNAPSHOT
 
 
-def test_values_come_in_order(tmp_path: Path) -> None:
-    """The data of all batches, compressed or not, are the values in their order."""
+def test_values_are_in_order(tmp_path: Path) -> None:
+    """The values of all batches are returned in order, compressed or not."""
     path = tmp_path / "00000000000000000009-0000000002.checkpoint"
     path.write_bytes(HEADER + DATA + FOOTER)
     snapshot = read_snapshot(path)
@@ -88,8 +88,8 @@ def test_values_come_in_order(tmp_path: Path) -> None:
     assert (snapshot.values, snapshot.id) == ((b"one", b"two"), SnapshotId(9, 2))
 
 
-def test_the_newest_whole_snapshot_is_found(tmp_path: Path) -> None:
-    """An unfinished newer one is named as a fault and passed over; `.part` and `.deleted` files do not count."""
+def test_the_newest_complete_snapshot_is_found(tmp_path: Path) -> None:
+    """Incomplete newer snapshots are errors and skipped; `.part` and `.deleted` files are ignored."""
     for name in ("00000000000000000009-0000000002", "00000000000000000030-0000000001"):
         (tmp_path / f"{name}.checkpoint").write_bytes(HEADER + DATA + FOOTER)
     shutil.copy(
@@ -103,6 +103,6 @@ def test_the_newest_whole_snapshot_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["bootstrap.checkpoint", "1-1.checkpoint", f"{0:020}-{0:010}.checkpoint.deleted"])
-def test_other_names_are_no_snapshots(tmp_path: Path, name: str) -> None:
-    """Only twenty digits, a dash and ten digits name a snapshot."""
+def test_other_names_are_not_snapshots(tmp_path: Path, name: str) -> None:
+    """The name of a snapshot is twenty digits, a dash and ten digits."""
     assert snapshot_id(tmp_path / name) is None

@@ -1,4 +1,4 @@
-"""Records as Arrow columns: the fast reader and the slow one give the same rows, for good bytes and for bad ones."""
+"""Records as Arrow columns: the fast and the slow reader give the same rows, for valid and for damaged data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Row = tuple[int, int | None, bytes | None, bytes | None]
 
 
 def rows_of(log: PartitionLog, start: int = 0) -> list[Row]:
-    """Read a partition by columns, as plain rows."""
+    """Return the rows of a partition, read as columns."""
     table = pa.Table.from_batches(partition_columns(log, start), SCHEMA)
     timestamps = table["timestamp"].cast(pa.int64()).to_pylist()
     fields = (table["offset"].to_pylist(), timestamps, table["key"].to_pylist(), table["value"].to_pylist())
@@ -36,13 +36,13 @@ def rows_of(log: PartitionLog, start: int = 0) -> list[Row]:
 
 
 def slow_rows_of(log: PartitionLog, start: int = 0) -> list[Row]:
-    """Read the same record by record."""
+    """Return the same rows, read record by record."""
     records = (placed.record for placed in log.records(start))
     return [(each.offset, None if each.timestamp == -1 else each.timestamp, each.key, each.value) for each in records]
 
 
 def part_of(batches: list[bytes]) -> Part:
-    """Put uncompressed batches behind each other as the fast reader takes them."""
+    """Return uncompressed batches as a part for the fast reader."""
     ends = np.cumsum([len(batch) for batch in batches])
     starts = ends - [len(batch) - 61 for batch in batches]
     headers = np.frombuffer(b"".join(batch[:61] for batch in batches), HEADER_TYPE)
@@ -60,7 +60,7 @@ BATCH = st.tuples(
 
 
 def batches_of(parts: list[tuple[list[write.Rec], int, int]]) -> list[bytes]:
-    """Write these batches with ascending offsets."""
+    """Encode these batches with ascending offsets."""
     return [
         write.batch(
             number << 21,
@@ -75,60 +75,62 @@ def batches_of(parts: list[tuple[list[write.Rec], int, int]]) -> list[bytes]:
     ]
 
 
-@given(parts=st.lists(BATCH, max_size=12), few=st.sampled_from([1, 3, 400]), start=st.integers(0, 5 << 20))
-def test_columns_are_the_records(
-    tmp_path_factory: pytest.TempPathFactory, parts: list[tuple[list[write.Rec], int, int]], few: int, start: int
+@given(parts=st.lists(BATCH, max_size=12), min_parallel=st.sampled_from([1, 3, 400]), start=st.integers(0, 5 << 20))
+def test_columns_have_the_rows_of_the_records(
+    tmp_path_factory: pytest.TempPathFactory,
+    parts: list[tuple[list[write.Rec], int, int]],
+    min_parallel: int,
+    start: int,
 ) -> None:
-    """Any batches of any codec and kind give the same rows by vectors, in step or hopping, as one by one."""
+    """Any batches of any codec and kind give the same rows in both readers, with and without parallel steps."""
     path = partition(tmp_path_factory.mktemp("log"), {0: batches_of(parts)})
     with pytest.MonkeyPatch.context() as patch, opened(path) as log:
-        patch.setattr(vectors, "_MIN_PARALLEL_BATCHES", few)
+        patch.setattr(vectors, "_MIN_PARALLEL_BATCHES", min_parallel)
         assert rows_of(log) == slow_rows_of(log)
         assert rows_of(log, start) == slow_rows_of(log, start)
         assert log.errors == []
 
 
-def test_batches_without_headers_take_the_fast_way() -> None:
-    """The vectors decline what has headers and nothing else that is good: the law above is not met by declining all."""
+def test_batches_without_headers_are_not_declined() -> None:
+    """The fast reader declines only valid batches with headers, so the comparison above is not empty."""
     plain = write.batch(0, [write.Rec(n, n, b"k" * n, None if n % 3 else b"v" * 70 * n) for n in range(300)])
-    headed = write.batch(0, [write.Rec(0, 0, b"k", b"v", ((b"h", b"x"),))])
+    with_headers = write.batch(0, [write.Rec(0, 0, b"k", b"v", ((b"h", b"x"),))])
     assert read_fast(part_of([plain, write.batch(300, []), plain])) is not None
-    assert read_fast(part_of([plain, headed])) is None
+    assert read_fast(part_of([plain, with_headers])) is None
 
 
 @given(
     records=st.lists(RECORD, min_size=1, max_size=5),
     damage=st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=3),
     repeat=st.sampled_from([1, 5]),
-    few=st.sampled_from([1, 400]),
+    min_parallel=st.sampled_from([1, 400]),
 )
-def test_the_fast_reader_never_contradicts_the_slow_one(
-    records: list[write.Rec], damage: list[tuple[int, int]], repeat: int, few: int
+def test_the_fast_reader_agrees_with_the_slow_one_on_damaged_batches(
+    records: list[write.Rec], damage: list[tuple[int, int]], repeat: int, min_parallel: int
 ) -> None:
-    """Whatever bytes a batch holds, where the vectors answer they give what the slow reader gives without a fault."""
+    """If the fast reader does not decline a batch, the slow reader gives the same rows without a fault."""
     raw = bytearray(write.batch(0, records))
     for at, byte in damage:
-        # Everything but the length, which the walk over the file has checked.
-        place = 21 + at % (len(raw) - 21)
-        raw[place] = byte
+        # Any byte except the length, which the walk over the file checks.
+        raw[21 + at % (len(raw) - 21)] = byte
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vectors, "_MIN_PARALLEL_BATCHES", few)
-        answer = read_fast(part_of([bytes(raw)] * repeat))
-    if answer is None:
+        patch.setattr(vectors, "_MIN_PARALLEL_BATCHES", min_parallel)
+        result = read_fast(part_of([bytes(raw)] * repeat))
+    if result is None:
         return
-    wanted = [
+    expected = [
         (each.offset, each.timestamp, each.key, each.value)
         for _ in range(repeat)
         for each in record_batch(memoryview(bytes(raw)), 0)._replace(attributes=_uncompressed(raw)).records()
     ]
     offset, timestamp, key, value = (
-        column.to_pylist() for column in (answer[0], answer[1].cast(pa.int64()), *answer[2:])
+        column.to_pylist() for column in (result[0], result[1].cast(pa.int64()), *result[2:])
     )
-    # -1 is no timestamp, and the least of all numbers is how numpy writes no time: both are null.
-    none = {-1, -(2**63)}
-    assert offset == [each[0] for each in wanted]
-    assert timestamp == [None if each[1] in none else each[1] for each in wanted]
-    assert (key, value) == ([each[2] for each in wanted], [each[3] for each in wanted])
+    # -1 means no timestamp, and the smallest number is numpy's NaT: both are null.
+    no_timestamp = {-1, -(2**63)}
+    assert offset == [each[0] for each in expected]
+    assert timestamp == [None if each[1] in no_timestamp else each[1] for each in expected]
+    assert (key, value) == ([each[2] for each in expected], [each[3] for each in expected])
 
 
 def _uncompressed(raw: bytearray) -> int:
@@ -137,14 +139,14 @@ def _uncompressed(raw: bytearray) -> int:
 
 @pytest.mark.parametrize("path", RECORDED_SEGMENTS, ids=lambda path: f"{path.parent.name}-{path.name[-6:-4]}")
 def test_recorded_partitions_give_the_same_rows(path: Path) -> None:
-    """What a real broker wrote, with headers and without, in all codecs, gives the same rows both ways."""
+    """Logs of a real broker with all codecs, with and without headers, give the same rows in both readers."""
     with opened(path.parent) as log:
         assert rows_of(log) == slow_rows_of(log) != []
         assert log.errors == []
 
 
-def test_message_sets_give_rows_too(tmp_path: Path) -> None:
-    """Old messages are read the slow way; those of magic 0 have no timestamp."""
+def test_message_sets_give_rows(tmp_path: Path) -> None:
+    """Message sets are read with the slow reader; messages of magic 0 have no timestamp."""
     path = partition(
         tmp_path, {0: [write.message(0, b"k", None, 0), write.message(1, None, b"v", 1), *simple_batches(1, first=2)]}
     )
@@ -152,12 +154,12 @@ def test_message_sets_give_rows_too(tmp_path: Path) -> None:
         assert rows_of(log) == [(0, None, b"k", None), (1, 1_000, None, b"v"), (2, 1_000, b"key", b"value")]
 
 
-def test_a_damaged_batch_gives_its_error_and_the_rows_around_it(tmp_path: Path) -> None:
-    """A batch whose records contradict its header, with a right checksum, is noted once; the others are read."""
-    liar = write.batch(1, [write.Rec(0, 0, b"k", b"v")], count=3)
-    broken = write.batch(2, [write.Rec(0, 0, b"k", b"v")], write.ZSTD)
-    broken = _with_checksum(broken[:61] + b"\xff" * 9 + broken[70:])
-    path = partition(tmp_path, {0: [*simple_batches(1), liar, broken, *simple_batches(1, first=3)]})
+def test_a_damaged_batch_is_an_error_and_the_other_rows_are_read(tmp_path: Path) -> None:
+    """A batch with inconsistent records and a valid checksum is one error; the other batches are read."""
+    wrong_count = write.batch(1, [write.Rec(0, 0, b"k", b"v")], count=3)
+    damaged = write.batch(2, [write.Rec(0, 0, b"k", b"v")], write.ZSTD)
+    damaged = _with_checksum(damaged[:61] + b"\xff" * 9 + damaged[70:])
+    path = partition(tmp_path, {0: [*simple_batches(1), wrong_count, damaged, *simple_batches(1, first=3)]})
     with opened(path) as log:
         assert [row[0] for row in rows_of(log)] == [0, 1, 3]
         assert {(error.fault, error.offset) for error in log.errors} == {
@@ -167,7 +169,7 @@ def test_a_damaged_batch_gives_its_error_and_the_rows_around_it(tmp_path: Path) 
 
 
 def _with_checksum(raw: bytes) -> bytes:
-    import google_crc32c  # noqa: PLC0415  # only this one writes a checksum over damage
+    import google_crc32c  # noqa: PLC0415  # only needed here
 
     return raw[:17] + google_crc32c.value(raw[21:]).to_bytes(4, "big") + raw[21:]
 
@@ -175,63 +177,65 @@ def _with_checksum(raw: bytes) -> bytes:
 @pytest.mark.parametrize(
     "body",
     [
-        pytest.param(b"\0\0\x80\x80\x80\x80\x70\x01\x01\0", id="an offset of more than 32 bits is cut off"),
-        pytest.param(b"\0\0\x80\x80\x80\x80\0\x01\x01\0", id="an offset written longer than needed"),
-        pytest.param(b"\0" + b"\xff" * 9 + b"\x7f" + b"\0\x01\x01\0", id="a timestamp of more than 64 bits is cut off"),
-        pytest.param(b"\0\0\0\x01\x81\x80\x80\x80\x10\0", id="a length that is negative after the cut"),
+        pytest.param(b"\0\0\x80\x80\x80\x80\x70\x01\x01\0", id="an offset of more than 32 bits wraps"),
+        pytest.param(b"\0\0\x80\x80\x80\x80\0\x01\x01\0", id="an offset with a longer encoding than needed"),
+        pytest.param(b"\0" + b"\xff" * 9 + b"\x7f" + b"\0\x01\x01\0", id="a timestamp of more than 64 bits wraps"),
+        pytest.param(b"\0\0\0\x01\x81\x80\x80\x80\x10\0", id="a length that wraps to a negative number"),
     ],
 )
-@pytest.mark.parametrize("few", [1, 400])
-def test_odd_numbers_are_read_alike(body: bytes, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers longer than they need be, or than they may be, mean the same to both readers."""
-    monkeypatch.setattr(vectors, "_MIN_PARALLEL_BATCHES", few)
+@pytest.mark.parametrize("min_parallel", [1, 400])
+def test_unusual_varints_give_the_same_numbers(body: bytes, min_parallel: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Varints with unneeded bytes or with overflow give the same numbers in both readers."""
+    monkeypatch.setattr(vectors, "_MIN_PARALLEL_BATCHES", min_parallel)
     raw = write.encoded_batch(write.zigzag(len(body)) + body, 1)
-    answer = read_fast(part_of([raw]))
-    assert answer is not None
-    (wanted,) = record_batch(memoryview(raw), 0).records()
-    assert answer[0].to_pylist() == [wanted.offset]
-    assert answer[1].cast(pa.int64()).to_pylist() == [None if wanted.timestamp == -1 else wanted.timestamp]
-    assert (answer[2].to_pylist(), answer[3].to_pylist()) == ([wanted.key], [wanted.value])
+    result = read_fast(part_of([raw]))
+    assert result is not None
+    (expected,) = record_batch(memoryview(raw), 0).records()
+    assert result[0].to_pylist() == [expected.offset]
+    assert result[1].cast(pa.int64()).to_pylist() == [None if expected.timestamp == -1 else expected.timestamp]
+    assert (result[2].to_pylist(), result[3].to_pylist()) == ([expected.key], [expected.value])
 
 
 ENCODED = b"\x0c\0\0\0\x01\x01\0"
-"""A record of nulls at offset zero, with its length before it."""
+"""A record with null key and value at offset delta zero, with its length prefix."""
 
 
 @pytest.mark.parametrize(
     ("encoded", "count"),
     [
         pytest.param(b"\x0d" + ENCODED[1:], 1, id="a negative length"),
-        pytest.param(ENCODED * 2, 1, id="bytes behind the last record"),
-        pytest.param(ENCODED, 2, id="a record too few"),
+        pytest.param(ENCODED * 2, 1, id="bytes after the last record"),
+        pytest.param(ENCODED, 2, id="a record too min_parallel"),
         pytest.param(ENCODED, 0, id="a record too many"),
         pytest.param(ENCODED, -1, id="a negative count"),
-        pytest.param(ENCODED, 0x7FFFFFFF, id="a count that allocates nothing"),
-        pytest.param(b"\x0e" + ENCODED[1:] + b"\0", 1, id="a byte behind the fields"),
-        pytest.param(b"\x0c\0\0\0\x01\x08\0", 1, id="a value that runs past its record"),
+        pytest.param(ENCODED, 0x7FFFFFFF, id="an absurd count"),
+        pytest.param(b"\x0e" + ENCODED[1:] + b"\0", 1, id="a byte after the fields"),
+        pytest.param(b"\x0c\0\0\0\x01\x08\0", 1, id="a value that exceeds its record"),
         pytest.param(b"\x0c\0\0\0\x01\x01\x02", 1, id="headers"),
-        pytest.param(b"", 1, id="nothing"),
+        pytest.param(b"", 1, id="no bytes"),
     ],
 )
-@pytest.mark.parametrize("few", [1, 400])
-def test_contradictions_are_declined(encoded: bytes, count: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever does not fit exactly is left to the slow reader, in step and hopping, also between good batches."""
-    monkeypatch.setattr(vectors, "_MIN_PARALLEL_BATCHES", few)
-    good, odd = write.encoded_batch(ENCODED, 1), write.encoded_batch(encoded, count)
-    assert read_fast(part_of([good, good])) is not None
-    for batches in ([odd], [good, odd], [odd, good], [good, odd, good]):
+@pytest.mark.parametrize("min_parallel", [1, 400])
+def test_inconsistent_batches_are_declined(
+    encoded: bytes, count: int, min_parallel: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batches that do not fit exactly are declined, with and without parallel steps, also between valid batches."""
+    monkeypatch.setattr(vectors, "_MIN_PARALLEL_BATCHES", min_parallel)
+    valid, invalid = write.encoded_batch(ENCODED, 1), write.encoded_batch(encoded, count)
+    assert read_fast(part_of([valid, valid])) is not None
+    for batches in ([invalid], [valid, invalid], [invalid, valid], [valid, invalid, valid]):
         assert read_fast(part_of(batches)) is None
 
 
-def test_records_below_the_batch_they_lie_in_are_left_out_by_both(tmp_path: Path) -> None:
-    """Only damage makes a negative offset; both readers pass over it, as a consumer does."""
+def test_records_with_negative_offsets_are_left_out_by_both_readers(tmp_path: Path) -> None:
+    """Only damaged data has negative offsets; both readers skip them, like a consumer."""
     path = partition(tmp_path, {0: [write.batch(0, [write.Rec(-1, 0, b"k", b"v"), write.Rec(0, 0, b"k", b"v")])]})
     with opened(path) as log:
         assert [row[0] for row in rows_of(log)] == [row[0] for row in slow_rows_of(log)] == [0]
 
 
-def test_the_limit_holds_for_batches_expanded_together(tmp_path: Path) -> None:
-    """A batch above the limit is left out with its error, also where many are expanded by one call."""
+def test_the_limit_applies_to_batches_decompressed_together(tmp_path: Path) -> None:
+    """A batch above the limit is an error and left out, also if many are decompressed by one call."""
     words = [bytes(range(n, n + 60)) for n in range(40)]
     batches = [
         write.batch(0, [write.Rec(0, 0, b"k", b"v")], write.ZSTD),
@@ -243,8 +247,8 @@ def test_the_limit_holds_for_batches_expanded_together(tmp_path: Path) -> None:
         assert [(error.fault, error.offset) for error in log.errors] == [(LogFault.EXPANDS_PAST_LIMIT, 1)]
 
 
-def test_decompressed_batches_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However small the file, what it expands to is never held as a whole."""
+def test_decompressed_batches_are_returned_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decompressed content of a file is never completely in memory."""
     monkeypatch.setattr(columns, "TARGET", 10_000)
     batches = [write.batch(n, [write.Rec(0, 0, b"k", bytes(3_000))], write.ZSTD) for n in range(20)]
     with opened(partition(tmp_path, {0: batches})) as log:

@@ -1,4 +1,4 @@
-"""Control records: markers, KRaft's own records, and types of the future."""
+"""Control records: transaction markers, KRaft records, and unknown types."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ UUID_TEXT = "AAECAwQFBgcICQoLDA0ODw"
 
 
 def control(number: int, value: bytes | None, *, key_version: int = 0) -> LogRecord:
-    """Make a control record of this type."""
+    """Return a control record of this type."""
     return LogRecord(0, 0, struct.pack(">hh", key_version, number), value)
 
 
 @pytest.mark.parametrize("version", [0, 1, 9])
-def test_markers_are_read_in_any_version(version: int) -> None:
-    """Versions of key and value above the known one are read as the known one."""
+def test_markers_of_any_version_are_decoded(version: int) -> None:
+    """Newer versions of key and value are read as the known version."""
     value = struct.pack(">hi", version, 7) + b"more"
     assert end_marker(control(1, value, key_version=version)) == EndMarker(committed=True, coordinator_epoch=7)
     assert end_marker(control(0, value, key_version=version)) == EndMarker(committed=False, coordinator_epoch=7)
 
 
-def test_types_of_the_future_are_unknown_and_no_error() -> None:
-    """A control type that this Kafka does not know is named by its number and ends nothing."""
+def test_newer_types_are_unknown_and_not_an_error() -> None:
+    """An unknown control type is returned with its number and is not a marker."""
     assert control_type(control(77, None).key) == (ControlType.UNKNOWN, 77)
     assert end_marker(control(77, None)) is None
     assert kraft_message(control(77, None)) is None
@@ -77,10 +77,10 @@ def test_types_of_the_future_are_unknown_and_no_error() -> None:
         ),
     ],
 )
-def test_krafts_records_are_read_whole_and_every_cut_is_an_error(
+def test_kraft_records_are_decoded_and_refused_if_truncated(
     number: int, value: bytes, message: dict[str, object]
 ) -> None:
-    """Each schema gives its fields under Kafka's names and in Kafka's order; cut anywhere, it is refused."""
+    """Each schema gives its fields with Kafka's names in Kafka's order; truncated anywhere, it is refused."""
     decoded = kraft_message(control(number, value))
     assert decoded == message
     assert list(decoded or {}) == list(message)
@@ -100,13 +100,13 @@ def test_krafts_records_are_read_whole_and_every_cut_is_an_error(
         control(0, b"\xff\xff\0\0\0\0"),
     ],
 )
-def test_broken_markers_are_typed_errors(record: LogRecord) -> None:
-    """A marker without a whole key or value, or of a negative version, is refused."""
+def test_malformed_markers_are_typed_errors(record: LogRecord) -> None:
+    """A marker with a truncated key or value, or with a negative version, is refused."""
     with pytest.raises(Damaged):
         end_marker(record)
 
 
-def test_a_huge_list_allocates_nothing() -> None:
-    """A count that cannot be true is refused before the list is made."""
+def test_a_huge_array_allocates_nothing() -> None:
+    """An impossible count is refused before any allocation."""
     with pytest.raises(Damaged):
         kraft_message(control(2, b"\0\0" + b"\0\0\0\x01" + b"\xff\xff\xff\xff\x07"))

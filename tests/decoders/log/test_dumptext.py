@@ -1,4 +1,4 @@
-"""The dump tool's text, compared with what the official tool said about the recorded log (no JVM here)."""
+"""Compares our dump with the recorded output of the official tool for the recorded log (without a JVM)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.decoders.log.recording import files_of, lines_of
 
 
 def our_lines(dump: Dump, files: list[Path]) -> list[str]:
-    """Dump files as the tool would print them: a record's text may hold line feeds."""
+    """Return the lines of our dump as printed; the text of a record may contain line feeds."""
     return lines_of("".join(f"{line}\n" for line in dump.lines(files)).encode())
 
 
@@ -26,18 +26,18 @@ def our_lines(dump: Dump, files: list[Path]) -> list[str]:
         ("official-sanity.txt", DumpOptions(index_sanity_check=True)),
     ],
 )
-def test_our_text_is_the_official_text(official: str, options: DumpOptions, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every line about every file of a real broker's log directory is the official tool's, in its order."""
+def test_our_dump_is_the_official_dump(official: str, options: DumpOptions, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line for every file of a real broker's log directory is that of the official tool, in its order."""
     monkeypatch.chdir(RECORDED)
     ours = our_lines(Dump(options), files_of(Path()))
     assert ours == lines_of((RECORDED / official).read_bytes())
 
 
-def test_damage_is_a_complaint_and_the_rest_is_dumped(tmp_path: Path) -> None:
-    """A batch that cannot be decoded costs one complaint; the batches behind it and the tail are printed."""
+def test_damage_is_reported_and_the_rest_is_dumped(tmp_path: Path) -> None:
+    """A batch that cannot be decoded is one complaint; the batches after it and the tail are printed."""
     path = tmp_path / "00000000000000000000.log"
-    liar = write.batch(0, [write.Rec(0, 0, b"k", b"v")], count=2)
-    path.write_bytes(liar + write.batch(1, [write.Rec(0, 0, b"k", b"v")]) + b"torn")
+    wrong_count = write.batch(0, [write.Rec(0, 0, b"k", b"v")], count=2)
+    path.write_bytes(wrong_count + write.batch(1, [write.Rec(0, 0, b"k", b"v")]) + b"torn")
     dump = Dump(DumpOptions(decode=as_text))
     lines = our_lines(dump, [path])
     assert [line.partition(" ")[0] for line in lines] == [
@@ -54,15 +54,15 @@ def test_damage_is_a_complaint_and_the_rest_is_dumped(tmp_path: Path) -> None:
     assert "bad_record" in dump.complaints[0]
 
 
-def test_unknown_files_and_gaps_are_complaints(tmp_path: Path) -> None:
-    """What the tool writes to its standard error is collected: files it does not know, offsets that jump."""
+def test_unknown_files_and_gaps_are_reported(tmp_path: Path) -> None:
+    """Unknown files and non-consecutive offsets, which the tool prints to standard error, are complaints."""
     path = tmp_path / "00000000000000000005.log"
     path.write_bytes(write.batch(5, [write.Rec(0, 0, b"k", b"v"), write.Rec(3, 0, b"k", b"v")]))
     dump = Dump(DumpOptions(deep_iteration=True))
-    odd = [tmp_path / name for name in ("notes.txt", "notes.log", "x.index", "1-1.checkpoint")]
-    our_lines(dump, [path, *odd])
+    unknown = [tmp_path / name for name in ("notes.txt", "notes.log", "x.index", "1-1.checkpoint")]
+    our_lines(dump, [path, *unknown])
     assert dump.complaints == [
-        *(f"Ignoring unknown file {each}" for each in odd),
+        *(f"Ignoring unknown file {each}" for each in unknown),
         f"Non-consecutive offsets in {path}",
         "  -1 is followed by 5",
         "  5 is followed by 8",
@@ -76,13 +76,13 @@ def test_unknown_files_and_gaps_are_complaints(tmp_path: Path) -> None:
             b"\0\x02\0\x01g", None, ('{"type":"2","data":{"group":"g"}}', "<DELETE>"), id="a group's tombstone"
         ),
         pytest.param(b"\0\x63", b"", ("Unknown record type 99 at offset 5, skipping.", None), id="unknown type"),
-        pytest.param(b"\0\x02\0\x09g", b"", ("Error at offset 5, skipping. ", None), id="a cut key"),
+        pytest.param(b"\0\x02\0\x09g", b"", ("Error at offset 5, skipping. ", None), id="a truncated key"),
     ],
 )
-def test_the_offsets_decoder_says_what_the_tool_says(
+def test_the_offsets_decoder_prints_like_the_tool(
     key: bytes, value: bytes | None, texts: tuple[str, str | None]
 ) -> None:
-    """Types as strings, tombstones as <DELETE>, unknown types and errors in the tool's words."""
+    """Types are strings, tombstones <DELETE>, and unknown types and errors have the messages of the tool."""
     key_text, payload = dumpdecoders.offsets(LogRecord(5, 0, key, value))
     assert key_text is not None
     assert key_text.startswith(texts[0])

@@ -1,6 +1,6 @@
-"""Fuzz: any bytes in any log file give records and typed errors, never an exception, and memory stays bounded.
+"""Fuzz tests: any bytes in any log file give records and typed errors, no exception, and bounded memory.
 
-The quick profile tries a few hundred inputs, the long one (`-m long`) as many as `FUZZ_INPUTS` says.
+The quick profile tries some thousand inputs, the long one (`-m long`) the number in `FUZZ_INPUTS`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ INPUTS = int(os.environ.get("FUZZ_INPUTS", "1000000"))
 
 
 def seeds() -> Iterator[bytes]:
-    """Give good contents of every kind: recorded segments, and what today's brokers do not write."""
+    """Yield valid contents of every kind: recorded segments, and formats that current brokers do not write."""
     yield from (path.read_bytes() for path in sorted(RECORDED.rglob("*.log")))
     records = [write.Rec(n, n, b"key%d" % n, b"value" * n, ((b"h", None),) if n == 2 else ()) for n in range(4)]
     for codec in range(5):
@@ -55,7 +55,7 @@ SEEDS = list(seeds())
 
 
 def mutate(rng: random.Random, content: bytes) -> bytes:
-    """Flip bytes, set lengths to extremes, cut, double and splice: one to four times."""
+    """Return the content after one to four mutations: changed bytes, extreme lengths, cuts, repeats, insertions."""
     raw = bytearray(content)
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(len(raw) or 1)
@@ -76,8 +76,8 @@ def mutate(rng: random.Random, content: bytes) -> bytes:
 
 
 def read_frame(content: bytes) -> None:
-    """Read bytes as one batch of any magic, without the checksum that would refuse nearly every mutation."""
-    if len(content) < 61 or content[16] > 2:  # the walk over a file hands on nothing else
+    """Read bytes as one batch of any magic, without the checksum, which would refuse nearly every mutation."""
+    if len(content) < 61 or content[16] > 2:  # the walk over a file returns no others
         return
     batch = (record_batch if content[16] == 2 else legacy_batch)(memoryview(content), 0)
     batch.has_valid_crc()
@@ -91,7 +91,7 @@ def read_frame(content: bytes) -> None:
 
 
 def read_everything(folder: Path, content: bytes) -> None:
-    """Write bytes as every kind of file and read them in every way there is."""
+    """Write bytes as every kind of file and read them with every reader."""
     for suffix in ("log", "index", "timeindex", "txnindex", "snapshot"):
         (folder / f"{0:020}.{suffix}").write_bytes(content)
     log = folder / f"{0:020}.log"
@@ -101,11 +101,11 @@ def read_everything(folder: Path, content: bytes) -> None:
         assert rows == sum(1 for _ in partition.records())
         assert errors == {(each.fault, each.offset) for each in partition.errors}
     with Segment.open(log) as segment:
-        through = SegmentIndex.load(segment)
-        through.batch_at(3)
-        through.record_at_time(1_000)
-    for read in (read_producer_snapshot, read_leader_epochs, read_partition_offsets, read_partition_metadata):
-        read(log)
+        index = SegmentIndex.load(segment)
+        index.batch_at(3)
+        index.record_at_time(1_000)
+    for reader in (read_producer_snapshot, read_leader_epochs, read_partition_offsets, read_partition_metadata):
+        reader(log)
     OffsetIndex.read(log, 0).fault()
     TimeIndex.read(log, 0).fault()
     read_aborted(log)
@@ -114,7 +114,7 @@ def read_everything(folder: Path, content: bytes) -> None:
 
 
 def frames_of(content: bytes) -> list[bytes]:
-    """Cut a segment into its batches."""
+    """Return the batches of a segment."""
     frames, at = [], 0
     while at < len(content):
         end = at + 12 + int.from_bytes(content[at + 8 : at + 12], "big")
@@ -127,13 +127,13 @@ FRAMES = [frame for seed in SEEDS for frame in frames_of(seed)]
 
 
 def fuzz_frames(rng: random.Random, count: int) -> None:
-    """Read so many mutated batches."""
+    """Read `count` mutated batches."""
     for _ in range(count):
         read_frame(mutate(rng, rng.choice(FRAMES)))
 
 
 def fuzz_files(rng: random.Random, folder: Path, count: int) -> None:
-    """Read so many mutated files in every way."""
+    """Read `count` mutated files with every reader."""
     partition = folder / "topic-0"
     partition.mkdir()
     for _ in range(count):
@@ -142,8 +142,8 @@ def fuzz_files(rng: random.Random, folder: Path, count: int) -> None:
 
 
 def with_checksums(content: bytes) -> bytes:
-    """Make the checksums of whole batches of magic 2 right again, so that the damage behind them is met."""
-    import google_crc32c  # noqa: PLC0415  # only this one writes checksums over damage
+    """Return the content with valid checksums of complete batches of magic 2, so that their damage is reached."""
+    import google_crc32c  # noqa: PLC0415  # only needed here
 
     raw, at = bytearray(content), 0
     while at + 61 <= len(raw) and raw[at + 16] == 2:
@@ -155,24 +155,24 @@ def with_checksums(content: bytes) -> bytes:
     return bytes(raw)
 
 
-def test_a_few_mutations_are_survived(tmp_path: Path) -> None:
-    """The same as the long profile, on a few inputs of a fixed seed."""
-    fuzz_frames(random.Random(1), 2_000)  # noqa: S311  # repeatable, not secret
-    fuzz_files(random.Random(2), tmp_path, 100)  # noqa: S311  # repeatable, not secret
+def test_a_few_mutations_raise_no_exception(tmp_path: Path) -> None:
+    """The test of the long profile, with few inputs and fixed seeds."""
+    fuzz_frames(random.Random(1), 2_000)  # noqa: S311  # repeatable test data
+    fuzz_files(random.Random(2), tmp_path, 100)  # noqa: S311  # repeatable test data
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3_600)
-def test_many_mutations_are_survived(tmp_path: Path) -> None:
-    """Hundreds of thousands of mutated batches, and thousands of files: no exception, and both readers agree."""
+def test_many_mutations_raise_no_exception(tmp_path: Path) -> None:
+    """Hundreds of thousands of mutated batches and thousands of files raise nothing, and both readers agree."""
     seed = random.SystemRandom().randrange(1 << 32)
-    print(f"seed {seed}")  # noqa: T201  # shown by pytest when it fails, to repeat it
-    fuzz_frames(random.Random(seed), INPUTS)  # noqa: S311  # repeatable, not secret
-    fuzz_files(random.Random(seed), tmp_path, INPUTS // 100)  # noqa: S311  # repeatable, not secret
+    print(f"seed {seed}")  # noqa: T201  # shown by pytest on failure, to reproduce it
+    fuzz_frames(random.Random(seed), INPUTS)  # noqa: S311  # repeatable test data
+    fuzz_files(random.Random(seed), tmp_path, INPUTS // 100)  # noqa: S311  # repeatable test data
 
 
 def test_lengths_of_two_gibibytes_allocate_nothing(tmp_path: Path) -> None:
-    """Whatever a length field claims, no more memory is taken than the file and the limits justify."""
+    """Memory is bounded by the file size and the limits, whatever the length fields are."""
     huge = [
         write.batch(0, [write.Rec(0, 0, b"k", b"v")], count=0x7FFFFFFF),
         write.batch(0, [write.Rec(0, 0, b"k", b"v")])[:61] + write.zigzag(0x7FFFFFFF) * 3,

@@ -1,4 +1,4 @@
-"""Indexes, and looking up through them: hints that may be wrong without changing an answer."""
+"""Indexes, and lookups with them; a wrong index does not change a result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OFFSETS = RECORDED / "__consumer_offsets-0" / "00000000000000000000.log"
 
 
 def test_entries_end_where_they_stop_ascending(tmp_path: Path) -> None:
-    """A preallocated index gives its entries and not its zeros."""
+    """The zeros of a preallocated index are not entries."""
     path = tmp_path / "a.index"
     path.write_bytes(struct.pack(">iiiiii", 3, 100, 7, 250, 9, 400) + bytes(800))
     index = OffsetIndex.read(path, 1_000)
@@ -31,7 +31,7 @@ def test_entries_end_where_they_stop_ascending(tmp_path: Path) -> None:
 
 
 def test_time_entries_end_where_they_stop_ascending(tmp_path: Path) -> None:
-    """A time index gives an offset that is surely not behind the first record as late as asked."""
+    """A time index returns an offset that is not after the first record with the timestamp."""
     path = tmp_path / "a.timeindex"
     path.write_bytes(struct.pack(">qiqi", 500, 3, 800, 9) + bytes(12))
     index = TimeIndex.read(path, 1_000)
@@ -45,12 +45,12 @@ def test_time_entries_end_where_they_stop_ascending(tmp_path: Path) -> None:
         pytest.param(struct.pack(">iiii", 3, 100, 7, 250), True, id="ascending"),
         pytest.param(b"", True, id="empty"),
         pytest.param(struct.pack(">ii", 3, 100) + bytes(16), True, id="preallocated"),
-        pytest.param(struct.pack(">ii", 3, 100) + b"\0", False, id="half an entry"),
+        pytest.param(struct.pack(">ii", 3, 100) + b"\0", False, id="partial entry"),
         pytest.param(struct.pack(">ii", -3, 100), False, id="below the base"),
     ],
 )
-def test_the_sanity_check_of_offset_indexes_is_the_brokers(tmp_path: Path, raw: bytes, sane: bool) -> None:  # noqa: FBT001
-    """An index is sane exactly where a broker would not rebuild it at start."""
+def test_the_sanity_check_of_offset_indexes_is_that_of_the_broker(tmp_path: Path, raw: bytes, sane: bool) -> None:  # noqa: FBT001
+    """An index is valid exactly if a broker would not rebuild it at startup."""
     path = tmp_path / "a.index"
     path.write_bytes(raw)
     fault = OffsetIndex.read(path, 1_000).fault()
@@ -63,20 +63,20 @@ def test_the_sanity_check_of_offset_indexes_is_the_brokers(tmp_path: Path, raw: 
         pytest.param(struct.pack(">qiqi", 500, 3, 800, 9), True, id="ascending"),
         pytest.param(b"", True, id="empty"),
         pytest.param(struct.pack(">qi", 500, 3) + bytes(12), False, id="preallocated"),
-        pytest.param(struct.pack(">qi", 500, 3) + b"\0", False, id="half an entry"),
+        pytest.param(struct.pack(">qi", 500, 3) + b"\0", False, id="partial entry"),
         pytest.param(struct.pack(">qi", 500, -3), False, id="below the base"),
     ],
 )
-def test_the_sanity_check_of_time_indexes_is_the_brokers(tmp_path: Path, raw: bytes, sane: bool) -> None:  # noqa: FBT001
-    """The same for time indexes, which in Kafka fail while they are preallocated."""
+def test_the_sanity_check_of_time_indexes_is_that_of_the_broker(tmp_path: Path, raw: bytes, sane: bool) -> None:  # noqa: FBT001
+    """As in Kafka, a preallocated time index is not valid."""
     path = tmp_path / "a.timeindex"
     path.write_bytes(raw)
     fault = TimeIndex.read(path, 1_000).fault()
     assert (fault is None) is sane
 
 
-def test_the_aborted_transactions_of_a_real_broker() -> None:
-    """A recorded `.txnindex` gives the three transactions that were aborted, in the order of their markers."""
+def test_aborted_transactions_of_a_real_broker_are_read() -> None:
+    """A recorded `.txnindex` has the three aborted transactions, in the order of their markers."""
     entries, fault = read_aborted(OFFSETS.with_suffix(".txnindex"))
     assert fault is None
     assert len(entries) == 3
@@ -85,43 +85,43 @@ def test_the_aborted_transactions_of_a_real_broker() -> None:
 
 
 def test_aborted_transactions_end_at_damage(tmp_path: Path) -> None:
-    """A version of the future ends the list with a fault; half an entry is an append under way."""
+    """A newer version ends the list with a fault; a partial entry is an append in progress."""
     path = tmp_path / "a.txnindex"
-    good = struct.pack(">hqqqq", 0, 5, 10, 20, 11)
-    path.write_bytes(good + good[:7])
+    entry = struct.pack(">hqqqq", 0, 5, 10, 20, 11)
+    path.write_bytes(entry + entry[:7])
     assert read_aborted(path) == ((AbortedTransaction(0, 5, 10, 20, 11),), None)
-    path.write_bytes(good + struct.pack(">hqqqq", 1, 5, 10, 20, 11))
+    path.write_bytes(entry + struct.pack(">hqqqq", 1, 5, 10, 20, 11))
     entries, fault = read_aborted(path)
     assert len(entries) == 1
     assert isinstance(fault, LogError)
-    assert fault.position == len(good)
+    assert fault.position == len(entry)
 
 
 @pytest.mark.parametrize("path", RECORDED_SEGMENTS, ids=lambda path: f"{path.parent.name}-{path.name[-6:-4]}")
-def test_looking_up_gives_what_a_scan_gives(path: Path) -> None:
-    """For every offset and every time, the indexes of a real broker lead to the batch and record of a full scan."""
+def test_a_lookup_gives_the_result_of_a_full_scan(path: Path) -> None:
+    """For every offset and timestamp, the indexes of a real broker give the batch and record of a full scan."""
     with Segment.open(path) as segment:
-        through = SegmentIndex.load(segment)
-        assert through.offsets is not None
-        without = SegmentIndex(segment, None, None)
+        index = SegmentIndex.load(segment)
+        assert index.offsets is not None
+        no_index = SegmentIndex(segment, None, None)
         batches = list(segment.batches())
         records = [record for batch in batches for record in batch.records()]
         for offset in range(segment.base_offset - 1, batches[-1].last_offset + 3):
-            found = through.batch_at(offset)
+            found = index.batch_at(offset)
             assert found == next((batch for batch in batches if batch.last_offset >= offset), None)
         for time in sorted({record.timestamp + shift for record in records for shift in (-1, 0, 1)}):
-            assert through.record_at_time(time) == without.record_at_time(time)
-            assert through.record_at_time(time) == next((each for each in records if each.timestamp >= time), None)
+            assert index.record_at_time(time) == no_index.record_at_time(time)
+            assert index.record_at_time(time) == next((each for each in records if each.timestamp >= time), None)
 
 
-def test_a_time_is_looked_up_over_all_segments() -> None:
-    """Over several segments of a real broker the answer is the first record of a full scan."""
+def test_a_timestamp_is_looked_up_in_all_segments() -> None:
+    """The result over several segments of a real broker is the first record of a full scan."""
     with opened(RECORDED / "uncompressed-0") as log:
         assert len(log.segments) > 1
         records = [placed.record for placed in log.records(only_committed=False)]
         for time in sorted({record.timestamp + shift for record in records for shift in (-1, 0, 1)}):
-            wanted = next((record for record in records if record.timestamp >= time), None)
-            assert first_record_at_time(log, time) == wanted
+            expected = next((record for record in records if record.timestamp >= time), None)
+            assert first_record_at_time(log, time) == expected
 
 
 @given(
@@ -129,10 +129,10 @@ def test_a_time_is_looked_up_over_all_segments() -> None:
     junk=st.binary(max_size=7),
     offset=st.integers(-1, 21),
 )
-def test_a_wrong_offset_index_changes_no_answer(
+def test_a_wrong_offset_index_does_not_change_a_result(
     tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[int, int]], junk: bytes, offset: int
 ) -> None:
-    """Whatever stands in an `.index`, the batch found for an offset is that of a full scan."""
+    """Whatever the content of an `.index`, the batch of an offset is that of a full scan."""
     path = tmp_path_factory.getbasetemp() / "00000000000000000000.log"
     path.write_bytes(b"".join(simple_batches(20)))
     path.with_suffix(".index").write_bytes(b"".join(struct.pack(">ii", *entry) for entry in entries) + junk)

@@ -1,4 +1,4 @@
-"""Message sets of magic 0 and 1: Kafka's own bytes, wrappers, and what old clients got wrong."""
+"""Message sets of magic 0 and 1: golden bytes from Kafka, wrappers, and faults of old clients."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ GOLDEN = {
 
 
 def read(raw: bytes) -> LegacyBatch:
-    """Give the batch of exactly these bytes."""
+    """Return the batch with exactly these bytes."""
     return legacy_batch(memoryview(raw), 0)
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_kafkas_own_messages_are_read(name: str) -> None:
-    """Messages written by Kafka's old code give their records, plain and compressed."""
+def test_messages_written_by_kafka_are_decoded(name: str) -> None:
+    """Messages of Kafka's old serialiser give their records, plain and compressed."""
     batch = read(bytes.fromhex(GOLDEN[name]))
     timestamp = -1 if "magic 0" in name else 1234
     records = [LogRecord(5, timestamp, KEY, None), LogRecord(7, timestamp, KEY, b"\x01")]
@@ -39,8 +39,8 @@ def test_kafkas_own_messages_are_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_every_cut_is_one_typed_error(name: str) -> None:
-    """The same messages cut at any byte behind the frame give Damaged and nothing else."""
+def test_messages_truncated_anywhere_are_one_typed_error(name: str) -> None:
+    """The same messages truncated at any byte after the frame raise only Damaged."""
     raw = bytes.fromhex(GOLDEN[name])
     for end in range(18, len(raw)):
         with pytest.raises(Damaged):
@@ -56,10 +56,10 @@ def test_every_cut_is_one_typed_error(name: str) -> None:
     codec=st.sampled_from([write.GZIP, write.SNAPPY, write.LZ4]),
     base=st.integers(1, 2**40),
 )
-def test_wrappers_give_absolute_offsets(
+def test_records_of_wrappers_have_absolute_offsets(
     fields: list[tuple[bytes | None, bytes | None]], gaps: list[int], magic: int, codec: int, base: int
 ) -> None:
-    """A wrapper carries its last record's offset; inner offsets are absolute in magic 0 and relative in magic 1."""
+    """A wrapper has the offset of its last record; inner offsets are absolute in magic 0 and relative in magic 1."""
     offsets = [base + sum(gaps[:n]) for n in range(len(fields))]
     first = offsets[0] if magic == 1 else 0
     pairs = list(zip(offsets, fields, strict=True))
@@ -69,22 +69,22 @@ def test_wrappers_give_absolute_offsets(
     assert batch.last_offset == offsets[-1]
 
 
-def test_a_wrapper_at_offset_zero_leaves_inner_offsets_alone() -> None:
-    """Old librdkafka wrote wrappers without an offset: what stands inside counts."""
+def test_a_wrapper_at_offset_zero_has_absolute_inner_offsets() -> None:
+    """Old librdkafka wrote wrappers without an offset."""
     inner = b"".join(write.message(offset, b"k", b"v", 1) for offset in (0, 1, 2))
     assert [record.offset for record in read(write.wrapper(0, inner, 1, write.GZIP)).records()] == [0, 1, 2]
 
 
-def test_the_wrappers_clock_counts_when_the_broker_stamped_it() -> None:
-    """Log-append time on the wrapper replaces the inner timestamps; create time leaves them."""
+def test_log_append_time_of_a_wrapper_applies_to_its_records() -> None:
+    """Log append time of the wrapper replaces the inner timestamps; create time does not."""
     inner = write.message(0, b"k", b"v", 1, timestamp=5)
-    stamped = read(write.wrapper(9, inner, 1, write.GZIP, timestamp=77, attributes=0x08))
-    assert [record.timestamp for record in stamped.records()] == [77]
+    log_append_time = read(write.wrapper(9, inner, 1, write.GZIP, timestamp=77, attributes=0x08))
+    assert [record.timestamp for record in log_append_time.records()] == [77]
     assert [record.timestamp for record in read(write.wrapper(9, inner, 1, write.GZIP, timestamp=77)).records()] == [5]
 
 
 def test_a_partial_last_inner_message_is_dropped() -> None:
-    """Sets cut by size inside a wrapper give what is whole."""
+    """A message set truncated by size inside a wrapper gives its complete messages."""
     inner = write.message(0, b"k", b"v", 1) + write.message(1, b"k", b"v", 1)[:-3]
     assert [record.offset for record in read(write.wrapper(4, inner, 1, write.SNAPPY)).records()] == [4]
 
@@ -93,24 +93,26 @@ def test_a_partial_last_inner_message_is_dropped() -> None:
     ("raw", "fault"),
     [
         pytest.param(write.message(0, None, None, 1, attributes=1), LogFault.BAD_RECORD, id="compressed null"),
-        pytest.param(write.wrapper(0, b"", 1, write.GZIP), LogFault.BAD_RECORD, id="nothing inside"),
+        pytest.param(write.wrapper(0, b"", 1, write.GZIP), LogFault.BAD_RECORD, id="no inner messages"),
         pytest.param(
-            write.message(0, None, b"x", 1, attributes=4), LogFault.UNKNOWN_CODEC, id="zstd was never allowed"
+            write.message(0, None, b"x", 1, attributes=4),
+            LogFault.UNKNOWN_CODEC,
+            id="zstd, which message sets do not support",
         ),
         pytest.param(
             write.wrapper(0, write.message(0, None, b"x", 0), 1, write.GZIP),
             LogFault.BAD_RECORD,
-            id="another magic inside",
+            id="inner message of another magic",
         ),
         pytest.param(
             write.wrapper(0, write.wrapper(0, write.message(0, b"", b"", 1), 1, write.GZIP), 1, write.GZIP),
             LogFault.BAD_RECORD,
-            id="a wrapper inside",
+            id="inner wrapper",
         ),
     ],
 )
-def test_contradictions_are_typed_errors(raw: bytes, fault: LogFault) -> None:
-    """A wrapper that Kafka would refuse is refused, with the reason."""
+def test_inconsistent_messages_are_typed_errors(raw: bytes, fault: LogFault) -> None:
+    """A wrapper that Kafka refuses is refused, with the reason."""
     with pytest.raises(Damaged) as caught:
         list(read(raw).records())
     assert caught.value.fault is fault

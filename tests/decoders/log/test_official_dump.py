@@ -1,4 +1,4 @@
-"""Logs that a real broker writes now, compared with the official dump tool line by line."""
+"""Compares our dump of newly written broker logs with the official tool, line by line."""
 
 from __future__ import annotations
 
@@ -37,40 +37,42 @@ DECODERS = {
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the log directory of a broker that wrote records in all codecs, transactions and metadata, and stopped."""
+    """Return the log directory of a stopped broker with records in all codecs, transactions and metadata."""
     return record(tmp_path_factory.mktemp("recording") / "broker", 300)
 
 
 def compare(root: Path, files: list[Path], arguments: tuple[str, ...], options: DumpOptions) -> int:
-    """Demand the official tool's lines from ours, on both of its outputs; give how many lines that were."""
+    """Assert that both outputs of our dump are those of the official tool; return the number of lines."""
     official, complaints, exit_code = official_dump(root, files, *arguments)
     dump = Dump(options)
     ours = lines_of("".join(f"{line}\n" for line in dump.lines(files)).encode())
     assert exit_code == 0
     assert ours == official
-    # The tool keeps its complaints in hash maps: only what they are is fixed, not in which order of files.
+    # The tool keeps its complaints in hash maps, so their order by file is not fixed.
     assert sorted(dump.complaints) == sorted(complaints)
     return len(official)
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_file_in_every_mode(data: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Segments in all codecs, indexes, snapshots and checkpoints give the official lines in every mode of the tool."""
+def test_every_file_is_dumped_like_the_tool_in_every_mode(
+    data: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Segments in all codecs, indexes, snapshots and checkpoints give the same lines in every mode of the tool."""
     monkeypatch.chdir(data)
     assert compare(data, files_of(data), *MODES[mode]) > 100
 
 
 @pytest.mark.parametrize("topic", DECODERS)
-def test_every_decoder(data: Path, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The records of the internal topics give the official JSON through the tool's decoder options."""
+def test_every_decoder_prints_like_the_tool(data: Path, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records of the internal topics give the same JSON as the decoder options of the tool."""
     option, decode = DECODERS[topic]
     monkeypatch.chdir(data)
     files = [file for file in files_of(data) if file.parts[0].startswith(topic)]
     assert compare(data, files, (option,), DumpOptions(decode=decode)) > 50
 
 
-def odd_log() -> bytes:
-    """Write what no broker of today writes: message sets in all codecs, and every odd batch of magic 2."""
+def unusual_log() -> bytes:
+    """Return a log that current brokers do not write: message sets in all codecs, and unusual batches of magic 2."""
     out, offset = b"", 0
     for magic in (0, 1):
         out += write.message(offset, b"k", None, magic)
@@ -80,8 +82,8 @@ def odd_log() -> bytes:
             out += write.wrapper(offset + 4, b"".join(inner), magic, codec, timestamp=2_003)
             offset += 4
         offset += 1
-    stamped = write.message(0, b"k", b"v", 1, timestamp=5)
-    out += write.wrapper(offset, stamped, 1, write.SNAPPY, timestamp=77, attributes=0x08)
+    message = write.message(0, b"k", b"v", 1, timestamp=5)
+    out += write.wrapper(offset, message, 1, write.SNAPPY, timestamp=77, attributes=0x08)
     one = [write.Rec(0, 0, b"a", b"b")]
     out += write.batch(offset + 1, one, write.SNAPPY, raw_snappy=True)
     out += write.batch(offset + 2, one, attributes=0x08)
@@ -96,11 +98,13 @@ def odd_log() -> bytes:
 
 
 @pytest.mark.parametrize("mode", ["shallow", "data", "no metadata"])
-def test_what_no_broker_writes_any_more(tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Message sets, raw snappy, delete horizons, emptied batches, unknown control types and a bad checksum agree too.
+def test_formats_that_brokers_no_longer_write_are_dumped_like_the_tool(
+    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Message sets, raw snappy, delete horizons, empty batches, unknown control types and a bad checksum agree too.
 
-    This also makes the official code a reader of the writer that all other tests trust.
+    This also checks the test writer, which the other tests use, with the official code.
     """
-    (tmp_path / "00000000000000000000.log").write_bytes(odd_log())
+    (tmp_path / "00000000000000000000.log").write_bytes(unusual_log())
     monkeypatch.chdir(tmp_path)
     assert compare(tmp_path, files_of(tmp_path), *MODES[mode]) > 15

@@ -1,4 +1,4 @@
-"""Whole partitions: which files count, transactions, damage, and both readers of records."""
+"""Whole partitions: files of the log, transactions, damage, and both readers of records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def data(offset: int, producer_id: int = -1, *, count: int = 1, epoch: int = 0) -> bytes:
-    """Write a batch of records `k`; one with a producer is transactional."""
+    """Encode a batch of records with key `k`; with a producer id it is transactional."""
     records = [write.Rec(n, n, b"k", b"%d" % (offset + n)) for n in range(count)]
     attributes = 0x10 if producer_id >= 0 else 0
     return write.batch(offset, records, attributes=attributes, producer_id=producer_id, producer_epoch=epoch)
@@ -32,7 +32,7 @@ def data(offset: int, producer_id: int = -1, *, count: int = 1, epoch: int = 0) 
 
 
 @pytest.mark.parametrize(
-    ("name", "topic", "number", "fate"),
+    ("name", "topic", "number", "marker"),
     [
         ("__consumer_offsets-7", "__consumer_offsets", 7, None),
         ("a-b-c-12", "a-b-c", 12, None),
@@ -41,18 +41,18 @@ def data(offset: int, producer_id: int = -1, *, count: int = 1, epoch: int = 0) 
         ("t-1.0123456789abcdef0123456789abcdef-stray", "t", 1, "stray"),
     ],
 )
-def test_a_directorys_name_tells_topic_and_partition(
-    tmp_path: Path, name: str, topic: str, number: int, fate: str | None
+def test_the_directory_name_has_topic_and_partition(
+    tmp_path: Path, name: str, topic: str, number: int, marker: str | None
 ) -> None:
-    """The name is split at its last dash; what is being deleted, moved or lost says so."""
+    """The name is split at its last dash; directories being deleted, moved or stray have a marker."""
     found = read_directory(partition(tmp_path, {}, name))
     assert isinstance(found, PartitionDirectory)
-    assert (found.topic, found.partition, found.marker) == (topic, number, fate)
+    assert (found.topic, found.partition, found.marker) == (topic, number, marker)
 
 
 @pytest.mark.parametrize("name", ["data", "topic-", "-3", "topic-x", "t-0.abc-delete"])
-def test_other_directories_are_the_wrong_kind(tmp_path: Path, name: str) -> None:
-    """A directory that is no partition's, and what is no directory, are one typed error."""
+def test_other_paths_are_the_wrong_kind(tmp_path: Path, name: str) -> None:
+    """A directory of another kind and a missing directory are one typed error."""
     (tmp_path / name).mkdir()
     for path in (tmp_path / name, tmp_path / "nothing-0"):
         error = PartitionLog.open(path)
@@ -60,8 +60,8 @@ def test_other_directories_are_the_wrong_kind(tmp_path: Path, name: str) -> None
         assert error.fault is LogFault.WRONG_KIND
 
 
-def test_a_recorded_directory_knows_its_surroundings() -> None:
-    """Topic id and high watermark come from the files that a real broker keeps."""
+def test_a_recorded_directory_has_topic_id_and_high_watermark() -> None:
+    """Topic id and high watermark come from files that a real broker wrote."""
     found = read_directory(RECORDED / "__consumer_offsets-0")
     assert isinstance(found, PartitionDirectory)
     with opened(found.path) as log:
@@ -72,34 +72,44 @@ def test_a_recorded_directory_knows_its_surroundings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "kept"),
+    ("files", "expected"),
     [
         pytest.param(["0.log", "5.log"], ["0.log", "5.log"], id="plain segments"),
-        pytest.param(["0.log", "5.log.deleted", "9.log"], ["0.log", "9.log"], id="deleted ones are gone"),
+        pytest.param(["0.log", "5.log.deleted", "9.log"], ["0.log", "9.log"], id="deleted segments are ignored"),
         pytest.param(["0.log", "0.log.cleaned"], ["0.log"], id="an unfinished compaction is ignored"),
-        pytest.param(["0.log", "5.log", "0.log.swap"], ["0.log.swap", "5.log"], id="a finished one replaces its range"),
-        pytest.param(["3.log", "0.log.swap", "9.log"], ["0.log.swap", "9.log"], id="also segments inside its range"),
-        pytest.param(["0.log", "0.log.swap", "0.log.cleaned"], ["0.log"], id="a swap from .cleaned on is not finished"),
-        pytest.param(["0.log.swap", "9.log", "9.log.cleaned"], ["0.log.swap", "9.log"], id="a swap below .cleaned is"),
-        pytest.param(["0.index", "0.timeindex", "0.snapshot"], [], id="other files are no segments"),
+        pytest.param(
+            ["0.log", "5.log", "0.log.swap"], ["0.log.swap", "5.log"], id="a finished compaction replaces its range"
+        ),
+        pytest.param(
+            ["3.log", "0.log.swap", "9.log"],
+            ["0.log.swap", "9.log"],
+            id="a compaction replaces all segments in its range",
+        ),
+        pytest.param(
+            ["0.log", "0.log.swap", "0.log.cleaned"], ["0.log"], id="a swap at or above .cleaned is not finished"
+        ),
+        pytest.param(
+            ["0.log.swap", "9.log", "9.log.cleaned"], ["0.log.swap", "9.log"], id="a swap below .cleaned is finished"
+        ),
+        pytest.param(["0.index", "0.timeindex", "0.snapshot"], [], id="other files are not segments"),
     ],
 )
-def test_which_files_are_the_log(tmp_path: Path, files: list[str], kept: list[str]) -> None:
-    """Leftovers of compactions and deletions are treated as a broker treats them at start; files hold five offsets."""
+def test_the_files_of_the_log_are_listed(tmp_path: Path, files: list[str], expected: list[str]) -> None:
+    """Files of compactions and deletions are handled as by a broker at startup; each file has five offsets."""
     path = partition(tmp_path, {})
     for file in files:
         number, _, suffix = file.partition(".")
         batches = simple_batches(5, first=int(number))
         (path / f"{int(number):020}.{suffix}").write_bytes(b"".join(batches))
     segments = list_segments(path)
-    assert [f"{file.base_offset}{file.path.name[20:]}" for file in segments] == kept
+    assert [f"{file.base_offset}{file.path.name[20:]}" for file in segments] == expected
 
 
 # transactions
 
 
-def test_only_committed_records_count_in_the_order_of_their_offsets(tmp_path: Path) -> None:
-    """Plain and committed records come by offset, aborted and pending ones do not, nothing waits for a marker."""
+def test_only_committed_records_are_returned_in_offset_order(tmp_path: Path) -> None:
+    """Aborted and pending records are left out, and pending ones do not block the records after them."""
     batches = [
         data(0, 1),
         data(1),
@@ -121,14 +131,14 @@ def test_only_committed_records_count_in_the_order_of_their_offsets(tmp_path: Pa
 
 
 def test_markers_are_matched_by_producer_and_not_by_epoch(tmp_path: Path) -> None:
-    """Since KIP-890 a marker's epoch lies above its data's."""
+    """Since KIP-890 the epoch of a marker is above that of its data."""
     batches = [data(0, 1, epoch=4), write.marker(1, 1, committed=True, producer_epoch=5)]
     with opened(partition(tmp_path, {0: batches})) as log:
         assert [placed.record.offset for placed in log.records()] == [0]
 
 
 def test_each_transaction_of_a_producer_has_its_own_end(tmp_path: Path) -> None:
-    """The first marker behind a batch decides; a second marker for the same transaction changes nothing."""
+    """The first marker after a batch decides; a second marker for the same transaction has no effect."""
     batches = [
         data(0, 1),
         write.marker(1, 1, committed=False),
@@ -142,46 +152,46 @@ def test_each_transaction_of_a_producer_has_its_own_end(tmp_path: Path) -> None:
         assert [each.first_offset for each in log.ongoing_transactions] == [5]
 
 
-def test_a_marker_in_a_later_segment_counts(tmp_path: Path) -> None:
-    """A transaction may run over several segments."""
+def test_a_marker_in_a_later_segment_is_found(tmp_path: Path) -> None:
+    """A transaction may span several segments."""
     path = partition(tmp_path, {0: [data(0, 1)], 1: [data(1, 1)], 2: [write.marker(2, 1, committed=True)]})
     with opened(path) as log:
         assert [placed.record.offset for placed in log.records()] == [0, 1]
         assert log.ongoing_transactions == ()
 
 
-FATES = st.lists(st.tuples(st.sampled_from(["data", "commit", "abort"]), st.integers(0, 3)), max_size=30)
+EVENTS = st.lists(st.tuples(st.sampled_from(["data", "commit", "abort"]), st.integers(0, 3)), max_size=30)
 
 
-@given(FATES)
-def test_transactions_end_as_a_plain_simulation_says(
+@given(EVENTS)
+def test_outcomes_agree_with_a_simple_simulation(
     tmp_path_factory: pytest.TempPathFactory, events: list[tuple[str, int]]
 ) -> None:
-    """For any interleaving of producers and markers, the records that count are those a broker's memory would hold."""
-    batches, pending, counted = [], dict[int, list[int]](), []
-    for offset, (what, producer) in enumerate(events):
-        if what == "data":
+    """For any interleaving of producers and markers, the visible records are those of a simulated coordinator."""
+    batches, pending, visible = [], dict[int, list[int]](), []
+    for offset, (kind, producer) in enumerate(events):
+        if kind == "data":
             batches.append(data(offset, producer - 1))
             if producer:
                 pending.setdefault(producer - 1, []).append(offset)
             else:
-                counted.append(offset)
+                visible.append(offset)
         else:
-            batches.append(write.marker(offset, producer, committed=what == "commit"))
+            batches.append(write.marker(offset, producer, committed=kind == "commit"))
             ended = pending.pop(producer, [])
-            counted += ended if what == "commit" else []
+            visible += ended if kind == "commit" else []
     with opened(partition(tmp_path_factory.mktemp("log"), {0: batches})) as log:
-        assert [placed.record.offset for placed in log.records()] == sorted(counted)
+        assert [placed.record.offset for placed in log.records()] == sorted(visible)
         assert {each.producer_id for each in log.ongoing_transactions} == set(pending)
 
 
-def test_a_recorded_log_agrees_with_its_own_index_of_aborted_transactions() -> None:
-    """In a real broker's offsets partition, what is left out lies in the transactions its `.txnindex` names."""
+def test_a_recorded_log_agrees_with_its_index_of_aborted_transactions() -> None:
+    """The records left out of a real offsets partition are those of the aborted transactions in its `.txnindex`."""
     with opened(RECORDED / "__consumer_offsets-0") as log:
-        counted = [placed.record.offset for placed in log.records()]
+        visible = [placed.record.offset for placed in log.records()]
         aborted = [each for each in log.records(only_committed=False) if each.outcome is BatchOutcome.ABORTED]
         assert len(aborted) == 3
-        assert not {each.record.offset for each in aborted} & set(counted)
+        assert not {each.record.offset for each in aborted} & set(visible)
         assert log.errors == []
         assert log.ongoing_transactions == ()
 
@@ -189,8 +199,8 @@ def test_a_recorded_log_agrees_with_its_own_index_of_aborted_transactions() -> N
 # damage
 
 
-def test_damage_in_one_segment_leaves_the_others(tmp_path: Path) -> None:
-    """A bad batch ends its segment with one error; the next segment is read."""
+def test_damage_in_one_segment_does_not_affect_the_others(tmp_path: Path) -> None:
+    """A damaged batch ends its segment with one error; the next segment is read."""
     first = simple_batches(4)
     first[2] = first[2][:-1] + b"\x7f"
     path = partition(tmp_path, {0: first, 4: simple_batches(2, first=4)})
@@ -200,18 +210,18 @@ def test_damage_in_one_segment_leaves_the_others(tmp_path: Path) -> None:
 
 
 def test_a_torn_tail_is_an_error_only_before_the_last_segment(tmp_path: Path) -> None:
-    """A segment that was finished must end with a batch; the active one need not."""
-    cut = [b"".join(simple_batches(2))[:-1]]
-    with opened(partition(tmp_path, {0: cut, 2: cut}, "a-0")) as log:
+    """Only the active segment may end inside a batch."""
+    truncated = [b"".join(simple_batches(2))[:-1]]
+    with opened(partition(tmp_path, {0: truncated, 2: truncated}, "a-0")) as log:
         assert [placed.record.offset for placed in log.records()] == [0]
         assert [error.fault for error in log.errors] == [LogFault.TORN, LogFault.OFFSET_ORDER]
-    with opened(partition(tmp_path, {0: cut}, "b-0")) as log:
+    with opened(partition(tmp_path, {0: truncated}, "b-0")) as log:
         assert [placed.record.offset for placed in log.records()] == [0]
         assert log.errors == []
 
 
-def test_what_was_read_in_one_segment_is_not_read_again_in_the_next(tmp_path: Path) -> None:
-    """Overlapping segments give every offset once, and the overlap is noted."""
+def test_overlapping_segments_give_each_offset_once(tmp_path: Path) -> None:
+    """The batches already read from another segment are errors."""
     path = partition(tmp_path, {0: simple_batches(4), 2: simple_batches(4, first=2)})
     with opened(path) as log:
         assert [placed.record.offset for placed in log.records()] == [0, 1, 2, 3, 4, 5]
@@ -219,16 +229,16 @@ def test_what_was_read_in_one_segment_is_not_read_again_in_the_next(tmp_path: Pa
 
 
 @pytest.mark.parametrize("start", range(12))
-def test_reading_from_an_offset_skips_only_what_lies_below(tmp_path: Path, start: int) -> None:
-    """From any offset on, also one inside a batch, the records are those of the whole at or above it."""
+def test_reading_from_an_offset_skips_only_lower_offsets(tmp_path: Path, start: int) -> None:
+    """From any offset, also one inside a batch, the records at or above it are returned."""
     path = partition(tmp_path, {0: [data(0, count=4), data(4, count=2)], 6: [data(6, count=5)]})
     with opened(path) as log:
         assert [placed.record.offset for placed in log.records(start)] == list(range(start, 11))
         assert log.errors == []
 
 
-def test_a_batch_that_cannot_be_expanded_is_noted_and_passed(tmp_path: Path) -> None:
-    """Content above the limit costs one error; the batches around it are read."""
+def test_a_batch_that_cannot_be_decompressed_is_an_error_and_skipped(tmp_path: Path) -> None:
+    """Content above the limit is one error; the other batches are read."""
     bomb = write.batch(1, [write.Rec(0, 0, b"k", bytes(1 << 20))], write.ZSTD)
     path = partition(tmp_path, {0: [data(0), bomb, data(2)]})
     with opened(path, limit=1 << 16) as log:
@@ -237,13 +247,13 @@ def test_a_batch_that_cannot_be_expanded_is_noted_and_passed(tmp_path: Path) -> 
 
 
 def test_an_empty_directory_is_an_empty_log(tmp_path: Path) -> None:
-    """No segments, no records, no error."""
+    """A directory without segments has no records and no errors."""
     with opened(partition(tmp_path, {})) as log:
         assert list(log.records()) == []
 
 
-def test_a_compacted_log_of_a_real_broker_is_read_with_its_gaps() -> None:
-    """The cleaner left gaps, tombstones with a horizon and files being deleted: all is read, without error."""
+def test_a_compacted_log_of_a_real_broker_is_read() -> None:
+    """A log with gaps, tombstones with a delete horizon and files being deleted is read without errors."""
     folder = RECORDED / "compacted-0"
     assert list(folder.glob("*.log.deleted"))
     with opened(folder) as log:
@@ -258,7 +268,7 @@ def test_a_compacted_log_of_a_real_broker_is_read_with_its_gaps() -> None:
 def test_files_renamed_between_listing_and_opening_are_listed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A compaction that finishes under the reader costs a second look, not the reading."""
+    """A compaction that finishes during the listing does not fail the read."""
     path = partition(tmp_path, {0: simple_batches(2), 2: simple_batches(1, first=2)})
     listed = []
 

@@ -1,4 +1,4 @@
-"""The small files beside segments: real ones are read, others are one typed error."""
+"""The small files beside segments: those of a real broker are read, malformed ones are one typed error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def snapshot_of(*entries: ProducerEntry, version: int = 1) -> bytes:
-    """Write a producer snapshot."""
+    """Encode a producer snapshot."""
     body = struct.pack(">i", len(entries)) + b"".join(struct.pack(">qhiqiqiq", *entry) for entry in entries)
     return struct.pack(">hI", version, google_crc32c.value(body)) + body
 
@@ -35,39 +35,39 @@ OPEN = ProducerEntry(9, 2, 17, 120, 3, 1_700_000_000_000, 4, 100)
 MARKED = ProducerEntry(10, 0, -1, -1, 0, 1_700_000_000_001, 4, -1)
 
 
-def test_producers_come_back_with_their_open_transactions(tmp_path: Path) -> None:
-    """A snapshot gives every producer in order; an open transaction keeps its first offset."""
+def test_producers_are_read_with_their_open_transactions(tmp_path: Path) -> None:
+    """A snapshot gives every producer in order, with the first offset of its open transaction."""
     path = tmp_path / "a.snapshot"
     path.write_bytes(snapshot_of(OPEN, MARKED))
     assert read_producer_snapshot(path) == (OPEN, MARKED)
 
 
-def test_a_recorded_snapshot_knows_the_transactional_producer() -> None:
-    """What a real broker wrote at its stop names one producer without an open transaction."""
+def test_a_recorded_snapshot_has_the_transactional_producer() -> None:
+    """A snapshot written by a real broker at shutdown has one producer without an open transaction."""
     entries = read_producer_snapshot(next((RECORDED / "__consumer_offsets-0").glob("*.snapshot")))
     assert not isinstance(entries, LogError)
     assert [entry.current_transaction_first_offset for entry in entries] == [-1]
 
 
-def test_every_cut_and_every_flipped_bit_of_a_snapshot_is_an_error(tmp_path: Path) -> None:
-    """The checksum covers the content, the version and the count are checked: nothing damaged passes."""
+def test_a_truncated_or_changed_snapshot_is_an_error(tmp_path: Path) -> None:
+    """Any truncation and any changed byte is detected, by the checksum, the version or the count."""
     path = tmp_path / "a.snapshot"
-    whole = snapshot_of(OPEN, MARKED)
-    damaged = [whole[:end] for end in range(len(whole))]
-    damaged += [whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :] for at in range(len(whole))]
-    for content in [*damaged, whole + b"\0", snapshot_of(OPEN, version=2)]:
+    valid = snapshot_of(OPEN, MARKED)
+    damaged = [valid[:end] for end in range(len(valid))]
+    damaged += [valid[:at] + bytes([valid[at] ^ 4]) + valid[at + 1 :] for at in range(len(valid))]
+    for content in [*damaged, valid + b"\0", snapshot_of(OPEN, version=2)]:
         path.write_bytes(content)
         assert isinstance(read_producer_snapshot(path), LogError)
 
 
-def test_checkpoints_of_a_real_broker() -> None:
-    """Leader epochs, high watermarks, log starts and the topic id are read as a real broker wrote them."""
+def test_checkpoints_of_a_real_broker_are_read() -> None:
+    """Leader epochs, high watermarks, log start offsets and the topic id of a real broker are read."""
     folder = RECORDED / "__consumer_offsets-0"
     assert read_leader_epochs(folder / "leader-epoch-checkpoint") == (EpochEntry(0, 0),)
     assert read_partition_offsets(RECORDED / "log-start-offset-checkpoint") == ()
-    marks = read_partition_offsets(RECORDED / "replication-offset-checkpoint")
-    assert not isinstance(marks, LogError)
-    assert PartitionOffset("gzip", 0, 45) in marks
+    high_watermarks = read_partition_offsets(RECORDED / "replication-offset-checkpoint")
+    assert not isinstance(high_watermarks, LogError)
+    assert PartitionOffset("gzip", 0, 45) in high_watermarks
     metadata = read_partition_metadata(folder / "partition.metadata")
     assert isinstance(metadata, PartitionMetadata)
     assert len(metadata.topic_id) == 16
@@ -77,8 +77,8 @@ def test_checkpoints_of_a_real_broker() -> None:
     "text",
     ["", "0", "0\n1\n", "1\n0\n", "0\n1\n5\n", "0\n1\n5 x\n", "0\n2\n5 6\n", "0\n1\n5 6 7\n", "x\n0\n", "\xff\n\0"],
 )
-def test_a_broken_checkpoint_is_an_error(tmp_path: Path, text: str) -> None:
-    """Another version, missing or surplus lines, words that are no numbers: one typed error."""
+def test_a_malformed_checkpoint_is_an_error(tmp_path: Path, text: str) -> None:
+    """Another version, missing or extra lines, and words that are not numbers are one typed error."""
     path = tmp_path / "leader-epoch-checkpoint"
     path.write_text(text, encoding="latin-1")
     error = read_leader_epochs(path)
@@ -96,8 +96,8 @@ def test_a_broken_checkpoint_is_an_error(tmp_path: Path, text: str) -> None:
         "version: 0\ntopic_id: !\n",
     ],
 )
-def test_broken_partition_metadata_is_an_error(tmp_path: Path, text: str) -> None:
-    """A missing line, another version or what is no uuid: one typed error."""
+def test_malformed_partition_metadata_is_an_error(tmp_path: Path, text: str) -> None:
+    """A missing line, another version and an invalid uuid are one typed error."""
     path = tmp_path / "partition.metadata"
     path.write_text(text)
     assert isinstance(read_partition_metadata(path), LogError)
