@@ -7,9 +7,11 @@ tells that is new (transitions, offsets forgotten) is handed on as `News`, once.
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.columnar import decode_keys
@@ -22,8 +24,7 @@ from stream.groups.window import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    import pyarrow as pa
+    from collections.abc import Set as AbstractSet
 
     from stream.groups.forgotten import Forgotten
     from stream.groups.life_table import Lives
@@ -83,6 +84,7 @@ class News:
 
 
 NO_NEWS: Final = News()
+_NONE: Final = frozenset[str]()
 
 
 class Fleet:
@@ -90,6 +92,7 @@ class Fleet:
 
     def __init__(self) -> None:
         self._shards: dict[int, _Held] = {}
+        self._left: dict[int, AbstractSet[str]] = {}
         self._names = Names([])
         self._ranks = Ranks(self._names, frozenset())
 
@@ -111,20 +114,25 @@ class Fleet:
 
     def detail(self, group: str, topic_names: Mapping[bytes, str] | None = None) -> tuple[Member, ...]:
         """Give the members of a group (see `Memberships.detail`); none for a group that is not known."""
-        for held in self._shards.values():
-            if group in held.memberships.of:
+        for number, held in self._shards.items():
+            if group in held.memberships.of and group not in self._left.get(number, _NONE):
                 return held.memberships.detail(group, topic_names)
         return ()
 
     def columns(self) -> FleetColumns:
         """Give all rows of all shards as they are now. Later changes do not touch what was given."""
-        held = [shard for _, shard in sorted(self._shards.items()) if len(shard.runs)]
-        memberships = {name: known for shard in self._shards.values() for name, known in shard.memberships.of.items()}
-        lives = {name: life for shard in self._shards.values() for name, life in shard.lives.items()}
-        self._names = self._names.of([shard.names() for shard in held])
+        left = self._left = self._left_behind()
+        held = [(left.get(number, _NONE), shard) for number, shard in sorted(self._shards.items()) if len(shard.runs)]
+        shards = [(left.get(number, _NONE), shard) for number, shard in self._shards.items()]
+        memberships = {
+            name: known for gone, shard in shards for name, known in shard.memberships.of.items() if name not in gone
+        }
+        lives = {name: life for gone, shard in shards for name, life in shard.lives.items() if name not in gone}
+        parts = [shard.rows_without(gone) for gone, shard in held] if left else []
+        self._names = self._names.of([names for _, names in parts] if left else [shard.names() for _, shard in held])
         self._ranks = self._ranks.of(self._names, memberships.keys() | lives.keys())
         return FleetColumns(
-            runs=_whole(held),
+            runs=concat_runs([runs for runs, _ in parts]) if parts else _whole([shard for _, shard in held]),
             group=self._names.group,
             topic=self._names.topic,
             partition=self._names.partition,
@@ -132,6 +140,26 @@ class Fleet:
             lives=lives,
             ranks=self._ranks,
         )
+
+    def _left_behind(self) -> dict[int, AbstractSet[str]]:
+        """Return which groups of which shards are in another shard now; empty as long as each is in one.
+
+        After partitions were added to the offsets topic, the coordinator of a group may be in another partition, where
+        it knows nothing of the records in the one before. A group is where it lives, else where it was created last.
+        """
+        known = sum(len(held.lives) for held in self._shards.values())
+        if known == len({group for held in self._shards.values() for group in held.lives}):
+            return {}
+        found: dict[str, int] = {}
+        left = defaultdict[int, set[str]](set)
+        for number, held in sorted(self._shards.items()):
+            for group in held.lives:
+                before = found.setdefault(group, number)
+                if before != number:
+                    moved = held.newness(group) >= self._shards[before].newness(group)
+                    left[before if moved else number].add(group)
+                    found[group] = number if moved else before
+        return dict(left)
 
 
 class _Held:
@@ -190,6 +218,20 @@ class _Held:
         untouched[known[known >= 0]] = False
         self.runs = concat_runs([self.runs.take(untouched), runs if alive.all() else runs.take(alive)])
         self._names = None
+
+    def newness(self, group: str) -> tuple[bool, int]:
+        """Return what tells the shard where a group is now from one where it was: whether it lives, since when."""
+        life = self.lives[group]
+        return life.died is None, -1 if life.created is None else life.created
+
+    def rows_without(self, groups: AbstractSet[str]) -> tuple[Runs, RowNames]:
+        """Return the rows of all groups but these, with their names."""
+        group, topic, partition = self.names()
+        if not groups:
+            return self.runs, (group, topic, partition)
+        stays = np.array([name not in groups for name in group.dictionary.to_pylist()], np.bool_)
+        rows = stays[group.indices.to_numpy(zero_copy_only=False)]
+        return self.runs.take(rows), (group.filter(pa.array(rows)), topic.filter(pa.array(rows)), partition[rows])
 
     def names(self) -> RowNames:
         """Group, topic and partition of each row; decoded anew only when rows moved."""

@@ -260,3 +260,37 @@ def test_a_stored_run_of_a_negative_partition_is_dropped() -> None:
     fleet.seed(0, stored)
     columns = fleet.columns()
     assert (columns.group.to_pylist(), columns.partition.tolist(), len(columns.runs)) == (["g"], [0], 1)
+
+
+def _of_two_shards(old: list[tuple[str, int, int]], new: list[tuple[str, int, int]]) -> Fleet:
+    """Give a fleet of what two partitions of the offsets topic hold: commits as (group, offset, time in ms)."""
+    fleet = Fleet()
+    for shard, rows in enumerate((old, new)):
+        world = World()
+        world.read([(commit_key(group, "t", 0), commit_value(offset, time)) for group, offset, time in rows])
+        world.read([(group_key(group), group_value(shard + 1, ["m"])) for group, _, _ in rows])
+        fleet.seed(shard, world.state)
+    return fleet
+
+
+def test_group_whose_coordinator_moved_is_shown_once() -> None:
+    """After partitions were added, a group has records in two of them; the coordinator knows those of the newer one."""
+    fleet = _of_two_shards([("moved", 5, 10), ("stayed", 6, 10)], [("moved", 1, 20), ("new", 3, 20)])
+    offsets, memberships = seen(fleet)
+    assert offsets == {("moved", "t", 0): 1, ("stayed", "t", 0): 6, ("new", "t", 0): 3}
+    assert memberships.keys() == {"moved", "stayed", "new"}
+    columns = fleet.columns()
+    assert columns.memberships["moved"].generation == 2
+    assert len(columns.runs) == 3
+    assert sorted(columns.ranks.groups) == ["moved", "new", "stayed"]
+
+
+def test_group_that_died_where_it_was_before_lives_on_where_it_is_now() -> None:
+    """The old partition's records expire later than the group's newest commit."""
+    fleet = _of_two_shards([("stayed", 6, 10)], [("moved", 1, 20)])
+    world = World()
+    world.read([(commit_key("moved", "t", 0), commit_value(5, 30))])
+    world.read([(commit_key("moved", "t", 0), None)])
+    fleet.seed(2, world.state)
+    assert seen(fleet)[0] == {("moved", "t", 0): 1, ("stayed", "t", 0): 6}
+    assert fleet.columns().lives["moved"].died is None
