@@ -141,7 +141,7 @@ STREAM_METRICS: Final = (
     Metric(
         "lagwarden_resyncs_total",
         Kind.COUNTER,
-        "How often the reader had to start over because offsets it wanted were gone.",
+        "How often the state was set aside, damaged or not of this topic any more, and the topic read from its start.",
         Source.STATUS,
         "resyncs",
     ),

@@ -352,7 +352,7 @@ class MonitorStatus:
     batches: int
     last_batch_seconds: float | None
     last_batch_at: float | None
-    # How often the reader had to start over because offsets it wanted were gone.
+    # How often the state was set aside, and the topic read from its start.
     resyncs: int
     series: int
     records_read: pa.Table

@@ -15,10 +15,12 @@ import fcntl
 import json
 from typing import IO, TYPE_CHECKING, Final
 
-from stream.checkpoint_audit import DamagedError, batches, check_log, read_offsets
+from stream.checkpoint_audit import batches, check_log, read_offsets
+from stream.checkpoint_files import DamagedError
 from stream.continuity import Past, Present, gap
 from stream.exits import ExitCode, Refusal
 from stream.manifest import FORMAT, MANIFEST, Manifest, check_cluster, read_manifest, replace_json
+from stream.state_audit import check_state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,6 +146,9 @@ def _begin(folder: Path, manifest: Manifest, reason: str | None, lock: IO[str]) 
 def _misfit(folder: Path, found: Manifest, topic: OffsetsTopic, ends: Ends) -> str | None:
     """Say as a sentence why the state cannot be read on, or None. Raises DamagedError."""
     check_log(folder / "spark")
+    ended = batches(folder / "spark" / "commits")
+    if ended:
+        check_state(folder / "spark", max(ended) + 1)
     times, cause = _failed_starts(folder)
     if times >= _MOST_FAILED_STARTS:
         return f"the query could not be continued from {folder / 'spark'}, the last time because: {cause}"

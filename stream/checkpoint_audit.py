@@ -2,8 +2,8 @@
 
 Spark writes `offsets/N` before batch N runs and `commits/N` after it has ended; batch N makes version N + 1 of the
 state. So the newest offset is the newest commit or the one after it, and the state has no later version. Spark
-continues a log with other numbers without an error, from a wrong place. Reads files only; starts no JVM. Whether the
-state can be read is found out by loading it (`stream.seed`).
+continues a log with other numbers without an error, from a wrong place. The state itself is checked by
+`stream.state_audit`. Reads files only; starts no JVM.
 """
 
 from __future__ import annotations
@@ -11,27 +11,16 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import struct
-import zlib
 from typing import TYPE_CHECKING, Any, Final
 
+from stream.checkpoint_files import DamagedError, whole
 from stream.cluster.offsets_topic import NAME
 from stream.progress import source_positions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 _VERSION: Final = re.compile(r"v\d+")
-_CRC_HEADER: Final = struct.Struct(">4sI")
-_CRC_MAGIC: Final = b"crc\0"
-
-
-class DamagedError(Exception):
-    """A file of the checkpoint is missing or damaged. The text names the file and says what is wrong with it."""
-
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"{path} {problem}")
 
 
 def check_log(spark: Path) -> None:
@@ -71,7 +60,7 @@ def read_offsets(path: Path) -> dict[int, int]:
 
 
 def _check_id(path: Path) -> None:
-    read = _json(path, _whole(path))
+    read = _json(path, whole(path))
     if not isinstance(read, dict) or not isinstance(read.get("id"), str):
         raise DamagedError(path, "holds no id of a query")
 
@@ -102,7 +91,7 @@ def _check_commit(path: Path) -> None:
 
 def _lines(path: Path) -> list[str]:
     """Read a file of Spark's log: a version, then a line of JSON each."""
-    lines = _whole(path).splitlines()
+    lines = whole(path).splitlines()
     if not lines or not _VERSION.fullmatch(lines[0]):
         raise DamagedError(path, "is empty" if not lines else "does not begin with a version")
     for line in lines[1:]:
@@ -115,36 +104,3 @@ def _json(path: Path, text: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise DamagedError(path, "is empty" if not text else f"is no JSON ({error})") from error
-
-
-def _whole(path: Path) -> str:
-    """Read a text file and hold it against its checksums."""
-    try:
-        read = path.read_bytes()
-        sums = path.with_name(f".{path.name}.crc")
-        if sums.exists() and not _matches(read, sums.read_bytes()):
-            raise DamagedError(path, f"does not match its checksum in {sums.name}")
-        return read.decode()
-    except FileNotFoundError as error:
-        raise DamagedError(path, "is missing") from error
-    except PermissionError:
-        raise  # a right to give, not damage
-    except OSError as error:
-        raise DamagedError(path, f"cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise DamagedError(path, "is no text") from error
-
-
-def _matches(content: bytes, sums: bytes) -> bool:
-    """Compare with Hadoop's checksum file: `crc`, bytes per sum, then CRC-32s. Hadoop ignores one with another head."""
-    if len(sums) < _CRC_HEADER.size:
-        return True
-    magic, each = _CRC_HEADER.unpack_from(sums)
-    if magic != _CRC_MAGIC or not each:
-        return True
-    return b"".join(_sums(content, each)) == sums[_CRC_HEADER.size :]
-
-
-def _sums(content: bytes, each: int) -> Iterator[bytes]:
-    for start in range(0, len(content), each):
-        yield zlib.crc32(content[start : start + each]).to_bytes(4, "big")

@@ -7,7 +7,7 @@ read that was there at the start, the ticks.
 from __future__ import annotations
 
 import contextlib
-import sys
+import functools
 import threading
 import time
 from typing import TYPE_CHECKING, Final, Literal
@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 import structlog
 
 from stream import security
-from stream.catchup import CatchUpView
-from stream.checkpoint import Checkpoint, Ends, open_checkpoint
+from stream.checkpoint import Ends, open_checkpoint
 from stream.cluster.errors import ClusterError
 from stream.cluster.offsets_topic import NAME, OffsetsTopic
 from stream.cluster.settings import read_topic_config
@@ -28,30 +27,31 @@ from stream.diagnosis import Diagnostician
 from stream.diagnosis_options import allowances, limits
 from stream.enquiries import Enquiries
 from stream.exits import ExitCode
+from stream.following import Following, end_of_query
 from stream.groups.codec import unpack
 from stream.groups.expiry import Retention
 from stream.groups.placement import Placement
 from stream.groups.reduce import Rules
 from stream.groups.tally import Tally
+from stream.kept_state import KeptState, StateUnusableError
 from stream.manifest import Layout
 from stream.pipeline import JobOptions, start
 from stream.progress import Progress
 from stream.pulses import Pulses
-from stream.query import Watchdog, failure, kill_jvm, last_report, stop
-from stream.refusals import refusal_in
-from stream.seed import stored_shards
 from stream.spark_errors import SparkCallError, SparkFailure, spark_call
 from stream.survey import Survey
 from stream.topic_watch import TopicWatch
 from stream.verdict_file import VerdictFile
-from stream.vitals import CATCHING_UP, FAILED, RUNNING, STARTING, STOPPING
+from stream.vitals import CATCHING_UP, STARTING
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
     from concurrent.futures import Future
 
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from stream.checkpoint import Checkpoint
     from stream.cluster.client import Cluster
     from stream.config import Config
     from stream.publish import Publisher
@@ -59,13 +59,6 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 RETRY_SECONDS: Final = 2.0
-_LOOK_SECONDS: Final = (0.1, 0.5)
-"""How often the query is looked at, while catching up and after: each look has the JVM write a report."""
-_BATCH_GRACE_SECONDS: Final = 15.0
-"""For the running batch at a stop; with the JVM's grace less than the 30 s that supervisors give a process to end."""
-_TICK_GRACE_SECONDS: Final = 3.0
-"""For the running tick at a stop, which ends with what must survive being written."""
-
 Logs = dict[int, tuple[int, int, int]]
 """Per offsets partition: log start offset, high watermark, last stable offset."""
 
@@ -86,7 +79,6 @@ class Job:
         self._publisher = publisher
         self._stopping = stopping
         self._cluster = cluster
-        self._ended = threading.Event()
         self._applied = threading.Event()
         self._tombstone_seconds: float | None = None
 
@@ -96,29 +88,40 @@ class Job:
         logs = self._bounds_at_start(topic)
         if logs is None:
             return ExitCode.OK
-        with contextlib.closing(self._checkpoint(topic, logs)) as checkpoint:
-            try:
-                return self._run_query(topic, session, checkpoint, logs)
-            except SparkCallError as error:
-                return self._end_of_query(SparkFailure(str(error), error.failure.detail))
+        with contextlib.closing(self._kept_state(topic, logs)) as state:
+            while True:
+                try:
+                    return self._run_query(topic, session.result(), state, logs)
+                except StateUnusableError as error:
+                    self._publisher.start_over()
+                    self._vitals.phase = STARTING
+                    state.start_over(str(error))
 
-    def _run_query(self, topic: OffsetsTopic, session: Future[SparkSession], checkpoint: Checkpoint, logs: Logs) -> int:
-        """Restore the state, start the query and follow it. Raises SparkCallError where Spark refuses."""
-        starts = checkpoint.positions or {partition: bounds[0] for partition, bounds in logs.items()}
-        progress = self._vitals.progress = Progress(starts, {number: stable for number, (_, _, stable) in logs.items()})
-        spark = session.result()
-        if not checkpoint.fresh:
-            with spark_call("read the state kept in the checkpoint"):
-                shards = stored_shards(spark, checkpoint.spark)
-            self._publisher.seed(shards)
-            _log.info("state restored", batches="kept", checkpoint=str(checkpoint.folder))
-        self._publisher.judge_by(self._diagnostician(checkpoint))
-        self._vitals.phase = CATCHING_UP
-        with contextlib.closing(Pulses("127.0.0.1", progress.pulse)) as pulses:
-            watch = TopicWatch(checkpoint, self._tombstone_seconds, self._vitals.files)
-            with spark_call("start the query"):
-                query = start(spark, self._options(topic, checkpoint, pulses), self._on_batch)
-            return self._follow(spark, query, progress, watch)
+    def _run_query(self, topic: OffsetsTopic, spark: SparkSession, state: KeptState, logs: Logs) -> int:
+        """Restore the state, start the query and follow it. Raises Refusal, and StateUnusableError."""
+        with contextlib.closing(Pulses("127.0.0.1", self._pulse)) as pulses:
+
+            def start_query(partitions: Collection[int]) -> StreamingQuery:
+                with spark_call("start the query"):
+                    return start(spark, self._options(sorted(partitions), state.checkpoint, pulses), self._on_batch)
+
+            try:
+                self._publisher.seed(state.load(spark))
+                checkpoint = state.checkpoint
+                starts = checkpoint.positions or {partition: first for partition, (first, _, _) in logs.items()}
+                self._vitals.progress = Progress(starts, {number: stable for number, (_, _, stable) in logs.items()})
+                self._publisher.judge_by(self._diagnostician(checkpoint))
+                self._vitals.phase = CATCHING_UP
+                watch = TopicWatch(checkpoint, self._tombstone_seconds, topic.partitions, self._vitals.files)
+                query = Following(spark, start_query, state, watch, vitals=self._vitals, publisher=self._publisher)
+                ticks = functools.partial(self._tick_until, watch)
+                return query.follow(topic.partitions, self._stopping, self._config.job.watchdog_limit, ticks)
+            except SparkCallError as error:
+                return end_of_query(SparkFailure(str(error), error.failure.detail), self._vitals, state)
+
+    def _pulse(self, positions: Mapping[int, int]) -> None:
+        if self._vitals.progress is not None:
+            self._vitals.progress.pulse(positions)
 
     def _bounds_at_start(self, topic: OffsetsTopic) -> Logs | None:
         """Read where each offsets partition begins and ends now, all of them; None if told to stop before.
@@ -127,7 +130,7 @@ class Job:
         """
         while not self._stopping.is_set():
             try:
-                logs = _bounds(read_ends(self._cluster, [NAME]))
+                logs = bounds(read_ends(self._cluster, [NAME]))
                 missing = sorted(set(topic.partitions) - logs.keys())
                 trouble = f"offsets partitions without an end: {missing}" if missing else None
             except ClusterError as error:
@@ -160,7 +163,7 @@ class Job:
             file=VerdictFile(checkpoint.folder, self._vitals.files),
         )
 
-    def _checkpoint(self, topic: OffsetsTopic, logs: Logs) -> Checkpoint:
+    def _kept_state(self, topic: OffsetsTopic, logs: Logs) -> KeptState:
         job = self._config.job
         wanted = Layout(
             sub_shards=Placement.of(len(topic.partitions), job.shards).sub_shards,
@@ -172,19 +175,12 @@ class Job:
         self._tombstone_seconds = tombstone_seconds(self._cluster)
         ends = Ends(logs, time.time(), self._tombstone_seconds)
         checkpoint = open_checkpoint(self._config.checkpoint.dir, topic, wanted, ends)
-        if checkpoint.set_aside:
-            self._vitals.resyncs += 1
-            _log.warning(
-                "reading the topic again from its start; the old checkpoint is kept",
-                why=checkpoint.set_aside,
-                kept=str(checkpoint.kept),
-            )
-        return checkpoint
+        return KeptState(checkpoint, self._cluster, self._vitals, {each: first for each, (first, _, _) in logs.items()})
 
-    def _options(self, topic: OffsetsTopic, checkpoint: Checkpoint, pulses: Pulses) -> JobOptions:
+    def _options(self, partitions: Sequence[int], checkpoint: Checkpoint, pulses: Pulses) -> JobOptions:
         job, layout = self._config.job, checkpoint.manifest.layout
         return JobOptions(
-            partitions=topic.partitions,
+            partitions=partitions,
             security=security.spark_kafka_options(self._config.kafka),
             placement=layout.placement,
             checkpoint=checkpoint.spark,
@@ -211,79 +207,7 @@ class Job:
         self._vitals.count(tally)
         self._applied.set()
 
-    def _follow(self, spark: SparkSession, query: StreamingQuery, progress: Progress, watch: TopicWatch) -> int:
-        """Watch the query until it fails, the topic is not what was read any more, or the process is told to stop."""
-        vitals, seen = self._vitals, None
-        watchdog = Watchdog(spark, self._config.job.watchdog_limit)
-        view = CatchUpView(sys.stderr)
-        ticker = threading.Thread(target=self._tick_until_end, args=(watch,), name="tick", daemon=True)
-        try:
-            while not self._stopping.wait(_LOOK_SECONDS[vitals.phase == RUNNING]):
-                report = last_report(query)
-                if report is not None and report.at != seen:
-                    seen = report.at
-                    watchdog.beat()
-                    progress.finish(report.positions)
-                    if report.worked:
-                        vitals.batches += 1
-                        vitals.last_batch_seconds, vitals.last_batch_at = report.seconds, time.time()
-                if vitals.phase == CATCHING_UP:
-                    view.show(progress.catch_up(time.monotonic()))
-                    if progress.caught_up:
-                        view.done()
-                        vitals.phase = RUNNING
-                        ticker.start()
-                failed = failure(query)
-                if failed is not None:
-                    return self._end_of_query(failed)
-                if watch.broken is not None:
-                    return self._end_of_continuity(spark, query, watch.broken)
-                if vitals.phase == RUNNING and not ticker.is_alive():
-                    return self._end_of_ticks(spark, query)
-        finally:
-            watchdog.close()
-            self._ended.set()
-        self._stop(spark, query, ticker)
-        return ExitCode.OK
-
-    def _stop(self, spark: SparkSession, query: StreamingQuery, ticker: threading.Thread) -> None:
-        """Let the running batch and the running tick end, but not for ever."""
-        _log.info("stopping after the running batch")
-        self._vitals.phase = STOPPING
-        if not stop(query, _BATCH_GRACE_SECONDS):
-            _log.warning("the batch did not end in time; it will run again at the next start")
-            kill_jvm(spark)
-        if ticker.is_alive():
-            ticker.join(_TICK_GRACE_SECONDS)
-
-    def _end_of_query(self, failed: SparkFailure) -> int:
-        """Say why the query failed. Raises Refusal for what a restart does not mend."""
-        self._vitals.phase = FAILED
-        refusal = refusal_in(failed.cause)
-        if refusal is not None:
-            raise refusal
-        _log.error("the query failed", cause=failed.cause)
-        _log.debug("the error of the query in full", detail=failed.detail)
-        return ExitCode.QUERY_FAILED
-
-    def _end_of_continuity(self, spark: SparkSession, query: StreamingQuery, why: str) -> int:
-        """Stop serving what is not true any more; the next start sets the state aside and reads the topic anew."""
-        self._vitals.phase = FAILED
-        self._publisher.clear()
-        _log.error("the state does not fit the topic any more; start again to read the topic from its start", why=why)
-        if not stop(query, _BATCH_GRACE_SECONDS):
-            kill_jvm(spark)
-        return ExitCode.READ_ANEW
-
-    def _end_of_ticks(self, spark: SparkSession, query: StreamingQuery) -> int:
-        """End, for nothing new would be shown any more; the thread's traceback stands on stderr."""
-        self._vitals.phase = FAILED
-        _log.error("a tick failed by a fault of lagwarden; nothing new would be shown: start again")
-        if not stop(query, _BATCH_GRACE_SECONDS):
-            kill_jvm(spark)
-        return ExitCode.INTERNAL
-
-    def _tick_until_end(self, watch: TopicWatch) -> None:
+    def _tick_until(self, watch: TopicWatch, ended: threading.Event) -> None:
         """Publish, at once and then every tick.
 
         A tick that is due waits for the next batch, if there is one soon: commits are then as fresh as the ends, and a
@@ -292,13 +216,13 @@ class Job:
         job = self._config.job
         due, first = time.monotonic(), True
         survey = self._survey()
-        while not self._ended.wait(max(0.0, due - time.monotonic())):
+        while not ended.wait(max(0.0, due - time.monotonic())):
             if not first:
                 self._applied.clear()
                 self._applied.wait(min(job.trigger_interval, job.tick_interval))
             looked = self._publisher.tick(self._cluster, survey, current=watch.current)
             if looked is not None:
-                watch.look(self._cluster, _bounds(looked.ends), looked.positions)
+                watch.look(self._cluster, bounds(looked.ends), looked.positions)
             if looked is not None and first:
                 first = False
                 _log.info("ready", seconds_from_start=round(time.time() - self._vitals.started_at, 1))
@@ -312,7 +236,7 @@ def tombstone_seconds(cluster: Cluster) -> float | None:
     return None if kept is None else kept / 1000
 
 
-def _bounds(ends: pa.Table) -> Logs:
+def bounds(ends: pa.Table) -> Logs:
     """Give (log start, high watermark, last stable offset) of each offsets partition that answered."""
     ends = ends.filter(pc.equal(ends.column("topic").cast(pa.string()), NAME))
     columns = (ends.column(n).to_pylist() for n in ("partition", "log_start_offset", "high_watermark"))

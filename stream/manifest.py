@@ -7,7 +7,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.checkpoint_audit import DamagedError
+from stream.checkpoint_files import DamagedError
 from stream.exits import ExitCode, Refusal
 from stream.groups.placement import Placement
 

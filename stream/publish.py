@@ -124,6 +124,12 @@ class Publisher:
             for shard, change in changes:
                 self._ledger.take(self._fleet.apply(shard, change), catching_up=catching_up)
 
+    def start_over(self) -> None:
+        """Forget all groups: the state that they came from cannot be used. Not to be called while ticks are made."""
+        with self._lock:
+            self._fleet, self._ledger = Fleet(), Ledger()
+        self.clear()
+
     def clear(self) -> None:
         """Show nothing any more: what was shown turned out not to be true."""
         self._published = self._shown = None

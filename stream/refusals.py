@@ -1,7 +1,7 @@
-"""What of a failed query is no failure: a cluster that refuses the reader, which no restart will mend.
+"""What of a failed query is no failure: a cluster that refuses the reader, or a full volume; no restart mends it.
 
 Spark reports everything as one kind of error whose text holds the Kafka client's. The few texts that say "no" are told
-apart here, by the names of Kafka's own exception classes.
+apart here, by the names of Kafka's own exception classes and by the words of the operating system.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ _REFUSALS: Final = (
         "the broker refused the login of Spark's reader",
         "check kafka.sasl_username, kafka.sasl_password and kafka.sasl_mechanism",
         ExitCode.LOGIN_REFUSED,
+    ),
+    (
+        ("No space left on device", "Disk quota exceeded"),
+        "no space left on a volume that Spark writes to: that of the checkpoint, or of temporary files",
+        "make room on the volume of checkpoint.dir and in the folder for temporary files, then start again",
+        ExitCode.CHECKPOINT_UNUSABLE,
     ),
 )
 

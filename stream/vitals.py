@@ -62,6 +62,8 @@ class Vitals:
         self.trouble: str | None = None
         """Why Kafka does not answer now, as a sentence; None while it does."""
         self.progress: Progress | None = None
+        self.partitions_added: tuple[int, ...] = ()
+        """Partitions that the offsets topic was given while it is read, and that are not read to their ends yet."""
         self.snapshot_taken_at: float | None = None
         self.batches = 0
         self.last_batch_seconds: float | None = None
@@ -138,6 +140,8 @@ class Vitals:
             reasons.append(f"offsets partitions not read to their ends yet: {len(self.progress.behind)}")
         elif self.phase == CONNECTING and self.trouble is None:
             reasons.append("no broker has answered yet")
+        if self.partitions_added:
+            reasons.append(f"partitions added to __consumer_offsets and not read yet: {len(self.partitions_added)}")
         if self.trouble is not None and (self.phase != RUNNING or self._stale()):
             reasons.append(self.trouble)
         if self.phase == RUNNING and self._stale():

@@ -133,7 +133,7 @@ def monitor() -> Dashboard:
                 ),
                 graph(
                     "Read anew",
-                    "How often the reader had to start over because offsets that it wanted were gone.",
+                    "How often the state was set aside, and the topic read again from its start.",
                     Unit.COUNT,
                     Query("increase(lagwarden_resyncs_total{MINE}[$__rate_interval])", "{{instance}}"),
                 ),

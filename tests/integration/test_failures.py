@@ -15,7 +15,6 @@ from tests.integration.traffic import commit, make_topic
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from sandbox.broker import Broker
@@ -29,21 +28,11 @@ def kill_the_jvm(monitor: Monitor) -> None:
     os.kill(monitor.jvm, signal.SIGKILL)
 
 
-def delete_the_checkpoint(monitor: Monitor) -> None:
-    """Remove the state under the running job."""
-    shutil.rmtree(monitor.checkpoint)
-    # A file in its place: folders would only be made again.
-    monitor.checkpoint.write_text("")
-
-
-@pytest.mark.parametrize("misfortune", [kill_the_jvm, delete_the_checkpoint])
-def test_query_that_fails_ends_the_process_with_its_cause(
-    cluster: Broker, tmp_path: Path, misfortune: Callable[[Monitor], None]
-) -> None:
+def test_query_that_fails_ends_the_process_with_its_cause(cluster: Broker, tmp_path: Path) -> None:
     """Within seconds: one line with the cause, the code of a failed query, nothing left behind."""
     with Monitor(cluster.bootstrap, tmp_path) as monitor:
         monitor.wait_ready()
-        misfortune(monitor)
+        kill_the_jvm(monitor)
         commit(cluster.bootstrap, "unlucky", "t", {0: 1})
         ending = monitor.ending(30)
         assert ending.code == ExitCode.QUERY_FAILED
@@ -52,6 +41,23 @@ def test_query_that_fails_ends_the_process_with_its_cause(
         assert line["cause"]
         assert "\n" not in line["cause"]
         assert "fault of lagwarden" not in monitor.said
+
+
+@pytest.mark.parametrize("replaced", [False, True], ids=["gone", "a file in its place"])
+def test_checkpoint_that_is_deleted_under_the_process_ends_it(
+    cluster: Broker, tmp_path: Path, *, replaced: bool
+) -> None:
+    """Also on a quiet cluster, where Spark writes nothing: one line that names it, and its own code."""
+    with Monitor(cluster.bootstrap, tmp_path) as monitor:
+        monitor.wait_ready()
+        shutil.rmtree(monitor.checkpoint)
+        if replaced:
+            monitor.checkpoint.write_text("")
+        ending = monitor.ending(30)
+        assert (ending.code, ending.left_behind) == (ExitCode.CHECKPOINT_DAMAGED, ())
+        (line,) = (line for line in monitor.lines if "deleted while it was in use" in line.get("event", ""))
+        assert str(monitor.checkpoint) in line["why"]
+        assert "Traceback" not in monitor.said
 
 
 def test_a_tick_that_fails_ends_the_process(cluster: Broker, tmp_path: Path) -> None:

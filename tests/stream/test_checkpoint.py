@@ -52,6 +52,9 @@ def finish_batch(root: Path, number: int, read: dict[int, int], *, ended: bool =
     for folder in ("offsets", "commits"):
         (spark / folder).mkdir(parents=True, exist_ok=True)
     (spark / "metadata").write_text('{"id":"8a1b"}')
+    for name, text in (("_metadata/v2/0", 'v2\n{"stateStoreInfo":[{"numPartitions":0}]}'), ("_stateSchema/0", "v3")):
+        (spark / "state" / "0" / name).parent.mkdir(parents=True, exist_ok=True)
+        (spark / "state" / "0" / name).write_text(text)
     ends = json.dumps({"__consumer_offsets": {str(partition): offset for partition, offset in read.items()}})
     (spark / "offsets" / str(number)).write_text(f'v1\n{{"batchWatermarkMs":0}}\n{ends}')
     if ended:

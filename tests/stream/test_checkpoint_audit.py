@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from stream.checkpoint_audit import DamagedError, check_log
+from stream.checkpoint_audit import check_log
+from stream.checkpoint_files import DamagedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

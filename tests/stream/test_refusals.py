@@ -1,4 +1,4 @@
-"""A cluster that says no is told as a refusal, and nothing else is."""
+"""A cluster that says no, or a full volume, is told as a refusal, and nothing else is."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ TOLD = [
         "__consumer_offsets",
     ),
     ("Authentication failed: Invalid username or password", ExitCode.LOGIN_REFUSED, "kafka.sasl_password"),
+    ("java.io.IOException: No space left on device", ExitCode.CHECKPOINT_UNUSABLE, "checkpoint.dir"),
+    ("java.io.IOException: Disk quota exceeded", ExitCode.CHECKPOINT_UNUSABLE, "checkpoint.dir"),
 ]
 
 
-@pytest.mark.parametrize(("error", "code", "advice"), TOLD, ids=["group", "topic", "login"])
-def test_what_kafka_refuses_has_its_code_and_says_what_to_do(error: str, code: ExitCode, advice: str) -> None:
+@pytest.mark.parametrize(("error", "code", "advice"), TOLD, ids=["group", "topic", "login", "volume", "quota"])
+def test_what_is_refused_has_its_code_and_says_what_to_do(error: str, code: ExitCode, advice: str) -> None:
     """No restart will mend it, so the supervisor and the person are told apart from a failure."""
     refusal = refusal_in(f"STREAM_FAILED {error}")
     assert refusal is not None

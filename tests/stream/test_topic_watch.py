@@ -35,7 +35,7 @@ class World:
         self.trouble: OSError | None = None
         self.files = SideFiles()
         self.progress = Progress({0: 5, 1: 7}, {0: 5, 1: 7})
-        self.watch = TopicWatch(cast("Checkpoint", self), 3600.0, self.files)
+        self.watch = TopicWatch(cast("Checkpoint", self), 3600.0, TOPIC.partitions, self.files)
 
     @property
     def manifest(self) -> Any:
@@ -121,3 +121,31 @@ def test_a_heartbeat_that_cannot_be_written_ends_nothing(world: World, number: i
     assert world.watch.current
     assert [line["cause"] for line in lines] == ["as the system says it"]
     assert world.files.table().to_pylist()[0] == {"file": "heartbeat", "failures": 2}
+
+
+def test_partitions_that_were_added_are_noticed_and_read_once_their_ends_are_known(world: World) -> None:
+    """They are named at the first look; one that has no leader yet keeps the others waiting."""
+    world.look((0, 5, 5), (0, 7, 7))
+    assert (world.watch.added, world.watch.added_logs) == ((), None)
+    world.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2, 3))
+    world.look((0, 5, 5), (0, 7, 7), (0, 0, 0))
+    assert (world.watch.added, world.watch.added_logs) == ((2, 3), None)
+    world.look((0, 5, 5), (0, 7, 7), (0, 0, 0), (0, 4, 3))
+    assert world.watch.added_logs == {2: (0, 0, 0), 3: (0, 4, 3)}
+    world.watch.read_also((2, 3))
+    assert (world.watch.added, world.watch.added_logs) == ((), None)
+    world.look((0, 5, 5), (0, 7, 7), (0, 0, 0), (0, 4, 3))
+    assert (world.watch.added, world.watch.added_logs) == ((), None)
+    assert world.watch.broken is None
+
+
+@pytest.mark.parametrize("answer", [TOPIC, None, Unreachable("no broker answers", "")])
+def test_broker_that_does_not_know_of_added_partitions_takes_nothing_back(
+    world: World, answer: OffsetsTopic | Unreachable | None
+) -> None:
+    """A topic never loses partitions."""
+    world.topic = dataclasses.replace(TOPIC, partitions=(0, 1, 2))
+    world.look((0, 5, 5), (0, 7, 7))
+    world.topic = answer
+    world.look((0, 5, 5), (0, 7, 7))
+    assert world.watch.added == (2,)

@@ -64,6 +64,15 @@ def test_readiness_says_why_not(own: Vitals, reasons: list[str]) -> None:
     assert status.ready is (not reasons)
 
 
+def test_partitions_that_are_not_read_yet_are_a_reason() -> None:
+    """Whatever else is fresh: commits in them are not shown."""
+    own = vitals(phases.RUNNING, age=1)
+    own.partitions_added = (50, 51)
+    assert own.status().not_ready_reasons == ("partitions added to __consumer_offsets and not read yet: 2",)
+    own.partitions_added = ()
+    assert own.status().ready
+
+
 def test_every_phase_but_running_is_unready() -> None:
     """No phase slips through without a reason."""
     others = [

@@ -1,0 +1,418 @@
+"""Checkpoints with damaged, missing or stale files: a start recovers by itself, or says what to do; it never lies.
+
+One checkpoint is prepared with real Spark and a real broker, and put back for every row of the table. Most damage is
+found before a JVM is needed; those rows call the check itself. Rows that a JVM must find run the job in this process,
+on one session, and compare every committed offset and lag with the broker. Spark writes absolute paths into the state's
+metadata, so the checkpoint is always put back in the same place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+import shutil
+import threading
+import time
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+import pytest
+
+from sandbox.broker import Broker
+from sandbox.patience import wait_until
+from stream import kept_state
+from stream.checkpoint import Ends, open_checkpoint
+from stream.cluster.client import Cluster
+from stream.cluster.offsets_topic import describe
+from stream.cluster.watermarks import read_ends
+from stream.config_sources import load
+from stream.exits import ExitCode
+from stream.job import Job, bounds
+from stream.manifest import Layout
+from stream.publish import Publisher
+from stream.session import SessionOptions, end_session, open_session
+from stream.vitals import Vitals
+from tests.chaos.truth import broker_values
+from tests.integration.refused import assert_refused
+from tests.integration.traffic import commit, make_topic, offsets_ends
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from stream.cluster.offsets_topic import OffsetsTopic
+    from tests.support.scrape import Place
+
+pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(600)]
+
+GROUPS: Final = tuple(f"group-{number}" for number in range(20))
+BATCHES: Final = 4
+SETTINGS: Final = {"job.read_tasks": "2", "job.shards": "4"}
+"""Two state partitions, and a shard per offsets partition as in most clusters."""
+LAYOUT: Final = Layout(sub_shards=1, offsets_partitions=4, shuffle_partitions=2, slot_ms=30_000, keep_slots=10)
+"""Only an empty checkpoint takes it over."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Prepared:
+    """A broker, and a checkpoint of a monitor that was stopped in good order before the last commits."""
+
+    broker: Broker
+    root: Path
+    _pristine: Path
+
+    @property
+    def folder(self) -> Path:
+        """The checkpoint of this format."""
+        return self.root / "v1"
+
+    def put_back(self) -> Path:
+        """Undo all damage, and return Spark's folder."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        shutil.copytree(self._pristine, self.root)
+        return self.folder / "spark"
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
+    """Give a checkpoint with a snapshot and several changelogs per state partition."""
+    folder = tmp_path_factory.mktemp("prepared")
+    with Broker(folder / "broker") as broker:
+        make_topic(broker.bootstrap, "t", 3, records=50)
+        for number, group in enumerate(GROUPS):
+            commit(broker.bootstrap, group, "t", {0: number, 1: number + 1, 2: number + 2})
+        with Monitor(broker.bootstrap, folder, SETTINGS) as monitor:
+            monitor.wait_ready()
+            for number in range(BATCHES):
+                commit(broker.bootstrap, GROUPS[number], "t", {0: 30 + number})
+                monitor.wait_read(offsets_ends(broker.bootstrap))
+            assert monitor.stop().code == ExitCode.OK
+        shutil.copytree(monitor.checkpoint, folder / "pristine")
+        for group in GROUPS[10:]:
+            commit(broker.bootstrap, group, "t", {1: 40})
+        yield Prepared(broker, monitor.checkpoint, folder / "pristine")
+
+
+def newest(folder: Path, pattern: str = "[0-9]*") -> Path:
+    """Return the file with the highest number."""
+    return max(folder.glob(pattern), key=lambda path: int(path.stem.partition("-")[0]))
+
+
+def sums_of(path: Path) -> Path:
+    """Return Hadoop's checksum file of a file."""
+    return path.with_name(f".{path.name}.crc")
+
+
+def empty(path: Path) -> None:
+    """Cut a file to nothing, as a full volume or a power cut does."""
+    path.write_bytes(b"")
+    sums_of(path).unlink(missing_ok=True)
+
+
+def flip(path: Path) -> None:
+    """Turn over some bits in the middle."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+def remove(*paths: Path) -> None:
+    """Delete files with their checksums, or folders."""
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+            sums_of(path).unlink(missing_ok=True)
+
+
+def numbered(folder: Path) -> list[Path]:
+    """Return the files of all batches, oldest first."""
+    return sorted(folder.glob("[0-9]*"), key=lambda path: int(path.name))
+
+
+def changelog(spark: Path) -> Path:
+    """Return the newest changelog of a state partition."""
+    return newest(spark / "state" / "0" / "0", "[0-9]*.changelog")
+
+
+def snapshot(spark: Path) -> Path:
+    """Return the newest snapshot of a state partition."""
+    return newest(spark / "state" / "0" / "1", "[0-9]*.zip")
+
+
+def table_file(spark: Path) -> Path:
+    """Return a file of the newest snapshot."""
+    return newest(spark / "state" / "0" / "1" / "SSTs", "*.sst")
+
+
+def operator(spark: Path) -> Path:
+    """Return the metadata of the stateful operator."""
+    return newest(spark / "state" / "0" / "_metadata" / "v2")
+
+
+def schema(spark: Path) -> Path:
+    """Return the schema of the state."""
+    (found,) = (path for path in (spark / "state" / "0" / "_stateSchema").rglob("[0-9]*") if path.is_file())
+    return found
+
+
+Damage = "Callable[[Path], object]"
+FOUND_IN_FILES: Final[dict[str, tuple[Damage, str]]] = {
+    "newest offsets empty": (lambda spark: empty(newest(spark / "offsets")), r"offsets/\d+ is empty"),
+    "newest offsets flipped": (lambda spark: flip(newest(spark / "offsets")), r"offsets/\d+ does not match"),
+    "newest offsets missing": (lambda spark: remove(newest(spark / "offsets")), r"offsets/\d+ is missing"),
+    "offsets before the newest empty": (lambda spark: empty(numbered(spark / "offsets")[-2]), r"offsets/\d+ is empty"),
+    "offsets before the newest missing": (
+        lambda spark: remove(numbered(spark / "offsets")[-2]),
+        r"offsets/\d+ is miss",
+    ),
+    "all offsets missing": (lambda spark: remove(spark / "offsets"), r"offsets/\d+ is missing"),
+    "newest commit empty": (lambda spark: empty(newest(spark / "commits")), r"commits/\d+ is empty"),
+    "newest commit flipped": (lambda spark: flip(newest(spark / "commits")), r"commits/\d+ does not match"),
+    "newest two commits missing": (lambda spark: remove(*numbered(spark / "commits")[-2:]), r"commits/\d+ is missing"),
+    "all commits missing": (lambda spark: remove(spark / "commits"), r"commits/\d+ is missing"),
+    "offsets and commits missing": (lambda spark: remove(spark / "offsets", spark / "commits"), "holds no batch"),
+    "newest offsets and commit missing": (
+        lambda spark: remove(newest(spark / "offsets"), newest(spark / "commits")),
+        "the offset log ends with",
+    ),
+    "metadata missing": (lambda spark: remove(spark / "metadata"), "metadata is missing"),
+    "metadata empty": (lambda spark: empty(spark / "metadata"), "metadata is empty"),
+    "metadata flipped": (lambda spark: flip(spark / "metadata"), "metadata does not match"),
+    "manifest missing": (lambda spark: remove(spark.parent / "lagwarden.json"), r"lagwarden\.json is missing"),
+    "manifest empty": (lambda spark: empty(spark.parent / "lagwarden.json"), r"lagwarden\.json cannot be read"),
+    "newest changelog empty": (lambda spark: empty(changelog(spark)), r"0/\d+\.changelog has no checksums"),
+    "newest changelog flipped": (lambda spark: flip(changelog(spark)), r"0/\d+\.changelog does not match"),
+    "newest changelog missing": (lambda spark: remove(changelog(spark)), r"0/\d+\.changelog is missing"),
+    "newest changelog of older content": (
+        lambda spark: shutil.copy(changelog(spark).with_name("2.changelog"), changelog(spark)),
+        r"0/\d+\.changelog does not match",
+    ),
+    "snapshot flipped": (lambda spark: flip(snapshot(spark)), r"1/\d+\.zip does not match"),
+    "snapshot missing": (lambda spark: (remove(snapshot(spark)), remove(changelog(spark))), r"changelog is missing"),
+    "file of a snapshot flipped": (lambda spark: flip(table_file(spark)), r"\.sst does not match"),
+    "file of a snapshot missing": (lambda spark: remove(table_file(spark)), r"\.sst is missing"),
+    "file of a snapshot flipped and without checksums": (
+        lambda spark: (flip(table_file(spark)), sums_of(table_file(spark)).unlink()),
+        r"\.sst has no checksums",
+    ),
+    "state partition missing": (lambda spark: remove(spark / "state" / "0" / "1"), r"1/\d+\.changelog is missing"),
+    "state missing": (lambda spark: remove(spark / "state"), "_stateSchema is missing"),
+    "metadata of the operator empty": (lambda spark: empty(operator(spark)), "_metadata/v2/0 is empty"),
+    "metadata of the operator flipped": (lambda spark: flip(operator(spark)), "_metadata/v2/0 does not match"),
+    "metadata of the operator missing": (lambda spark: remove(operator(spark)), "_metadata is empty"),
+    "schema flipped": (lambda spark: flip(schema(spark)), "_stateSchema/.* does not match"),
+    "schema missing": (lambda spark: remove(schema(spark)), "_stateSchema is empty"),
+}
+
+
+@pytest.mark.parametrize(("damage", "words"), FOUND_IN_FILES.values(), ids=FOUND_IN_FILES.keys())
+def test_damage_in_files_is_found_before_spark_reads_them(
+    prepared: Prepared, damage: Callable[[Path], object], words: str
+) -> None:
+    """The state is kept aside whole, the reason names the file, and the topic is read from its start."""
+    spark = prepared.put_back()
+    damage(spark)
+    left = {path.relative_to(spark.parent) for path in spark.rglob("*")}
+    topic, ends = of_now(prepared.broker)
+    with contextlib.closing(open_checkpoint(prepared.root, topic, LAYOUT, ends)) as checkpoint:
+        assert checkpoint.set_aside is not None
+        assert re.search(words, checkpoint.set_aside), checkpoint.set_aside
+        assert str(prepared.folder) in checkpoint.set_aside
+        assert checkpoint.fresh
+        assert not (prepared.folder / "spark").exists()
+        assert checkpoint.kept is not None
+        assert left <= {path.relative_to(checkpoint.kept) for path in checkpoint.kept.rglob("*")}
+    with contextlib.closing(open_checkpoint(prepared.root, topic, LAYOUT, ends)) as checkpoint:
+        assert checkpoint.set_aside is None
+
+
+def of_now(broker: Broker) -> tuple[OffsetsTopic, Ends]:
+    """Ask the broker what a start asks."""
+    with Cluster([broker.bootstrap], {}) as cluster:
+        topic = describe(cluster)
+        assert topic is not None
+        return topic, Ends(bounds(read_ends(cluster, ["__consumer_offsets"])), time.time(), 86_400.0)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[SparkSession]:
+    """Give the one JVM of all rows that need one."""
+    jars = sorted(load(flags={"kafka.bootstrap_servers": "h:1"}).job.connector_jars.glob("*.jar"))
+    options = SessionOptions("local[2]", "512m", "127.0.0.1", jars, 2)
+    session = open_session(options)
+    yield session
+    end_session(session, options, 10)
+
+
+class Run:
+    """The job of one start, in this process: everything of `lagwarden run` but HTTP and the start of the JVM."""
+
+    def __init__(self, prepared: Prepared, session: SparkSession) -> None:
+        flags = {
+            "kafka.bootstrap_servers": prepared.broker.bootstrap,
+            "checkpoint.dir": str(prepared.root),
+            "job.tick_interval": "1s",
+            "job.trigger_interval": "200ms",
+            **SETTINGS,
+        }
+        self.config = load(flags=flags)
+        self.vitals = Vitals("test", 60.0)
+        self.publisher = Publisher(self.vitals)
+        self.code: int | None = None
+        self._stopping = threading.Event()
+        self._session: Future[SparkSession] = Future()
+        self._session.set_result(session)
+        self._thread = threading.Thread(target=self._run, name="job")
+
+    def _run(self) -> None:
+        with Cluster(self.config.kafka.bootstrap_servers, {}) as cluster:
+            topic = describe(cluster)
+            assert topic is not None
+            job = Job(self.config, self.vitals, self.publisher, self._stopping, cluster)
+            self.code = job.run(topic, self._session)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._thread.join(60)
+
+    def values(self) -> tuple[dict[Place, int], dict[Place, int]]:
+        """Wait until it is ready and has shown two snapshots; return committed offsets and lags."""
+        self._wait(lambda: self.vitals.status().ready)
+        seen = self.vitals.snapshot_taken_at
+        self._wait(lambda: self.vitals.snapshot_taken_at != seen)
+        published = self.publisher.current()
+        assert published is not None
+        rows = published.snapshot.partitions.to_pylist()
+        committed = {(row["group"], row["topic"], row["partition"]): row["committed_offset"] for row in rows}
+        lags = {(row["group"], row["topic"], row["partition"]): row["lag"] for row in rows}
+        return committed, lags
+
+    def _wait(self, fact: Callable[[], bool]) -> None:
+        wait_until(lambda: fact() or not self._thread.is_alive(), "the job", limit=180)
+        assert self._thread.is_alive(), f"the job ended with {self.code}"
+
+
+def assert_as_the_broker_says(run: Run, broker: Broker) -> None:
+    """Compare every committed offset and every lag."""
+    truth = broker_values(broker.bootstrap)
+    committed, lags = run.values()
+    assert committed == truth.committed
+    assert lags == truth.lags
+    assert len(committed) == 3 * len(GROUPS)
+
+
+def test_sound_checkpoint_is_read_on(prepared: Prepared, session: SparkSession) -> None:
+    """The check takes nothing for damage: the state is restored, and only what is new is read."""
+    prepared.put_back()
+    with Run(prepared, session) as run:
+        assert_as_the_broker_says(run, prepared.broker)
+        assert run.vitals.resyncs == 0
+        assert run.vitals.status().records_read.column("records").to_pylist() == [10]
+    assert run.code == ExitCode.OK
+
+
+def without_checksums(spark: Path, path: Path, change: Callable[[Path], object]) -> None:
+    """Damage a file where no checksum tells of it: restored from a backup that leaves out hidden files."""
+    for sums in spark.rglob(".*.crc"):
+        sums.unlink()
+    change(path)
+
+
+FOUND_BY_SPARK: Final[dict[str, Damage]] = {
+    "all commits missing": lambda spark: remove(spark / "commits"),
+    "changelog flipped, no checksums": lambda spark: without_checksums(spark, changelog(spark), flip),
+    "changelog empty, no checksums": lambda spark: without_checksums(spark, changelog(spark), empty),
+    "newest changes replaced by older ones, checksums too": lambda spark: [
+        shutil.copy(old, old.with_name(old.name.replace("2.changelog", newest(old.parent, "[0-9]*.changelog").name)))
+        for old in (spark / "state" / "0").glob("[01]/*2.changelog*")
+        if old.name in {"2.changelog", ".2.changelog.crc"}
+    ],
+    "state partition swapped for another": lambda spark: (
+        remove(spark / "state" / "0" / "1"),
+        shutil.copytree(spark / "state" / "0" / "0", spark / "state" / "0" / "1"),
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", FOUND_BY_SPARK.values(), ids=FOUND_BY_SPARK.keys())
+def test_damaged_state_is_recovered_within_the_same_start(
+    prepared: Prepared, session: SparkSession, damage: Callable[[Path], object]
+) -> None:
+    """Whoever finds it, the topic is read again, and every value is that of the broker."""
+    damage(prepared.put_back())
+    with Run(prepared, session) as run:
+        assert_as_the_broker_says(run, prepared.broker)
+        assert run.vitals.resyncs == 1
+    assert run.code == ExitCode.OK
+    assert (prepared.folder / "set-aside-1" / "spark").is_dir()
+
+
+def test_damage_that_only_the_query_meets_is_recovered(
+    prepared: Prepared, session: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A state file that breaks between the check and the first batch: set aside and read again, in the same process."""
+    spark, read = prepared.put_back(), kept_state.stored_shards
+
+    def read_then_damage(session: SparkSession, checkpoint: str) -> object:
+        shards = read(session, checkpoint)
+        flip(changelog(spark))
+        return shards
+
+    monkeypatch.setattr(kept_state, "stored_shards", read_then_damage)
+    with Run(prepared, session) as run:
+        assert_as_the_broker_says(run, prepared.broker)
+        assert run.vitals.resyncs == 1
+    assert run.code == ExitCode.OK
+
+
+def test_checkpoint_deleted_under_the_process_is_said(prepared: Prepared) -> None:
+    """Within a tick: one line, its own code, and the next start reads the topic again."""
+    prepared.put_back()
+    with Monitor(prepared.broker.bootstrap, prepared.root.parent, SETTINGS) as monitor:
+        monitor.wait_ready()
+        shutil.rmtree(prepared.folder / "spark")
+        ending = monitor.ending(30)
+        assert (ending.code, ending.left_behind) == (ExitCode.CHECKPOINT_DAMAGED, ())
+        (line,) = (line for line in monitor.lines if "deleted while it was in use" in line.get("event", ""))
+        assert str(prepared.folder / "spark") in line["why"]
+
+
+def on_small_volume(folder: Path, *, full: bool) -> tuple[str, ...]:
+    """Return a program for `Monitor` that has a volume of 4 MiB mounted at a folder, in a namespace of its own."""
+    fill = '; head -c 8M /dev/zero > "$0/filler" 2> /dev/null' if full else ""
+    mount = f'mount -t tmpfs -o size=4m tmpfs "$0"{fill}; exec "$@"'
+    words = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, str(folder))
+    return (
+        "-c",
+        f"import os, sys; os.execvp({words[0]!r}, [*{words!r}, sys.executable, '-m', 'stream.cli', *sys.argv[1:]])",
+    )
+
+
+@pytest.mark.parametrize("full", [True, False], ids=["full at the start", "full while the query runs"])
+def test_volume_without_space_is_refused_with_its_cause(prepared: Prepared, tmp_path: Path, *, full: bool) -> None:
+    """The code of a checkpoint that cannot be used, and one line that says why."""
+    volume = tmp_path / "checkpoint"
+    volume.mkdir()
+    with Monitor(prepared.broker.bootstrap, tmp_path, program=on_small_volume(volume, full=full)) as monitor:
+        if not full:
+            monitor.wait_ready()
+            fill_up(Path(f"/proc/{monitor.pid}/root{volume}/filler"))
+            commit(prepared.broker.bootstrap, GROUPS[0], "t", {2: 44})
+        assert_refused(monitor, ExitCode.CHECKPOINT_UNUSABLE, "no space left")
+
+
+def fill_up(path: Path) -> None:
+    """Write until the volume takes no more."""
+    with contextlib.suppress(OSError), path.open("wb", buffering=0) as file:
+        while file.write(bytes(4096)):
+            pass

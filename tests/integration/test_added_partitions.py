@@ -1,0 +1,67 @@
+"""Partitions that are added to `__consumer_offsets` while the monitor runs are read without a restart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from sandbox import tools
+from stream.exits import ExitCode
+from stream.groups.placement import partition_for
+from tests.integration.traffic import OFFSETS_TOPIC, broker_says, commit, make_topic, offsets_ends
+from tests.support.monitor import Monitor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import MakeBroker
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(500)]
+
+BEFORE: Final = 4
+AFTER: Final = 10
+NAMES: Final = tuple(f"group-{number}" for number in range(40))
+STAYING: Final = tuple(name for name in NAMES if partition_for(name, BEFORE) == partition_for(name, AFTER))
+MOVING: Final = tuple(name for name in NAMES if partition_for(name, AFTER) >= BEFORE)
+LATE: Final = tuple(name for name in (f"late-{number}" for number in range(30)) if partition_for(name, AFTER) >= BEFORE)
+
+
+def add_partitions(bootstrap: str, partitions: int) -> None:
+    """Do what an operator does."""
+    alter = ("--alter", "--topic", OFFSETS_TOPIC, "--partitions", str(partitions))
+    tools.run_tool("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", bootstrap, *alter)
+
+
+def test_partitions_added_are_noticed_and_read_in_the_running_process(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """Not ready until they are read; groups whose coordinator moved are shown once, and a restart changes nothing."""
+    broker = make_broker(offsets_partitions=BEFORE)
+    make_topic(broker.bootstrap, "t", 2, records=100)
+    for name in (*STAYING, *MOVING):
+        commit(broker.bootstrap, name, "t", {0: 5, 1: 6})
+    with Monitor(broker.bootstrap, tmp_path) as monitor:
+        monitor.wait_ready()
+        add_partitions(broker.bootstrap, AFTER)
+        monitor.wait_for(lambda: "partitions added to __consumer_offsets" in monitor.reasons(), "the reason", 30)
+        (line,) = monitor.events("partitions were added to __consumer_offsets: reading them from their start")
+        assert line["partitions"] == list(range(BEFORE, AFTER))
+        monitor.wait_ready()
+
+        # A broker counts the partitions once, when it starts.
+        broker.stop()
+        broker.start()
+        for name in (*STAYING, *MOVING, *LATE):
+            commit(broker.bootstrap, name, "t", {0: 7})
+        ends = offsets_ends(broker.bootstrap)
+        assert any(ends[partition] for partition in range(BEFORE, AFTER))
+        said = broker_says(broker.bootstrap, (*STAYING, *MOVING, *LATE))
+        shown = monitor.wait_read(ends)
+        assert shown.committed == said
+        assert shown.offsets_partitions("position").keys() == set(range(AFTER))
+        assert monitor.get("/readyz").status == 200
+        assert shown.value("lagwarden_resyncs_total") == 0
+
+        assert monitor.stop().code == ExitCode.OK
+        shown = monitor.start().wait_ready().metrics()
+        assert shown.committed == said
+        assert shown.value("lagwarden_resyncs_total") == 0
