@@ -1,4 +1,4 @@
-"""Decoders for bytes fields inside records.
+"""Decoders for binary data embedded in records.
 
 They cover the consumer protocol, the user data of assignors, Connect, and Kafka Streams on the classic protocol.
 

@@ -7,7 +7,8 @@ This is the only part of `decoders` that reads files. Keys and values of records
 - `batch` (magic 2) and `legacy` (magic 0 and 1): batches and their records. `control`: control records
 - `segment`: one `.log` file. `frames`: the results of a walk over it. `index`: its three indexes. `lookup`: finds the
   batch of an offset or a timestamp
-- `directory`: the files of a partition directory that belong to the log. `state_files`: the small files beside them
+- `files`: opens files safely. `directory`: the files of a partition directory that belong to the log.
+  `state_files`: the small files beside them
 - `transactions`: outcomes of transactional batches. `partition`: a whole partition directory, read in order
 - `columns`: a partition as Arrow columns, with `vectors` and `zstd_many`; only these modules use Arrow or numpy
 - `checkpoint`: KRaft snapshots

@@ -35,7 +35,7 @@ class LogFault(enum.Enum):
     BAD_STATE_FILE = "bad_state_file"
     INCOMPLETE_SNAPSHOT = "incomplete_snapshot"
     UNREADABLE = "unreadable"
-    """The system cannot open or read the file: a missing right, a directory or a FIFO in its place, a failing disk."""
+    """The file cannot be opened or read: missing permission, a directory or FIFO in its place, or a disk error."""
     WRONG_KIND = "wrong_kind"
     """The path is not the expected kind of file or directory."""
 

@@ -1,6 +1,6 @@
-"""Opening files that somebody else wrote: only regular files, never waiting, and never more than a limit at once.
+"""Opens files of unknown content safely: only regular files, without blocking, and with a limit on the size read.
 
-A FIFO would block the reader for ever, and a device has no end.
+A FIFO would block the reader forever, and a device has no end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LARGEST_STATE_FILE: Final = 256 << 20
-"""Bytes of an index or a state file that are read: a broker's largest index takes 10 MB by default."""
+"""The largest index or state file in bytes that is read; brokers limit an index to 10 MB by default."""
 
 _KINDS: Final = (
     (stat.S_ISDIR, "a directory"),
@@ -26,8 +26,8 @@ _KINDS: Final = (
 
 
 def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
-    """Open a regular file and return its descriptor. Raises OSError, also for anything that is no regular file."""
-    # What is there is looked at first: to open a device can have effects, and to open a FIFO waits for its other end.
+    """Open a regular file and return its descriptor. Raises OSError, also if it is not a regular file."""
+    # Check before opening: opening a device can have side effects, and opening a FIFO blocks until its other end opens.
     try:
         _check(path.stat().st_mode, path)
     except FileNotFoundError:
@@ -43,12 +43,12 @@ def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
 
 
 def open_to_read(path: Path) -> IO[bytes]:
-    """Open a regular file for reading without a buffer. Raises OSError."""
+    """Open a regular file for unbuffered reading. Raises OSError."""
     return os.fdopen(open_regular(path), "rb", buffering=0)
 
 
 def read_small(path: Path, limit: int = LARGEST_STATE_FILE) -> bytes:
-    """Read a regular file whole. Raises OSError, also for a file that is larger than `limit`."""
+    """Return the content of a regular file. Raises OSError, also if it is larger than `limit`."""
     with os.fdopen(open_regular(path), "rb") as file:
         if os.fstat(file.fileno()).st_size > limit:
             raise OSError(errno.EFBIG, f"larger than {limit} bytes", str(path))
@@ -56,10 +56,10 @@ def read_small(path: Path, limit: int = LARGEST_STATE_FILE) -> bytes:
 
 
 def kind_of(mode: int) -> str | None:
-    """Return what a file of this mode is if it is no regular file, such as "a FIFO"; else None."""
+    """Return the kind of a file that is not regular, such as "a FIFO"; None for a regular file."""
     if stat.S_ISREG(mode):
         return None
-    return next((kind for is_kind, kind in _KINDS if is_kind(mode)), "no regular file")
+    return next((kind for is_kind, kind in _KINDS if is_kind(mode)), "a file of another kind")
 
 
 def _check(mode: int, path: Path) -> None:

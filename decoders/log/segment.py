@@ -132,7 +132,7 @@ class BatchCursor:
             yield block
 
     def next_block(self) -> BatchBlock | None:
-        """Read the next chunk and return its valid batches; None at the end, and where the file cannot be read."""
+        """Read the next chunk and return its valid batches; None at the end, or if the file cannot be read."""
         try:
             return self._read_block()
         except OSError as error:
