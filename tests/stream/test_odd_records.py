@@ -1,0 +1,178 @@
+"""The whole driver over odd records: no tick and no HTTP answer fails, whatever a client wrote into the log."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import random
+import urllib.parse
+from typing import TYPE_CHECKING, Any, cast
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporters.choice import Choice
+from exporters.routes import build_app
+from stream import publish
+from stream.cluster.offsets_topic import NAME
+from stream.diagnosis import Diagnostician
+from stream.explained import explain
+from stream.group_tables import groups_table, members_table, offsets_table, state_table, transitions_table
+from stream.groups.expiry import Retention
+from stream.offline import report
+from stream.offline.captured import Captured
+from stream.offline.replay import Replay
+from stream.offline.rows import Origin, Row
+from stream.offline.timeline import timeline
+from stream.progress import Progress
+from stream.publish import Publisher
+from stream.surroundings import NOWHERE, Surroundings
+from stream.text_tables import plain_lines
+from stream.vitals import RUNNING, Vitals
+from tests.stream.odd_records import GROUPS, OFFSETS, TOPICS, some_records
+from tests.support.fleets import World, delta_of, ends_of
+from tests.support.laws import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from stream.cluster.client import Cluster
+    from stream.diagnosis import RuleSet
+    from stream.groups.fleet import FleetColumns
+    from stream.survey import Survey
+
+CLUSTER = cast("Cluster", object())
+ALWAYS = ("livez", "readyz", "metrics", "api/v1/groups", "", "?state=Dead", "?group=g&sort=lag&page=2")
+NOW = 1_790_000_000.0
+
+
+class Surveyed:
+    """Answers like a survey: topics that exist, that do not, and of which nothing is known."""
+
+    def __init__(self, chance: random.Random) -> None:
+        counts = {topic: chance.choice((0, 1, 3, 100_000)) for topic in TOPICS if chance.random() < 0.7}
+        kept = chance.choice((None, 0, 604_800_000, 2**63 - 1))
+        self._around = dataclasses.replace(
+            NOWHERE,
+            retention=Retention(kept, chance.choice((None, 600_000)), "broker"),
+            partition_counts=counts,
+            topic_names={bytes(16): "t"},
+            asked={group: "PreparingRebalance" for group in GROUPS if chance.random() < 0.1},
+        )
+
+    def look(self, _fleet: FleetColumns, _topics: set[str], _now: float) -> Surroundings:
+        """Answer."""
+        return self._around
+
+
+def some_ends(chance: random.Random) -> pa.Table:
+    """Return ends of some partitions, a few of them without an answer."""
+    rows: list[Any] = [(NAME, 0, 100, 90, 0, None)]
+    for topic in TOPICS[:5]:
+        for partition in (0, 1, 2, 65_536, 2**31 - 1):
+            if topic == NAME or chance.random() < 0.4:
+                continue
+            if chance.random() < 0.1:
+                rows.append((topic, partition, None, None, None, "no_leader"))
+            else:
+                high = abs(chance.choice(OFFSETS[:-1]))
+                rows.append((topic, partition, high, high, min(high, chance.choice((0, 5, high))), None))
+    return ends_of(rows)
+
+
+def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, Vitals]:
+    """Read records in some batches, with a tick after each; no fault may have been contained either."""
+    vitals = Vitals("1", 60)
+    vitals.phase, vitals.cluster_id = RUNNING, "c"
+    vitals.progress = Progress({0: 80}, {0: 90})
+    rules: RuleSet = chance.choice(("lagwarden", "lagwarden", "burrow"))
+    choice = Choice(budget=chance.choice((None, 20, 1_000)))
+    publisher = Publisher(vitals, diagnostician=Diagnostician(rules=rules), choice=choice)
+    world, position, survey = World(), 0, Surveyed(chance)
+    for _ in range(ticks):
+        records = some_records(chance)
+        publisher.apply([(0, world.take(delta_of(records, position)))])
+        position += len(records)
+        assert publisher.tick(CLUSTER, cast("Survey", survey), current=chance.random() < 0.8) is not None
+    status = vitals.status()
+    assert status.groups_not_evaluated == 0
+    assert {row["errors"] for row in status.internal_errors.to_pylist()} == {0}
+    return publisher, vitals
+
+
+async def ask_everything(publisher: Publisher, vitals: Vitals) -> None:
+    """Ask every address about every group; nothing may answer 500."""
+    app = build_app(publisher.current, vitals.status, details=publisher.details, failed=vitals.answer_failed)
+    published = publisher.current()
+    assert published is not None
+    named = [urllib.parse.quote(group, safe="") for group in published.snapshot.groups.column("group").to_pylist()]
+    every = [*ALWAYS, *(f"api/v1/group?name={name}" for name in named), *(f"group?name={name}" for name in named)]
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lagwarden") as client:
+        for path in every:
+            answer = await client.get(f"/{path}")
+            assert answer.status_code == 200, (path, answer.text[:200])
+
+
+def tell_everything(rows: Sequence[Row]) -> None:
+    """Make everything that the verbs print of a capture with these rows."""
+    captured = Captured(Rows(rows), Retention(604_800_000, None, "configuration"))
+    groups = captured.groups()["groups"]
+    tables = [groups_table(groups, NOW)]
+    for name in (group["group"] for group in groups):
+        found = captured.group(name)
+        assert found is not None
+        tables += [offsets_table(found, NOW), members_table(found, verbose=True), state_table(found, NOW)]
+        tables += [transitions_table(found["transitions"])]
+        assert explain(found, NOW, everything=True)
+        moments = list(timeline(rows, name))
+        assert report.timeline_table(moments).row_count == len([report.moment_json(each) for each in moments])
+    assert all(line.isprintable() for each in tables for line in plain_lines(each))
+    replay = Replay()
+    replay.read(rows)
+    assert report.outcome_json(replay.outcome())
+    assert report.groups_table(replay.outcome()).row_count <= len(groups)
+
+
+@dataclasses.dataclass
+class Rows:
+    """A source of these rows."""
+
+    given: Sequence[Row]
+    origin = Origin(None, {})
+    problems: list[str] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+    def rows(self, _after: object = None) -> Iterator[Row]:
+        """Give the rows."""
+        return iter(self.given)
+
+
+def check(seed: int) -> None:
+    """Hold the law over the records of one seed."""
+    chance = random.Random(seed)  # noqa: S311  # makes records, keeps no secret
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "read_ends", lambda _cluster, _topics: some_ends(chance))
+        publisher, vitals = publisher_after(chance, ticks=3)
+    asyncio.run(ask_everything(publisher, vitals))
+    records = enumerate(some_records(chance, most=30))
+    tell_everything([Row(NAME, 0, at, time, key, value) for at, (time, key, value) in records])
+
+
+@given(st.integers(0, 2**32))
+@examples(20)
+def test_no_tick_no_answer_and_no_verb_fails_over_odd_records(seed: int) -> None:
+    """Ticks publish all groups, every address answers, every table is made, whatever stands in the records."""
+    check(seed)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@given(st.integers(0, 2**32))
+@examples(40)
+def test_nothing_fails_over_very_many_odd_records(seed: int) -> None:
+    """The same, over thousands of worlds in the long profile."""
+    check(seed)
