@@ -45,6 +45,7 @@ class Source(enum.Enum):
     OFFSETS_HELD_BACK = "offsets_held_back"
     UNREADABLE_TAILS = "unreadable_tails"
     SERIES_DROPPED = "series_dropped"
+    INTERNAL_ERRORS = "internal_errors"
     HTTP_REFUSALS = "http_refusals"
     FILE_FAILURES = "file_failures"
     DESCRIPTORS = "descriptors"

@@ -164,6 +164,21 @@ STREAM_METRICS: Final = (
         absent="no such error has been met",
     ),
     Metric(
+        "lagwarden_groups_not_evaluated",
+        Kind.GAUGE,
+        "Groups that cannot be evaluated because of a fault of lagwarden: shown as unknown, reason internal_error.",
+        Source.STATUS,
+        "groups_not_evaluated",
+    ),
+    Metric(
+        "lagwarden_internal_errors_total",
+        Kind.COUNTER,
+        "Faults of lagwarden that it contained since the process started, by part: group, ending or answer (HTTP).",
+        Source.INTERNAL_ERRORS,
+        "errors",
+        ("part",),
+    ),
+    Metric(
         "lagwarden_offsets_partition_position",
         Kind.GAUGE,
         "The next offset of the __consumer_offsets partition that the monitor will read.",

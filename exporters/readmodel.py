@@ -221,6 +221,10 @@ SERIES_DROPPED: Final = pa.schema([("metric", NAME), ("series_now", pa.int64()),
 """Metrics that the series budget left out: how many series of the snapshot that is served (null: none), and added up
 over all snapshots since the process started."""
 
+INTERNAL_ERRORS: Final = pa.schema([("part", NAME), ("errors", pa.int64())])
+"""Faults of lagwarden itself since the process started, by the part of the work that failed: `group` (a group could not
+be evaluated), `ending` (nor why something ended), `answer` (an HTTP answer could not be made)."""
+
 DECODE_ERRORS: Final = pa.schema([("record_type", NAME), ("version", NAME), ("reason", NAME), ("records", pa.int64())])
 """Records that could not be decoded since the process started, by type, value version and reason."""
 
@@ -369,6 +373,9 @@ class MonitorStatus:
     unreadable_tails: pa.Table = dataclasses.field(default_factory=UNREADABLE_TAILS.empty_table)
     # Seconds between the predicted and the true end of offsets that expired; positive: the tombstone came later.
     expiry_error_seconds: Histogram | None = None
+    # Groups that cannot be evaluated because of a fault of lagwarden, and how often which part of the work failed so.
+    groups_not_evaluated: int = 0
+    internal_errors: pa.Table = dataclasses.field(default_factory=INTERNAL_ERRORS.empty_table)
     # What the series budget left out of /metrics.
     series_dropped: pa.Table = dataclasses.field(default_factory=SERIES_DROPPED.empty_table)
     # The HTTP server itself: open connections, and what it refused or cut off by reason.

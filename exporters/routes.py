@@ -29,7 +29,7 @@ from exporters.page.assets import ASSETS, asset
 from exporters.page.chosen import Chosen
 from exporters.page.document import VIEW_TYPE
 from exporters.page.fleet import fleet_page
-from exporters.page.group import group_page
+from exporters.page.group import failed_page, group_page
 from exporters.page.trail import Trail
 from exporters.rendering import Renderings
 
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 READER_SECONDS: Final = 60.0
 
 _JSON: Final = "application/json"
+_FAULT: Final = "internal error: lagwarden failed to make this answer; its log names the fault"
 _FRESH: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 # Scripts and styles from here alone, nothing inline, nobody's frame; and no script may turn text into HTML at all.
 _POLICY: Final = (
@@ -80,14 +81,17 @@ def build_app(
     cluster: Callable[[], PublishedCluster | None] = lambda: None,
     clock: Callable[[], float] = time.time,
     admission: Admission | None = None,
+    failed: Callable[[str, Exception], None] = lambda _what, _error: None,
 ) -> Starlette:
     """Build the application over what it reads: what is published, how the monitor is, and one group in detail.
 
     A name in a path may be any but `.` and `..`: those a client resolves before it asks. Hence each address of a group
     has a twin that takes the name from the query: `/api/v1/group?name=..` and `/group?name=..`.
+
+    `failed` is told which answer could not be made because of a fault of lagwarden, and why; its client gets a 500.
     """
     admission = admission or Admission(Bounds())
-    answers = _Answers(current, _with_http(status, admission), details, cluster, clock)
+    answers = _Answers(current, _with_http(status, admission), details, cluster, clock, failed=failed)
     refused = functools.partial(admission.count, Refused.REQUESTS)
     routes = [
         Route("/", answers.fleet_page),
@@ -140,7 +144,10 @@ class _Answers:
         details: Callable[[str], GroupDetail | None],
         cluster: Callable[[], PublishedCluster | None],
         clock: Callable[[], float],
+        *,
+        failed: Callable[[str, Exception], None],
     ) -> None:
+        self._failed = failed
         self._published = current
         self._trail = Trail()
         self._status = status
@@ -231,7 +238,11 @@ class _Answers:
         zipped = accepts_gzip(request.headers.get("accept-encoding", ""))
 
         def render() -> _Rendered:
-            body, code = answer()
+            try:
+                body, code = answer()
+            except Exception as error:  # noqa: BLE001 - one answer must not look like a server that is broken
+                self._failed(request.url.path, error)
+                body, code = encode({"error": _FAULT, "group": _name(request)}), 500
             return _rendered(body, _FRESH, _JSON, code, zipped=zipped)
 
         return (await self._renderings.of(("json", zipped, key), render)).response()
@@ -242,10 +253,16 @@ class _Answers:
         wants_view = VIEW_TYPE in request.headers.get("accept", "")
 
         def render() -> _Rendered:
-            made = page()
+            try:
+                made = page()
+                body = made.view() if wants_view else made.html()
+            except Exception as error:  # noqa: BLE001 - likewise
+                self._failed(request.url.path, error)
+                made = failed_page(_FAULT, _name(request), _root(request))
+                body = made.view() if wants_view else made.html()
             if wants_view:
-                return _rendered(made.view(), _FRESH, VIEW_TYPE, made.code, zipped=zipped)
-            return _rendered(made.html(), _PAGE_HEADERS, "text/html; charset=utf-8", made.code, zipped=zipped)
+                return _rendered(body, _FRESH, VIEW_TYPE, made.code, zipped=zipped)
+            return _rendered(body, _PAGE_HEADERS, "text/html; charset=utf-8", made.code, zipped=zipped)
 
         return (await self._renderings.of(("page", zipped, wants_view, key), render)).response()
 

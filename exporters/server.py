@@ -72,13 +72,14 @@ class Server:
         *,
         cluster: Callable[[], PublishedCluster | None] = lambda: None,
         bounds: Bounds | None = None,
+        failed: Callable[[str, Exception], None] = lambda _what, _error: None,
     ) -> None:
-        """`bounds` are those on connections."""
+        """`bounds` are those on connections; `failed` is told of answers that could not be made, and why."""
         self._host = host
         self._port = port
         admission = Admission(bounds or Bounds())
         config = uvicorn.Config(
-            build_app(current, status, details=details, cluster=cluster, admission=admission),
+            build_app(current, status, details=details, cluster=cluster, admission=admission, failed=failed),
             lifespan="off",
             # The job owns logging; a line per scrape tells nobody anything.
             log_config=None,

@@ -7,6 +7,7 @@ the ticks; only what it has given, and `changes_of`, may be read by others.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -18,8 +19,8 @@ from exporters.readmodel import NAME, VERDICT_CHANGES
 from stream.health.burrow_judge import BurrowJudge
 from stream.health.judge import Judge
 from stream.health.limits import Limits
-from stream.observed import Observer
-from stream.observed_enquiries import Enquiries, Silent
+from stream.observed import Asked, Observer
+from stream.observed_enquiries import Enquiries, Repeated, Silent
 from stream.observed_groups import rebalancing_since
 from stream.observed_rebalances import Rebalances
 from stream.verdict_columns import Diagnosed
@@ -90,6 +91,7 @@ class Diagnostician:
         self._rules, self._points, self._history = rules, points, history
         self._enquiries = enquiries or Silent()
         self._file = file
+        self._quiet = False
         self._begin(None if file is None else file.read())
 
     def _begin(self, kept: Kept | None) -> None:
@@ -106,6 +108,18 @@ class Diagnostician:
         self._first = True
         self._kept_at: float | None = None
         self._left_out = 0
+        self._asked = Asked()
+
+    def rehearsal(self) -> Diagnostician:
+        """Return a copy for a trial: it knows what this one knows, asks nobody, logs nothing and writes no file."""
+        shared = {id(self._enquiries): Repeated(self._asked), id(self._asked): self._asked, id(self._file): None}
+        twin = copy.deepcopy(self, shared)
+        twin.be_quiet()
+        return twin
+
+    def be_quiet(self) -> None:
+        """Log nothing any more."""
+        self._quiet = self._changes.quiet = True
 
     def ask_first(self, fleet: FleetColumns, now: float) -> frozenset[str]:
         """Ask what must be asked before the ends are read; give the topics that those are needed of as well."""
@@ -129,7 +143,7 @@ class Diagnostician:
         """Judge a fleet by ends that had been read at `now` (Unix seconds); `expiry` is of that very fleet."""
         fleet, at = held.fleet, int(now * 1000)
         self._rebalancing = rebalancing_since(self._rebalancing, around, at)
-        asked = self._enquiries.asked(fleet, ends, around, now)
+        self._asked = asked = self._enquiries.asked(fleet, ends, around, now)
         asked = dataclasses.replace(
             asked, expiry=expiry, rebalancing_since=asked.rebalancing_since or self._rebalancing
         )
@@ -181,7 +195,7 @@ class Diagnostician:
             self._kept_at = now
 
     def _tell_of_limits(self, left_out: int) -> None:
-        if left_out and not self._left_out:
+        if left_out and not self._left_out and not self._quiet:
             _log.warning("too many partitions without any commit; some are not judged", partitions=left_out)
         self._left_out = left_out
 

@@ -22,6 +22,7 @@ from stream.groups.lives import Happening
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from stream.groups.expiry_rules import Retention
     from stream.groups.fleet import FleetColumns, ForgottenOffset, News
     from stream.groups.lives import Transition
     from stream.groups.membership import Membership
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 _LINES: Final = 20
 """Deaths told one by one at a tick; of more, only how many."""
+_FAULTS_PER_LINE: Final = 100
+"""Of so many endings that cannot be judged, one is logged."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class Ledger:
         self._deaths: Counter[str] = Counter({str(cause): 0 for cause in Cause})
         self._watch = ExpiryWatch()
         self._memberships: Mapping[str, Membership] | None = None
+        self.faults = 0
+        """Endings that could not be judged because of a fault of the program."""
 
     def take(self, news: News, *, catching_up: bool) -> None:
         """Note what a batch told; a tombstone that is read late, while catching up, says nothing of a prediction."""
@@ -89,7 +94,7 @@ class Ledger:
             endings, self._endings = self._endings, []
         remembered, self._remembered = self._remembered or [], []
         for group, transition in (*remembered, *endings):
-            self._causes.setdefault((group, transition.position), around.cause_of(transition))
+            self._causes.setdefault((group, transition.position), self._cause(group, transition, around))
         self._count_deaths([(group, each) for group, each in endings if each.live], around)
         self._causes = {place: cause for place, cause in self._causes.items() if place[0] in fleet.lives}
         return self._causes
@@ -102,13 +107,48 @@ class Ledger:
         if forgotten:
             # By their groups as they were when they still had them: at the tick before.
             memberships = fleet.memberships if self._memberships is None else self._memberships
-            self._watch.arrived(forgotten, hours_before(forgotten, memberships, retention), retention)
+            self._arrived(forgotten, memberships, retention)
         if current:
             self._watch.tick(fleet.runs.keys, context.expiry.offset, int(now * 1000), retention)
         else:
             self._watch.restart()
         self._memberships = fleet.memberships
         return self._accounts()
+
+    def _cause(self, group: str, transition: Transition, around: Surroundings) -> Cause:
+        try:
+            return around.cause_of(transition)
+        except Exception as error:  # noqa: BLE001 - one ending must not end the tick
+            self._fault(group, error)
+            return Cause.UNKNOWN
+
+    def _why(self, group: str, transition: Transition, cause: Cause, around: Surroundings) -> str:
+        try:
+            return sentence(transition, cause, around.retention)
+        except Exception as error:  # noqa: BLE001 - one ending must not end the tick
+            self._fault(group, error)
+            return str(cause)
+
+    def _arrived(
+        self, forgotten: list[ForgottenOffset], memberships: Mapping[str, Membership], retention: Retention
+    ) -> None:
+        """Judge tombstones, all together; if that fails group by group, so that only the faulty ones are not judged."""
+        try:
+            hours = hours_before(forgotten, memberships, retention)
+        except Exception:  # noqa: BLE001 - one group must not end the tick
+            for group in dict.fromkeys(each.group for each in forgotten):
+                mine = [each for each in forgotten if each.group == group]
+                try:
+                    self._watch.arrived(mine, hours_before(mine, memberships, retention), retention)
+                except Exception as error:  # noqa: BLE001 - likewise
+                    self._fault(group, error)
+        else:
+            self._watch.arrived(forgotten, hours, retention)
+
+    def _fault(self, group: str, error: Exception) -> None:
+        if not self.faults % _FAULTS_PER_LINE:
+            _log.error("what ended cannot be judged because of a fault of lagwarden", group=group, exc_info=error)
+        self.faults += 1
 
     def _count_deaths(self, transitions: Iterable[tuple[str, Transition]], around: Surroundings) -> None:
         told = 0
@@ -119,7 +159,7 @@ class Ledger:
             self._deaths[cause] += 1
             told += 1
             if told <= _LINES:
-                _log.info("a group died", group=group, why=sentence(transition, cause, around.retention))
+                _log.info("a group died", group=group, why=self._why(group, transition, cause, around))
         if told > _LINES:
             _log.info("more groups died", groups=told - _LINES)
 

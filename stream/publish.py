@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -17,16 +17,18 @@ from exporters.exposition import Published
 from stream import snapshot
 from stream.cluster.errors import ClusterError
 from stream.cluster.offsets_topic import NAME
-from stream.cluster.watermarks import read_ends
+from stream.cluster.watermarks import ENDS, read_ends
 from stream.diagnosis import Diagnostician
 from stream.group_detail import group_detail
 from stream.groups.expiry import predict
 from stream.groups.fleet import Fleet
 from stream.groups.ownership import Ownerships, subscribed_topics
-from stream.held_back import holders
+from stream.held_back import holders, nothing_held_back
 from stream.ledger import Ledger
 from stream.memory import give_back
 from stream.observed_offsets import OffsetsPartitions
+from stream.quarantine import Quarantine
+from stream.snapshot_quarantined import with_quarantined
 from stream.surroundings import NOWHERE, Context
 from stream.verdict_columns import unreadable_tails
 from stream.vitals import CATCHING_UP
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from stream.vitals import Vitals
 
 _log = structlog.get_logger(__name__)
+_SEARCHES: Final = 3
+"""How often one tick is evaluated again without the groups that made it fail."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,6 +60,21 @@ class Looked:
     """Schema `stream.cluster.watermarks.ENDS`."""
     positions: Mapping[int, int]
     """How far the log had been read before the ends were asked for, by offsets partition: never beyond them."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Inputs:
+    """What a tick evaluates, as far as it has got; `ends` and `around` are empty before they have been asked for."""
+
+    fleet: FleetColumns
+    ends: pa.Table
+    around: Surroundings
+    taken_at: float
+
+    @property
+    def values(self) -> tuple[FleetColumns, pa.Table, Surroundings, float]:
+        """All of it."""
+        return self.fleet, self.ends, self.around, self.taken_at
 
 
 class Publisher:
@@ -78,6 +97,8 @@ class Publisher:
         self._shown: tuple[FleetColumns, Context, Diagnosis] | None = None
         self._lock = threading.Lock()
         self._fleet = Fleet()
+        self._inputs = _Inputs(self._fleet.columns(), ENDS.empty_table(), NOWHERE, 0.0)
+        self._quarantine = Quarantine()
         self._published: Published | None = None
 
     def current(self) -> Published | None:
@@ -91,7 +112,7 @@ class Publisher:
             return None
         fleet, context, diagnosis = shown
         found = fleet.memberships.get(group), fleet.lives.get(group)
-        if found == (None, None):
+        if found == (None, None):  # not there, or left out because it cannot be evaluated
             return None
         with self._lock:
             members = self._fleet.detail(group, context.around.topic_names)
@@ -138,16 +159,27 @@ class Publisher:
     def tick(self, cluster: Cluster, survey: Survey | None = None, *, current: bool = False) -> Looked | None:
         """Publish a new snapshot and give what it was made with; None if the cluster does not answer.
 
-        Then the old snapshot stays. `current` says that all is read that was there at the tick before.
+        Then the old snapshot stays. `current` says that all is read that was there at the tick before. If single groups
+        make the evaluation fail, all others are published; what is not the fault of single groups is raised.
         """
+        for _ in range(_SEARCHES):
+            try:
+                return self._tick(cluster, survey, current=current)
+            except Exception:
+                if not self._quarantine.search(self._inputs.fleet, self._try, time.time()):
+                    raise
+        return self._tick(cluster, survey, current=current)
+
+    def _tick(self, cluster: Cluster, survey: Survey | None, *, current: bool) -> Looked | None:
         progress = self._vitals.progress
         positions = progress.positions if progress else {}  # before the fleet, which then holds all that is behind them
         with self._lock:
             now = int(time.time() * 1000)
             self._fleet.drop_dead(now - int(self._dead_grace * 1000), now)
-            fleet = self._fleet.columns()
-        topics = {NAME, *fleet.topic.dictionary.to_pylist(), *subscribed_topics(fleet.memberships)}
-        topics |= self._diagnostician.ask_first(fleet, time.time())
+            whole = self._fleet.columns()
+        self._inputs = _Inputs(whole, ENDS.empty_table(), NOWHERE, now / 1000)
+        topics = {NAME, *whole.topic.dictionary.to_pylist(), *subscribed_topics(whole.memberships)}
+        topics |= self._diagnostician.ask_first(whole, time.time())
         try:
             ends = read_ends(cluster, topics)
         except ClusterError as error:
@@ -158,17 +190,22 @@ class Publisher:
         taken_at = time.time()
         self._diagnostician.follow(ends, positions, taken_at)
         self._vitals.offsets_partitions = self._offsets_partitions.table(ends, positions, taken_at)
-        asked = topics | self._ledger.topics_in_question(fleet)
-        around = NOWHERE if survey is None else survey.look(fleet, asked, taken_at)
+        asked = topics | self._ledger.topics_in_question(whole)
+        around = NOWHERE if survey is None else survey.look(whole, asked, taken_at)
         self._vitals.retention = around.retention
-        self._diagnostician.look_closer(self._judge(fleet, ends, around, taken_at, current=current))
+        self._inputs = _Inputs(whole, ends, around, taken_at)
+        fleet = self._quarantine.admit(whole, self._try, taken_at)
+        self._inputs = dataclasses.replace(self._inputs, fleet=fleet)
+        self._diagnostician.look_closer(self._judge(whole, current=current))
         give_back()
         return Looked(ends, positions)
 
-    def _judge(
-        self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, taken_at: float, *, current: bool
-    ) -> Diagnosis:
-        """Judge what ended and what is, and publish it. What ends is told by the log alone, whatever was asked."""
+    def _judge(self, whole: FleetColumns, *, current: bool) -> Diagnosis:
+        """Judge what ended and what is, and publish it. What ends is told by the log alone, whatever was asked.
+
+        `whole` is the fleet with the groups that cannot be evaluated.
+        """
+        fleet, ends, around, taken_at = self._inputs.values
         causes = self._ledger.judge_endings(fleet, around)
         held = self._diagnostician.held_back(fleet, ends, around, taken_at)
         self._vitals.offsets_held_back = holders(held)
@@ -179,11 +216,23 @@ class Publisher:
         self._vitals.verdict_changes = self._diagnostician.changes_table()
         self._vitals.unreadable_tails = unreadable_tails(diagnosis.moment.seen.tails)
         window, diagnosed = diagnosis.diagnosed.opinion.window, diagnosis.diagnosed
-        published = Published.of(snapshot.of(diagnosis.moment, window, taken_at, context, diagnosed), self._chooser)
+        taken = snapshot.of(diagnosis.moment, window, taken_at, context, diagnosed)
+        published = Published.of(with_quarantined(taken, whole, self._quarantine.groups), self._chooser)
         self._published, self._shown = published, (held.fleet, context, diagnosis)
         self._vitals.series, self._vitals.series_dropped = published.exposition.series, self._chooser.dropped
         self._vitals.snapshot_taken_at = taken_at
+        self._vitals.groups_not_evaluated = len(self._quarantine)
+        self._vitals.faults["group"], self._vitals.faults["ending"] = self._quarantine.faults, self._ledger.faults
         return diagnosis
+
+    def _try(self, fleet: FleetColumns) -> None:
+        """Evaluate and render some groups as the tick would; nothing is remembered, asked or published."""
+        _, ends, around, taken_at = self._inputs.values
+        context = Context.of(fleet, around, Ownerships())
+        judge = self._diagnostician.rehearsal()
+        found = judge.look(nothing_held_back(fleet), ends, around, taken_at, context.expiry)
+        window, diagnosed = found.diagnosed.opinion.window, found.diagnosed
+        Published.of(snapshot.of(found.moment, window, taken_at, context, diagnosed))
 
     def _note(self, trouble: str | None) -> None:
         """Say it once when Kafka goes away, and once when it is back."""

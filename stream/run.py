@@ -85,6 +85,7 @@ def _serving(config: Config, publisher: Publisher, vitals: Vitals, watch: Cluste
         vitals.status,
         publisher.details,
         cluster=watch.current,
+        failed=vitals.answer_failed,
         bounds=Bounds(http.max_connections, http.max_connections_per_address),
     )
     try:

@@ -42,6 +42,8 @@ class VerdictHistory:
             if self._changes[group]:
                 self._last[group] = self._changes[group][-1].verdict
         self._counts: Counter[str] = Counter()
+        self.quiet = False
+        """Whether nothing is logged."""
 
     def of(self, group: str) -> tuple[VerdictChange, ...]:
         """Give a group's changes, oldest first."""
@@ -79,13 +81,12 @@ class VerdictHistory:
             if before is not None:
                 self._counts[verdict] += 1
                 told += self._tell(group, change, Severity(severities[code]), told)
-        if told > _LINES:
+        if told > _LINES and not self.quiet:
             _log.info("more verdicts changed", groups=told - _LINES)
         self._forget(names)
 
-    @staticmethod
-    def _tell(group: str, change: VerdictChange, severity: Severity, told: int) -> int:
-        if severity < Severity.WARNING and change.before in {None, _BEGINNING}:
+    def _tell(self, group: str, change: VerdictChange, severity: Severity, told: int) -> int:
+        if self.quiet or (severity < Severity.WARNING and change.before in {None, _BEGINNING}):
             return 0
         if told < _LINES:
             _log.info(

@@ -11,10 +11,12 @@ import time
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import structlog
 
 from decoders.tables import BY_NUMBER, tracking
 from exporters.readmodel import (
     DECODE_ERRORS,
+    INTERNAL_ERRORS,
     NAME,
     OFFSETS_HELD_BACK,
     OFFSETS_PARTITIONS,
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 
     from stream.progress import CatchUp, Progress
 
+_log = structlog.get_logger(__name__)
+_ANSWER_SILENCE: Final = 60.0
+"""Seconds between two lines about answers that could not be made."""
 CONNECTING: Final = "connecting"
 WAITING: Final = "waiting for topic"
 STARTING: Final = "starting"
@@ -69,6 +74,10 @@ class Vitals:
         self.last_batch_seconds: float | None = None
         self.last_batch_at: float | None = None
         self.resyncs = 0
+        self.groups_not_evaluated = 0
+        self._answer_logged_at: float | None = None
+        self.faults = dict.fromkeys(("answer", "ending", "group"), 0)
+        """Faults of the program that were contained, by part."""
         self.series = 0
         self.series_dropped: pa.Table = empty(SERIES_DROPPED)
         self.offsets_partitions: pa.Table = empty(OFFSETS_PARTITIONS)
@@ -85,6 +94,16 @@ class Vitals:
         with self._lock:
             self._tally.add(tally)
             self._records, self._errors = _records_table(self._tally), _errors_table(self._tally)
+
+    def answer_failed(self, what: str, error: Exception) -> None:
+        """Count an HTTP answer that could not be made because of a fault of lagwarden; one a minute is logged."""
+        with self._lock:
+            self.faults["answer"] += 1
+            now, before = self._clock(), self._answer_logged_at
+            if before is not None and now - before < _ANSWER_SILENCE:
+                return
+            self._answer_logged_at = now
+        _log.error("an answer could not be made because of a fault of lagwarden", path=what, exc_info=error)
 
     def status(self) -> MonitorStatus:
         """Give the health as of now."""
@@ -122,6 +141,8 @@ class Vitals:
             offsets_held_back=self.offsets_held_back,
             unreadable_tails=self.unreadable_tails,
             expiry_error_seconds=accounts.errors,
+            groups_not_evaluated=self.groups_not_evaluated,
+            internal_errors=_table(sorted(self.faults.items()), INTERNAL_ERRORS),
             series_dropped=self.series_dropped,
             file_failures=self.files.table(),
             descriptors=self._descriptors.table(),

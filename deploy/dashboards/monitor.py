@@ -97,6 +97,17 @@ def monitor() -> Dashboard:
                     stacked=True,
                 ),
                 graph(
+                    "Contained faults",
+                    "Groups that lagwarden cannot evaluate, its own faults by part, and times that cannot be right.",
+                    Unit.COUNT,
+                    Query("lagwarden_groups_not_evaluated{MINE}", "groups not evaluated"),
+                    Query(
+                        "sum by (part) (increase(lagwarden_internal_errors_total{MINE}[$__rate_interval]))",
+                        "faults: {{part}}",
+                    ),
+                    Query("sum(lagwarden_group_odd_times{MINE})", "odd times in records"),
+                ),
+                graph(
                     "Decode errors",
                     "Records that could not be decoded, by type, version and reason.",
                     Unit.COUNT,

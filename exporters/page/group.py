@@ -75,6 +75,13 @@ def group_page(
     return dataclasses.replace(_page(name, root, content), samples=samples, marks=_marks(detail))
 
 
+def failed_page(why: str, name: str | None, root: str) -> Page:
+    """Return the page that stands in the place of one that could not be made."""
+    about = None if name is None else el("p", "Group: ", named(name))
+    content = el("section", el("h1", "This page could not be made"), el("p", why), about, class_="card bad")
+    return _page(name or "", root, content, code=500)
+
+
 def _of(table: pa.Table, name: str) -> pa.Table:
     return table.filter(pc.equal(table.column("group"), pa.scalar(name)))
 

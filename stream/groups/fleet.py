@@ -48,6 +48,8 @@ class FleetColumns:
     """The life of every group, also of those that died and have not been dropped yet."""
     ranks: Ranks
     """The order in which readers see the rows and the groups."""
+    faults: Mapping[str, Exception] = dataclasses.field(default_factory=dict)
+    """Groups whose membership records could not be evaluated because of a fault of the program."""
 
     def topics_of(self, group: str) -> list[str]:
         """Give the topics that a group has offsets for."""
@@ -139,6 +141,7 @@ class Fleet:
             memberships=memberships,
             lives=lives,
             ranks=self._ranks,
+            faults={name: error for shard in self._shards.values() for name, error in shard.memberships.faults.items()},
         )
 
     def _left_behind(self) -> dict[int, AbstractSet[str]]:

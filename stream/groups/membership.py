@@ -61,12 +61,14 @@ class Memberships:
         self._rosters: dict[str, Roster] = {}
         self._told: dict[str, Membership] = {}
         self._stale: set[str] = set()
+        self.faults: dict[str, Exception] = {}
+        """Groups whose records could not be evaluated because of a fault of the program; `of` lacks them."""
 
     @property
     def of(self) -> Mapping[str, Membership]:
         """What is known of each group; the value of a group that no record touched stays the same object."""
         for group in self._stale:
-            told = self._tell(group)
+            told = self._tell_or_fail(group)
             if told is None:
                 self._told.pop(group, None)
             else:
@@ -128,8 +130,20 @@ class Memberships:
                 del of_kind[group]
         roster = self._rosters.get(group)
         if roster is not None and roster.kind == kind and number in _STATE:
-            for event in _read(key, value):
-                roster.apply(event)
+            try:
+                for event in _read(key, value):
+                    roster.apply(event)
+            except Exception:  # noqa: BLE001 - made again from the records when the group is asked for, which tells it
+                del self._rosters[group]
+
+    def _tell_or_fail(self, group: str) -> Membership | None:
+        self.faults.pop(group, None)
+        try:
+            return self._tell(group)
+        except Exception as error:  # noqa: BLE001 - one group must not end the evaluation of all others
+            self.faults[group] = error
+            self._rosters.pop(group, None)
+            return None
 
     def _tell(self, group: str) -> Membership | None:
         kind = self._kind(group)

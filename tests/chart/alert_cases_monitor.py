@@ -468,7 +468,7 @@ DROPPED: Final = [
         [MONITOR],
         Text(
             "12.5k series are left out of /metrics by the series budget",
-            "Metrics of partitions or topics are missing; those of groups are all there.",
+            "Series of dead groups or whole metrics are missing; lagwarden_series_over_budget names them.",
         ),
     ),
     Case(
@@ -482,6 +482,33 @@ DROPPED: Final = [
     Case("LagwardenSeriesDropped", Kind.DEAD, "LagwardenMonitorDown tells of it", {OVER: "4000x30"}, "30m"),
 ]
 
+NOT_EVALUATED: Final = of("lagwarden_groups_not_evaluated")
+EVALUATED: Final = [
+    Case("LagwardenEvaluationFails", Kind.BEFORE, "for less than five minutes", {NOT_EVALUATED: "0x9 2x60"}, "9m30s"),
+    Case(
+        "LagwardenEvaluationFails",
+        Kind.AFTER,
+        "for five minutes",
+        {NOT_EVALUATED: "0x9 2x60"},
+        "10m",
+        [MONITOR],
+        Text(
+            "lagwarden cannot evaluate 2 groups because of a fault of its own",
+            "They are shown as unknown with the reason internal_error, and none of their alerts can fire; all other"
+            " groups are evaluated as usual. The log names each of them with the fault.",
+        ),
+    ),
+    Case(
+        "LagwardenEvaluationFails",
+        Kind.ODD,
+        "a group that can be evaluated again after its next commit",
+        {NOT_EVALUATED: "0x5 1x6 0x5 1x6 0x20"},
+        "15m",
+    ),
+    Case("LagwardenEvaluationFails", Kind.VANISHED, "it starts again", {NOT_EVALUATED: "1x20 stale"}, "11m"),
+    Case("LagwardenEvaluationFails", Kind.DEAD, "LagwardenMonitorDown fires", {NOT_EVALUATED: "1x20"}, "30m"),
+]
+
 CASES: Final = [
     *DOWN,
     *STALE,
@@ -491,6 +518,7 @@ CASES: Final = [
     *BATCH,
     *DESCRIPTORS,
     *DECODE,
+    *EVALUATED,
     *UNKNOWN,
     *HELD,
     *CLEANER,

@@ -64,6 +64,7 @@ NOT_EXPORTED = {
     (Source.STATUS, "verdict_changes"): "a table of its own",
     (Source.STATUS, "offsets_held_back"): "a table of its own",
     (Source.STATUS, "unreadable_tails"): "a table of its own",
+    (Source.STATUS, "internal_errors"): "a table of its own",
     (Source.OFFSETS_HELD_BACK, "since"): "the gap of the same partition has it",
 }
 

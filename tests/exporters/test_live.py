@@ -84,6 +84,9 @@ def test_running_monitor_shows_every_number() -> None:
         "lagwarden_offsets_partition_distance/0": 5,
         "lagwarden_offsets_partition_stable_gap/0": 5,
         "lagwarden_offsets_partition_stable_gap_since_timestamp_seconds/0": NOW - 4,
+        "lagwarden_groups_not_evaluated": 1,
+        "lagwarden_internal_errors_total/answer": 0,
+        "lagwarden_internal_errors_total/group": 2,
         "lagwarden_http_connections": 3,
         "lagwarden_http_refusals_total/slow_reader": 4,
         "lagwarden_file_failures_total/heartbeat": 5,
@@ -117,6 +120,7 @@ def test_unknown_is_absent() -> None:
         "lagwarden_kafka_reachable",
         "lagwarden_series",
         "lagwarden_batches_total",
+        "lagwarden_groups_not_evaluated",
         "lagwarden_resyncs_total",
         "lagwarden_offsets_retention_info/unknown",
     }
