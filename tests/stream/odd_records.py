@@ -6,7 +6,7 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from decoders.tables import RECORD_TYPES, embedded
-from tests.decoders.writing import some_fields, some_record, spoiled, write, write_key
+from tests.decoders.writing import corrupted, random_fields, random_record, write, write_key
 from tests.stream.groups import written
 from tests.support.raw import commit_key, commit_value, text
 
@@ -44,9 +44,9 @@ def _some(chance: random.Random) -> tuple[bytes | None, bytes | None]:
     else:
         key, value = _any_type(chance)
     if chance.random() < 0.1:
-        key = spoiled(chance, key)
+        key = corrupted(chance, key)
     if value is not None and chance.random() < 0.1:
-        value = spoiled(chance, value)
+        value = corrupted(chance, value)
     return (key, None) if chance.random() < 0.1 else (key, value)
 
 
@@ -73,9 +73,9 @@ def _classic(chance: random.Random) -> tuple[bytes, bytes]:
 
 def _member(chance: random.Random, number: int) -> dict[str, Any]:
     name = chance.choice((f"m{number}", "", "m", "\x1b[31m"))
-    wants = chance.choice((b"", written.subscription(*_topics(chance)), spoiled(chance, written.subscription("t"))))
+    wants = chance.choice((b"", written.subscription(*_topics(chance)), corrupted(chance, written.subscription("t"))))
     assigned = written.assignment({topic: _partitions(chance) for topic in _topics(chance)})
-    has = chance.choice((b"", assigned, assigned, spoiled(chance, assigned), _huge_assignment()))
+    has = chance.choice((b"", assigned, assigned, corrupted(chance, assigned), _huge_assignment()))
     return written.classic_member(name, instance=chance.choice((None, "", "i")), wants=wants, has=has)
 
 
@@ -96,8 +96,8 @@ def _any_type(chance: random.Random) -> tuple[bytes, bytes | None]:
     """Return a record of any type about one of the groups, its other fields any value that the type allows."""
     row = chance.choice(_LIVING)
     assert row.key is not None
-    fields = some_fields(chance, row.key.struct, 0)
+    fields = random_fields(chance, row.key.struct, 0)
     for name in ("group", "group_id"):
         if name in fields:
             fields[name] = chance.choice(GROUPS)
-    return write_key(row, fields), some_record(chance, row)[1]
+    return write_key(row, fields), random_record(chance, row)[1]
