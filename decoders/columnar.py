@@ -110,14 +110,14 @@ class CommitColumns:
 
     def _at(self, rows: np.ndarray, *names: str) -> dict[str, Int64s]:
         """Return where the named fields of these rows begin, -1 for fields that are absent."""
-        found = {name: np.full(len(rows), -1, dtype=np.int64) for name in names}
+        positions = {name: np.full(len(rows), -1, dtype=np.int64) for name in names}
         for walk in self._walks:
             indexes = np.minimum(np.searchsorted(walk.rows, rows), len(walk.rows) - 1)
             in_walk = np.flatnonzero(walk.rows[indexes] == rows)
             for name in names:
                 if name in walk.at:
-                    found[name][in_walk] = walk.at[name][indexes[in_walk]]
-        return found
+                    positions[name][in_walk] = walk.at[name][indexes[in_walk]]
+        return positions
 
 
 def decode_keys(keys: pa.BinaryArray) -> KeyColumns:
@@ -169,13 +169,13 @@ def _walk(column: BinaryColumn, rows: Int64s, message: Message, version: int) ->
     if not len(rows):
         return _Walk(rows, {})
     cursors = Cursors(column, rows)
-    found = cursors.walk(message, version)
-    found["end"] = cursors.at
+    positions = cursors.walk(message, version)
+    positions["end"] = cursors.at
     fits = cursors.fits
     if not fits.all():
         rows = rows[fits]
-        found = {name: positions[fits] for name, positions in found.items()}
-    return _Walk(rows, found)
+        positions = {name: at[fits] for name, at in positions.items()}
+    return _Walk(rows, positions)
 
 
 def _text(raw: pa.BinaryArray) -> tuple[pa.StringArray, Flags]:

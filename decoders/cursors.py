@@ -112,26 +112,26 @@ class Cursors:
     def walk(self, message: Message, version: int) -> dict[str, Int64s]:
         """Walk a message and return where each field begins, `<name>_end` for strings, and -1 for an absent tag."""
         flexible = message.is_flexible(version)
-        found: dict[str, Int64s] = {}
+        positions: dict[str, Int64s] = {}
         present = [field for field in message.struct.fields if field.present(version)]
         for field in present:
             if field.tag is None:
-                self._step(field, found, flexible=flexible)
+                self._step(field, positions, flexible=flexible)
         if flexible:
-            self._one_tag([field for field in present if field.tag is not None], found)
-        return found
+            self._one_tag([field for field in present if field.tag is not None], positions)
+        return positions
 
-    def _step(self, field: Field, found: dict[str, Int64s], *, flexible: bool) -> None:
+    def _step(self, field: Field, positions: dict[str, Int64s], *, flexible: bool) -> None:
         """Walk over one field: a number or a non-nullable string."""
         kind = field.type
         assert isinstance(kind, Primitive), "only flat messages can be walked"  # noqa: S101  # a mistake in this package
         if kind.width is not None:
-            found[field.name] = self._advance(kind.width)
+            positions[field.name] = self._advance(kind.width)
             return
         length = self._compact_length() if flexible else self._int16()
         self.fits &= length >= 0
-        found[field.name] = self._advance(np.where(self.fits, length, 0))
-        found[f"{field.name}_end"] = self.at
+        positions[field.name] = self._advance(np.where(self.fits, length, 0))
+        positions[f"{field.name}_end"] = self.at
 
     def _advance(self, width: int | Int64s) -> Int64s:
         """Move each cursor over `width` bytes and return where they begin; rows that are too short stop fitting."""
@@ -172,21 +172,21 @@ class Cursors:
             self.at = self.at + two_bytes
         return value - 1
 
-    def _one_tag(self, tagged: list[Field], found: dict[str, Int64s]) -> None:
+    def _one_tag(self, tagged: list[Field], positions: dict[str, Int64s]) -> None:
         """Walk over a tagged section that is empty or has exactly one field: the known uuid, with its tag and size."""
         (field,) = tagged
         count = self._byte()
         has_tag = count == 1
         self.fits &= has_tag | (count == 0)
         begin = np.full(len(self.at), -1, dtype=np.int64)
-        found[field.name] = begin
+        positions[field.name] = begin
         if not has_tag.any():
             return
         inside = self.at + 18 <= self._end
         self.fits &= inside | ~has_tag
         rows = np.flatnonzero(self.fits & has_tag)
         tag_at = self.at[rows]
-        known = (self._column.bytes[tag_at] == field.tag) & (self._column.bytes[tag_at + 1] == 16)
-        self.fits[rows[~known]] = False
-        begin[rows[known]] = tag_at[known] + 2
-        self.at[rows[known]] += 18
+        is_known = (self._column.bytes[tag_at] == field.tag) & (self._column.bytes[tag_at + 1] == 16)
+        self.fits[rows[~is_known]] = False
+        begin[rows[is_known]] = tag_at[is_known] + 2
+        self.at[rows[is_known]] += 18

@@ -120,10 +120,10 @@ def _primitive(kind: Primitive, value: Any) -> str:
 
 def _embedded(field: Field, value: Any) -> str | None:
     """Return the JSON of a consumer's subscription or assignment, None if the field or its bytes are something else."""
-    known = _EMBEDDED.get(field.name)
-    if known is None:
+    embedded_message = _EMBEDDED.get(field.name)
+    if embedded_message is None:
         return None
-    layout, decode = known
+    layout, decode = embedded_message
     fields = decode(value)
     # Unlike consumers, the tool does not decode versions above 3.
     if not isinstance(fields, dict) or not layout.is_valid(fields["version"]):

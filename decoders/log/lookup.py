@@ -86,5 +86,5 @@ def first_record_at_time(log: PartitionLog, timestamp: int) -> LogRecord | None:
 
     As in the broker, markers and records of aborted transactions are included.
     """
-    found = (SegmentIndex.load(segment).record_at_time(timestamp) for segment in log.segments)
-    return next((record for record in found if record is not None), None)
+    records = (SegmentIndex.load(segment).record_at_time(timestamp) for segment in log.segments)
+    return next((record for record in records if record is not None), None)

@@ -96,9 +96,9 @@ class OngoingTransactions:
         """Add a pending batch. They must be added in the order of the log."""
         if not isinstance(batch, RecordBatch):
             return
-        known = self._by_producer.get(batch.producer_id)
-        first_offset = known.first_offset if known else batch.base_offset
-        first_timestamp = known.first_timestamp if known else batch.base_timestamp
+        ongoing = self._by_producer.get(batch.producer_id)
+        first_offset = ongoing.first_offset if ongoing else batch.base_offset
+        first_timestamp = ongoing.first_timestamp if ongoing else batch.base_timestamp
         self._by_producer[batch.producer_id] = OngoingTransaction(
             batch.producer_id, batch.producer_epoch, first_offset, batch.last_offset, first_timestamp
         )

@@ -119,9 +119,9 @@ def test_every_table_agrees_with_the_message_schema(line: str) -> None:
 @pytest.mark.spark
 def test_the_newest_line_has_every_message_and_field_of_the_tables() -> None:
     """The tables have nothing that the newest line does not have, except listed fields of unreleased versions."""
-    found = schemas(NEWEST)
-    assert found.keys() == TABLES.keys()
-    for name, schema in found.items():
+    newest_schemas = schemas(NEWEST)
+    assert newest_schemas.keys() == TABLES.keys()
+    for name, schema in newest_schemas.items():
         ours = TABLES[name]
         if name != "LegacyOffsetCommitValue":
             newest = max(their_valid(schema))

@@ -107,8 +107,7 @@ def test_a_lookup_gives_the_result_of_a_full_scan(path: Path) -> None:
         batches = list(segment.batches())
         records = [record for batch in batches for record in batch.records()]
         for offset in range(segment.base_offset - 1, batches[-1].last_offset + 3):
-            found = index.batch_at(offset)
-            assert found == next((batch for batch in batches if batch.last_offset >= offset), None)
+            assert index.batch_at(offset) == next((batch for batch in batches if batch.last_offset >= offset), None)
         for time in sorted({record.timestamp + shift for record in records for shift in (-1, 0, 1)}):
             assert index.record_at_time(time) == no_index.record_at_time(time)
             assert index.record_at_time(time) == next((each for each in records if each.timestamp >= time), None)
@@ -137,5 +136,5 @@ def test_a_wrong_offset_index_does_not_change_a_result(
     path.write_bytes(b"".join(simple_batches(20)))
     path.with_suffix(".index").write_bytes(b"".join(struct.pack(">ii", *entry) for entry in entries) + junk)
     with Segment.open(path) as segment:
-        found = SegmentIndex.load(segment).batch_at(offset)
-        assert found == next((batch for batch in segment.batches() if batch.last_offset >= offset), None)
+        batch = SegmentIndex.load(segment).batch_at(offset)
+        assert batch == next((batch for batch in segment.batches() if batch.last_offset >= offset), None)

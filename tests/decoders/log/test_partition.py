@@ -45,9 +45,9 @@ def test_the_directory_name_has_topic_and_partition(
     tmp_path: Path, name: str, topic: str, number: int, marker: str | None
 ) -> None:
     """The name is split at its last dash; directories being deleted, moved or stray have a marker."""
-    found = read_directory(partition(tmp_path, {}, name))
-    assert isinstance(found, PartitionDirectory)
-    assert (found.topic, found.partition, found.marker) == (topic, number, marker)
+    directory = read_directory(partition(tmp_path, {}, name))
+    assert isinstance(directory, PartitionDirectory)
+    assert (directory.topic, directory.partition, directory.marker) == (topic, number, marker)
 
 
 @pytest.mark.parametrize("name", ["data", "topic-", "-3", "topic-x", "t-0.abc-delete"])
@@ -62,13 +62,13 @@ def test_other_paths_are_the_wrong_kind(tmp_path: Path, name: str) -> None:
 
 def test_a_recorded_directory_has_topic_id_and_high_watermark() -> None:
     """Topic id and high watermark come from files that a real broker wrote."""
-    found = read_directory(RECORDED / "__consumer_offsets-0")
-    assert isinstance(found, PartitionDirectory)
-    with opened(found.path) as log:
-        assert found.high_watermark == [placed.batch.last_offset for placed in log.batches()][-1] + 1
-    assert found.log_start is None
-    assert found.topic_id is not None
-    assert [file.base_offset for file in found.segments] == [0]
+    directory = read_directory(RECORDED / "__consumer_offsets-0")
+    assert isinstance(directory, PartitionDirectory)
+    with opened(directory.path) as log:
+        assert directory.high_watermark == [placed.batch.last_offset for placed in log.batches()][-1] + 1
+    assert directory.log_start is None
+    assert directory.topic_id is not None
+    assert [file.base_offset for file in directory.segments] == [0]
 
 
 @pytest.mark.parametrize(
@@ -273,11 +273,11 @@ def test_files_renamed_between_listing_and_opening_are_listed_again(
     listed = []
 
     def list_then_rename(folder: Path) -> PartitionDirectory | LogError:
-        found = read_directory(folder)
+        directory = read_directory(folder)
         if not listed:
             (path / f"{2:020}.log").rename(path / f"{2:020}.log.deleted")
-        listed.append(found)
-        return found
+        listed.append(directory)
+        return directory
 
     monkeypatch.setattr(partition_module, "read_directory", list_then_rename)
     with opened(path) as log:
