@@ -76,6 +76,8 @@ class Quarantine:
 
         Groups of which not even the records could be evaluated (`fleet.faults`) are left out, and due ones tried again.
         """
+        if not self._out and not fleet.faults:
+            return fleet
         known = every_group(fleet) | fleet.faults.keys()
         self._replace({name: each for name, each in self._out.items() if name in known})
         self._put({name: error for name, error in fleet.faults.items() if name not in self._out}, fleet, now)
