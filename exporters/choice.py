@@ -124,7 +124,9 @@ def living_part(snapshot: Snapshot) -> Snapshot:
 
 
 def _without(table: pa.Table, names: pa.Array) -> pa.Table:
-    return table.filter(pc.invert(pc.is_in(table.column("group").cast(pa.string()), value_set=names)))
+    encoded = table.column("group").unify_dictionaries().combine_chunks()
+    kept = pc.invert(pc.is_in(encoded.dictionary, value_set=names))
+    return table.filter(kept.take(encoded.indices).fill_null(True))
 
 
 def part_of(model: Model, choice: Choice) -> Model:

@@ -155,6 +155,10 @@ class Observer:
             answers |= np.array([name in answered for name in rows.groups], np.bool_)[rows.group]
         reach = self.reading.reach(rows, spans.last_time, answers, at)
         found = lags.lag(spans.last_offset, lags.place(rows.topic, rows.partition), read.ends)
+        negative = rows.committed & (spans.last_offset < 0)
+        found = dataclasses.replace(found, known=found.known & ~negative)
+        reasons = read.reasons(found, rows.topic)
+        reasons[negative] = lags.NEGATIVE_OFFSET
         seen = Observed(
             now=at,
             groups=groups,
@@ -179,7 +183,7 @@ class Observer:
             retention=None if asked.retention is None else _retention(topics, asked.retention)[rows.topic],
             tails=None if asked.tails is None else _renumbered(asked.tails, fleet.ranks.topics, topics),
             transactions=_transactions(topics, asked.transactions),
-            reasons=read.reasons(found, rows.topic),
+            reasons=reasons,
             read_until=reach.read_until,
             answered_since=reach.answered_since,
         )

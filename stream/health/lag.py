@@ -23,6 +23,8 @@ UNKNOWN_PARTITION: Final = "unknown_partition"
 """The topic exists, but has no such partition."""
 NOT_ASKED: Final = "not_asked"
 """The cluster has not answered for this topic yet."""
+NEGATIVE_OFFSET: Final = "negative_offset"
+"""The committed offset is below zero. A broker takes such a commit for none: where the group reads is not known."""
 NOT_KNOWN: Final = -1
 """In a column of offsets or distances: not known."""
 

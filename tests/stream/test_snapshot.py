@@ -169,3 +169,17 @@ def test_tables_are_sorted_typed_and_agree(commits: list[tuple[str, str, int, in
         assert group["lag_sum"] == (sum(known) if known else None)
         assert group["lag_max"] == max(known, default=None)
         assert group["partitions_lag_unknown"] == len(lags) - len(known)
+
+
+@pytest.mark.parametrize("offset", [-1, -1001, -(2**63)])
+def test_a_negative_offset_has_no_lag(offset: int) -> None:
+    """A broker takes such a commit for none: the lag is unknown, and the reason says so."""
+    world = World()
+    world.read([(commit_key("g", "t", 0), commit_value(offset, 1)), (commit_key("g", "t", 1), commit_value(0, 1))])
+    ends = ends_of([("t", partition, 10, 10, 0, None) for partition in range(2)])
+    built = snapshot.build(world.fleet.columns(), ends, 1.0)
+    assert [(row["lag"], row["lag_unknown_reason"]) for row in rows(built.partitions)] == [
+        (None, "negative_offset"),
+        (10, None),
+    ]
+    assert built.groups.column("lag_sum").to_pylist() == [10]

@@ -19,6 +19,7 @@ _WORDS = {
     beyond.STALE_END: "the end that the cluster gave is lower than what this group has read of the same log",
     lag.UNKNOWN_PARTITION: "the topic has no such partition",
     lag.NOT_ASKED: "the cluster has not answered for this topic yet",
+    lag.NEGATIVE_OFFSET: "the committed offset is negative, which no record has",
     "unknown_topic": "the topic does not exist",
     "not_authorized": "the cluster does not let us describe the topic",
     "no_leader": "the partition has no leader",
