@@ -31,6 +31,8 @@ class Refused(enum.StrEnum):
     """The request did not arrive in time."""
     SLOW_READER = "slow_reader"
     """The client accepted the answer too slowly."""
+    BAD_REQUEST = "bad_request"
+    """What was sent is no HTTP request: answered with 400 and closed."""
     REQUESTS = "requests"
     """Too many requests at once: answered with 503."""
 

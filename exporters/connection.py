@@ -76,6 +76,11 @@ class Connection(H11Protocol):
         self._admission.remove(self)
         super().connection_lost(exc)
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP."""
+        self._admission.count(Refused.BAD_REQUEST)
+        super().send_400_response(msg)
+
     def on_response_complete(self) -> None:
         """Note when the connection became idle."""
         self._idle_since = self.loop.time()

@@ -17,8 +17,8 @@ SERVICE_METRICS: Final = (
     Metric(
         "lagwarden_http_refusals_total",
         Kind.COUNTER,
-        "Connections and requests that were refused or cut off: connections, idle, request_timeout, slow_reader or "
-        "requests.",
+        "Connections and requests that were refused or cut off: connections, idle, request_timeout, bad_request, "
+        "slow_reader or requests.",
         Source.HTTP_REFUSALS,
         "refusals",
         ("reason",),

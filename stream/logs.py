@@ -30,8 +30,8 @@ QUIET: Final = {
     "kafka": logging.CRITICAL,
     # py4j reports every connection that the JVM closes when it ends, on top of the exception.
     "py4j": logging.CRITICAL,
-    # What the server says of its own coming and going; run.py says where it serves.
-    "uvicorn": logging.WARNING,
+    # The server's start and stop, which run.py logs, and a warning for each malformed request, which is counted.
+    "uvicorn": logging.ERROR,
     "asyncio": logging.WARNING,
 }
 

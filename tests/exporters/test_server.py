@@ -156,6 +156,7 @@ def test_garbage_on_the_wire_hurts_nobody() -> None:
             line.sendall(b"\x00\xff\x16\x03 not http\r\n\r\n")
             assert line.recv(64).startswith(b"HTTP/1.1 400")
         assert get(server, "/livez")[0].status == 200
+        assert b'lagwarden_http_refusals_total{reason="bad_request"} 1\n' in get(server, "/metrics")[1]
 
 
 def test_stop_frees_the_port_and_can_be_repeated() -> None:

@@ -47,10 +47,18 @@ def test_nothing_is_said_twice() -> None:
     """The copy of a message that uvicorn adds, coloured, is left out."""
     out = io.StringIO()
     logs.configure(stream=out)
-    logging.getLogger("uvicorn.error").warning("busy", extra={"color_message": "\x1b[31mbusy\x1b[0m"})
+    logging.getLogger("uvicorn.error").error("busy", extra={"color_message": "\x1b[31mbusy\x1b[0m"})
     (line,) = lines(out)
     assert line["event"] == "busy"
     assert "color_message" not in line
+
+
+def test_malformed_requests_are_counted_not_logged() -> None:
+    """A client that sends garbage must not fill the log: the server's metrics tell of it."""
+    out = io.StringIO()
+    logs.configure(stream=out)
+    logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
+    assert lines(out) == []
 
 
 def test_text_on_a_terminal() -> None:
