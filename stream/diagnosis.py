@@ -126,9 +126,15 @@ class Diagnostician:
         self._enquiries.ask_first(fleet, now)
         return self._enquiries.topics
 
+    @property
+    def touched(self) -> frozenset[str]:
+        """The groups whose membership records the fleet of the next tick must have."""
+        return self._enquiries.touched
+
     def follow(self, ends: pa.Table, positions: Mapping[int, int], now: float) -> None:
         """See how far the log is read: `positions` were the reader's before the ends had been read, at `now`."""
         self._observer.reading.look(ends, positions, int(now * 1000))
+        self._enquiries.follow(positions)
 
     def miss(self) -> None:
         """Note that the cluster did not answer at a tick."""

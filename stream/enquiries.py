@@ -28,7 +28,7 @@ from stream.observed import Asked
 from stream.observed_groups import rebalancing_since
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
 
@@ -61,7 +61,7 @@ class Enquiries:
         log = TransactionLog(cluster, allowances, clock)
         self._culprits = Culprits(cluster, allowances, clock, log)
         self._gaps = OffsetsGaps(allowances, Culprits(cluster, allowances, clock, log))
-        self._hidden = HiddenGroups(cluster, allowances)
+        self._hidden = HiddenGroups(cluster, allowances, clock)
         self._narrowing = Narrowing(cluster, allowances, clock)
         self._held: dict[Place, int] = {}
         self._rebalancing: dict[str, int] = {}
@@ -75,6 +75,15 @@ class Enquiries:
     def topics(self) -> frozenset[str]:
         """Topics that groups have commits of which the log may not tell yet: their ends are needed too."""
         return self._hidden.topics
+
+    @property
+    def touched(self) -> frozenset[str]:
+        """Groups whose membership records the fleet of the next tick must have."""
+        return self._hidden.touched
+
+    def follow(self, positions: Mapping[int, int]) -> None:
+        """Note how far the offsets partitions had been read before the fleet was made."""
+        self._hidden.follow(positions)
 
     def ask_first(self, fleet: FleetColumns, now: float) -> None:
         """Ask for commits that were hidden at the last tick, before the ends of this one are read.

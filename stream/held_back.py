@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stream.groups.fleet import FleetColumns
+    from stream.groups.membership import Memberships
     from stream.health.columns import Flags
 
 
@@ -48,6 +49,10 @@ class HeldBack:
     """The groups that their coordinators answer for now."""
     hidden: frozenset[str] = frozenset()
     """Groups of these partitions that nobody has answered for (yet): their commits may be newer than is known."""
+    unread: frozenset[str] = frozenset()
+    """Groups of whose records the job may not have read all: a tombstone that it has not read is not missing."""
+    members: Mapping[str, Memberships] = dataclasses.field(default_factory=dict)
+    """By group the membership records of those that have newer ones than the job has read."""
 
 
 def holders(held: HeldBack) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The groups whose commits an open transaction hides: asks their coordinators, and puts the answers into the fleet.
+"""The groups that an open transaction hides: asks their coordinators for offsets, reads the rest from the hidden log.
 
 Owns whom to ask when (so many groups per tick, oldest answer first), and for how long an answer stands. An answer is
 used from the tick after it was given on, or at once if it was asked for before the ends were read: so that a commit is
@@ -8,6 +8,7 @@ keys, or for a while at most: the job reads what was hidden only after the ends 
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,12 +20,15 @@ from stream.cluster.coordinators import Coordinators
 from stream.cluster.fetched_offsets import fetch_offsets
 from stream.cluster.offsets_topic import NAME
 from stream.groups.placement import partition_for
+from stream.groups.shard import rows_of
 from stream.held_back import HeldBack, nothing_held_back
 from stream.held_back_commits import Answers, AskedCommits, key_of
 from stream.held_back_overlay import Overlay, names_of, rows_of_groups
+from stream.held_back_readings import HiddenReadings
+from stream.held_back_states import HiddenStates, Restated
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from stream.cluster.client import Cluster
     from stream.enquiries_ends import EndsByName
@@ -41,8 +45,11 @@ _NO_OFFSETS: Final = "share"
 class HiddenGroups:
     """Used by the thread of the ticks alone."""
 
-    def __init__(self, cluster: Cluster, allowances: Allowances) -> None:
+    def __init__(self, cluster: Cluster, allowances: Allowances, clock: Callable[[], float] = time.monotonic) -> None:
         self._cluster = cluster
+        self._readings = HiddenReadings(cluster, allowances, clock)
+        self._states = HiddenStates()
+        self._positions: Mapping[int, int] = {}
         self._coordinators = Coordinators(cluster)
         self._settle_ms = int(allowances.settle * 1000)
         most, tick_ms = allowances.groups, int(allowances.tick * 1000)
@@ -62,13 +69,26 @@ class HiddenGroups:
         """The topics of commits that were asked for; some of them the log may not know."""
         return frozenset(names_of(self._commits.runs.keys)[1].dictionary.to_pylist()) if self._commits else frozenset()
 
+    @property
+    def touched(self) -> frozenset[str]:
+        """The groups with hidden membership records; the fleet of the next tick must have those that the job read."""
+        return self._readings.touched
+
+    def follow(self, positions: Mapping[int, int]) -> None:
+        """Note how far the job has read the offsets partitions that the next fleet is made of."""
+        self._positions = positions
+
     def ask(self, fleet: FleetColumns, now: int) -> None:
-        """Ask the groups of the partitions that were held back at the last tick, those whose turn it is (ms)."""
+        """Ask the groups of the partitions that were held back at the last tick, those whose turn it is (ms).
+
+        Then read what is hidden in these partitions: it is newer than the answers.
+        """
         self._asked = True
         hidden = self._hidden(fleet, self._low.keys())
         chosen = self._budget.choose(hidden, now) if hidden else []
         if chosen:
             self._take(chosen, fetch_offsets(self._cluster, self._coordinators, chosen), fleet, now)
+        self._readings.read(self._low)
 
     def put(self, fleet: FleetColumns, ends: EndsByName, held: Mapping[int, OffsetsHeldBack], now: int) -> HeldBack:
         """Give the fleet with what was answered; asks for the next tick, unless that has been done for this one."""
@@ -93,11 +113,15 @@ class HiddenGroups:
         self._held_at = {partition: at for partition, at in self._held_at.items() if now - at <= self._settle_ms}
 
     def _shown(self, fleet: FleetColumns, ends: EndsByName, held: Mapping[int, OffsetsHeldBack]) -> HeldBack:
-        if not held and not self._commits:
+        self._readings.forget(self._positions, held, self._held_at)
+        logs = self._readings.logs
+        if not held and not self._commits and not logs:
             self._answered = set()
             return nothing_held_back(fleet)
         commits = self._commits
         commits.drop(~np.isin(commits.offsets_partition, list(self._held_at)))
+        deleted = [key for log in logs.values() if log.complete for key in log.deleted]
+        commits.drop(rows_of(pa.array(deleted, pa.binary()), commits.runs.keys) >= 0)
         names = names_of(commits.runs.keys)
         known = rows_of_groups(fleet, frozenset(names[0].dictionary.to_pylist()))
         # What the ends show to be readable has not been read at the tick that sees it.
@@ -111,7 +135,16 @@ class HiddenGroups:
         if used.any():
             overlaid, asked = self._overlay.put(fleet, known, commits.after(known.log, used))
         commits.drop(outdated)
-        return HeldBack(overlaid, asked, dict(held), frozenset(self._answered), hidden - self._answered)
+        told = self._states.put(overlaid, asked, logs.values()) if logs else Restated(overlaid, asked)
+        return HeldBack(
+            told.fleet,
+            told.asked,
+            dict(held),
+            frozenset(self._answered),
+            hidden - self._answered,
+            frozenset(self._hidden(fleet, held.keys() | logs.keys())),
+            told.members,
+        )
 
     def _hidden(self, fleet: FleetColumns, partitions: Collection[int]) -> list[str]:
         """Give the groups whose coordinator keeps its records in these offsets partitions."""

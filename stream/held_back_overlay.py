@@ -2,7 +2,7 @@
 
 A key that the log has keeps its row. A key that it has not (the group's first commit of a partition is hidden) gets a
 row behind the others, if the ends of its partition are known: without it a partition would pass for never committed.
-Offsets that were deleted while the log is held back stay until it tells so.
+Offsets that were deleted behind the transaction are left out afterwards (`stream.held_back_states`).
 """
 
 from __future__ import annotations

@@ -11,17 +11,20 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 import structlog
 
 from exporters.readmodel import DEATHS, EXPIRY_CHECKS, NAME, Histogram
 from stream.groups.causes import Cause, sentence
+from stream.groups.expiry_rules import UNKNOWN
 from stream.groups.forecast import ExpiryWatch, hours_before
 from stream.groups.lives import Happening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
+    from stream.groups.expiry import Times
     from stream.groups.expiry_rules import Retention
     from stream.groups.fleet import FleetColumns, ForgottenOffset, News
     from stream.groups.lives import Transition
@@ -99,8 +102,19 @@ class Ledger:
         self._causes = {place: cause for place, cause in self._causes.items() if place[0] in fleet.lives}
         return self._causes
 
-    def judge_predictions(self, fleet: FleetColumns, context: Context, now: float, *, current: bool) -> Accounts:
-        """Hold tombstones against what was predicted; `current`: all that the log had a tick ago has been read."""
+    def judge_predictions(
+        self,
+        fleet: FleetColumns,
+        context: Context,
+        now: float,
+        *,
+        current: bool,
+        unread: Collection[str] = frozenset(),
+    ) -> Accounts:
+        """Hold tombstones against what was predicted; `current`: all that the log had a tick ago has been read.
+
+        Of the `unread` groups an open transaction hides tombstones: they are not held against any.
+        """
         with self._lock:
             forgotten, self._forgotten = self._forgotten, []
         retention = context.around.retention
@@ -109,7 +123,8 @@ class Ledger:
             memberships = fleet.memberships if self._memberships is None else self._memberships
             self._arrived(forgotten, memberships, retention)
         if current:
-            self._watch.tick(fleet.runs.keys, context.expiry.offset, int(now * 1000), retention)
+            hour = _without(context.expiry.offset, fleet, unread)
+            self._watch.tick(fleet.runs.keys, hour, int(now * 1000), retention)
         else:
             self._watch.restart()
         self._memberships = fleet.memberships
@@ -171,6 +186,15 @@ class Ledger:
             _counts(checks, EXPIRY_CHECKS),
             Histogram(errors.bounds, errors.cumulative, errors.count, errors.total),
         )
+
+
+def _without(hour: Times, fleet: FleetColumns, groups: Collection[str]) -> Times:
+    """Return the predictions, without those of these groups."""
+    if not groups:
+        return hour
+    names = fleet.group.dictionary.to_pylist()
+    theirs = np.array([name in groups for name in names] or [False], np.bool_)
+    return np.where(theirs[fleet.group.indices.to_numpy(zero_copy_only=False)], UNKNOWN, hour)
 
 
 def _counts(counts: Mapping[str, int], schema: pa.Schema) -> pa.Table:

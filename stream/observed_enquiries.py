@@ -13,6 +13,8 @@ from stream.held_back import nothing_held_back
 from stream.observed import Asked
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
     from stream.groups.fleet import FleetColumns
@@ -29,6 +31,13 @@ class Enquiries(Protocol):
 
     def ask_first(self, fleet: FleetColumns, now: float) -> None:
         """Ask for commits that were hidden at the last tick, before the ends of this one are read."""
+
+    @property
+    def touched(self) -> frozenset[str]:
+        """Groups whose membership records the fleet of the next tick must have."""
+
+    def follow(self, positions: Mapping[int, int]) -> None:
+        """Note how far the offsets partitions had been read before the fleet was made."""
 
     @property
     def topics(self) -> frozenset[str]:
@@ -54,6 +63,10 @@ class Silent:
     """Asks nobody."""
 
     topics: frozenset[str] = frozenset()
+    touched: frozenset[str] = frozenset()
+
+    def follow(self, positions: Mapping[int, int]) -> None:
+        """See Enquiries."""
 
     def ask_first(self, fleet: FleetColumns, now: float) -> None:
         """See Enquiries."""

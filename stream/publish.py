@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from stream.cluster.client import Cluster
     from stream.diagnosis import Diagnosis
     from stream.groups.fleet import FleetColumns
+    from stream.groups.membership import Member, Memberships
     from stream.groups.shard import Shard
     from stream.surroundings import Surroundings
     from stream.survey import Survey
@@ -95,6 +96,7 @@ class Publisher:
         self._offsets_partitions = OffsetsPartitions()
         self._diagnostician = diagnostician or Diagnostician()
         self._shown: tuple[FleetColumns, Context, Diagnosis] | None = None
+        self._members: Mapping[str, Memberships] = {}
         self._lock = threading.Lock()
         self._fleet = Fleet()
         self._inputs = _Inputs(self._fleet.columns(), ENDS.empty_table(), NOWHERE, 0.0)
@@ -114,8 +116,7 @@ class Publisher:
         found = fleet.memberships.get(group), fleet.lives.get(group)
         if found == (None, None):  # not there, or left out because it cannot be evaluated
             return None
-        with self._lock:
-            members = self._fleet.detail(group, context.around.topic_names)
+        members = self._members_of(group, context.around.topic_names)
         detail = group_detail(group, found, members, fleet.topics_of(group), context)
         return dataclasses.replace(
             detail,
@@ -123,6 +124,13 @@ class Publisher:
             partition_findings=diagnosis.partition_findings(group),
             verdicts=self._diagnostician.changes_of(group),
         )
+
+    def _members_of(self, group: str, topic_names: Mapping[bytes, str]) -> tuple[Member, ...]:
+        hidden = self._members.get(group)
+        if hidden is not None:
+            return hidden.detail(group, topic_names)
+        with self._lock:
+            return self._fleet.detail(group, topic_names)
 
     def judge_by(self, diagnostician: Diagnostician) -> None:
         """Have the groups judged by this one from the next tick on."""
@@ -176,7 +184,7 @@ class Publisher:
         with self._lock:
             now = int(time.time() * 1000)
             self._fleet.drop_dead(now - int(self._dead_grace * 1000), now)
-            whole = self._fleet.columns()
+            whole = self._fleet.columns(self._diagnostician.touched)
         self._inputs = _Inputs(whole, ENDS.empty_table(), NOWHERE, now / 1000)
         topics = {NAME, *whole.topic.dictionary.to_pylist(), *subscribed_topics(whole.memberships)}
         topics |= self._diagnostician.ask_first(whole, time.time())
@@ -208,17 +216,24 @@ class Publisher:
         fleet, ends, around, taken_at = self._inputs.values
         causes = self._ledger.judge_endings(fleet, around)
         held = self._diagnostician.held_back(fleet, ends, around, taken_at)
+        self._inputs = dataclasses.replace(self._inputs, fleet=held.fleet)
         self._vitals.offsets_held_back = holders(held)
         context = Context.of(held.fleet, around, self._ownerships, causes)
         told = context if held.fleet is fleet else dataclasses.replace(context, expiry=predict(fleet, around.retention))
-        self._vitals.accounts = self._ledger.judge_predictions(fleet, told, taken_at, current=current)
+        self._vitals.accounts = self._ledger.judge_predictions(
+            dataclasses.replace(fleet, memberships=held.fleet.memberships),
+            told,
+            taken_at,
+            current=current,
+            unread=held.unread,
+        )
         diagnosis = self._diagnostician.look(held, ends, around, taken_at, context.expiry)
         self._vitals.verdict_changes = self._diagnostician.changes_table()
         self._vitals.unreadable_tails = unreadable_tails(diagnosis.moment.seen.tails)
         window, diagnosed = diagnosis.diagnosed.opinion.window, diagnosis.diagnosed
         taken = snapshot.of(diagnosis.moment, window, taken_at, context, diagnosed)
         published = Published.of(with_quarantined(taken, whole, self._quarantine.groups), self._chooser)
-        self._published, self._shown = published, (held.fleet, context, diagnosis)
+        self._published, self._shown, self._members = published, (held.fleet, context, diagnosis), held.members
         self._vitals.series, self._vitals.series_dropped = published.exposition.series, self._chooser.dropped
         self._vitals.snapshot_taken_at = taken_at
         self._vitals.groups_not_evaluated = len(self._quarantine)

@@ -28,6 +28,8 @@ _MINUTE_MS: Final = 60_000
 _DENIED: Final = 31  # CLUSTER_AUTHORIZATION_FAILED
 
 _MARKS: Final = (
+    # ConsumerGroupHeartbeat learnt regular expressions in 4.0, whose only group coordinator is that of KIP-848.
+    (Rules.NONE_PENDING, 68, 1),
     # KIP-814 brought the newest JoinGroup, in 3.2.
     (Rules.UNSUBSCRIBED_IF_STABLE, 11, 9),
     # KIP-496 brought OffsetDelete and the expiry of topics that are not subscribed to, in 2.4.
@@ -148,7 +150,7 @@ def _oldest(rules: Mapping[int, Rules | None], remarks: list[str]) -> Rules:
     known = {node: value for node, value in rules.items() if value is not None}
     if len(set(known.values())) > 1:
         remarks.append(f"brokers are of different versions ({_each(known)}): the oldest one's expiry rules count")
-    return next((each for each in Rules if each in known.values()), Rules.UNSUBSCRIBED_IF_STABLE)
+    return next((each for each in Rules if each in known.values()), Rules.NONE_PENDING)
 
 
 def _each(values: Mapping[int, object]) -> str:

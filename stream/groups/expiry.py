@@ -2,8 +2,8 @@
 
 Owns predictions, and nothing about what really happened: `forecast` holds them against tombstones, `causes` looks back.
 A prediction is a function of what stands in the log (commit times, the time a group became empty, subscriptions) and of
-the brokers' retention; no clock is asked. What the log does not show is not in it: a commit whose transaction is open,
-and the phases of a classic group's rebalance.
+the brokers' retention; no clock is asked. What is not known of is not in it: the phases of a classic group's rebalance,
+and commits in open transactions other than those that the fleet names.
 
 Source: `OffsetMetadataManager#cleanupExpiredOffsets`; the rules for one group are in `stream.groups.expiry_rules`.
 """
@@ -18,10 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stream.groups.expiry_rules import EMPTY, NEVER, UNKNOWN, Clock, Retention, Rules, clock_of, exempt_topics
+from stream.groups.keys import group_of_offset
 from stream.groups.membership import CLASSIC
+from stream.groups.shard import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -84,6 +86,10 @@ def predict(fleet: FleetColumns, retention: Retention) -> Expiry:
     commits = Commits(fleet.group, fleet.topic, fleet.runs.spans.last_time, fleet.runs.expire_time)
     groups = _Groups(commits, fleet.memberships, retention.rules)
     offset = _of_offsets(commits, groups, retention)
+    pending = fleet.pending if retention.rules is Rules.NONE_PENDING else frozenset()
+    if pending:
+        offset[rows_of(pa.array(sorted(pending), pa.binary()), fleet.runs.keys) >= 0] = NEVER
+        groups.keep(group_of_offset(key) for key in pending)
     soonest, group = _of_groups(offset, commits.codes, groups)
     for number in np.flatnonzero(group == _SINCE_EMPTY).tolist():
         life = fleet.lives.get(groups.names[number])
@@ -154,6 +160,13 @@ class _Groups:
                 self._exempt[0].extend([number] * len(codes))
                 self._exempt[1].extend(codes)
         self.clock[number] = clock
+
+    def keep(self, names: Iterable[str]) -> None:
+        """Take it that these groups are kept by more than their offsets."""
+        wanted = set(names)
+        for number, name in enumerate(self.names):
+            if name in wanted:
+                self.may_go[number] = False
 
     def exempt(self, codes: Times, topic: pa.DictionaryArray) -> NDArray[np.bool_]:
         """Say which rows are of a topic that their group subscribes to."""

@@ -44,8 +44,10 @@ class Rules(enum.StrEnum):
     """KIP-211: only offsets of groups that are empty, since they are, and of simple groups."""
     UNSUBSCRIBED = "2.4 to 3.1"
     """KAFKA-8730 (with KIP-496): also those of topics that a consumer group with members does not subscribe to."""
-    UNSUBSCRIBED_IF_STABLE = "from 3.2"
+    UNSUBSCRIBED_IF_STABLE = "3.2 to 3.9"
     """KAFKA-13636: the same, but not while the group rebalances."""
+    NONE_PENDING = "from 4.0"
+    """KIP-848's coordinator: not while a transaction is open that has a commit of the offset, or for a group, any."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Retention:
     retention_ms: int | None
     check_interval_ms: int | None
     source: Source
-    rules: Rules = Rules.UNSUBSCRIBED_IF_STABLE
+    rules: Rules = Rules.NONE_PENDING
     remarks: tuple[str, ...] = ()
 
     @property
@@ -117,7 +119,7 @@ def _clock_of_classic(group: GroupFacts, rules: Rules) -> Clock:
     if group.state is None:
         return Clock.UNKNOWN
     exempts_topics = group.protocol_type == _CONSUMER_PROTOCOL and rules is not Rules.EMPTY_ONLY
-    rebalances = group.state != _STABLE and rules is Rules.UNSUBSCRIBED_IF_STABLE
+    rebalances = group.state != _STABLE and rules in {Rules.UNSUBSCRIBED_IF_STABLE, Rules.NONE_PENDING}
     return Clock.COMMIT if exempts_topics and not rebalances else Clock.STOPPED
 
 

@@ -23,7 +23,7 @@ from stream.groups.shard import Runs, concat_runs, empty_shard, no_runs, rows_of
 from stream.groups.window import Slots
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
     from stream.groups.forgotten import Forgotten
@@ -50,6 +50,10 @@ class FleetColumns:
     """The order in which readers see the rows and the groups."""
     faults: Mapping[str, Exception] = dataclasses.field(default_factory=dict)
     """Groups whose membership records could not be evaluated because of a fault of the program."""
+    records: Mapping[str, Mapping[bytes, bytes]] = dataclasses.field(default_factory=dict)
+    """The living membership records of the groups that were asked for."""
+    pending: frozenset[bytes] = frozenset()
+    """The keys of offsets with a commit in a transaction that is open, as far as is known."""
 
     def topics_of(self, group: str) -> list[str]:
         """Give the topics that a group has offsets for."""
@@ -121,8 +125,11 @@ class Fleet:
                 return held.memberships.detail(group, topic_names)
         return ()
 
-    def columns(self) -> FleetColumns:
-        """Give all rows of all shards as they are now. Later changes do not touch what was given."""
+    def columns(self, records_of: Collection[str] = ()) -> FleetColumns:
+        """Give all rows of all shards as they are now. Later changes do not touch what was given.
+
+        It has the membership records of these groups, too.
+        """
         left = self._left = self._left_behind()
         held = [(left.get(number, _NONE), shard) for number, shard in sorted(self._shards.items()) if len(shard.runs)]
         shards = [(left.get(number, _NONE), shard) for number, shard in self._shards.items()]
@@ -142,6 +149,7 @@ class Fleet:
             lives=lives,
             ranks=self._ranks,
             faults={name: error for shard in self._shards.values() for name, error in shard.memberships.faults.items()},
+            records={group: self._living(group) for group in records_of},
         )
 
     def _left_behind(self) -> dict[int, AbstractSet[str]]:
@@ -163,6 +171,11 @@ class Fleet:
                     left[before if moved else number].add(group)
                     found[group] = number if moved else before
         return dict(left)
+
+    def _living(self, group: str) -> dict[bytes, bytes]:
+        """Return a copy of the living membership records of a group, from the shard that it is in."""
+        mine = (held for number, held in self._shards.items() if group not in self._left.get(number, _NONE))
+        return {key: value for held in mine for key, value in held.memberships.living(group).items()}
 
 
 class _Held:

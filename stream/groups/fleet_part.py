@@ -43,6 +43,7 @@ def part_of(fleet: FleetColumns, groups: AbstractSet[str]) -> FleetColumns:
         memberships=memberships,
         lives=lives,
         ranks=Ranks(names, memberships.keys() | lives.keys()),
+        records={name: each for name, each in fleet.records.items() if name in groups},
         faults={},
     )
 

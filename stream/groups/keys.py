@@ -76,6 +76,11 @@ def groups_of_commits(keys: pa.BinaryArray) -> pa.BinaryArray:
     return column.slices(begin, begin + lengths)
 
 
+def group_of_offset(key: bytes) -> str:
+    """Return the group of one canonical key."""
+    return key[4 : 4 + int.from_bytes(key[2:4], "big")].decode()
+
+
 def _odd_commit_keys(keys: pa.BinaryArray, read: KeyColumns) -> dict[int, bytes]:
     """Canonical form of the sound commit keys that are not in it: those of type 0, and those with trailing bytes."""
     lengths = pc.binary_length(keys).to_numpy(zero_copy_only=False)

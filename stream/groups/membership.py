@@ -100,6 +100,13 @@ class Memberships:
         event = self._event(group)
         return () if event is None else members.of_classic(event)
 
+    def living(self, group: str) -> dict[bytes, bytes]:
+        """Return a copy of the living records of a group by key: those from which its membership is told."""
+        living = {} if group not in self._classic else {_classic_key(group): self._classic[group]}
+        for of_kind in self._newer.values():
+            living.update(of_kind.get(group, {}))
+        return living
+
     def topic_ids(self, group: str | None = None) -> dict[bytes, str]:
         """Give the names of topic ids that the records of a group tell, or of all groups.
 
@@ -182,6 +189,11 @@ class Memberships:
             if isinstance(event, ClassicGroupRecorded):
                 return event
         return None
+
+
+def _classic_key(group: str) -> bytes:
+    name = group.encode("utf-8", "surrogatepass")
+    return _GROUP_METADATA.to_bytes(2, "big") + len(name).to_bytes(2, "big") + name
 
 
 def _number(key: bytes) -> int:

@@ -6,11 +6,11 @@ import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka import Producer
 
-from sandbox.patience import LIMIT, eventually
+from sandbox.patience import LIMIT
 from stream.groups.placement import partition_for
 from tests.integration.traffic import commit, commit_in, tool_says
+from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,14 +26,6 @@ PARTITIONS = 4
 def groups_in(partition: int) -> Iterator[str]:
     """Give names of groups that live in this partition of the offsets topic."""
     return (name for number in range(1_000) if partition_for(name := f"behind-{number}", PARTITIONS) == partition)
-
-
-def patient_producer(bootstrap: str, transactional_id: str) -> Producer:
-    """Give a producer whose transactions may stay open for longer than a slow machine needs for this test."""
-    options = {"bootstrap.servers": bootstrap, "transactional.id": transactional_id, "log_level": 0}
-    producer = Producer({**options, "transaction.timeout.ms": 600_000})
-    eventually(lambda: producer.init_transactions(LIMIT))
-    return producer
 
 
 def shown(monitor: Monitor, group: str) -> dict[tuple[str, int], tuple[int, bool]]:

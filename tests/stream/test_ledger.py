@@ -35,13 +35,13 @@ class Life:
         self.world.read(records, time=time)
         self.ledger.take(self.world.news, catching_up=self.catching_up)
 
-    def judge(self, now: int, *, current: bool = True) -> Accounts:
+    def judge(self, now: int, *, current: bool = True, unread: frozenset[str] = frozenset()) -> Accounts:
         """Let a tick happen at this time (ms)."""
         fleet = self.world.fleet.columns()
         self.asked = self.ledger.topics_in_question(fleet)
         around = Surroundings(RETENTION, self.topics, made_anew=self.made_anew)
         self.context = Context.of(fleet, around, Ownerships(), self.ledger.judge_endings(fleet, around))
-        return self.ledger.judge_predictions(fleet, self.context, now / 1000, current=current)
+        return self.ledger.judge_predictions(fleet, self.context, now / 1000, current=current, unread=unread)
 
     @property
     def cause(self) -> str:
@@ -162,3 +162,20 @@ def test_many_deaths_at_once_are_told_in_few_lines() -> None:
     assert sum(counts(accounts.deaths).values()) == 50
     assert [line["event"] for line in lines] == ["a group died"] * 20 + ["more groups died"]
     assert lines[-1]["groups"] == 30
+
+
+def test_a_tombstone_that_a_transaction_hides_is_not_missing() -> None:
+    """Nor late when it is read at last; one that does not come after that is missing in its time."""
+    for comes in (True, False):
+        life = Life()
+        life.judge(1000)
+        due = 7 * DAY
+        checks = {}
+        for minute in range(0, 120, 10):
+            checks = counts(life.judge(due + minute * 60_000, unread=frozenset({"g"})).checks)
+        assert checks == {}
+        if comes:
+            life.read([(commit_key("g", "t", 0), None)], due + 300_000)
+        for minute in range(120, 180, 10):
+            checks = counts(life.judge(due + minute * 60_000).checks)
+        assert checks == {"kept" if comes else "missing": 1}

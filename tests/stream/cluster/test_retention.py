@@ -46,8 +46,8 @@ DENIED: Final = "DescribeConfigs on the cluster is not granted to lagwarden's us
         ((3, 1), Rules.UNSUBSCRIBED),
         ((3, 2), Rules.UNSUBSCRIBED_IF_STABLE),
         ((3, 9), Rules.UNSUBSCRIBED_IF_STABLE),
-        ((4, 0), Rules.UNSUBSCRIBED_IF_STABLE),
-        ((4, 3), Rules.UNSUBSCRIBED_IF_STABLE),
+        ((4, 0), Rules.NONE_PENDING),
+        ((4, 3), Rules.NONE_PENDING),
     ],
 )
 def test_rules_are_recognised_by_the_requests_that_a_broker_knows(version: tuple[int, ...], rules: Rules) -> None:
@@ -93,7 +93,7 @@ def told(minutes: str | None, interval: str | None = "600000") -> dict[str, str 
 
 
 NEW: Final = (4, 3)
-SAME: Final = Rules.UNSUBSCRIBED_IF_STABLE
+SAME: Final = Rules.NONE_PENDING
 STORIES: Final[list[tuple[str, dict[int, Any], int | None, Retention]]] = [
     ("one broker", {1: (told("10080"), NEW)}, None, Retention(WEEK, 600_000, "broker", SAME)),
     (
@@ -148,7 +148,7 @@ STORIES: Final[list[tuple[str, dict[int, Any], int | None, Retention]]] = [
             Rules.UNSUBSCRIBED,
             (
                 (
-                    "brokers are of different versions (broker 1: from 3.2, broker 2: 2.4 to 3.1):"
+                    "brokers are of different versions (broker 1: 3.2 to 3.9, broker 2: 2.4 to 3.1):"
                     " the oldest one's expiry rules count"
                 ),
             ),

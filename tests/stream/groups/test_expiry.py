@@ -14,6 +14,7 @@ from stream.groups.expiry import NEVER, UNKNOWN, Expiry, Retention, Rules, predi
 from stream.groups.expiry_rules import Clock, clock_of
 from stream.groups.lives import Life
 from stream.groups.membership import Membership
+from stream.held_back_commits import key_of
 from tests.support.offsets import Offset, columns
 
 DAY: Final = 86_400_000
@@ -23,8 +24,8 @@ COMMIT: Final = 1_000 * DAY
 EMPTIED: Final = COMMIT + 2 * DAY
 """When every empty group of the stories became so."""
 
-OLD, KIP_211, KAFKA_8730, NEW = Rules
-KIP_211_ON: Final = (KIP_211, KAFKA_8730, NEW)
+OLD, KIP_211, KAFKA_8730, NEW, NEWEST = Rules
+KIP_211_ON: Final = (KIP_211, KAFKA_8730, NEW, NEWEST)
 
 
 def classic(
@@ -54,7 +55,7 @@ STORIES: Final = [
     ("a consumer that lives keeps what it subscribes to", KIP_211_ON, classic("Stable", "consumer", {"t", "u"}), NEVER),
     (
         "an abandoned topic of a living group expires from 2.4 on",
-        (KAFKA_8730, NEW),
+        (KAFKA_8730, NEW, NEWEST),
         classic("Stable", "consumer", {"u"}),
         OF_COMMIT,
     ),
@@ -65,7 +66,12 @@ STORIES: Final = [
         classic("PreparingRebalance", "consumer", {"u"}),
         OF_COMMIT,
     ),
-    ("from 3.2 on a rebalance keeps everything", (NEW,), classic("CompletingRebalance", "consumer", {"u"}), NEVER),
+    (
+        "from 3.2 on a rebalance keeps everything",
+        (NEW, NEWEST),
+        classic("CompletingRebalance", "consumer", {"u"}),
+        NEVER,
+    ),
     ("a subscription that nobody can read keeps everything", KIP_211_ON, classic("Stable", "consumer"), NEVER),
     ("a living group of Connect workers keeps everything", KIP_211_ON, classic("Stable", "connect"), NEVER),
     ("what state a group is in is not known", KIP_211_ON, classic(None, "consumer", {"u"}), UNKNOWN),
@@ -79,20 +85,30 @@ STORIES: Final = [
     ("members without a protocol type: the broker sees a simple group", KIP_211_ON, classic("Stable", None), OF_COMMIT),
     (
         "an empty KIP-848 group counts from the commit: that it became empty has no time",
-        (NEW,),
+        (NEW, NEWEST),
         newer("consumer", "Empty", set()),
         OF_COMMIT,
     ),
-    ("a living KIP-848 group keeps what it subscribes to", (NEW,), newer("consumer", "Stable", {"t"}), NEVER),
-    ("in any state", (NEW,), newer("consumer", "Reconciling", {"t"}), NEVER),
-    ("and what it left behind expires, in any state", (NEW,), newer("consumer", "Assigning", {"u"}), OF_COMMIT),
-    ("what a KIP-848 group subscribes to is not known", (NEW,), newer("consumer", "Stable", None), UNKNOWN),
-    ("a living streams group keeps its sources", (NEW,), newer("streams", "Stable", {"t"}), NEVER),
-    ("what is no source of it expires", (NEW,), newer("streams", "NotReady", {"u"}), OF_COMMIT),
-    ("without a topology there are no sources", (NEW,), newer("streams", "NotReady", None), OF_COMMIT),
-    ("4.1 does not say whether it is ready, which does not matter", (NEW,), newer("streams", None, {"t"}), NEVER),
-    ("an empty streams group has no sources either", (NEW,), newer("streams", "Empty", {"t"}), OF_COMMIT),
-    ("a share group has no offsets here; if it had, none would go", (NEW,), newer("share", "Empty", set()), NEVER),
+    ("a living KIP-848 group keeps what it subscribes to", (NEW, NEWEST), newer("consumer", "Stable", {"t"}), NEVER),
+    ("in any state", (NEW, NEWEST), newer("consumer", "Reconciling", {"t"}), NEVER),
+    ("and what it left behind expires, in any state", (NEW, NEWEST), newer("consumer", "Assigning", {"u"}), OF_COMMIT),
+    ("what a KIP-848 group subscribes to is not known", (NEW, NEWEST), newer("consumer", "Stable", None), UNKNOWN),
+    ("a living streams group keeps its sources", (NEW, NEWEST), newer("streams", "Stable", {"t"}), NEVER),
+    ("what is no source of it expires", (NEW, NEWEST), newer("streams", "NotReady", {"u"}), OF_COMMIT),
+    ("without a topology there are no sources", (NEW, NEWEST), newer("streams", "NotReady", None), OF_COMMIT),
+    (
+        "4.1 does not say whether it is ready, which does not matter",
+        (NEW, NEWEST),
+        newer("streams", None, {"t"}),
+        NEVER,
+    ),
+    ("an empty streams group has no sources either", (NEW, NEWEST), newer("streams", "Empty", {"t"}), OF_COMMIT),
+    (
+        "a share group has no offsets here; if it had, none would go",
+        (NEW, NEWEST),
+        newer("share", "Empty", set()),
+        NEVER,
+    ),
     ("before 2.1 every offset is for itself: empty", (OLD,), classic("Empty", "consumer"), OF_COMMIT + 1),
     (
         "before 2.1 every offset is for itself: alive and subscribed",
@@ -206,6 +222,18 @@ def test_an_empty_newer_group_without_offsets_is_due_since_its_life_says_so() ->
     assert predict(fleet, Retention(WEEK, None, "broker")).group.tolist() == [77]
 
 
+@pytest.mark.parametrize(("rules", "kept"), [(NEW, False), (NEWEST, True)])
+def test_a_pending_commit_keeps_the_offset_and_the_group(rules: Rules, *, kept: bool) -> None:
+    """While its transaction is open, with the coordinator of 4.0; the one before did not look at transactions."""
+    offsets = [Offset("g", "t", 0, 5), Offset("g", "t", 1, 5), Offset("h", "t", 0, 5)]
+    fleet = columns(offsets, {"e": classic("Empty", "consumer", since=3)})
+    pending = frozenset({key_of("g", "t", 1), key_of("e", "t", 0)})
+    found = predict(dataclasses.replace(fleet, pending=pending), Retention(10, None, "broker", rules))
+    assert found.offset.tolist() == [15, NEVER if kept else 15, 15]
+    soonest, group = found.of_groups(["e", "g", "h"])
+    assert (soonest.tolist(), group.tolist()) == ([NEVER, 15, 15], [NEVER, NEVER, 15] if kept else [3, 15, 15])
+
+
 # Laws.
 
 KINDS: Final = st.sampled_from(["classic", "consumer", "streams", "share", "simple"])
@@ -270,6 +298,7 @@ def base_slowly(offset: Offset, group: Membership | None, rules: Rules) -> int: 
         Rules.EMPTY_ONLY: False,
         Rules.UNSUBSCRIBED: group.protocol_type == "consumer",
         Rules.UNSUBSCRIBED_IF_STABLE: group.protocol_type == "consumer" and group.state == "Stable",
+        Rules.NONE_PENDING: group.protocol_type == "consumer" and group.state == "Stable",
     }[rules]
     if not eligible or group.subscribed is None or offset.topic in group.subscribed:
         return NEVER

@@ -1,0 +1,264 @@
+"""Ticks while a real transaction is open on the offsets topic: what it hides is shown as Kafka's own tool shows it.
+
+The log is read to its last stable offsets, as the job reads it, and published by the publisher itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sandbox.broker import Broker
+from sandbox.patience import LIMIT, wait_until
+from sandbox.tools import delete_group, delete_offsets, describe_groups, describe_state
+from sandbox.topics import create_topics
+from stream.cluster.client import Cluster
+from stream.cluster.offsets_topic import NAME
+from stream.cluster.records import read_records, stretches
+from stream.diagnosis import Diagnostician
+from stream.enquiries import Enquiries
+from stream.enquiries_limits import Allowances
+from stream.groups.expiry import Retention
+from stream.groups.fold import Batch, Fold
+from stream.groups.placement import Placement, partition_for
+from stream.groups.reduce import Rules, reduce
+from stream.groups.shard import empty_shard
+from stream.progress import Progress
+from stream.publish import Publisher
+from stream.survey import Survey
+from stream.vitals import RUNNING, Vitals
+from tests.integration.traffic import commit, commit_in, consumer, join_and_commit
+from tests.support.commits import KEEP, SLOT_MS
+from tests.support.producers import patient_producer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from confluent_kafka import Producer
+
+    from exporters.readmodel import GroupDetail
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(400)]
+
+PARTITIONS = 4
+RETENTION_SECONDS, SWEEP_SECONDS = 60, 3
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    """Give a broker that forgets offsets after a minute."""
+    settings = {
+        "offsets.retention.minutes": str(RETENTION_SECONDS // 60),
+        "offsets.retention.check.interval.ms": str(SWEEP_SECONDS * 1000),
+    }
+    with Broker(properties=settings) as started:
+        create_topics(started.bootstrap, {"t": 2})
+        commit(started.bootstrap, "first", "t", {0: 0})
+        yield started
+
+
+@pytest.fixture
+def ticks(broker: Broker) -> Iterator[Ticks]:
+    """Give a monitor that has seen nothing yet."""
+    with Cluster([broker.bootstrap]) as cluster:
+        cluster.connect(LIMIT)
+        yield Ticks(cluster)
+
+
+class Ticks:
+    """Reads the offsets topic and publishes, as often as it is told to."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.vitals = Vitals("1", 60)
+        self.vitals.phase = RUNNING
+        self.vitals.progress = Progress({}, {})
+        # The grace is as short as can be: the transactions here stay open.
+        enquiries = Enquiries(cluster, Allowances(gap_grace=0.0))
+        self.publisher = Publisher(self.vitals, diagnostician=Diagnostician(enquiries=enquiries))
+        self._survey = Survey(cluster, Retention(None, None, "unknown"), 50, 10.0)
+        self._states = {partition: empty_shard() for partition in range(PARTITIONS)}
+        self._read_to: dict[int, int] = {}
+
+    def tick(self) -> None:
+        """Read up to the last stable offsets, and publish."""
+        for fetched in read_records(self.cluster, NAME, stretches(self.cluster, NAME, self._read_to)):
+            self._read_to[fetched.partition] = fetched.position - 1
+            if fetched.records:
+                self._take(fetched.partition, fetched.records)
+        assert self.vitals.progress is not None
+        self.vitals.progress.finish({partition: at + 1 for partition, at in self._read_to.items()})
+        assert self.publisher.tick(self.cluster, self._survey, current=True) is not None
+
+    def ticks(self, count: int = 3) -> None:
+        """Tick as often as it takes for what is hidden to be read and shown."""
+        for _ in range(count):
+            self.tick()
+
+    def _take(self, partition: int, records: list[Any]) -> None:
+        fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
+        fold.add(
+            Batch(
+                np.zeros(len(records), np.int32),
+                np.array([record.offset for record in records], np.int64),
+                np.array([record.timestamp for record in records], np.int64),
+                pa.array([record.key for record in records], pa.binary()),
+                pa.array([record.value for record in records], pa.binary()),
+            )
+        )
+        ((_, delta),) = fold.drain()
+        self._states[partition], change = reduce(self._states[partition], [delta], Rules(KEEP))
+        self.publisher.apply([(partition, change)])
+
+    def group(self, name: str) -> dict[str, Any] | None:
+        """Give a group's row, None where there is none."""
+        published = self.publisher.current()
+        assert published is not None
+        return next((row for row in published.snapshot.groups.to_pylist() if row["group"] == name), None)
+
+    def state(self, name: str) -> str | None:
+        """Give a group's state as it is shown."""
+        row = self.group(name)
+        return None if row is None else row["state"]
+
+    def lags(self, name: str) -> dict[tuple[str, int], int | None]:
+        """Give the lags of a group by place."""
+        published = self.publisher.current()
+        assert published is not None
+        rows = published.snapshot.partitions.to_pylist()
+        return {(row["topic"], row["partition"]): row["lag"] for row in rows if row["group"] == name}
+
+    def expiry(self, name: str) -> list[Any]:
+        """Give when the offsets of a group expire."""
+        published = self.publisher.current()
+        assert published is not None
+        return [row["offset_expiry_time"] for row in published.snapshot.partitions.to_pylist() if row["group"] == name]
+
+    def detail(self, name: str) -> GroupDetail:
+        """Give a group in full."""
+        detail = self.publisher.details(name)
+        assert detail is not None
+        return detail
+
+    def checks(self) -> dict[str, int]:
+        """Give how many predictions ended how, zeros left out."""
+        rows = self.vitals.accounts.checks.to_pylist()
+        return {row["outcome"]: row["count"] for row in rows if row["count"]}
+
+
+def names_of(partition: int, stem: str, *, count: int) -> list[str]:
+    """Give names of groups that live in this offsets partition."""
+    named = (f"{stem}-{number}" for number in range(1_000))
+    return [name for name in named if partition_for(name, PARTITIONS) == partition][:count]
+
+
+@contextlib.contextmanager
+def held_back(broker: Broker, holder: str, offsets: dict[int, int]) -> Iterator[Producer]:
+    """Keep a transaction open that has offsets of this group; at the end it is aborted unless it is committed."""
+    producer = patient_producer(broker.bootstrap, f"of-{holder}")
+    producer.begin_transaction()
+    commit_in(producer, broker.bootstrap, holder, "t", offsets)
+    try:
+        yield producer
+    finally:
+        producer.abort_transaction(LIMIT)
+
+
+def tool_states(broker: Broker) -> dict[str, str]:
+    """Give the states of all groups as Kafka's tool prints them."""
+    return {row.group: row.state for row in describe_state(broker.bootstrap)}
+
+
+def tool_offsets(broker: Broker, group: str) -> dict[tuple[str | None, int | None], int | None]:
+    """Give the committed offsets of a group as Kafka's tool prints them."""
+    rows = describe_groups(broker.bootstrap)
+    return {(row.topic, row.partition): row.current_offset for row in rows if row.group == group}
+
+
+def test_deleted_groups_and_offsets_are_gone_behind_an_open_transaction(broker: Broker, ticks: Ticks) -> None:
+    """At the next ticks, not when the transaction ends: a simple group, one of members, and one offset of two."""
+    holder, simple, modern, half = names_of(1, "gone", count=4)
+    for group in (holder, simple):
+        commit(broker.bootstrap, group, "t", {0: 0})
+    commit(broker.bootstrap, half, "t", {0: 0, 1: 0})
+    with consumer(broker.bootstrap, modern, group_protocol="consumer") as member:
+        join_and_commit(member, "t", {0: 0, 1: 0})
+    ticks.ticks(2)
+    assert [ticks.state(group) for group in (simple, modern, half)] == ["Empty"] * 3
+    with held_back(broker, holder, {0: 7}):
+        ticks.ticks()
+        delete_group(broker.bootstrap, simple)
+        delete_group(broker.bootstrap, modern)
+        delete_offsets(broker.bootstrap, half, "t", 1)
+        ticks.ticks()
+        assert {simple, modern} & tool_states(broker).keys() == set()
+        assert [ticks.state(group) for group in (simple, modern, half)] == ["Dead", "Dead", "Empty"]
+        assert (ticks.lags(simple), ticks.lags(modern)) == ({}, {})
+        assert ticks.lags(half).keys() == tool_offsets(broker, half).keys() == {("t", 0)}
+        assert [ticks.detail(group).transitions[-1].cause for group in (simple, modern)] == ["deleted", "deleted"]
+    wait_until(lambda: ticks.tick() is None and not ticks.vitals.offsets_held_back.num_rows, "the end of it")
+    ticks.ticks(2)
+    assert [ticks.state(group) for group in (simple, modern, half)] == ["Dead", "Dead", "Empty"]
+    assert ticks.lags(half).keys() == {("t", 0)}
+
+
+def test_a_static_member_comes_back_behind_an_open_transaction(broker: Broker, ticks: Ticks) -> None:
+    """It is in the group again, with its partitions, and the group is as Kafka's tool says it is."""
+    holder, group = names_of(2, "static", count=2)
+    commit(broker.bootstrap, holder, "t", {0: 0})
+    options: dict[str, str | int | bool] = {"group_protocol": "consumer", "group_instance_id": "one"}
+    with consumer(broker.bootstrap, group, **options) as member:
+        join_and_commit(member, "t", {0: 0, 1: 0})
+    ticks.ticks(2)
+    before = ticks.group(group)
+    assert before is not None
+    assert (before["state"], before["members_away"]) == ("Reconciling", 1)
+    with held_back(broker, holder, {0: 7}), consumer(broker.bootstrap, group, **options) as member:
+        ticks.ticks()
+        assert ticks.state(group) == "Reconciling"
+        join_and_commit(member, "t", {0: 0, 1: 0})
+        wait_until(lambda: tool_states(broker)[group] == "Stable", "the member to settle")
+        ticks.ticks()
+        shown = ticks.group(group)
+        assert shown is not None
+        assert (shown["state"], shown["members"], shown["members_away"]) == ("Stable", 1, 0)
+        (told,) = ticks.detail(group).members
+        assert (told.instance_id, told.away, told.assignment) == ("one", False, (("t", (0, 1)),))
+        assert ticks.detail(group).unowned == ()
+    wait_until(lambda: ticks.tick() is None and not ticks.vitals.offsets_held_back.num_rows, "the end of it")
+    ticks.ticks(2)
+    assert ticks.state(group) == tool_states(broker)[group]
+
+
+def test_offsets_expire_behind_an_open_transaction_but_not_those_it_commits(broker: Broker, ticks: Ticks) -> None:
+    """The expired group is dead; the pending commit keeps its offset, and no expiry is told or missed for it."""
+    holder, pending, expired = names_of(3, "old", count=3)
+    for group in (holder, pending, expired):
+        commit(broker.bootstrap, group, "t", {0: 0})
+    ticks.tick()
+    with held_back(broker, holder, {0: 7}) as producer:
+        commit_in(producer, broker.bootstrap, pending, "t", {0: 5})
+        ticks.ticks()
+        assert (ticks.expiry(pending), ticks.expiry(holder)) == ([None], [None])
+        (hour,) = ticks.expiry(expired)
+        assert hour is not None
+        begun = time.monotonic()
+        wait_until(lambda: expired not in tool_states(broker), "the expiry", limit=RETENTION_SECONDS + 60.0, pause=1.0)
+        assert time.monotonic() - begun > SWEEP_SECONDS
+        time.sleep(4 * SWEEP_SECONDS)
+        ticks.ticks()
+        assert ticks.state(expired) == "Dead"
+        assert ticks.detail(expired).transitions[-1].cause == "expired"
+        assert tool_offsets(broker, pending) == {("t", 0): 0}, "the broker keeps it"
+        row = ticks.group(pending)
+        assert row is not None
+        assert (ticks.state(pending), ticks.expiry(pending), row["verdict"]) == ("Empty", [None], "caught_up")
+        assert ticks.checks().get("missing") is None
+    wait_until(lambda: pending not in tool_states(broker), "the expiry of what was pending", pause=1.0)
+    wait_until(lambda: ticks.tick() is None and ticks.state(pending) == "Dead", "its tombstone")
+    assert ticks.checks().keys() <= {"kept"}

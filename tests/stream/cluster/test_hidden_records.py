@@ -1,0 +1,99 @@
+"""Hidden records: read on from a position to the high watermark, and what is done when a leader says something else."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from stream.cluster.hidden_records import HiddenBatch, read_hidden
+from tests.decoders.log import logwriter
+from tests.stream.cluster.scripted import AWAY, Answers, ScriptedCluster, says
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream.cluster.client import Cluster
+    from stream.cluster.hidden_records import HiddenRead
+
+OUT_OF_RANGE, NOT_LEADER = 1, 6
+TRANSACTIONAL = 0x10
+
+
+def topic_of(*leaders: int) -> Any:
+    """Describe the topic with a leader per partition, -1 for none."""
+    partitions = [says(partition_index=at, leader_id=node, leader_epoch=0) for at, node in enumerate(leaders)]
+    return lambda *_: says(topics=[says(name="o", error_code=0, partitions=partitions)])
+
+
+def log(*batches: bytes, code: int = 0) -> Callable[[int | None, Any], Any]:
+    """Answer a fetch with the batch at the position; each of them holds one offset."""
+
+    def answer(_: int | None, request: Any) -> Any:
+        (partition,) = request.topics[0].partitions
+        left = batches[partition.fetch_offset :]
+        part = says(partition_index=partition.partition, error_code=code, records=b"".join(left[:1]))
+        return says(error_code=0, responses=[says(topic="o", partitions=[part])])
+
+    return answer
+
+
+def read(answers: Answers, positions: dict[int, int], *, seconds: float = 9.0) -> dict[int, HiddenRead]:
+    """Read from a cluster that answers so; each look at the clock takes a second."""
+    clock = itertools.count(0.0, 1.0)
+    cluster = cast("Cluster", ScriptedCluster(answers))
+    return read_hidden(cluster, "o", positions, clock=lambda: next(clock), deadline=seconds)
+
+
+def data(offset: int, *, producer: int = -1) -> bytes:
+    """Give a batch of one record, in a producer's transaction or in none."""
+    records = [logwriter.Rec(0, 0, b"k", b"v")]
+    if producer < 0:
+        return logwriter.batch(offset, records)
+    return logwriter.batch(offset, records, attributes=TRANSACTIONAL, producer_id=producer, producer_epoch=0)
+
+
+BATCHES = (data(0), data(1, producer=7), logwriter.marker(2, 7, committed=True), data(3))
+
+
+def test_it_reads_to_the_end() -> None:
+    """Batches with whose they are, markers with how they ended; then there is nothing more, and that is said."""
+    (told,) = read({"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}, {0: 1}).values()
+    assert [
+        (batch.producer_id, batch.committed, [each.offset for each in batch.records]) for batch in told.batches
+    ] == [
+        (7, None, [1]),
+        (7, True, []),
+        (None, None, [3]),
+    ]
+    assert (told.position, told.complete, told.gone) == (4, True, False)
+    assert told.batches[1] == HiddenBatch(producer_id=7, committed=True)
+
+
+def test_it_stops_at_the_deadline() -> None:
+    """What was read until then is given; the next call goes on."""
+    (told,) = read({"Metadata": topic_of(1), "FetchRequest": log(*BATCHES)}, {0: 0}, seconds=1.0).values()
+    assert (told.position, told.complete) == (2, False)
+
+
+def test_a_log_without_the_position_is_given_up() -> None:
+    """It was cut or made anew: what was read of it before is not to be believed."""
+    (told,) = read({"Metadata": topic_of(1), "FetchRequest": log(code=OUT_OF_RANGE)}, {0: 5}).values()
+    assert (told.gone, told.batches) == (True, [])
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"Metadata": lambda *_: AWAY},
+        {"Metadata": topic_of(-1)},
+        {"Metadata": topic_of(1), "FetchRequest": lambda *_: AWAY},
+        {"Metadata": topic_of(1), "FetchRequest": log(code=NOT_LEADER)},
+        {"Metadata": topic_of(1), "FetchRequest": log(b"\0" * 8 + b"\0\0\0\x40" + b"\x02" * 64)},
+    ],
+    ids=["no broker", "no leader", "a leader that is away", "one that has moved", "bytes that are no batch"],
+)
+def test_what_cannot_be_read_now_is_not_in_the_answer(answers: Answers) -> None:
+    """Nothing is raised, and the next call asks again."""
+    assert read(answers, {0: 0}) == {}
