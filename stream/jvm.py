@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import re
+import signal
 import threading
 from collections import deque
-from subprocess import STDOUT
+from subprocess import STDOUT, TimeoutExpired
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import structlog
@@ -13,10 +16,14 @@ from pyspark import accumulators
 from pyspark.java_gateway import launch_gateway
 
 if TYPE_CHECKING:
+    from subprocess import Popen
+
     from pyspark import SparkConf
 
 _log = structlog.get_logger(__name__)
 _REMEMBERED_LINES: Final = 30
+_END_SECONDS: Final = 2.0
+_REASON_TO_END: Final = re.compile(r"OutOfMemoryError|insufficient memory|fatal error|SIG[A-Z]+ \(0x|^Error: ")
 
 
 class JvmStartError(RuntimeError):
@@ -36,16 +43,42 @@ def launch(conf: SparkConf) -> Any:
         writer.close()
         raise JvmStartError(reader.last_words() or str(error)) from error
     writer.close()
+    _launched.append(_Launched(gateway.proc, reader))
     return gateway
 
 
+def describe_end() -> str:
+    """Say in one line how the JVM started last ended: its signal or exit code, and what it printed about it."""
+    if not _launched:
+        return "Spark's JVM does not answer"
+    process, output = _launched[-1].process, _launched[-1].output
+    try:
+        code = process.wait(_END_SECONDS)
+    except TimeoutExpired:
+        return "Spark's JVM does not answer, though it runs"
+    reason = output.last_line_with(_REASON_TO_END)
+    return f"Spark's JVM {_how_it_ended(code)}{f': {reason}' if reason else ''}"
+
+
+def _how_it_ended(code: int) -> str:
+    if code == -signal.SIGKILL:
+        return "was killed by SIGKILL, as the kernel does when memory is short"
+    if code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"ended with exit code {code}"
+
+
 def hush_accumulators() -> None:
-    """Let PySpark's accumulator server log a JVM that went away, instead of printing a page about it."""
+    """Make PySpark's accumulator servers log that a JVM went away, instead of printing a page about it."""
 
     def handle_error(_server: object, _request: object, _address: object) -> None:
         _log.debug("the accumulator connection ended", exc_info=True)
 
-    accumulators.AccumulatorTCPServer.handle_error = handle_error  # type: ignore[method-assign, assignment]
+    # Over TCP, and over a Unix socket where the system has them.
+    for name in ("AccumulatorTCPServer", "AccumulatorUnixServer"):
+        server = getattr(accumulators, name, None)
+        if server is not None:
+            server.handle_error = handle_error
 
 
 class _Pipe:
@@ -68,6 +101,11 @@ class _Pipe:
         told = [line for line in self._lines if line.strip() and not line.startswith(("\t", "WARNING"))]
         return told[-1] if told else ""
 
+    def last_line_with(self, words: re.Pattern[str]) -> str:
+        """Return the last line that has these words, once the process has ended; empty if there is none."""
+        self._thread.join(1.0)
+        return next((line for line in reversed(self._lines) if words.search(line)), "")
+
     def _read(self) -> None:
         with self._source:
             for line in self._source:
@@ -75,3 +113,15 @@ class _Pipe:
                 if text:
                     self._lines.append(text)
                     _log.debug("jvm", line=text)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Launched:
+    """A JVM that was started."""
+
+    process: Popen[bytes]
+    output: _Pipe
+
+
+_launched: Final[deque[_Launched]] = deque(maxlen=1)
+"""The JVM started last: PySpark has one per process at a time."""

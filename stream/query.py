@@ -18,7 +18,7 @@ import structlog
 from stream.cluster.offsets_topic import NAME
 from stream.exits import ExitCode
 from stream.progress import source_positions
-from stream.spark_errors import GONE_ERRORS, JVM_GONE, SparkCallError, SparkFailure, spark_call
+from stream.spark_errors import GONE_ERRORS, SparkCallError, SparkFailure, spark_call
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,7 +69,7 @@ def failure(query: StreamingQuery) -> SparkFailure | None:
             return None
         error = query.exception()
     except GONE_ERRORS:
-        return SparkFailure(JVM_GONE, "")
+        return SparkFailure.of_jvm()
     return SparkFailure("the query ended without an error", "") if error is None else SparkFailure.of(error)
 
 

@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING, Final
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
+from stream.jvm import describe_end
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-JVM_GONE: Final = "Spark's JVM does not answer: it was killed, or ended for want of memory"
 # Any call into a JVM that is gone raises one of these; an exception inside a running JVM arrives as one of `_SPARK`.
 GONE_ERRORS: Final = (Py4JError, OSError)
 _SPARK: Final = (Py4JJavaError, PySparkException)
 _TRACEBACK: Final = "Traceback (most recent call last):"
-# Wrappers that Spark puts around the cause without saying more than the cause does.
+# How Python reports an error of Java; its cause stands further down.
+_REPORTS_OF_JAVA: Final = ("py4j.", "pyspark.errors.exceptions.captured.")
+# Its causes are those of a closed socket.
 _WORKER_ENDED: Final = "Python worker exited unexpectedly"
 
 
@@ -36,15 +39,20 @@ class SparkFailure:
     """The whole text with the Java stack trace and all causes; empty when the JVM was gone before it could be read."""
 
     @classmethod
+    def of_jvm(cls) -> SparkFailure:
+        """Say how the JVM ended, for a call that found none."""
+        return cls(describe_end(), "")
+
+    @classmethod
     def of(cls, error: BaseException) -> SparkFailure:
         """Read an error of PySpark or py4j. Must be called before the JVM is ended."""
         if not isinstance(error, _SPARK):
             gone = isinstance(error, GONE_ERRORS)
-            return cls(JVM_GONE, "") if gone else cls(root_cause(f"{type(error).__name__}: {error}"), "")
+            return cls.of_jvm() if gone else cls(root_cause(f"{type(error).__name__}: {error}"), "")
         try:
             text = str(error)
         except (*GONE_ERRORS, AssertionError):  # PySpark asserts that there is a JVM
-            return cls(JVM_GONE, "")
+            return cls.of_jvm()
         return cls(root_cause(text), text)
 
 
@@ -73,7 +81,8 @@ def spark_call(action: str) -> Iterator[None]:
 def root_cause(text: str) -> str:
     """Pick the line of a Spark error that says what happened.
 
-    That is the error of a Python traceback, the end of a Python worker, the last cause, or the first line.
+    That is the error of the last Python traceback that does not only report one of Java's, the end of a Python worker,
+    the last cause, or the first line.
     """
     raised = _python_error(text)
     if raised is not None:
@@ -87,7 +96,10 @@ def root_cause(text: str) -> str:
 
 
 def _python_error(text: str) -> str | None:
-    """Return the error of the last Python traceback in a text: the first line after it that is not indented."""
-    _, found, traceback = text.rpartition(_TRACEBACK)
-    lines = traceback.splitlines()[1:] if found else []
-    return next((" ".join(line.split()) for line in lines if line.strip() and not line.startswith(" ")), None)
+    """Return the error of a Python traceback in a text: the first line after it that is not indented."""
+    for traceback in reversed(text.split(_TRACEBACK)[1:]):
+        lines = traceback.splitlines()[1:]
+        raised = next((" ".join(line.split()) for line in lines if line.strip() and not line.startswith(" ")), None)
+        if raised is not None and not raised.startswith(_REPORTS_OF_JAVA):
+            return raised
+    return None

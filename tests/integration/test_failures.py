@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import shutil
 import signal
@@ -9,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sandbox.patience import wait_until
 from sandbox.ports import LOOPBACK
 from stream.exits import ExitCode
 from tests.integration.traffic import commit, make_topic
-from tests.support.monitor import Monitor
+from tests.support.monitor import Ending, Monitor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,19 +31,44 @@ def kill_the_jvm(monitor: Monitor) -> None:
     os.kill(monitor.jvm, signal.SIGKILL)
 
 
-def test_query_that_fails_ends_the_process_with_its_cause(cluster: Broker, tmp_path: Path) -> None:
-    """Within seconds: one line with the cause, the code of a failed query, nothing left behind."""
+def ended_by_killed_workers(monitor: Monitor, cluster: Broker) -> bool:
+    """Give the monitor a batch, kill its Python workers, and return whether it has ended."""
+    commit(cluster.bootstrap, "unlucky", "t", {0: 1})
+    for process in monitor.processes:
+        if process.role == "worker":
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+    return not monitor.running
+
+
+def assert_query_failed(monitor: Monitor, ending: Ending, words: str) -> None:
+    """Check that the query failed with these words in its cause, in one line, and nothing was left behind."""
+    assert (ending.code, ending.left_behind) == (ExitCode.QUERY_FAILED, ())
+    (line,) = monitor.events("the query failed")
+    assert words in line["cause"]
+    assert "\n" not in line["cause"]
+    assert "Traceback" not in monitor.said
+    assert "str() failed" not in monitor.said
+    assert "fault of lagwarden" not in monitor.said
+
+
+def test_jvm_that_is_killed_is_named_as_the_cause(cluster: Broker, tmp_path: Path) -> None:
+    """Within seconds: one line with the signal, the code of a failed query, nothing left behind."""
     with Monitor(cluster.bootstrap, tmp_path) as monitor:
         monitor.wait_ready()
         kill_the_jvm(monitor)
         commit(cluster.bootstrap, "unlucky", "t", {0: 1})
-        ending = monitor.ending(30)
-        assert ending.code == ExitCode.QUERY_FAILED
-        assert ending.left_behind == ()
-        (line,) = monitor.events("the query failed")
-        assert line["cause"]
-        assert "\n" not in line["cause"]
-        assert "fault of lagwarden" not in monitor.said
+        assert_query_failed(monitor, monitor.ending(30), "Spark's JVM was killed by SIGKILL")
+
+
+def test_worker_that_dies_in_a_task_is_named_as_the_cause(cluster: Broker, tmp_path: Path) -> None:
+    """An idle worker is replaced; one that is killed inside a batch fails the query, and the cause names it."""
+    with Monitor(cluster.bootstrap, tmp_path) as monitor:
+        monitor.wait_ready()
+        wait_until(
+            functools.partial(ended_by_killed_workers, monitor, cluster), "the monitor to end", limit=120, pause=0.05
+        )
+        assert_query_failed(monitor, monitor.ending(30), "Python worker")
 
 
 @pytest.mark.parametrize("replaced", [False, True], ids=["gone", "a file in its place"])

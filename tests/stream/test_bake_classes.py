@@ -14,6 +14,8 @@ from sandbox.java import find_java
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.spark
+
 BAKE = "import sys, deploy.bake_classes as bake; bake.WORK_SECONDS = 5.0; sys.exit(bake.main())"
 PRINT_PATH = """
 import sys
