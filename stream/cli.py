@@ -7,6 +7,7 @@ Spark.
 
 from __future__ import annotations
 
+import errno
 import importlib.metadata
 import os
 import re
@@ -33,6 +34,8 @@ app: Final = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+
+_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 Servers = Annotated[
     str | None, typer.Option("--bootstrap-servers", "-b", help="Brokers to begin with: host:port, separated by commas.")
@@ -172,6 +175,18 @@ def _show(refusal: Refusal) -> None:
     typer.echo(f"error: {refusal.what}{end}{refusal.advice}", err=True)
 
 
+def _unexpected(error: Exception) -> int:
+    """Report an error that nothing else handles, and return the exit code."""
+    if isinstance(error, OSError) and error.errno in _NO_SPACE and error.filename is None:
+        # What was printed, for example to a file. What is still buffered would fail again when Python ends.
+        typer.echo(f"error: the output cannot be written: {error.strerror}; free space, or send it elsewhere", err=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.UNWRITABLE
+    traceback.print_exception(error)
+    typer.echo("error: this is a fault of lagwarden; please report it with the lines above", err=True)
+    return ExitCode.INTERNAL
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's) and give the exit code; the console script ends with it."""
     try:
@@ -189,10 +204,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ExitCode.USAGE
     except (KeyboardInterrupt, typer.Abort):
         return ExitCode.OK
-    except Exception:  # noqa: BLE001 -- the last resort: nothing above knows what this is
-        traceback.print_exc()
-        typer.echo("error: this is a fault of lagwarden; please report it with the lines above", err=True)
-        return ExitCode.INTERNAL
+    except Exception as error:  # noqa: BLE001 -- the last resort: nothing above knows what this is
+        return _unexpected(error)
     return result if isinstance(result, int) else ExitCode.OK
 
 

@@ -11,6 +11,8 @@ import os
 import pathlib
 import random
 import socket
+import subprocess
+import sys
 import tracemalloc
 import zlib
 from typing import IO, TYPE_CHECKING
@@ -27,7 +29,7 @@ from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter
 from stream.offline.replay import Replay
 from stream.offline.rows import OFFSETS_TOPIC, Row, UnreadableRefusal, UnwritableRefusal
 from tests.decoders.log import logwriter as write
-from tests.stream.offline.captures import ORIGIN, capture_of, commit, row
+from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
 from tests.support.limits import full_after
 from tests.support.raw import commit_key, commit_value
 
@@ -244,6 +246,25 @@ def test_a_full_disk_keeps_a_capture_that_was_there(tmp_path: Path) -> None:
     with full_after(path.stat().st_size + 1000), pytest.raises(UnwritableRefusal):
         capture_of(path, [row(at, b"k", os.urandom(2000)) for at in range(200, 600)])
     assert list(CaptureFile(path).rows()) == before
+
+
+@pytest.mark.parametrize(
+    "words", [["replay"], ["replay", "--json"], ["decode", "--input"], ["groups", "--capture"]], ids=" ".join
+)
+def test_an_output_on_a_full_disk_is_one_line(words: list[str]) -> None:
+    """What is printed cannot be written: a code of its own, no traceback."""
+    with pathlib.Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "stream.cli", *words, str(RECORDED)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == ExitCode.UNWRITABLE
+    last = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+    assert last == ["error: the output cannot be written: No space left on device; free space, or send it elsewhere"]
+    assert "Traceback" not in ended.stderr
 
 
 # --- what is no file
