@@ -150,7 +150,7 @@ class HiddenGroups:
         """Give the groups whose coordinator keeps its records in these offsets partitions."""
         if not self._count or not partitions:
             return []
-        groups = {*fleet.group.dictionary.to_pylist(), *fleet.memberships}
+        groups = {*fleet.group.dictionary.to_pylist(), *fleet.memberships, *self._readings.touched}
         known = self._partition_of
         self._partition_of = {
             group: known[group] if group in known else partition_for(group, self._count) for group in groups

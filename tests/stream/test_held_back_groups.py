@@ -336,12 +336,16 @@ def test_a_classic_group_that_ends_and_keeps_its_offsets_is_a_simple_one(cluster
 
 
 def test_a_group_that_is_born_behind_the_transaction_has_members(cluster: Cluster) -> None:
-    """It stands among the groups though the job has read nothing of it."""
+    """It stands among the groups though the job has read nothing of it, with its offsets: else it would have none."""
     born = IN_0[3]
     cluster.tick(0)
     cluster.write((group_key(born), group_value(1, ["m"])))
+    cluster.commit(born, 3, hidden=True)
+    cluster.tick(0)
     cluster.tick(0)
     shown = cluster.tick(0)
+    assert told(shown)[born, "t"] == (3, True)
+    assert born in shown.groups
     assert (shown.fleet.memberships[born].state, shown.fleet.lives[born].state) == ("Stable", "Stable")
     assert born in shown.fleet.ranks.groups
 
