@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
 
 _log = structlog.get_logger(__name__)
+JVM_GONE: Final = "Spark's JVM does not answer"
 _REMEMBERED_LINES: Final = 30
 _END_SECONDS: Final = 2.0
 _REASON_TO_END: Final = re.compile(r"OutOfMemoryError|insufficient memory|fatal error|SIG[A-Z]+ \(0x|^Error: ")
@@ -50,7 +51,7 @@ def launch(conf: SparkConf) -> Any:
 def describe_end() -> str:
     """Say in one line how the JVM started last ended: its signal or exit code, and what it printed about it."""
     if not _launched:
-        return "Spark's JVM does not answer"
+        return JVM_GONE
     process, output = _launched[-1].process, _launched[-1].output
     try:
         code = process.wait(_END_SECONDS)

@@ -19,10 +19,11 @@ from stream.cluster.tails import TailRead, TailWanted
 from stream.exits import ExitCode, Refusal
 from stream.following import end_of_query
 from stream.groups.shard import empty_shard
+from stream.jvm import JVM_GONE
 from stream.kept_state import KeptState, StateUnusableError
 from stream.manifest import Layout
 from stream.seed import UnreadableShardError
-from stream.spark_errors import JVM_GONE, SparkCallError, SparkFailure
+from stream.spark_errors import SparkCallError, SparkFailure
 from stream.vitals import CATCHING_UP, FAILED, RUNNING, Vitals
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stream.spark_errors import JVM_GONE, SparkFailure
+from stream.jvm import JVM_GONE
+from stream.spark_errors import SparkFailure
 from stream.state_faults import is_of_kafka, is_of_the_process, is_of_the_state
 
 FRAMES = """
