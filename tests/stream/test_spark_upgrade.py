@@ -1,0 +1,83 @@
+"""A checkpoint of an earlier Spark release: its state is restored, and its query goes on."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from stream.groups.fleet import Fleet
+from stream.seed import stored_shards
+from stream.session import end_session, open_session
+from tests.support.capture_job import BATCHES, ROWS_PER_BATCH, WRITTEN_IN, CaptureJob, session_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+ARCHIVES: Final = sorted((Path(__file__).resolve().parents[1] / "captures").glob("checkpoint-spark-*.tar.gz"))
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    """Return a session of the installed release."""
+    options = session_options()
+    session = open_session(options)
+    yield session
+    end_session(session, 20)
+
+
+def test_there_is_a_checkpoint_of_an_earlier_release() -> None:
+    """Without one the next test would check nothing."""
+    assert [archive.name for archive in ARCHIVES] == ["checkpoint-spark-4.2.0.tar.gz"]
+
+
+@pytest.mark.parametrize("archive", ARCHIVES, ids=lambda archive: archive.name.removesuffix(".tar.gz"))
+def test_query_goes_on_from_a_checkpoint_of_an_earlier_release(
+    spark: SparkSession, tmp_path: Path, archive: Path
+) -> None:
+    """Snapshots and changelogs are read, every commit is counted once, and new commits are added to the old state."""
+    unpack_archive(archive, tmp_path)
+    job = CaptureJob(spark, tmp_path)
+    assert any(job.checkpoint.glob("state/0/*/*.zip"))
+    assert any(job.checkpoint.glob("state/0/*/*.changelog"))
+
+    assert commits_of(stored(spark, job)) == [BATCHES * ROWS_PER_BATCH // 2] * 2
+
+    job.add(BATCHES)
+    query = job.start()
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert commits_of(stored(spark, job)) == [(BATCHES + 1) * ROWS_PER_BATCH // 2] * 2
+    assert commits_of(job.fleet) == [(BATCHES + 1) * ROWS_PER_BATCH // 2] * 2
+
+
+def stored(spark: SparkSession, job: CaptureJob) -> Fleet:
+    """Return the state in the checkpoint."""
+    fleet = Fleet()
+    for shard, state in stored_shards(spark, str(job.checkpoint)):
+        fleet.seed(shard, state)
+    return fleet
+
+
+def unpack_archive(archive: Path, folder: Path) -> None:
+    """Unpack a checkpoint where it was not made: Spark has stored the path of the state's schema in it."""
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    for name in (folder / "checkpoint" / "state" / "0" / "_metadata" / "v2").iterdir():
+        if name.suffix == ".crc":
+            name.unlink()
+        else:
+            name.write_text(name.read_text().replace(WRITTEN_IN, str(folder)))
+
+
+def commits_of(fleet: Fleet) -> list[int]:
+    """Return how many commits each run has, in order of offsets partition."""
+    return [int(number) for number in fleet.columns().runs.spans.commits]

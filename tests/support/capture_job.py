@@ -1,0 +1,101 @@
+"""A small job over a capture, and how the checkpoint of an earlier Spark release was made with it.
+
+`python -m tests.support.capture_job FOLDER`, run in an environment with that release, writes the capture, the
+checkpoint and, as `checkpoint-spark-VERSION.tar.gz`, the archive that stands in `tests/captures`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tarfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyspark
+
+from stream import source
+from stream.groups.codec import unpack
+from stream.groups.fleet import Fleet
+from stream.groups.placement import Placement
+from stream.groups.reduce import Rules
+from stream.pipeline import JobOptions, changes, write
+from stream.session import SessionOptions, end_session, open_session
+from tests.stream.offline.captures import capture_of, commit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+BATCHES: Final = 6
+ROWS_PER_BATCH: Final = 10
+WRITTEN_IN: Final = "/tmp/lagwarden-old-checkpoint"  # noqa: S108 -- Spark stores the path in the checkpoint
+"""The folder in which the archived checkpoint was made."""
+
+
+class CaptureJob:
+    """The job with its capture and its checkpoint in one folder."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.capture: Final = folder / "commits.avro"
+        self.checkpoint: Final = folder / "checkpoint"
+        self.fleet: Final = Fleet()
+        """What the batches of this run changed."""
+        self._spark = spark
+
+    def add(self, batch: int) -> None:
+        """Append the commits of one batch to the capture."""
+        rows = range(batch * ROWS_PER_BATCH, (batch + 1) * ROWS_PER_BATCH)
+        capture_of(self.capture, [commit(at, at, partition=at % 2, number=at % 2) for at in rows])
+
+    def start(self) -> Any:
+        """Start the query."""
+        options = JobOptions(
+            partitions=range(4),
+            security={},
+            placement=Placement(4, 1),
+            checkpoint=str(self.checkpoint),
+            tasks=2,
+            trigger_seconds=0.1,
+            max_offsets_per_trigger=1_000_000,
+            slot_ms=30_000,
+            rules=Rules(keep_slots=10),
+            live_from={},
+            pulse=None,
+        )
+        return write(changes(source.capture_file(self._spark, self.capture), options), options, self._apply)
+
+    def _apply(self, table: pa.Table, _: int) -> None:
+        for each in table.to_pylist():
+            self.fleet.apply(each["shard"], unpack(each["change"]))
+
+
+def session_options() -> SessionOptions:
+    """Return the options of a session without a connector: no broker is read."""
+    return SessionOptions("local[2]", "512m", "127.0.0.1", (), shuffle_partitions=2)
+
+
+def main(folder: Path) -> None:
+    """Write a checkpoint that holds both snapshots and changelogs, and its archive."""
+    folder.mkdir(parents=True)
+    options = session_options()
+    spark = open_session(options)
+    spark.conf.set("spark.sql.streaming.stateStore.maintenanceInterval", "300ms")
+    spark.conf.set("spark.sql.streaming.stateStore.minDeltasForSnapshot", "2")
+    job = CaptureJob(spark, folder)
+    job.add(0)
+    query = job.start()
+    for batch in range(1, BATCHES):
+        query.processAllAvailable()
+        time.sleep(1)  # for the maintenance thread
+        job.add(batch)
+    query.processAllAvailable()
+    query.stop()
+    end_session(spark, 60)
+    with tarfile.open(folder / f"checkpoint-spark-{pyspark.__version__}.tar.gz", "w:gz") as archive:
+        archive.add(job.checkpoint, "checkpoint")
+        archive.add(job.capture, job.capture.name)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
