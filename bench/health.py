@@ -170,6 +170,7 @@ class _Fleet:
             emptied=never,
             refilled=never,
             static=np.zeros(count, np.bool_),
+            share=np.zeros(count, np.bool_),
         )
 
 

@@ -53,6 +53,7 @@ class _Group:
     emptied: int
     refilled: int
     static: bool
+    share: bool
     holds_until: int
 
 
@@ -104,6 +105,7 @@ class Standings:
             emptied=_ints([each.emptied for each in told]),
             refilled=_ints([each.refilled for each in told]),
             static=np.array([each.static for each in told], np.bool_),
+            share=np.array([each.share for each in told], np.bool_),
         )
 
 
@@ -150,6 +152,7 @@ def _told(told: _Known, now: int, storm: int) -> _Group:
         emptied=min(emptied, now),
         refilled=min(refilled, now),
         static=known is not None and any(name.startswith(_STATIC) for name in known.member_names),
+        share=known is not None and known.kind == "share",
         holds_until=min(recent) + storm if recent else _FAR,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,17 +16,32 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unanswered:
+    """An offsets partition whose end the cluster does not tell, for this reason, since then (Unix seconds)."""
+
+    offsets_partition: int
+    reason: str
+    since: float
+
+
 class OffsetsPartitions:
     """Holds the reader's positions against the ends, tick after tick, and remembers since when a gap stands."""
 
     def __init__(self) -> None:
         # By offsets partition: the last stable offset below the high watermark, and since when (ms) it stands there.
         self._stable: dict[int, tuple[int, int]] = {}
+        self._unanswered: dict[int, Unanswered] = {}
+
+    @property
+    def unanswered(self) -> tuple[Unanswered, ...]:
+        """The partitions whose ends were not known at the last tick."""
+        return tuple(self._unanswered.values())
 
     def table(self, ends: pa.Table, positions: Mapping[int, int], now: float) -> pa.Table:
         """Give the table at `now` (Unix seconds), when the ends had been read (schema OFFSETS_PARTITIONS)."""
-        is_mine = pc.equal(ends.column("topic").cast(pa.string()), NAME)
-        mine = ends.filter(pc.and_(is_mine, pc.greater_equal(ends.column("partition"), 0)))
+        self.look(ends, now)
+        mine = _mine(ends)
         partition = mine.column("partition").to_pylist()
         position = pa.array([positions.get(number) for number in partition], pa.int64())
         high, stable = mine.column("high_watermark"), mine.column("last_stable_offset")
@@ -45,6 +61,18 @@ class OffsetsPartitions:
             schema=OFFSETS_PARTITIONS,
         )
 
+    def look(self, ends: pa.Table, now: float) -> None:
+        """Note which ends were not told, at `now` (Unix seconds)."""
+        mine, before = _mine(ends), self._unanswered
+        errors = zip(
+            mine.column("partition").to_pylist(), mine.column("error").cast(pa.string()).to_pylist(), strict=True
+        )
+        self._unanswered = {
+            number: Unanswered(number, word, before[number].since if number in before else now)
+            for number, word in errors
+            if word is not None
+        }
+
     def _note(self, partition: list[int], stable: list[int | None], gap: list[int | None], now: int) -> None:
         before, self._stable = self._stable, {}
         for number, offset, held in zip(partition, stable, gap, strict=True):
@@ -54,3 +82,8 @@ class OffsetsPartitions:
                     self._stable[number] = known
             elif held:
                 self._stable[number] = known if known is not None and known[0] == offset else (offset, now)
+
+
+def _mine(ends: pa.Table) -> pa.Table:
+    is_mine = pc.equal(ends.column("topic").cast(pa.string()), NAME)
+    return ends.filter(pc.and_(is_mine, pc.greater_equal(ends.column("partition"), 0)))

@@ -164,6 +164,17 @@ class Publisher:
         self._published = self._shown = None
         self._diagnostician.forget()
 
+    def look_at_the_offsets_topic(self, cluster: Cluster) -> None:
+        """Note which offsets partitions do not tell their ends; for the time in which there are no ticks yet."""
+        try:
+            ends = read_ends(cluster, [NAME])
+        except ClusterError as error:
+            self._note(str(error))
+            return
+        self._note(None)
+        self._offsets_partitions.look(ends, time.time())
+        self._vitals.unanswered = self._offsets_partitions.unanswered
+
     def tick(self, cluster: Cluster, survey: Survey | None = None, *, current: bool = False) -> Looked | None:
         """Publish a new snapshot and give what it was made with; None if the cluster does not answer.
 
@@ -198,6 +209,7 @@ class Publisher:
         taken_at = time.time()
         self._diagnostician.follow(ends, positions, taken_at)
         self._vitals.offsets_partitions = self._offsets_partitions.table(ends, positions, taken_at)
+        self._vitals.unanswered = self._offsets_partitions.unanswered
         asked = topics | self._ledger.topics_in_question(whole)
         around = NOWHERE if survey is None else survey.look(whole, asked, taken_at)
         self._vitals.retention = around.retention

@@ -36,6 +36,7 @@ from stream.side_files import SideFiles
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from stream.observed_offsets import Unanswered
     from stream.progress import CatchUp, Progress
 
 _log = structlog.get_logger(__name__)
@@ -48,6 +49,7 @@ CATCHING_UP: Final = "catching up"
 RUNNING: Final = "running"
 STOPPING: Final = "stopping"
 FAILED: Final = "failed"
+NO_LEADER: Final = "no_leader"
 
 
 class Vitals:
@@ -87,6 +89,8 @@ class Vitals:
         self.offsets_held_back: pa.Table = empty(OFFSETS_HELD_BACK)
         self.files = SideFiles()
         self._descriptors = Descriptors(os.getpid())
+        self.unanswered: Sequence[Unanswered] = ()
+        """Offsets partitions whose ends were not known at the last tick."""
         self.unreadable_tails: pa.Table = empty(UNREADABLE_TAILS)
 
     def count(self, tally: Tally) -> None:
@@ -167,10 +171,26 @@ class Vitals:
             reasons.append(self.trouble)
         if self.phase == RUNNING and self._stale():
             reasons.append(self._age_reason())
+        if self.phase in (CATCHING_UP, RUNNING):
+            reasons += self._unanswered_reasons()
         return tuple(reasons)
 
     def _stale(self) -> bool:
         return self.snapshot_taken_at is None or self._clock() - self.snapshot_taken_at > self._freshness_limit
+
+    def _unanswered_reasons(self) -> list[str]:
+        """Return a sentence per cause: the groups of a partition without an end are as old as its last answer.
+
+        A new leader is elected within seconds, so a monitor that is ready stays so for as long as a snapshot is fresh.
+        """
+        grace = self._freshness_limit if self.phase == RUNNING else 0.0
+        late = [each for each in self.unanswered if self._clock() - each.since >= grace]
+        reasons = []
+        for word in sorted({each.reason for each in late}):
+            numbers = ", ".join(str(each.offsets_partition) for each in late if each.reason == word)
+            why = "have no leader" if word == NO_LEADER else f"do not tell their ends ({word})"
+            reasons.append(f"offsets partitions that {why}: {numbers}")
+        return reasons
 
     def _age_reason(self) -> str:
         if self.snapshot_taken_at is None:

@@ -125,13 +125,25 @@ def _assignment(roster: Roster, part: Standing | Target | None, names: Mapping[b
     if part is None:
         return ()
     if isinstance(part, facts.MemberAssignmentRecorded | facts.MemberTargetRecorded):
-        return _sorted((names.get(topic_id) or uuid_text(topic_id), numbers) for topic_id, numbers in part.partitions)
+        return _sorted((names.get(topic_id) or uuid_text(topic_id), numbers) for topic_id, numbers in _owned(part))
     return _sorted(
         (
-            *(row for task in part.active for row in _active(roster, task)),
-            *((f"{word} {name}", numbers) for role, word in _AT_REST for name, numbers in getattr(part, role)),
+            *(row for task in _tasks(part, "active") for row in _active(roster, task)),
+            *((f"{word} {name}", numbers) for role, word in _AT_REST for name, numbers in _tasks(part, role)),
         )
     )
+
+
+def _owned(part: facts.MemberAssignmentRecorded | facts.MemberTargetRecorded) -> facts.TopicPartitions:
+    """Return what a member has, with what it is giving up: that is its own until the coordinator hears it is done."""
+    pending = part.pending_revocation if isinstance(part, facts.MemberAssignmentRecorded) else ()
+    return (*part.partitions, *pending)
+
+
+def _tasks(part: facts.StreamsMemberAssignmentRecorded | facts.StreamsMemberTargetRecorded, role: str) -> facts.Tasks:
+    """Return the tasks of one role, with those that the member is giving up."""
+    tasks: facts.Tasks = (*getattr(part, role), *getattr(part, f"pending_{role}", ()))
+    return tasks
 
 
 def _active(roster: Roster, task: tuple[str, tuple[int, ...]]) -> Assignment:

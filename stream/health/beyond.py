@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from stream.health.lag import BEYOND_END
+from stream.health.lag import BEYOND_END, NOT_KNOWN
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from stream.health.columns import Codes, Ints
-    from stream.health.lag import Ends, Lag
+    from stream.health.lag import Distances, Ends, Lag
 
 RECREATED: Final = "recreated"
 """The commit belongs to an earlier topic of the same name."""
@@ -91,6 +91,13 @@ def is_unknown(code: Codes) -> NDArray[np.bool_]:
     """Tell of which commits the lag is therefore not known, apart from those above the end."""
     other: NDArray[np.bool_] = code == _RECREATED
     return other
+
+
+def without_foreign(ends: Distances, code: Codes) -> Distances:
+    """Leave out what is measured from an offset of another log: the earlier topic's, or the part that was cut off."""
+    foreign = (code == _RECREATED) | (code == _TRUNCATED)
+    lost, margin = (np.where(foreign, NOT_KNOWN, column) for column in (ends.lost, ends.margin))
+    return dataclasses.replace(ends, lost=lost, margin=margin)
 
 
 def _topics(origins: Origins, rows: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

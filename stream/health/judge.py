@@ -14,6 +14,7 @@ from stream.health.memory import Memory
 from stream.health.opinion import Finding
 from stream.health.rules import RULES
 from stream.health.rules.rule import waiting
+from stream.health.rules.unassigned import may_be_taken_up
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict, roll_up
 
 if TYPE_CHECKING:
@@ -28,6 +29,15 @@ _BY_PACE = [CODE[each] for each in (Verdict.OK, Verdict.RECOVERING, Verdict.SKEW
 _NEEDS_NO_RECORD = frozenset({Verdict.UNKNOWN, Verdict.CAUGHT_UP, Verdict.EXPIRING, Verdict.ABANDONED})
 """True of a partition whether or not a record is unread. Every other verdict but "ok" claims that one is."""
 _CLAIMS_A_RECORD = np.array([verdict not in _NEEDS_NO_RECORD for verdict in VERDICTS], np.bool_)
+
+_NO_OFFSETS = (
+    "The group has committed no offsets.",
+    "If it keeps its offsets elsewhere (Spark, Flink), watch them there.",
+)
+_NO_OFFSETS_OF_SHARE = (
+    "A share group commits no offsets: the brokers keep its progress in __share_group_state, which is not read here.",
+    "Nothing. Its lag is shown by kafka-share-groups.sh --describe --offsets.",
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,7 +89,7 @@ class Judged:
         """Say what is the matter with a group: its verdict, told by the partition that shows it best."""
         row = int(self.group_row[group])
         if row < 0:
-            return _nothing_committed()
+            return _nothing_committed(share=self._is_share(group))
         sentence, since = self.sentence_of_group(group), int(self.group_since[group])
         return dataclasses.replace(self.of_row(row), since=since, sentence=sentence)
 
@@ -87,12 +97,15 @@ class Judged:
         """Give the sentence of that alone."""
         row = int(self.group_row[group])
         if row < 0:
-            return _nothing_committed().sentence
+            return _nothing_committed(share=self._is_share(group)).sentence
         seen = self.window.seen
         first, last = np.searchsorted(seen.group, (group, group + 1))
         place = f"{seen.topics[int(seen.topic[row])]}-{int(seen.partition[row])}"
         counted = f"{int(self.group_rows[group])} of {last - first} partitions; " if last - first > 1 else ""
         return f"{counted}{place}: {self._sentence(row)}"
+
+    def _is_share(self, group: int) -> bool:
+        return bool(self.window.seen.groups.share[group])
 
     def _sentence(self, row: int) -> str:
         return _sentence(self.window, row, VERDICTS[self.verdict[row]], int(self.found[row]))
@@ -171,6 +184,8 @@ def find(window: Window) -> Codes:
         mine = open_ & rule.finds(window)
         code[mine] = CODE[rule.verdict]
         open_ &= ~mine
+    # Nobody reads these: fine they are not, and sick only if that lasts.
+    code[(code == CODE[Verdict.OK]) & may_be_taken_up(window)] = CODE[Verdict.UNKNOWN]
     fine = (code == CODE[Verdict.OK]) | (code == CODE[Verdict.CAUGHT_UP])
     code[fine & window.undecided] = hysteresis.UNDECIDED
     code[window.paused & np.isin(code, _BY_PACE)] = hysteresis.UNDECIDED
@@ -202,12 +217,13 @@ def _sentence(window: Window, row: int, verdict: Verdict, found: int) -> str:
     return f"Still taken for {shown}, until this has lasted: {_RULE_OF[now].sentence(window, row)}"
 
 
-def _nothing_committed() -> Finding:
+def _nothing_committed(*, share: bool) -> Finding:
+    sentence, next_step = _NO_OFFSETS_OF_SHARE if share else _NO_OFFSETS
     return Finding(
         verdict=Verdict.UNKNOWN,
         severity=SEVERITY[Verdict.UNKNOWN],
         since=None,
-        sentence="The group has committed no offsets.",
+        sentence=sentence,
         evidence={},
-        next_step="If it keeps its offsets elsewhere (Spark, Flink), watch them there.",
+        next_step=next_step,
     )

@@ -62,6 +62,8 @@ class Groups:
     refilled: Ints
     static: NDArray[np.bool_]
     """Some member has a group instance id."""
+    share: NDArray[np.bool_]
+    """Share groups, which commit no offsets."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

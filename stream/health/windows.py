@@ -132,7 +132,8 @@ def build(seen: Observed, memory: Memory, limits: Limits) -> Window:
     broken = beyond.judge(committed, found, seen.ends, seen.origins)
     broken = beyond.with_cuts(broken, memory.cut(row, seen.now), seen.origins)
     known = found.known & ~beyond.is_unknown(broken)
-    ends = tails.without_markers(lags.distances(committed, found, seen.ends), committed, places, seen.tails)
+    ends = beyond.without_foreign(lags.distances(committed, found, seen.ends), broken)
+    ends = tails.without_markers(ends, committed, places, seen.tails)
     next_offset = _next_offsets(seen, memory, row, known, ends.log_start)
     lag = np.where(known, np.maximum(ends.high_watermark - next_offset, 0), 0)
     unread = tails.unread(lag, known, places, next_offset=next_offset, end=ends.high_watermark, tails=seen.tails)
@@ -168,7 +169,7 @@ def _next_offsets(seen: Observed, memory: Memory, row: Ints, known: Flags, log_s
     fresh = np.flatnonzero((committed == NO_COMMIT) & known & (row >= 0))
     if len(fresh):
         formed = np.maximum(seen.groups.since[seen.group[fresh]], memory.high.start(row[fresh]))
-        next_offset[fresh] = memory.high.end_at(row[fresh], formed)
+        next_offset[fresh] = np.maximum(memory.high.end_at(row[fresh], formed), log_start[fresh])
     return next_offset
 
 
@@ -205,7 +206,8 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     start = memory.high.start(np.maximum(at.row, 0)) if len(memory.high) else np.full(len(seen), now)
     uncovered = start > np.minimum(stretch.start_time, now - patience)
     young = unread & uncovered & (~at.time_lag.exact | ((at.time_lag.age > patience) & (trend == trends.TOO_SHORT)))
-    young |= (spans.last_offset == NO_COMMIT) & at.known & ~stuck & (start > now - settled)
+    has_records = at.ends.high_watermark > at.ends.log_start  # of an empty partition nothing is unread
+    young |= (spans.last_offset == NO_COMMIT) & at.known & has_records & ~stuck & (start > now - settled)
     paused = unread & (idle > patience) & ~stuck
     # Fine it may be only as far as it has been heard of; nor does a window tell a pace that has an outage in it.
     outage = (back > stretch.start_time) & (at.time_lag.age > 2 * limits.tick)

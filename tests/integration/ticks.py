@@ -30,9 +30,12 @@ from stream.surroundings import NOWHERE
 from tests.support.commits import KEEP, SLOT_MS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sandbox.broker import Broker
     from stream.cluster.client import Cluster
     from stream.groups.fleet import FleetColumns
+    from stream.groups.members import Member
     from stream.health.judge import Judged
     from stream.held_back import HeldBack, OffsetsHeldBack
     from stream.observed import Asked
@@ -77,6 +80,10 @@ class Monitor:
         ((_, delta),) = fold.drain()
         self._states[partition], change = reduce(self._states[partition], [delta], Rules(KEEP))
         self._fleet.apply(partition, change)
+
+    def members(self, group: str, names: Mapping[bytes, str]) -> tuple[Member, ...]:
+        """Return the members of a group; `names` are those of topics by id."""
+        return self._fleet.detail(group, names)
 
     def tick(self) -> Judged:
         """Do what the tick does, ten seconds later."""

@@ -269,6 +269,21 @@ def test_the_stage_of_every_kind_of_group(records: list[Raw], stage: Stage, stat
     assert int(groups.members[0]) == (NOT_TOLD if stage is Stage.OFFSETS_ONLY else 1)
 
 
+def test_share_groups_are_told_where_their_progress_is_kept() -> None:
+    """They commit no offsets by their nature: no other place has to be watched, and Kafka's tool shows the lag."""
+    world = World()
+    world.read([written.group_epoch(2, kind=11), written.sharer("m", "orders")], START)
+    share = Judge().judge(observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000))
+    assert share.sentence_of_group(0) == share.of_group(0).sentence
+    assert "__share_group_state" in share.of_group(0).sentence
+    assert "kafka-share-groups.sh" in share.of_group(0).next_step
+    world = World()
+    world.read([written.classic(written.classic_member("m"))], START)
+    other = Judge().judge(observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000))
+    assert "watch them there" in other.of_group(0).next_step
+    assert "watch them there" not in share.of_group(0).next_step
+
+
 def test_a_group_from_before_lives_were_kept_is_dated_by_its_record() -> None:
     """The broker's own time of the state stands in where nothing is known of the life."""
     world = World()

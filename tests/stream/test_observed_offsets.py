@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream.cluster.offsets_topic import NAME
-from stream.observed_offsets import OffsetsPartitions
+from stream.observed_offsets import OffsetsPartitions, Unanswered
 from tests.support.fleets import ends_of
 
 # The story, (high watermark, last stable offset) at each second, and since when the gap stands at the last.
@@ -43,4 +43,21 @@ def test_distance_and_gap() -> None:
         (5, 3, 2),
         (9, 0, 0),
         (None, None, 0),
+    ]
+
+
+def test_a_partition_without_a_leader_is_told_since_it_was_first_seen() -> None:
+    """With the reason of now; one that answers again is not among them."""
+    partitions = OffsetsPartitions()
+    told = []
+    for second, errors in enumerate([(None, None), ("no_leader", None), ("timed_out", "no_leader"), (None, None)]):
+        rows = [(NAME, number, None, None, None, word) for number, word in enumerate(errors) if word]
+        rows += [(NAME, number, 4, 4, 0, None) for number, word in enumerate(errors) if not word]
+        partitions.table(ends_of([*sorted(rows), ("t", 0, None, None, None, "no_leader")]), {}, second)
+        told.append(partitions.unanswered)
+    assert told == [
+        (),
+        (Unanswered(0, "no_leader", 1),),
+        (Unanswered(0, "timed_out", 1), Unanswered(1, "no_leader", 2)),
+        (),
     ]

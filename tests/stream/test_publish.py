@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,7 +16,7 @@ from stream.diagnosis import Diagnostician
 from stream.progress import Progress
 from stream.publish import Publisher
 from stream.verdict_file import VerdictFile
-from stream.vitals import RUNNING, Vitals
+from stream.vitals import CATCHING_UP, RUNNING, Vitals
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
@@ -100,6 +101,23 @@ def test_the_last_snapshot_stays_while_kafka_is_away(ends: Ends, vitals: Vitals)
     assert publisher.tick(CLUSTER) is not None
     assert publisher.current() is not before
     assert vitals.status().kafka_reachable
+
+
+@pytest.mark.parametrize("phase", [CATCHING_UP, RUNNING])
+def test_an_offsets_partition_without_a_leader_is_a_reason_of_readiness(ends: Ends, vitals: Vitals, phase: str) -> None:
+    """While the catch-up waits for it at once, later when it has lasted; it is over with the first answer."""
+    publisher, whole = Publisher(vitals), ends.rows
+    publisher.tick(CLUSTER)
+    vitals.phase, now = phase, time.time()
+    look = publisher.tick if phase == RUNNING else publisher.look_at_the_offsets_topic
+    ends.rows = [*whole[:2], (NAME, 1, None, None, None, "no_leader")]
+    look(CLUSTER)
+    assert any("no leader: 1" in reason for reason in vitals.status().not_ready_reasons) is (phase == CATCHING_UP)
+    vitals.unanswered = [dataclasses.replace(each, since=now - 61) for each in vitals.unanswered]
+    assert "offsets partitions that have no leader: 1" in vitals.status().not_ready_reasons
+    ends.rows = whole
+    look(CLUSTER)
+    assert not any("no leader" in reason for reason in vitals.status().not_ready_reasons)
 
 
 def test_the_reader_is_held_against_the_offsets_topic(ends: Ends, vitals: Vitals) -> None:

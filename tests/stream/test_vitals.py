@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import pytest
 
 from stream import vitals as phases
 from stream.groups.tally import Fault, Tally
+from stream.observed_offsets import Unanswered
 from stream.progress import Progress
 from stream.vitals import Vitals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LIMIT = 60.0
 NOW = 1_000_000_000.0
 AWAY = "127.0.0.1:9092 refuses the connection: nothing listens there"
 
 
-def vitals(phase: str, *, trouble: str | None = None, age: float | None = None) -> Vitals:
+def vitals(
+    phase: str, *, trouble: str | None = None, age: float | None = None, unanswered: Sequence[Unanswered] = ()
+) -> Vitals:
     """Give a monitor in a phase, with or without trouble and a snapshot of some age in seconds."""
     own = Vitals("1.2.3", LIMIT, clock=lambda: NOW)
     own.phase, own.trouble, own.cluster_id = phase, trouble, "cluster"
+    own.unanswered = unanswered
     own.snapshot_taken_at = None if age is None else NOW - age
     own.progress = Progress({0: 0, 1: 0, 2: 0}, {0: 5, 1: 5, 2: 0})
     return own
@@ -52,6 +60,32 @@ def vitals(phase: str, *, trouble: str | None = None, age: float | None = None) 
         pytest.param(
             vitals(phases.CATCHING_UP, trouble=AWAY), ["offsets partitions not read to their ends yet: 2", AWAY],
             id="Kafka left while catching up",
+        ),
+        pytest.param(
+            vitals(phases.RUNNING, age=1, unanswered=[Unanswered(3, "no_leader", NOW - 59)]), [],
+            id="an offsets partition has just lost its leader",
+        ),
+        pytest.param(
+            vitals(
+                phases.RUNNING, age=1,
+                unanswered=[
+                    Unanswered(3, "no_leader", NOW - 61), Unanswered(7, "no_leader", NOW - 99),
+                    Unanswered(8, "timed_out", NOW - 99),
+                ],
+            ),
+            [
+                "offsets partitions that have no leader: 3, 7",
+                "offsets partitions that do not tell their ends (timed_out): 8",
+            ],
+            id="offsets partitions without a leader",
+        ),
+        pytest.param(
+            vitals(phases.CATCHING_UP, unanswered=[Unanswered(3, "no_leader", NOW)]),
+            [
+                "offsets partitions not read to their ends yet: 2",
+                "offsets partitions that have no leader: 3",
+            ],
+            id="an offsets partition without a leader is what the catch-up waits for",
         ),
         pytest.param(vitals(phases.STOPPING, age=1), ["the monitor is stopping"], id="told to stop"),
         pytest.param(vitals(phases.FAILED, age=1), ["the monitor is failed"], id="the query failed"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream.health import say
+from stream.health.observed import NO_COMMIT
 from stream.health.rules.rule import Rule
 from stream.health.verdict import Verdict
 
@@ -18,6 +19,8 @@ def _finds(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
+    if window.committed[row] == NO_COMMIT and window.ends.high_watermark[row] == window.ends.log_start[row]:
+        return "The partition is empty: there is nothing to read."
     markers = int(window.ends.high_watermark[row]) - max(int(window.committed[row]), 0)
     if window.committed[row] >= 0 and markers > 0 and not window.ends.lost[row]:
         return f"All records are read; the last {say.count(markers, 'offset')} hold none."

@@ -16,16 +16,31 @@ if TYPE_CHECKING:
     from stream.health.windows import Window
 
 
+def may_be_taken_up(window: Window) -> Flags:
+    """Return the never committed partitions with records that nobody owns yet: members look for new ones seldom."""
+    found: Flags = _unowned(window) & (window.committed == NO_COMMIT) & ~_for_long(window)
+    return found
+
+
 def _finds(window: Window) -> Flags:
+    return _unowned(window) & _for_long(window)
+
+
+def _unowned(window: Window) -> Flags:
     owner, subscribed = window.seen.owner, window.seen.subscribed
     if owner is None:
         return no_rows(window)
     wanted = subscribed != 0 if subscribed is not None else np.ones(len(window), np.bool_)
+    settled = (window.stage != Stage.REBALANCING) & (window.members > 0)
+    found: Flags = (owner == NOBODY) & wanted & settled & window.unread & ~window.excused
+    return found
+
+
+def _for_long(window: Window) -> Flags:
     # A partition that is new is nobody's until the members look for new ones.
     grace = np.where(window.committed == NO_COMMIT, window.limits.first_commit, window.limits.restart)
-    settled = (window.stage != Stage.REBALANCING) & (np.minimum(window.idle, window.settled) > grace)
-    found: Flags = (owner == NOBODY) & wanted & settled & (window.members > 0) & window.unread & ~window.excused
-    return found
+    long: Flags = np.minimum(window.idle, window.settled) > grace
+    return long
 
 
 def _sentence(window: Window, row: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream.health import beyond, lag, say
-from stream.health.rules.rule import Rule
+from stream.health.rules.rule import Rule, waiting
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ _GRANT = (
     "Grant Read on topic {topic} to lagwarden's user if it may see the messages (lagwarden acls prints the command);"
     " else compare with the consumer's own position."
 )
+_LOOK_AGAIN = "Nothing yet: members look for new partitions every few minutes (metadata.max.age.ms)."
 _WAIT = "Nothing, if it passes: the end is read again every minute. Else see why the leader of {topic} does not answer."
 
 
@@ -67,6 +68,10 @@ def _finds(window: Window) -> Flags:
 def _sentence(window: Window, row: int) -> str:
     if window.known[row] and window.tail.unproven[row]:
         return _sentence_of_tail(window, row)
+    if window.known[row]:
+        members = say.count(int(window.members[row]), "member")
+        unowned = f"None of the group's {members} owns this partition yet, and it is not known whether one will"
+        return f"{unowned}: {waiting(window, row)}."
     word = reason(window, row)
     if word is None:
         return "The lag is not known."
@@ -85,8 +90,10 @@ def _sentence_of_tail(window: Window, row: int) -> str:
 
 
 def _next_step_of(window: Window, row: int) -> str:
-    if not (window.known[row] and window.tail.unproven[row]):
+    if not window.known[row]:
         return _NEXT_STEP
+    if not window.tail.unproven[row]:
+        return _LOOK_AGAIN
     step = _GRANT if _tail_reason(window, row) == _NOT_AUTHORIZED else _WAIT
     return step.format(topic=_topic(window, row))
 

@@ -71,6 +71,28 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
         },
     ),
     (
+        "what a member is still to give up is its own",
+        [group_epoch(3), member("m", "orders"), stands("m", 2, {ORDERS: [0]}, gives_up={ORDERS: [1]}, state=1)],
+        {"state": "unrevoked", "assignment": (("orders", (0, 1)),)},
+    ),
+    (
+        "tasks that a member is still to give up are its own",
+        [
+            group_epoch(3, kind=17),
+            topology(1),
+            worker("m"),
+            works(
+                "m",
+                2,
+                state=2,
+                active={"0": [0]},
+                active_tasks_pending_revocation={"0": [1]},
+                standby_tasks_pending_revocation={"0": [2]},
+            ),
+        ],
+        {"assignment": (("active task 0", (0, 1)), ("standby task 0", (2,)))},
+    ),
+    (
         "a topic that stands in the subscription without partitions is not assigned",
         [classic(classic_member("m", wants=T, has=assignment({"t": []})))],
         {"assignment": (), "idle": True, "unreadable": ()},

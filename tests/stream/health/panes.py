@@ -202,4 +202,5 @@ def _groups(names: list[str], rows: list[Row]) -> Groups:
         emptied=_ago([row.emptied_ago for row in rows]),
         refilled=_ago([row.refilled_ago for row in rows]),
         static=np.zeros(len(rows), np.bool_),
+        share=np.zeros(len(rows), np.bool_),
     )

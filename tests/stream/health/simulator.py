@@ -211,6 +211,7 @@ def _groups(scene: Scene, now: int) -> Groups:
         emptied=np.array([emptied], np.int64),
         refilled=np.array([refilled], np.int64),
         static=np.array([scene.static], np.bool_),
+        share=np.array([False], np.bool_),
     )
 
 

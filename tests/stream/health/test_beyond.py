@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -18,6 +20,10 @@ from stream.health.beyond import (
     with_cuts,
 )
 from stream.health.lag import BEYOND_END, Ends, lag
+from stream.health.limits import Limits
+from stream.health.memory import Memory
+from stream.health.windows import build
+from tests.stream.health.simulator import MINUTE, Partition, Scene, look
 
 OLD, NEW = bytes(range(16)), bytes(range(1, 17))
 
@@ -103,3 +109,24 @@ def test_an_end_that_was_seen_to_go_back(told: str, now: bytes | None, named: st
     after = with_cuts(code, np.array([True, False]), Origins(current_topic_id=ids))
     assert [WORDS[each] for each in after.tolist()] == [named, told]
     assert WORDS[with_cuts(code, np.array([True, False]), Origins())[0]] == (TRUNCATED if told == STALE_END else told)
+
+
+FOREIGN = {
+    "recreated": Origins(
+        topic_id=topic_ids(pa.array([OLD], pa.binary(16))), current_topic_id=topic_ids(pa.array([NEW], pa.binary(16)))
+    ),
+    "truncated": Origins(epoch_end=np.array([20], np.int64)),
+}
+
+
+@pytest.mark.parametrize("committed", [50, 700], ids=["below the log start", "above it"])
+@pytest.mark.parametrize("word", FOREIGN)
+def test_nothing_is_measured_from_an_offset_of_another_log(word: str, committed: int) -> None:
+    """Neither what was lost nor how much margin is left: the offset counts records that this log never had."""
+    partition = Partition(lambda _: 1_000, [(0, committed)], log_start=lambda _: 100)
+    seen = look(Scene([partition]), MINUTE)
+    sound = build(seen, Memory(), Limits())
+    assert (int(sound.ends.lost[0]), int(sound.ends.margin[0])) == (max(100 - committed, 0), max(committed - 100, 0))
+    window = build(dataclasses.replace(seen, origins=FOREIGN[word]), Memory(), Limits())
+    assert WORDS[window.broken[0]] == word
+    assert (int(window.ends.lost[0]), int(window.ends.margin[0])) == (-1, -1)

@@ -41,12 +41,10 @@ def moment(now: int, *parts: At | None, groups: tuple[str, ...] = ("g",), slots:
         np.array([getattr(part, name) for part in known], np.int64) for name in ("offset", "time", "position", "end")
     )
     spans = runs.units(position, offset, time, np.array([part is None for part in parts], np.bool_))
-    never = np.full(len(groups), -1, np.int64)
+    never, no = np.full(len(groups), -1, np.int64), np.zeros(len(groups), np.bool_)
     return Observed(
         now=now,
-        groups=Groups(
-            groups, np.full(len(groups), Stage.STABLE, np.int8), never, *(never,) * 4, np.zeros(len(groups), np.bool_)
-        ),
+        groups=Groups(groups, np.full(len(groups), Stage.STABLE, np.int8), never, *(never,) * 4, no, no),
         topics=("t",),
         group=np.zeros(rows, np.int64),
         topic=np.zeros(rows, np.int64),

@@ -11,11 +11,14 @@ import pytest
 from stream.health.hysteresis import UNDECIDED, WITHDRAW
 from stream.health.judge import Judge
 from stream.health.limits import Limits
+from stream.health.observed import NOBODY
 from stream.health.verdict import Verdict
-from tests.stream.health.simulator import MINUTE, SLOT, TICK, Partition, Scene, consume, evenly, watch
+from tests.stream.health.simulator import MINUTE, SLOT, TICK, Membership, Partition, Scene, consume, evenly, watch
 from tests.stream.health.situations import HEALTHY, KNOWN_TO_BE_LONG, NOTICED, SICK
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.stream.health.simulator import Seen
     from tests.stream.health.situations import Situation
 
@@ -114,6 +117,45 @@ def test_what_cannot_be_read_is_told_as_unknown_with_the_missing_right(story: st
     assert "1 offset left may be transaction markers" in told.sentence
     assert "lagwarden has no right to Read topic orders" in told.sentence
     assert "Grant Read on topic orders" in told.next_step
+
+
+def constantly(value: int) -> Callable[[int], int]:
+    """Return a curve that stands still."""
+    return lambda _: value
+
+
+@pytest.mark.parametrize("end", [0, 500], ids=["never written", "all records deleted"])
+def test_an_empty_partition_without_a_commit_is_caught_up(end: int) -> None:
+    """Clients commit nothing where nothing was written: there is nothing to read, and the others decide."""
+    read = Partition(evenly(100), consume(evenly(100), -20 * MINUTE, 5 * MINUTE), owner=0)
+    empty = Partition(constantly(end), [], log_start=constantly(end), owner=0)
+    late = watch(Scene([read, empty]), -6 * MINUTE, 0)[2:]
+    assert {each.of(1) for each in late} == {Verdict.CAUGHT_UP}
+    assert {each.verdict for each in late} <= {Verdict.OK, Verdict.CAUGHT_UP}
+    assert late[-1].judged.of_row(1).sentence == "The partition is empty: there is nothing to read."
+
+
+def test_a_partition_that_is_not_empty_and_has_no_commit_is_not_taken_for_read() -> None:
+    """Whether the group begins with its records is not known."""
+    read = Partition(evenly(100), consume(evenly(100), -20 * MINUTE, 5 * MINUTE), owner=0)
+    full = Partition(constantly(500), [], log_start=constantly(400), owner=0)
+    assert {each.of(1) for each in watch(Scene([read, full]), -6 * MINUTE, 0)} == {Verdict.UNKNOWN}
+
+
+def test_a_partition_that_nobody_owns_does_not_keep_up() -> None:
+    """Its first records are read by nobody: that is unknown while a member may still take it, and then unassigned."""
+    read = Partition(evenly(100), consume(evenly(100), -20 * MINUTE, 20 * MINUTE), owner=0)
+    left = Partition(evenly(1, start=0), [], owner=NOBODY, subscribed=1)
+    scene = Scene([read, left], memberships=[Membership(-10 * MINUTE, members=2)])
+    ticks = watch(scene, -6 * MINUTE, 10 * MINUTE)
+    found = [(each.time, each.of(1)) for each in ticks if each.time >= 3 * TICK]
+    assert {verdict for time, verdict in found if time <= 6 * MINUTE} == {Verdict.UNKNOWN}
+    assert {verdict for time, verdict in found if time > 6 * MINUTE + 3 * TICK} == {Verdict.UNASSIGNED}
+    (early,) = (each for each in ticks if each.time == MINUTE)
+    told = early.judged.of_row(1)
+    assert told.sentence.startswith("None of the group's 2 members owns this partition yet")
+    assert "60 offsets unread" in told.sentence
+    assert "metadata.max.age.ms" in told.next_step
 
 
 @pytest.mark.parametrize("situation", [*HEALTHY, *SICK], ids=lambda each: each.story)

@@ -1,0 +1,62 @@
+"""A KIP-848 member that has been told to give partitions up, beside Kafka's own tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sandbox.broker import Broker
+from sandbox.patience import LIMIT, wait_until
+from sandbox.tools import describe_groups
+from stream.cluster.client import Cluster
+from tests.integration.ticks import Monitor
+from tests.integration.traffic import consumer, join_and_commit, make_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(200)]
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    """Start a broker with one topic."""
+    with Broker() as started:
+        make_topic(started.bootstrap, "t", 4)
+        yield started
+
+
+def test_partitions_that_a_member_is_giving_up_are_shown_as_its_own(broker: Broker) -> None:
+    """A second member joins while the first does not poll: the first owns all partitions until it has revoked two."""
+    bootstrap = broker.bootstrap
+    with (
+        consumer(bootstrap, "g", group_protocol="consumer") as first,
+        consumer(bootstrap, "g", group_protocol="consumer") as second,
+        Cluster([bootstrap]) as cluster,
+    ):
+        cluster.connect(LIMIT)
+        monitor = Monitor(cluster)
+        names = {topic.topic_id.bytes: topic.name for topic in cluster.metadata(["t"]).topics}
+        join_and_commit(first, "t", dict.fromkeys(range(4), 1))
+        second.subscribe(["t"])
+
+        def ours() -> dict[tuple[str, int], str]:
+            second.poll(0.1)
+            monitor.read()
+            return {
+                (topic, partition): member.member_id
+                for member in monitor.members("g", names)
+                for topic, partitions in member.assignment
+                for partition in partitions
+            }
+
+        def gives_up() -> bool:
+            ours()
+            return {"unrevoked", "unreleased"} <= {member.state for member in monitor.members("g", names)}
+
+        wait_until(gives_up, "the first member is told to give partitions up")
+        theirs = {(row.topic, row.partition): row.consumer_id for row in describe_groups(bootstrap) if row.consumer_id}
+        assert ours() == theirs
+        assert set(theirs) == {("t", number) for number in range(4)}
+        assert len(set(theirs.values())) == 1
