@@ -65,11 +65,11 @@ def test_after_each_kill_every_value_is_the_brokers(
             traffic.pause()
             values = compare(monitor, bootstrap)
             compared += values
+            assert monitor.metrics().value("lagwarden_resyncs_total") == 0, f"{what} cost the state"
             seconds = time.monotonic() - began
             report(f"kill {number:2}  {what}  {outcome}  {values} values equal to the broker's  {seconds:.0f} s")
             traffic.resume()
         traffic.pause()
         monitor.wait_ticks(2)
         assert tool_differences(monitor, bootstrap) == []
-        assert monitor.metrics().value("lagwarden_resyncs_total") == 0
     report(f"kills: {number}, values compared: {compared}, wrong: 0")
