@@ -30,10 +30,10 @@ import org.apache.kafka.streams.state.HostInfo;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 /**
- * Makes random blobs of Connect and Kafka Streams by their own classes: what no generated message class writes.
+ * Writes random blobs with the classes of Connect and Kafka Streams, for formats without a generated message class.
  *
- * Arguments: seed, blobs per kind and version. Each line has four columns between tabs: kind, version, bytes in hex, JSON of
- * what was put in.
+ * Arguments: seed, blobs per kind and version. Each line of the output has four columns separated by tabs: kind, version,
+ * bytes in hex, JSON of the original fields.
  */
 public class Embedded {
     private static final String[] NAMES = {"a", "topic-0", "ü€", "😀", "\u0000x", "x".repeat(200), ""};
@@ -45,7 +45,7 @@ public class Embedded {
         random = new Random(Long.parseLong(arguments[0]));
         int count = Integer.parseInt(arguments[1]);
         out = new PrintStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16), false, "UTF-8");
-        for (int made = 0; made < count; made++) {
+        for (int instance = 0; instance < count; instance++) {
             connect("connect_metadata", 0, ConnectProtocol.CONFIG_STATE_V0);
             connect("connect_assignment", 0, ConnectProtocol.ASSIGNMENT_V0);
             for (int version = 1; version <= 2; version++) {
@@ -84,34 +84,34 @@ public class Embedded {
         for (BoundField bound : schema.fields()) {
             Type type = bound.def.type;
             Object value;
-            Object told;
+            Object json;
             if (type.isNullable() && random.nextInt(4) == 0) {
                 value = null;
-                told = null;
+                json = null;
             } else if (type.arrayElementType().isPresent()) {
-                List<Object> tellings = new ArrayList<>();
-                value = array(type.arrayElementType().get(), tellings);
-                told = tellings;
+                List<Object> jsonElements = new ArrayList<>();
+                value = array(type.arrayElementType().get(), jsonElements);
+                json = jsonElements;
             } else {
                 value = primitive(type);
-                told = value instanceof ByteBuffer ? ((ByteBuffer) value).array() : value;
+                json = value instanceof ByteBuffer ? ((ByteBuffer) value).array() : value;
             }
             struct.set(bound, value);
-            content.put(bound.def.name.replace('-', '_'), told);
+            content.put(bound.def.name.replace('-', '_'), json);
         }
         return struct;
     }
 
-    private static Object[] array(Type element, List<Object> tellings) {
+    private static Object[] array(Type element, List<Object> jsonElements) {
         Object[] elements = new Object[random.nextInt(4)];
         for (int at = 0; at < elements.length; at++) {
             if (element instanceof Schema) {
                 Map<String, Object> content = new LinkedHashMap<>();
                 elements[at] = struct((Schema) element, content);
-                tellings.add(content);
+                jsonElements.add(content);
             } else {
                 elements[at] = primitive(element);
-                tellings.add(elements[at]);
+                jsonElements.add(elements[at]);
             }
         }
         return elements;
@@ -137,22 +137,22 @@ public class Embedded {
         content.put("version", version);
         int supported = 1 + random.nextInt(11);
         List<TaskId> active = new ArrayList<>();
-        List<Object> toldActive = new ArrayList<>();
+        List<Object> activeJson = new ArrayList<>();
         for (int at = random.nextInt(4); at > 0; at--) {
             TaskId task = task(version);
             active.add(task);
-            toldActive.add(told(task));
+            activeJson.add(toJson(task));
         }
         Map<TaskId, Set<TopicPartition>> standby = new LinkedHashMap<>();
-        List<Object> toldStandby = new ArrayList<>();
+        List<Object> standbyJson = new ArrayList<>();
         for (int at = random.nextInt(3); at > 0; at--) {
             TaskId task = task(version);
             if (!standby.containsKey(task)) {
                 Set<TopicPartition> partitions = partitions();
                 standby.put(task, partitions);
-                Map<String, Object> told = told(task);
-                told.put("partitions", told(partitions));
-                toldStandby.add(told);
+                Map<String, Object> json = toJson(task);
+                json.put("partitions", toJson(partitions));
+                standbyJson.add(json);
             }
         }
         Map<HostInfo, Set<TopicPartition>> byHost = hosts();
@@ -161,10 +161,10 @@ public class Embedded {
         AssignmentInfo info = info(version, supported, active, standby, byHost, standbyByHost, error);
         long next = random.nextLong();
         info.setNextRebalanceTime(next);
-        content.put("active_tasks", toldActive);
-        content.put("standby_tasks", toldStandby);
+        content.put("active_tasks", activeJson);
+        content.put("standby_tasks", standbyJson);
         if (version >= 2) {
-            content.put("partitions_by_host", toldHosts(byHost));
+            content.put("partitions_by_host", hostsToJson(byHost));
         }
         if (version >= 3) {
             content.put("commonly_supported_version", supported);
@@ -173,7 +173,7 @@ public class Embedded {
             content.put("error_code", error);
         }
         if (version >= 6) {
-            content.put("standby_partitions_by_host", toldHosts(standbyByHost));
+            content.put("standby_partitions_by_host", hostsToJson(standbyByHost));
         }
         if (version >= 7) {
             content.put("next_rebalance_ms", next);
@@ -187,10 +187,10 @@ public class Embedded {
     private static AssignmentInfo info(int version, int supported, List<TaskId> active, Map<TaskId, Set<TopicPartition>> standby,
             Map<HostInfo, Set<TopicPartition>> byHost, Map<HostInfo, Set<TopicPartition>> standbyByHost, int error)
             throws Exception {
-        Constructor<AssignmentInfo> own = AssignmentInfo.class.getDeclaredConstructor(
+        Constructor<AssignmentInfo> constructor = AssignmentInfo.class.getDeclaredConstructor(
             int.class, int.class, List.class, Map.class, Map.class, Map.class, int.class);
-        own.setAccessible(true);
-        return own.newInstance(version, supported, active, standby, byHost, standbyByHost, error);
+        constructor.setAccessible(true);
+        return constructor.newInstance(version, supported, active, standby, byHost, standbyByHost, error);
     }
 
     private static TaskId task(int version) {
@@ -198,12 +198,12 @@ public class Embedded {
         return new TaskId(random.nextInt(5), random.nextInt(100), topology);
     }
 
-    private static Map<String, Object> told(TaskId task) {
-        Map<String, Object> told = new LinkedHashMap<>();
-        told.put("subtopology", task.subtopology());
-        told.put("partition", task.partition());
-        told.put("named_topology", task.topologyName());
-        return told;
+    private static Map<String, Object> toJson(TaskId task) {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("subtopology", task.subtopology());
+        json.put("partition", task.partition());
+        json.put("named_topology", task.topologyName());
+        return json;
     }
 
     private static Set<TopicPartition> partitions() {
@@ -214,12 +214,12 @@ public class Embedded {
         return partitions;
     }
 
-    private static Map<String, List<Integer>> told(Set<TopicPartition> partitions) {
-        Map<String, List<Integer>> told = new HashMap<>();
+    private static Map<String, List<Integer>> toJson(Set<TopicPartition> partitions) {
+        Map<String, List<Integer>> json = new HashMap<>();
         for (TopicPartition partition : partitions) {
-            told.computeIfAbsent(partition.topic(), none -> new ArrayList<>()).add(partition.partition());
+            json.computeIfAbsent(partition.topic(), none -> new ArrayList<>()).add(partition.partition());
         }
-        return told;
+        return json;
     }
 
     private static Map<HostInfo, Set<TopicPartition>> hosts() {
@@ -230,10 +230,10 @@ public class Embedded {
         return hosts;
     }
 
-    private static Map<String, Object> toldHosts(Map<HostInfo, Set<TopicPartition>> hosts) {
-        Map<String, Object> told = new HashMap<>();
-        hosts.forEach((host, partitions) -> told.put(host.host() + ":" + host.port(), told(partitions)));
-        return told;
+    private static Map<String, Object> hostsToJson(Map<HostInfo, Set<TopicPartition>> hosts) {
+        Map<String, Object> json = new HashMap<>();
+        hosts.forEach((host, partitions) -> json.put(host.host() + ":" + host.port(), toJson(partitions)));
+        return json;
     }
 
     private static void commit() throws Exception {

@@ -36,7 +36,11 @@ import org.apache.kafka.streams.state.Stores;
 
 import static org.apache.kafka.streams.CloseOptions.GroupMembershipOperation.LEAVE_GROUP;
 
-/** Lives through the life of groups of every kind on a real broker, until each kind of record was written. Argument: the broker. */
+/**
+ * Creates and deletes groups of every type on a real broker, so that every record type is written.
+ *
+ * Argument: the bootstrap address of the broker.
+ */
 public class Groups {
     private static String bootstrap;
 
@@ -52,25 +56,25 @@ public class Groups {
             shared(admin);
             streams("streams-old", "classic");
             streams("streams-new", "streams");
-            farewells(admin);
+            deleteGroups(admin);
         }
     }
 
-    private static Map<String, Object> config(String group, Map<String, Object> more) {
+    private static Map<String, Object> config(String group, Map<String, Object> extra) {
         Map<String, Object> config = new HashMap<>();
         config.put("bootstrap.servers", bootstrap);
         config.put("group.id", group);
         config.put("client.id", group + "-client");
         config.put("key.deserializer", StringDeserializer.class);
         config.put("value.deserializer", StringDeserializer.class);
-        config.putAll(more);
+        config.putAll(extra);
         return config;
     }
 
-    private static KafkaProducer<String, String> producer(Map<String, Object> more) {
+    private static KafkaProducer<String, String> producer(Map<String, Object> extra) {
         Map<String, Object> config = new HashMap<>(Map.of(
             "bootstrap.servers", bootstrap, "key.serializer", StringSerializer.class, "value.serializer", StringSerializer.class));
-        config.putAll(more);
+        config.putAll(extra);
         return new KafkaProducer<>(config);
     }
 
@@ -82,20 +86,20 @@ public class Groups {
         }
     }
 
-    /** A group of each classic assignor, one of them with a static member and with metadata in its commits. */
+    /** A group per classic assignor; one has a static member and commits with metadata. */
     private static void classic() {
         for (String assignor : List.of("Range", "Sticky", "CooperativeSticky")) {
-            Map<String, Object> more = new HashMap<>(Map.of(
+            Map<String, Object> extra = new HashMap<>(Map.of(
                 "auto.offset.reset", "earliest", "partition.assignment.strategy",
                 "org.apache.kafka.clients.consumer." + assignor + "Assignor", "client.rack", "rack-1"));
             if (assignor.equals("Range")) {
-                more.put("group.instance.id", "static-1");
+                extra.put("group.instance.id", "static-1");
             }
-            try (KafkaConsumer<String, String> one = new KafkaConsumer<>(config("classic-" + assignor, more))) {
+            try (KafkaConsumer<String, String> one = new KafkaConsumer<>(config("classic-" + assignor, extra))) {
                 one.subscribe(List.of("in"));
-                settle(one);
-                more.remove("group.instance.id");
-                try (KafkaConsumer<String, String> two = new KafkaConsumer<>(config("classic-" + assignor, more))) {
+                pollRepeatedly(one);
+                extra.remove("group.instance.id");
+                try (KafkaConsumer<String, String> two = new KafkaConsumer<>(config("classic-" + assignor, extra))) {
                     two.subscribe(List.of("in"));
                     for (int at = 0; at < 20; at++) {
                         one.poll(Duration.ofMillis(100));
@@ -104,7 +108,7 @@ public class Groups {
                     commit(one);
                     commit(two);
                 }
-                settle(one);
+                pollRepeatedly(one);
                 for (TopicPartition partition : one.assignment()) {
                     one.commitSync(Map.of(partition, new OffsetAndMetadata(1, "m".repeat(200) + "ü€😀\n")));
                 }
@@ -112,7 +116,7 @@ public class Groups {
         }
     }
 
-    /** Commits as soon as no rebalance is in the way. */
+    /** Commits, with retries during a rebalance. */
     private static void commit(KafkaConsumer<String, String> consumer) {
         for (int tries = 0; tries < 30; tries++) {
             try {
@@ -124,7 +128,7 @@ public class Groups {
         }
     }
 
-    private static void settle(KafkaConsumer<String, String> consumer) {
+    private static void pollRepeatedly(KafkaConsumer<String, String> consumer) {
         for (int at = 0; at < 15; at++) {
             consumer.poll(Duration.ofMillis(100));
         }
@@ -135,7 +139,7 @@ public class Groups {
         try (KafkaProducer<String, String> producer = producer(Map.of("transactional.id", "tx-1"));
                 KafkaConsumer<String, String> consumer = new KafkaConsumer<>(config("transactional", Map.of()))) {
             consumer.subscribe(List.of("in"));
-            settle(consumer);
+            pollRepeatedly(consumer);
             producer.initTransactions();
             for (boolean commits : new boolean[] {true, false}) {
                 producer.beginTransaction();
@@ -150,16 +154,16 @@ public class Groups {
         }
     }
 
-    /** A KIP-848 group: a regular expression, a second member that takes and gives back, a static member that leaves for a while. */
+    /** A KIP-848 group with a regular expression, and a static second member that joins and leaves temporarily. */
     private static void modern() {
-        Map<String, Object> more = Map.of("group.protocol", "consumer", "auto.offset.reset", "earliest", "client.rack", "r");
-        try (KafkaConsumer<String, String> one = new KafkaConsumer<>(config("modern", more))) {
+        Map<String, Object> extra = Map.of("group.protocol", "consumer", "auto.offset.reset", "earliest", "client.rack", "r");
+        try (KafkaConsumer<String, String> one = new KafkaConsumer<>(config("modern", extra))) {
             one.subscribe(new SubscriptionPattern("i.*"));
-            settle(one);
-            settle(one);
-            Map<String, Object> fixed = new HashMap<>(more);
-            fixed.put("group.instance.id", "static-2");
-            try (KafkaConsumer<String, String> two = new KafkaConsumer<>(config("modern", fixed))) {
+            pollRepeatedly(one);
+            pollRepeatedly(one);
+            Map<String, Object> staticMember = new HashMap<>(extra);
+            staticMember.put("group.instance.id", "static-2");
+            try (KafkaConsumer<String, String> two = new KafkaConsumer<>(config("modern", staticMember))) {
                 two.subscribe(List.of("in", "out"));
                 for (int at = 0; at < 30; at++) {
                     one.poll(Duration.ofMillis(100));
@@ -168,13 +172,13 @@ public class Groups {
                 commit(one);
                 commit(two);
             }
-            settle(one);
+            pollRepeatedly(one);
         }
-        // A classic member in a KIP-848 group: converted on the fly.
-        try (KafkaConsumer<String, String> one = new KafkaConsumer<>(config("mixed", more));
+        // A classic member joins the KIP-848 group, which is then converted online.
+        try (KafkaConsumer<String, String> one = new KafkaConsumer<>(config("mixed", extra));
                 KafkaConsumer<String, String> two = new KafkaConsumer<>(config("mixed", Map.of()))) {
             one.subscribe(List.of("in"));
-            settle(one);
+            pollRepeatedly(one);
             two.subscribe(List.of("in"));
             for (int at = 0; at < 20; at++) {
                 one.poll(Duration.ofMillis(100));
@@ -198,7 +202,7 @@ public class Groups {
         }
     }
 
-    /** An application with a store and a repartition topic, so that every part of a topology is there. */
+    /** An application with a store and a repartition topic, so that its topology has every part. */
     private static void streams(String application, String protocol) throws Exception {
         StreamsBuilder builder = new StreamsBuilder();
         builder.<String, String>stream("in").selectKey((key, value) -> value).groupByKey()
@@ -232,27 +236,27 @@ public class Groups {
         }
     }
 
-    /** Deletes one offset and all the groups, so that every kind of tombstone is written. */
-    private static void farewells(Admin admin) throws Exception {
+    /** Deletes one offset and all groups, so that every kind of tombstone is written. */
+    private static void deleteGroups(Admin admin) throws Exception {
         admin.deleteConsumerGroupOffsets("classic-Sticky", Set.of(new TopicPartition("in", 0))).all().get(20, TimeUnit.SECONDS);
-        patiently(() -> admin.deleteConsumerGroups(List.of("classic-Sticky")).all());
-        patiently(() -> admin.deleteConsumerGroups(List.of("modern")).all());
-        patiently(() -> admin.deleteShareGroups(List.of("shared")).all());
-        patiently(() -> admin.deleteStreamsGroups(List.of("streams-new")).all());
+        deleteWithRetries(() -> admin.deleteConsumerGroups(List.of("classic-Sticky")).all());
+        deleteWithRetries(() -> admin.deleteConsumerGroups(List.of("modern")).all());
+        deleteWithRetries(() -> admin.deleteShareGroups(List.of("shared")).all());
+        deleteWithRetries(() -> admin.deleteStreamsGroups(List.of("streams-new")).all());
     }
 
-    /** Tries until the members that are away have been given up and the group is empty. */
-    private static void patiently(Supplier<KafkaFuture<Void>> delete) throws Exception {
+    /** Retries until members that left have been fenced and the group is empty. */
+    private static void deleteWithRetries(Supplier<KafkaFuture<Void>> delete) throws Exception {
         for (int tries = 0; ; tries++) {
             try {
                 delete.get().get(20, TimeUnit.SECONDS);
                 return;
-            } catch (ExecutionException notYet) {
-                if (notYet.getCause() instanceof GroupIdNotFoundException) {
+            } catch (ExecutionException failure) {
+                if (failure.getCause() instanceof GroupIdNotFoundException) {
                     return;
                 }
                 if (tries == 60) {
-                    throw notYet;
+                    throw failure;
                 }
                 Thread.sleep(1000);
             }

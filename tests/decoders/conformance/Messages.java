@@ -27,12 +27,12 @@ import org.apache.kafka.common.protocol.types.Type;
 import org.apache.kafka.common.utils.ImplicitLinkedHashMultiCollection;
 
 /**
- * Makes random instances of Kafka's generated classes in every version, and says what Kafka itself makes of their bytes.
+ * Writes random instances of Kafka's generated classes in every version, and prints how Kafka reads their bytes.
  *
- * Arguments: seed, instances per class and version, class names. Each line of the output has five columns between tabs:
- * simple class name, version, "written" | "accepted" | "refused", bytes in hex, Kafka's JSON. A line that is not "written"
- * holds a spoiled copy of the bytes before it, and whether the generated class reads it. JSON behind a "~" comes from the
- * schema, for want of a converter: names in snake case, any order.
+ * Arguments: seed, instances per class and version, class names. Each line of the output has five columns separated by
+ * tabs: simple class name, version, "written" | "accepted" | "refused", bytes in hex, Kafka's JSON. Lines with "accepted"
+ * or "refused" have a corrupted copy of the previous bytes, and whether the generated class can read it. JSON after a "~"
+ * comes from the schema of a class without a JSON converter: names in snake case, any order.
  */
 public class Messages {
     private static final int[] INTS = {Integer.MIN_VALUE, Integer.MAX_VALUE, -2, -1, 0, 1, 127, 128, 255, 256, 65535, 65536};
@@ -43,7 +43,7 @@ public class Messages {
         "x".repeat(128), "é".repeat(64), "y".repeat(16384)
     };
     private static final int[] SIZES = {0, 0, 1, 1, 2, 3};
-    private static final byte[] SPOILERS = {0, 1, -1, (byte) 0x80, 0x7f, 16, 2};
+    private static final byte[] CORRUPTING_BYTES = {0, 1, -1, (byte) 0x80, 0x7f, 16, 2};
     private static final Map<String, Boolean> NULLABLE_STRUCTS = new HashMap<>();
     private static Random random;
     private static PrintStream out;
@@ -57,33 +57,33 @@ public class Messages {
             short lowest = kind.getField("LOWEST_SUPPORTED_VERSION").getShort(null);
             short highest = kind.getField("HIGHEST_SUPPORTED_VERSION").getShort(null);
             for (short version = lowest; version <= highest; version++) {
-                for (int made = 0; made < count; made++) {
-                    one(kind, version);
+                for (int instance = 0; instance < count; instance++) {
+                    writeInstance(kind, version);
                 }
             }
         }
         out.flush();
     }
 
-    private static void one(Class<?> kind, short version) throws Exception {
+    private static void writeInstance(Class<?> kind, short version) throws Exception {
         Message message = (Message) kind.getConstructor().newInstance();
         fill(message, version);
         byte[] bytes = bytes(message, version);
         print(kind, version, "written", bytes, json(message, bytes, version));
-        byte[] spoiled = spoil(bytes);
+        byte[] corrupted = corrupt(bytes);
         Message read = (Message) kind.getConstructor().newInstance();
         try {
-            read.read(new ByteBufferAccessor(ByteBuffer.wrap(spoiled)), version);
+            read.read(new ByteBufferAccessor(ByteBuffer.wrap(corrupted)), version);
         } catch (RuntimeException refused) {
-            print(kind, version, "refused", spoiled, "");
+            print(kind, version, "refused", corrupted, "");
             return;
         }
-        print(kind, version, "accepted", spoiled, json(read, spoiled, version));
+        print(kind, version, "accepted", corrupted, json(read, corrupted, version));
     }
 
-    private static void print(Class<?> kind, short version, String verdict, byte[] bytes, String json) {
+    private static void print(Class<?> kind, short version, String outcome, byte[] bytes, String json) {
         String hex = HexFormat.of().formatHex(bytes);
-        out.print(kind.getSimpleName() + "\t" + version + "\t" + verdict + "\t" + hex + "\t" + json + "\n");
+        out.print(kind.getSimpleName() + "\t" + version + "\t" + outcome + "\t" + hex + "\t" + json + "\n");
     }
 
     private static byte[] bytes(Message message, short version) {
@@ -103,7 +103,7 @@ public class Messages {
         return converter.getMethod("write", message.getClass(), short.class).invoke(null, message, version).toString();
     }
 
-    /** The text of a value read by a schema, for classes that have no converter; names stay in snake case. */
+    /** Returns the JSON of a value read by a schema, for classes without a JSON converter; names are in snake case. */
     static String text(Object value) {
         if (value instanceof Struct) {
             List<String> fields = new ArrayList<>();
@@ -159,14 +159,14 @@ public class Messages {
                 }
             }
             if (random.nextInt(8) == 0) {
-                byte[] future = new byte[random.nextInt(200)];
-                random.nextBytes(future);
-                message.unknownTaggedFields().add(new RawTaggedField(100 + random.nextInt(100), future));
+                byte[] data = new byte[random.nextInt(200)];
+                random.nextBytes(data);
+                message.unknownTaggedFields().add(new RawTaggedField(100 + random.nextInt(100), data));
             }
         }
     }
 
-    /** The fields of a tagged section; 3.9 has no public way to them. */
+    /** Returns the fields of a tagged section, by reflection because 3.9 has no public method. */
     @SuppressWarnings("unchecked")
     private static Map<Integer, Field> tagged(TaggedFields section) {
         try {
@@ -183,16 +183,16 @@ public class Messages {
         for (String word : field.name.split("_")) {
             name.append(name.length() == 0 ? word : Character.toUpperCase(word.charAt(0)) + word.substring(1));
         }
-        java.lang.reflect.Field place = place(message.getClass(), name.toString());
-        Object value = value(place.getGenericType(), field.type, version);
-        if (Message.class.isAssignableFrom(place.getType()) && nullable(message, place, value, version)) {
+        java.lang.reflect.Field javaField = javaField(message.getClass(), name.toString());
+        Object value = value(javaField.getGenericType(), field.type, version);
+        if (Message.class.isAssignableFrom(javaField.getType()) && nullable(message, javaField, value, version)) {
             value = random.nextInt(3) == 0 ? null : value;
         }
-        place.set(message, value);
+        javaField.set(message, value);
     }
 
-    /** The Java field of this name; 3.7 writes some abbreviations in capitals. */
-    private static java.lang.reflect.Field place(Class<?> kind, String name) throws Exception {
+    /** Returns the Java field of this name, ignoring case because 3.7 writes some abbreviations in capitals. */
+    private static java.lang.reflect.Field javaField(Class<?> kind, String name) throws Exception {
         for (java.lang.reflect.Field field : kind.getDeclaredFields()) {
             if (field.getName().equalsIgnoreCase(name)) {
                 field.setAccessible(true);
@@ -202,14 +202,14 @@ public class Messages {
         throw new NoSuchFieldException(name);
     }
 
-    /** Whether a field may hold a null struct, which schemas do not say: tried once. */
-    private static boolean nullable(Message owner, java.lang.reflect.Field place, Object value, short version) throws Exception {
-        String name = owner.getClass().getName() + "." + place.getName();
+    /** Returns whether a struct field can be null, by trying it once, because schemas do not contain it. */
+    private static boolean nullable(Message owner, java.lang.reflect.Field javaField, Object value, short version) throws Exception {
+        String name = owner.getClass().getName() + "." + javaField.getName();
         if (!NULLABLE_STRUCTS.containsKey(name)) {
-            Message trial = (Message) owner.getClass().getConstructor().newInstance();
-            place.set(trial, null);
+            Message instance = (Message) owner.getClass().getConstructor().newInstance();
+            javaField.set(instance, null);
             try {
-                bytes(trial, version);
+                bytes(instance, version);
                 NULLABLE_STRUCTS.put(name, true);
             } catch (NullPointerException refused) {
                 NULLABLE_STRUCTS.put(name, false);
@@ -280,17 +280,18 @@ public class Messages {
         return kind == byte[].class ? bytes : ByteBuffer.wrap(bytes);
     }
 
-    private static byte[] spoil(byte[] bytes) {
-        byte[] spoiled = bytes.clone();
-        int how = random.nextInt(4);
-        if (how == 0) {
-            return Arrays.copyOf(spoiled, random.nextInt(bytes.length + 1));
+    private static byte[] corrupt(byte[] bytes) {
+        byte[] corrupted = bytes.clone();
+        int mutation = random.nextInt(4);
+        if (mutation == 0) {
+            return Arrays.copyOf(corrupted, random.nextInt(bytes.length + 1));
         }
-        int near = how == 1 ? bytes.length : Math.min(bytes.length, 40);
-        for (int times = 1 + random.nextInt(3); times > 0 && near > 0; times--) {
+        int range = mutation == 1 ? bytes.length : Math.min(bytes.length, 40);
+        for (int times = 1 + random.nextInt(3); times > 0 && range > 0; times--) {
             boolean edge = random.nextBoolean();
-            spoiled[random.nextInt(near)] = edge ? SPOILERS[random.nextInt(SPOILERS.length)] : (byte) random.nextInt();
+            int index = random.nextInt(range);
+            corrupted[index] = edge ? CORRUPTING_BYTES[random.nextInt(CORRUPTING_BYTES.length)] : (byte) random.nextInt();
         }
-        return spoiled;
+        return corrupted;
     }
 }
