@@ -68,25 +68,26 @@ class Following:
         partitions: Collection[int],
         stopping: threading.Event,
         watchdog_limit: float,
-        ticks: Callable[[threading.Event], None],
+        ticks: Callable[[threading.Event, threading.Event], None],
     ) -> int:
         """Start the query, watch it until something ends it, and return the exit code.
 
-        `ticks` publishes until the event is set; it runs in a thread of its own once the topic is read to its end.
+        `ticks` publishes in a thread of its own, from the first event (the topic is read to its end) to the second.
         Raises Refusal, StateUnusableError, and SparkCallError.
         """
-        vitals, ended = self._vitals, threading.Event()
+        vitals, caught_up, ended = self._vitals, threading.Event(), threading.Event()
         self._partitions = set(partitions)
         self._query = self._start(partitions)
         watchdog = Watchdog(self._spark, watchdog_limit)
         view = CatchUpView(sys.stderr)
-        ticker = threading.Thread(target=ticks, args=(ended,), name="tick", daemon=True)
+        ticker = threading.Thread(target=ticks, args=(caught_up, ended), name="tick", daemon=True)
+        ticker.start()
         try:
             while not stopping.wait(_LOOK_SECONDS[vitals.phase == RUNNING]):
                 self._look(watchdog)
                 if vitals.phase == CATCHING_UP and self._caught_up(view):
                     vitals.phase = RUNNING
-                    ticker.start()
+                    caught_up.set()
                 failed = failure(self._query)
                 if failed is not None:
                     return end_of_query(failed, vitals, self._state)
@@ -102,6 +103,9 @@ class Following:
         finally:
             watchdog.close()
             ended.set()
+            if not caught_up.is_set():
+                caught_up.set()
+                ticker.join(_TICK_GRACE_SECONDS)
         self._stop(ticker)
         return ExitCode.OK
 

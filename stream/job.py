@@ -207,13 +207,15 @@ class Job:
         self._vitals.count(tally)
         self._applied.set()
 
-    def _tick_until(self, watch: TopicWatch, ended: threading.Event) -> None:
-        """Publish, at once and then every tick.
+    def _tick_until(self, watch: TopicWatch, caught_up: threading.Event, ended: threading.Event) -> None:
+        """Publish, once the catch-up is over and then every tick. Before, say what the catch-up waits for.
 
         A tick that is due waits for the next batch, if there is one soon: commits are then as fresh as the ends, and a
         busy group's lag is not made larger by what was produced since the last batch.
         """
         job = self._config.job
+        while not caught_up.wait(job.tick_interval):
+            self._publisher.look_at_the_offsets_topic(self._cluster)
         due, first = time.monotonic(), True
         survey = self._survey()
         while not ended.wait(max(0.0, due - time.monotonic())):
