@@ -101,13 +101,13 @@ def test_the_job_over_a_capture_ends_where_replay_does(spark: SparkSession, tmp_
 
 def test_what_a_capture_gains_is_read_on(spark: SparkSession, tmp_path: Path) -> None:
     """A capture that is gone on with under a running job gives the new rows, and the old ones no second time."""
-    path = capture_of(tmp_path / "c.avro", [commit(at, at, partition=at % 2, number=at % 2) for at in range(10)])
+    path = capture_of(tmp_path / "c.avro", [commit(at, at, group=f"g{at % 2}", partition=at % 2) for at in range(10)])
     driver, job = _Driver(), _job(tmp_path)
     query = write(changes(source.capture_file(spark, path), job), job, driver)
     try:
         query.processAllAvailable()
         before = _rows(driver.fleet)
-        capture_of(path, [commit(at, at, partition=at % 2, number=at % 2) for at in range(10, 20)])
+        capture_of(path, [commit(at, at, group=f"g{at % 2}", partition=at % 2) for at in range(10, 20)])
         query.processAllAvailable()
     finally:
         query.stop()
