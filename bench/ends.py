@@ -15,8 +15,8 @@ from confluent_kafka import Producer
 from bench.report import Target, table, target_table
 from sandbox.broker import Broker
 from sandbox.topics import create_topics
-from stream.cluster.client import Cluster
-from stream.cluster.watermarks import read_ends
+from stream.cluster.partition_offsets import read_ends
+from stream.cluster.transport.client import Cluster
 
 PARTITIONS: Final = 10_000
 _PER_TOPIC: Final = 500

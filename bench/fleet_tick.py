@@ -25,20 +25,20 @@ from bench.encoding import TOPIC_ID, commit_keys, group_keys, values
 from bench.fleet_traffic import beginnings, commits_of, fleet_of
 from bench.processes import parse_stat
 from bench.traffic import Kind
-from exporters.exposition import Format, Published
-from stream import snapshot
-from stream.cluster.watermarks import ENDS
-from stream.diagnosis import Diagnostician
+from exporters.text.exposition import Format, Published
+from stream.cluster.partition_offsets import ENDS
 from stream.groups.codec import pack, unpack
-from stream.groups.expiry import Retention
-from stream.groups.fleet import Fleet
+from stream.groups.driver_state import Fleet
+from stream.groups.expiry.predict import Retention
 from stream.groups.fold import Batch, Fold
-from stream.groups.ownership import Ownerships
+from stream.groups.membership.unassigned import Ownerships
 from stream.groups.placement import Placement, partition_for
 from stream.groups.reduce import Rules, reduce
 from stream.groups.shard import empty_shard
-from stream.memory import give_back
-from stream.surroundings import Context, Surroundings
+from stream.tick.context import Context, Surroundings
+from stream.tick.heap_trim import give_back
+from stream.tick.snapshot import build as snapshot
+from stream.tick.verdicts.evaluate import Diagnostician
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bench.traffic import Chunk, Traffic
-    from stream.diagnosis import Diagnosis
-    from stream.groups.fleet import FleetColumns
+    from stream.groups.driver_state import FleetColumns
     from stream.groups.shard import Shard
+    from stream.tick.verdicts.evaluate import Diagnosis
 
 _Result = TypeVar("_Result")
 _RULES: Final = Rules(keep_slots=10)
@@ -110,7 +110,7 @@ class Job:
 
 
 def ends_of(traffic: Traffic) -> pa.Table:
-    """Give what the cluster would answer for the topics of the traffic (schema `stream.cluster.watermarks.ENDS`)."""
+    """Give what the cluster would answer for the topics of the traffic (schema `partition_offsets.ENDS`)."""
     names, each = traffic.topic_names(), traffic.partitions_per_group
     rows = len(names) * each
     columns: dict[str, Any] = {

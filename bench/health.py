@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bench.report import Target, table, target_table
-from stream.groups import runs
-from stream.groups.window import Slots
-from stream.health.judge import Judge
-from stream.health.lag import Ends
-from stream.health.observed import Groups, Observed, Stage
+from stream.groups.commits import runs
+from stream.groups.commits.slots import Slots
+from stream.health.evaluator import Judge
+from stream.health.features.lag import Ends
+from stream.health.inputs import Groups, Observed, Stage
 from stream.health.verdict import sick
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stream.health.judge import Judged
+    from stream.health.evaluator import Judged
 
 PARTITIONS: Final = 200_000
 _PER_TOPIC: Final = 20

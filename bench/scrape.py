@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from exporters.exposition import Published
+from exporters.http.server import Server
 from exporters.readmodel import (
     DECODE_ERRORS,
     GROUPS,
@@ -26,7 +26,7 @@ from exporters.readmodel import (
     Snapshot,
     empty,
 )
-from exporters.server import Server
+from exporters.text.exposition import Published
 from sandbox.ports import LOOPBACK
 
 _GROUPS: Final = 1000

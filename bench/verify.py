@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bench.oracle import FinalState
     from bench.traffic import Traffic
-    from stream.groups.fleet import FleetColumns
+    from stream.groups.driver_state import FleetColumns
 
 
 _SAMPLE: Final = re.compile(

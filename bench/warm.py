@@ -21,14 +21,14 @@ from bench.topic import Writer
 from bench.traffic import Traffic, chunks, one_commit_each
 from bench.verify import differences
 from sandbox.jars import connector_jars
-from stream import pipeline, source
 from stream.groups.codec import unpack
-from stream.groups.fleet import Fleet
+from stream.groups.driver_state import Fleet
 from stream.groups.placement import Placement
 from stream.groups.reduce import Rules
-from stream.pipeline import JobOptions
-from stream.query import last_report
-from stream.session import SessionOptions, open_session
+from stream.spark import pipeline, source
+from stream.spark.pipeline import JobOptions
+from stream.spark.query import last_report
+from stream.spark.session import SessionOptions, open_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

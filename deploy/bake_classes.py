@@ -20,11 +20,11 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
 from stream import logs
-from stream.class_archive import ClassArchive
-from stream.config_values import cached_classes, cached_jars
-from stream.exits import Refusal
-from stream.session import SessionOptions, end_session, open_session
-from stream.spark_errors import SparkCallError, spark_call
+from stream.config.values import cached_classes, cached_jars
+from stream.errors import Refusal
+from stream.spark.class_archive import ClassArchive
+from stream.spark.errors import SparkCallError, spark_call
+from stream.spark.session import SessionOptions, end_session, open_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The part of the chart's schema that is lagwarden's own configuration, drawn from `stream.config`.
+"""The part of the chart's schema that is lagwarden's own configuration, drawn from `stream.config.options`.
 
 What may stand under the value `config` is what may stand in lagwarden's file, less what the chart decides itself.
 Written for JSON Schema draft 7, the one that every Helm understands.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from stream.config import SECRETS, SECTIONS, Config
+from stream.config.options import SECRETS, SECTIONS, Config
 
 Schema = dict[str, Any]
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from sandbox.cache import cache_folder
+from stream.config.values import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,7 +27,7 @@ from sandbox.members import Member, client_config
 from sandbox.patience import eventually, wait_until
 from sandbox.process import GuardedProcess
 from sandbox.topics import create_topics
-from stream.cluster.client import Cluster
+from stream.cluster.transport.client import Cluster
 from stream.offline.capture import CaptureFile, CaptureWriter
 from stream.offline.live import LiveTopics
 

@@ -25,9 +25,9 @@ from exporters.page.words import (
 )
 
 if TYPE_CHECKING:
-    from exporters.exposition import Published
     from exporters.page.nodes import Content
     from exporters.readmodel import MonitorStatus, Snapshot
+    from exporters.text.exposition import Published
 
 
 _DEAD: Final = "Dead"

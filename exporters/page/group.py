@@ -36,10 +36,10 @@ from exporters.page.words import (
 )
 
 if TYPE_CHECKING:
-    from exporters.exposition import Published
     from exporters.page.document import Samples
     from exporters.page.nodes import Content, Element
     from exporters.readmodel import GroupDetail, Snapshot
+    from exporters.text.exposition import Published
 
 _DEAD: Final = "Dead"
 _NEAR: Final = 8

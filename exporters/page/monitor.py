@@ -11,9 +11,9 @@ from exporters.page.nodes import Element, el
 from exporters.page.words import UNKNOWN, ago, duration, number, printable, text
 
 if TYPE_CHECKING:
-    from exporters.exposition import Published
     from exporters.page.nodes import Content
     from exporters.readmodel import MonitorStatus
+    from exporters.text.exposition import Published
 
 OLD_SECONDS: Final = 60.0
 """From this age on, numbers are said to be old: some ticks have been missed by then."""

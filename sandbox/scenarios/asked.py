@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox.scenarios.official import GroupFacts, MemberFacts
 from sandbox.scenarios.scenario import Expected
 from sandbox.scenarios.scene import Finding
-from stream.groups.lives import DEAD_STATE
+from stream.groups.lifecycle.model import DEAD_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

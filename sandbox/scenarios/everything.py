@@ -16,7 +16,7 @@ from sandbox.scenarios.desk import Desk
 from sandbox.scenarios.play import Play, PlayBroker
 from sandbox.scenarios.recording import Recorder
 from sandbox.scenarios.replayed import Replayed, Topics
-from stream.cluster.client import Cluster
+from stream.cluster.transport.client import Cluster
 from stream.offline.live import LiveTopics
 from stream.offline.rows import OFFSETS_TOPIC
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final
 from sandbox.scenarios.official import GroupFacts, MemberFacts
 from sandbox.scenarios.scenario import Expected
 from sandbox.scenarios.scene import Finding
-from stream.groups.causes import cause_of
-from stream.groups.expiry import Retention
-from stream.groups.membership import SIMPLE
+from stream.groups.expiry.causes import cause_of
+from stream.groups.expiry.predict import Retention
+from stream.groups.membership.memberships import SIMPLE
 from stream.offline.replay import ROWS_AT_ONCE, Replay
 from stream.offline.rows import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from stream.groups.fleet import Fleet
-    from stream.groups.lives import Transition
-    from stream.groups.membership import Member
+    from stream.groups.driver_state import Fleet
+    from stream.groups.lifecycle.model import Transition
+    from stream.groups.membership.memberships import Member
     from stream.offline.replay import GroupSummary
     from stream.offline.rows import Place, Row
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sandbox.verdicts import pace
 from sandbox.verdicts.assess import Outcome, Word, judge
-from stream.health.burrow import INTERVALS, Ring, Status, evaluate, roll_up, side_by_side
+from stream.health.burrow.rules import INTERVALS, Ring, Status, evaluate, roll_up, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from stream.enquiries_limits import Allowances
 from stream.health.limits import Limits
+from stream.tick.lookups.budget import Allowances
 
 FASTER: Final = 5
 """One second of the play stands for so many of production."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.cluster import admin_requests, reasons
-from stream.cluster.errors import ClusterError, Unsupported
-from stream.cluster.reasons import Reason
+from stream.cluster.transport import admin_requests
+from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.errors import ClusterError, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from stream.cluster.client import Cluster
+    from stream.cluster.transport.client import Cluster
 
 _KEYS_AT_ONCE: Final = 1_000
 # Brokers before 3.0 are asked key by key, so not for many at a time.

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.log.errors import Damaged
 from decoders.log.transactions import is_transactional_data, transaction_marker
-from stream.cluster import requests
-from stream.cluster.errors import ClusterError
+from stream.cluster.fetch_records import whole_batches
 from stream.cluster.leaders import find_leaders
-from stream.cluster.reasons import Reason
-from stream.cluster.records import whole_batches
+from stream.cluster.transport import requests
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.errors import ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from decoders.log.batch import LogRecord
     from decoders.log.frames import LogBatch
-    from stream.cluster.client import Cluster
+    from stream.cluster.transport.client import Cluster
 
 _MOST_BYTES: Final = 8 << 20
 """Of one turn, shared by the partitions; each gets at least the least, and of one batch all of it."""

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stream.cluster import reasons
-from stream.cluster.reasons import Reason
+from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.error_codes import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from stream.cluster.client import Cluster
+    from stream.cluster.transport.client import Cluster
 
 Leader = tuple[int, int] | Reason
 """The node and its epoch, or why there is none."""

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from stream.cluster import admin_requests, reasons
-from stream.cluster.errors import ClusterError
-from stream.cluster.reasons import Reason
+from stream.cluster.transport import admin_requests
+from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.errors import ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from stream.cluster.client import Cluster
+    from stream.cluster.transport.client import Cluster
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from stream.cluster import reasons, requests
-from stream.cluster.errors import ClusterError
 from stream.cluster.leaders import find_leaders
-from stream.cluster.reasons import Reason
+from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport import requests
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.errors import ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from stream.cluster.client import Cluster
     from stream.cluster.leaders import Leaders
+    from stream.cluster.transport.client import Cluster
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 

@@ -11,12 +11,12 @@ import dataclasses
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.cluster import requests
-from stream.cluster.causes import no_topic_right
-from stream.cluster.errors import Unreachable
+from stream.cluster.transport import requests
+from stream.cluster.transport.connection_errors import no_topic_right
+from stream.cluster.transport.errors import Unreachable
 
 if TYPE_CHECKING:
-    from stream.cluster.client import Cluster
+    from stream.cluster.transport.client import Cluster
 
 NAME: Final = "__consumer_offsets"
 

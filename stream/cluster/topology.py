@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from stream.cluster import admin_requests, reasons
-from stream.cluster.errors import ClusterError, Unsupported
-from stream.cluster.reasons import Reason
+from stream.cluster.transport import admin_requests
+from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.errors import ClusterError, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from stream.cluster.client import Broker, Cluster
+    from stream.cluster.transport.client import Broker, Cluster
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
 _NODES: Final = pa.list_(pa.int32())

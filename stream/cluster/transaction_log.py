@@ -19,17 +19,17 @@ from decoders.cluster_events import TransactionalIdExpired, TransactionStateReco
 from decoders.interpret import events
 from decoders.records import Record
 from decoders.scalar import decode_transaction
+from stream.cluster.fetch_records import read_records, stretches
 from stream.cluster.leaders import find_leaders
-from stream.cluster.reasons import Reason
-from stream.cluster.records import read_records, stretches
-from stream.cluster.transactions import ENDS_BY_ITSELF
+from stream.cluster.open_transactions import ENDS_BY_ITSELF
+from stream.cluster.transport.error_codes import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from decoders.events import Event
     from decoders.log.batch import LogRecord
-    from stream.cluster.client import Cluster
+    from stream.cluster.transport.client import Cluster
 
 NAME: Final = "__transaction_state"
 

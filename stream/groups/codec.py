@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.chronicle import adopt
-from stream.groups.forgotten import Forgotten, no_forgotten
-from stream.groups.life_table import Lives, no_lives
-from stream.groups.runs import Spans
+from stream.groups.commits.runs import Spans
+from stream.groups.commits.slots import Slots, no_slots
+from stream.groups.commits.tombstones import Forgotten, no_forgotten
+from stream.groups.lifecycle.table import Lives, no_lives
+from stream.groups.lifecycle.tracker import adopt
 from stream.groups.shard import Records, Runs, Shard, no_records, no_runs
-from stream.groups.window import Slots, no_slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,16 +17,16 @@ from decoders import scalar
 from decoders.columnar import CommitColumns, CommitDetails, decode_commit_values, decode_keys
 from decoders.errors import DecodeError
 from decoders.tables import BY_NUMBER
-from stream.groups import forgotten as tombstones
-from stream.groups import runs as run_columns
-from stream.groups import window
-from stream.groups.forgotten import Forgotten, no_forgotten
-from stream.groups.keys import Distinct, Kind, groups_of_commits
-from stream.groups.outline import groups_of, type_of
-from stream.groups.runs import NEVER, TOPIC_ID
+from stream.groups.commits import runs as run_columns
+from stream.groups.commits import slots as window
+from stream.groups.commits import tombstones
+from stream.groups.commits.keys import Distinct, Kind, groups_of_commits
+from stream.groups.commits.runs import NEVER, TOPIC_ID
+from stream.groups.commits.slots import Slots
+from stream.groups.commits.tombstones import Forgotten, no_forgotten
+from stream.groups.decode_stats import Fault, Sample, Tally, hexadecimal
+from stream.groups.membership.summary import groups_of, type_of
 from stream.groups.shard import Records, Runs, Shard, concat_records, join_runs, no_records, no_runs
-from stream.groups.tally import Fault, Sample, Tally, hexadecimal
-from stream.groups.window import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from stream.groups import chronicle, forgotten
-from stream.groups.chronicle import Read
-from stream.groups.lifecycle import Keeping
+from stream.groups.commits import tombstones as forgotten
+from stream.groups.lifecycle import tracker as chronicle
+from stream.groups.lifecycle.tracker import Read
+from stream.groups.lifecycle.transitions import Keeping
 from stream.groups.shard import (
     Records,
     Runs,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.forgotten import Forgotten
+    from stream.groups.commits.tombstones import Forgotten
 
 _Rows = TypeVar("_Rows", "Runs", "Records", "Forgotten")
 KEEP_TRANSITIONS: Final = 32

@@ -14,18 +14,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stream.groups import runs as run_columns
-from stream.groups import window
-from stream.groups.forgotten import Forgotten, no_forgotten
-from stream.groups.life_table import Lives, no_lives
-from stream.groups.runs import NEVER, TOPIC_ID, Spans
+from stream.groups.commits import runs as run_columns
+from stream.groups.commits import slots as window
+from stream.groups.commits.runs import NEVER, TOPIC_ID, Spans
+from stream.groups.commits.tombstones import Forgotten, no_forgotten
+from stream.groups.lifecycle.table import Lives, no_lives
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from stream.groups.window import Slots
+    from stream.groups.commits.slots import Slots
 
 NOTHING_READ: Final = -1
 """Position of a shard that has read no record yet."""

@@ -10,7 +10,7 @@ column is missing stays silent:
 | `ends.last_stable` | the poll of the ends | no `held_back` |
 | `ends.leader_epoch`, `origins` | metadata, the runs, topic ids | a commit above the end is only `beyond_end` |
 | `subscribed`, `owner` | memberships | no `abandoned`, no `unassigned`; poison records only if one partition is stuck |
-| `expiry` | `stream.groups.expiry` | no `expiring` |
+| `expiry` | `stream.groups.expiry.predict` | no `expiring` |
 | `retention` | topic configs (`retention.ms`; -1 if compacted) | loss foretold only from the log start's own pace |
 | `tails` | a fetch of the tails that `TailState.wanted` marks | a marker at the end reads as lag 1 |
 | `transactions` | `stream.cluster` | a transaction that holds back has no name |
@@ -22,7 +22,7 @@ that belong to a group and have never been committed: they are how `never_commit
 **Who calls what.** One `judge.Judge` per process. `Judge.judge(observed)` at every tick, from the first one after the
 initial catch-up on; before the first, `Judge.begin(observed, (times, answers))` puts what offsets-for-times answer in
 front of the histories. `Judge.pack()` gives bytes to keep beside the checkpoint; `Judge(packed=...)` carries on from
-them. Not thread-safe. `stream.diagnosis` is the one caller.
+them. Not thread-safe. `stream.tick.verdicts.evaluate` is the one caller.
 
 **What goes out** is one `opinion.Opinion` (`judge.Judged`): per row the verdict shown and since when, per group the
 verdict, since when, and how many rows have it; `of_row` and `of_group` put one into words (`opinion.Finding`: sentence,

@@ -11,7 +11,7 @@ from stream.health.rules import unknown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stream.health.windows import Window
+    from stream.health.features.window import Window
 
 Value = int | float | str | bool | None
 """Moments are ms since 1970 (`..._time`, `..._since`), durations ms, rates offsets per second. None: not known."""

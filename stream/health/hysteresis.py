@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream.health.columns import Codes, Flags, Ints
-    from stream.health.observed import Observed
+    from stream.health.inputs import Observed
 
 WITHDRAW: Final = 3
 """Ticks without a finding until a sick verdict is withdrawn."""

@@ -1,7 +1,7 @@
 """Rows -> lines of text: each record in a shape of Kafka's console formatters, or why it cannot be decoded.
 
 Owns which formats there are and which topic is read by which tables. The texts of brokers before 4.0 are
-`stream.offline.texts`'s.
+`stream.offline.legacy_formats`'s.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders import jsonform, scalar
 from decoders.errors import DecodeError
-from stream.offline import texts
+from stream.offline import legacy_formats as texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

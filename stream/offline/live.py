@@ -6,14 +6,14 @@ import base64
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.cluster.records import read_records, stretches
+from stream.cluster.fetch_records import read_records, stretches
 from stream.offline.rows import Origin, Row, UnreadableRefusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from stream.cluster.client import Cluster
-    from stream.cluster.records import Stretch
+    from stream.cluster.fetch_records import Stretch
+    from stream.cluster.transport.client import Cluster
     from stream.offline.rows import Place
 
 _NO_ID: Final = uuid.UUID(int=0)

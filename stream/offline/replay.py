@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.fleet import Fleet
+from stream.groups.decode_stats import Tally
+from stream.groups.driver_state import Fleet
 from stream.groups.fold import Batch, Fold
 from stream.groups.placement import Placement
 from stream.groups.reduce import Rules, reduce
 from stream.groups.shard import empty_shard
-from stream.groups.tally import Tally
 from stream.offline.rows import OFFSETS_TOPIC, in_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from stream.groups.fleet import FleetColumns
-    from stream.groups.lives import Life
-    from stream.groups.membership import Membership
+    from stream.groups.driver_state import FleetColumns
+    from stream.groups.lifecycle.model import Life
+    from stream.groups.membership.memberships import Membership
     from stream.groups.shard import Shard
     from stream.offline.rows import Row
 

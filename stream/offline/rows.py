@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from stream.exits import ExitCode, Refusal
+from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -14,8 +14,8 @@ from decoders.errors import DecodeError
 from decoders.events import OffsetCommitted, OffsetRemoved
 from decoders.interpret import events
 from decoders.records import Record
-from stream.offline.membership_story import Story
 from stream.offline.rows import OFFSETS_TOPIC
+from stream.offline.timeline_membership import Story
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

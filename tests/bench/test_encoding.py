@@ -11,8 +11,8 @@ from decoders import scalar
 from decoders.errors import DecodeError
 from decoders.events import ClassicGroupRecorded
 from decoders.interpret import events
-from stream.groups import classic
-from stream.groups.holdings import first
+from stream.groups.membership import classic
+from stream.groups.membership.partition_bits import first
 
 SIZE = Traffic(20_000, groups=50)
 

@@ -17,7 +17,7 @@ from bench.fleet_traffic import beginnings, commits_of, fleet_of
 from bench.oracle import nothing_yet
 from bench.traffic import Kind
 from stream.groups.codec import unpack
-from stream.groups.fleet import Fleet
+from stream.groups.driver_state import Fleet
 
 if TYPE_CHECKING:
     from bench.traffic import Traffic

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Final, Literal
 
 from sandbox.patience import wait_until
-from stream.exits import ExitCode
+from stream.errors import ExitCode
 from tests.chaos.traffic import make_backlog
 
 if TYPE_CHECKING:

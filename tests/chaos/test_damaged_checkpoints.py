@@ -22,18 +22,18 @@ import pytest
 
 from sandbox.broker import Broker
 from sandbox.patience import wait_until
-from stream import kept_state
-from stream.checkpoint import Ends, open_checkpoint
-from stream.cluster.client import Cluster
+from stream.checkpoint.directory import Ends, open_checkpoint
+from stream.checkpoint.manifest import Layout
 from stream.cluster.offsets_topic import describe
-from stream.cluster.watermarks import read_ends
-from stream.config_sources import load
-from stream.exits import ExitCode
-from stream.job import Job, bounds
-from stream.manifest import Layout
-from stream.publish import Publisher
-from stream.session import SessionOptions, end_session, open_session
-from stream.vitals import Vitals
+from stream.cluster.partition_offsets import read_ends
+from stream.cluster.transport.client import Cluster
+from stream.config.loader import load
+from stream.errors import ExitCode
+from stream.service import kept_state
+from stream.service.job import Job, bounds
+from stream.service.status import Vitals
+from stream.spark.session import SessionOptions, end_session, open_session
+from stream.tick.publisher import Publisher
 from tests.chaos.truth import broker_values
 from tests.integration.refused import assert_refused
 from tests.integration.traffic import commit, make_topic, offsets_ends
@@ -394,7 +394,7 @@ def on_small_volume(folder: Path, *, full: bool) -> tuple[str, ...]:
     words = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, str(folder))
     return (
         "-c",
-        f"import os, sys; os.execvp({words[0]!r}, [*{words!r}, sys.executable, '-m', 'stream.cli', *sys.argv[1:]])",
+        f"import os, sys; os.execvp({words[0]!r}, [*{words!r}, sys.executable, '-m', 'stream.cli.app', *sys.argv[1:]])",
     )
 
 

@@ -17,7 +17,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from sandbox.broker import Broker
 from sandbox.ports import LOOPBACK
 from sandbox.prometheus_tools import ToolMissingError, find_tool
-from stream.cli import main
+from stream.cli.app import main
 from tests.chaos.markup import Markup
 from tests.chaos.names import MEMBERS_GROUP, NAMES, TOPIC, records, shown
 from tests.integration.traffic import commit, consumer, join_and_commit, make_topic, offsets_ends, write_raw
@@ -230,7 +230,7 @@ def test_decode_prints_one_json_object_per_record(scene: Scene, capsys: pytest.C
 def test_a_terminal_gets_no_sequence_of_a_name(scene: Scene, verb: list[str]) -> None:
     """On a terminal there are styles besides, and nothing else that is not printable."""
     words = [word.replace("{url}", scene.url).replace("{capture}", str(scene.capture)) for word in verb]
-    with Program("import sys; from stream.cli import main; sys.exit(main(sys.argv[1:]))", *words) as program:
+    with Program("import sys; from stream.cli.app import main; sys.exit(main(sys.argv[1:]))", *words) as program:
         program.wait_for_end()
         assert raw(STYLES.sub("", program.said)) == []
         assert program.said
@@ -239,7 +239,7 @@ def test_a_terminal_gets_no_sequence_of_a_name(scene: Scene, verb: list[str]) ->
 def test_top_draws_no_sequence_of_a_name(scene: Scene) -> None:
     """Neither the list nor the view of a group lets a terminal sequence through."""
     words = ["top", "--url", scene.url, "--every", "0.5"]
-    script = "import sys; from stream.cli import main; sys.exit(main(sys.argv[1:]))"
+    script = "import sys; from stream.cli.app import main; sys.exit(main(sys.argv[1:]))"
     with Program(script, *words, size=(60, 120)) as program:
         program.wait_for("type to filter")
         program.press("owned")

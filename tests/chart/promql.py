@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporters.catalogue import METRICS
-from exporters.metric import Kind
+from exporters.catalogue.metric import Kind
+from exporters.catalogue.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from exporters.catalogue import SNAPSHOT_METRICS
-from exporters.metric import SEVERITIES, Reading, Source
+from exporters.catalogue.metric import SEVERITIES, Reading, Source
+from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from sandbox.broker import Broker
 from sandbox.patience import wait_until
 from sandbox.ports import LOOPBACK

@@ -10,13 +10,13 @@ import yaml
 from deploy.chart_readme import PATH as README
 from deploy.chart_readme import VALUES, UndescribedError, page, values
 from deploy.chart_schema import CHART, PATH, text
-from stream.config import SECTIONS
+from stream.config.options import SECTIONS
 
 ROOT = CHART.parents[2]
 
 
 def test_the_schema_is_the_one_that_the_configuration_asks_for() -> None:
-    """An option of `stream.config` is a value of the chart, with the same limits."""
+    """An option of `stream.config.options` is a value of the chart, with the same limits."""
     assert PATH.read_text() == text(), "the schema is old: python -m deploy.chart_schema"
 
 

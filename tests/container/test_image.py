@@ -8,7 +8,7 @@ from unittest.mock import ANY
 
 import pytest
 
-from stream.exits import ExitCode
+from stream.errors import ExitCode
 from tests.chart.rendering import case, merged, render
 from tests.container.pod import Pod
 from tests.integration.traffic import commit, make_topic, tool_says

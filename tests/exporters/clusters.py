@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from exporters import cluster_model as model
-from exporters.cluster_model import ClusterFacts
+from exporters.cluster import model
+from exporters.cluster.model import ClusterFacts
 from tests.exporters.worlds import NOON, table
 
 _PARTITION: dict[str, Any] = {

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from exporters.exposition import Published
 from exporters.page.group import group_page
 from exporters.page.group_tables import ROWS
 from exporters.readmodel import Finding, VerdictChange
+from exporters.text.exposition import Published
 from tests.exporters.pages import Reader
 from tests.exporters.worlds import HOSTILE_NAMES, NOON, detail, member, small_world, snapshot
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporters import connection
-from exporters.admission import Bounds
-from exporters.exposition import Published
-from exporters.server import Server
+from exporters.http import connection
+from exporters.http.admission import Bounds
+from exporters.http.server import Server
+from exporters.text.exposition import Published
 from tests.exporters.worlds import snapshot, status
 from tests.support.scrape import Metrics
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from exporters import metric
-from exporters.exposition import Published
+from exporters.catalogue import metric
 from exporters.page.chosen import Chosen
 from exporters.page.fleet import fleet_page
 from exporters.page.fleet_tables import ROWS, STUCK
 from exporters.page.words import SEVERITIES
+from exporters.text.exposition import Published
 from tests.exporters.pages import Reader
 from tests.exporters.worlds import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_world, snapshot, status
 

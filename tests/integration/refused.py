@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stream.exits import ExitCode
+    from stream.errors import ExitCode
     from tests.support.monitor import Monitor
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sandbox import tools
-from stream.exits import ExitCode
+from stream.errors import ExitCode
 from stream.groups.placement import partition_for
 from tests.integration.traffic import OFFSETS_TOPIC, broker_says, commit, make_topic, offsets_ends
 from tests.support.monitor import Monitor

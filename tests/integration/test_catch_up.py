@@ -9,8 +9,8 @@ import pytest
 from bench.oracle import final_state
 from bench.topic import broker_with
 from bench.traffic import Traffic
-from stream.checkpoint import positions
-from stream.exits import ExitCode
+from stream.checkpoint.directory import positions
+from stream.errors import ExitCode
 from tests.support.monitor import Monitor
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from sandbox.broker import Broker
 from sandbox.patience import LIMIT, eventually, wait_until
 from sandbox.tools import describe_groups, run_tool
 from sandbox.topics import create_topics
-from stream.cluster.client import Cluster
 from stream.cluster.offsets_topic import NAME
-from stream.cluster.watermarks import read_ends
+from stream.cluster.partition_offsets import read_ends
+from stream.cluster.transport.client import Cluster
 from stream.groups.placement import partition_for
-from stream.health.history import NOT_ANSWERED
+from stream.health.features.end_history import NOT_ANSWERED
 from stream.health.verdict import Verdict
 from tests.decoders.log import logwriter
 from tests.integration.ticks import PARTITIONS, Monitor, transactional, write

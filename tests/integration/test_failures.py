@@ -13,7 +13,7 @@ import pytest
 
 from sandbox.patience import wait_until
 from sandbox.ports import LOOPBACK
-from stream.exits import ExitCode
+from stream.errors import ExitCode
 from tests.integration.traffic import commit, make_topic
 from tests.support.monitor import Ending, Monitor
 
@@ -91,7 +91,7 @@ def test_checkpoint_that_is_deleted_under_the_process_ends_it(
 def test_a_tick_that_fails_ends_the_process(cluster: Broker, tmp_path: Path) -> None:
     """A fault of our own is no reason to show old numbers for ever: it ends with its traceback and its code."""
     fault = (
-        "import sys, stream.publish as publish; from stream.cli import main\n"
+        "import sys, stream.tick.publisher as publish; from stream.cli.app import main\n"
         "ticks = iter([publish.Publisher.tick] * 2)\n"
         "publish.Publisher.tick = lambda *given, **named: next(ticks)(*given, **named)\n"
         "sys.exit(main(sys.argv[1:]))"

@@ -17,21 +17,21 @@ from sandbox.broker import Broker
 from sandbox.patience import LIMIT, wait_until
 from sandbox.tools import delete_group, delete_offsets, describe_groups, describe_state
 from sandbox.topics import create_topics
-from stream.cluster.client import Cluster
+from stream.cluster.fetch_records import read_records, stretches
 from stream.cluster.offsets_topic import NAME
-from stream.cluster.records import read_records, stretches
-from stream.diagnosis import Diagnostician
-from stream.enquiries import Enquiries
-from stream.enquiries_limits import Allowances
-from stream.groups.expiry import Retention
+from stream.cluster.transport.client import Cluster
+from stream.groups.expiry.predict import Retention
 from stream.groups.fold import Batch, Fold
 from stream.groups.placement import Placement, partition_for
 from stream.groups.reduce import Rules, reduce
 from stream.groups.shard import empty_shard
-from stream.progress import Progress
-from stream.publish import Publisher
-from stream.survey import Survey
-from stream.vitals import RUNNING, Vitals
+from stream.service.catch_up import Progress
+from stream.service.status import RUNNING, Vitals
+from stream.tick.context_poller import Survey
+from stream.tick.lookups.budget import Allowances
+from stream.tick.lookups.scheduler import Enquiries
+from stream.tick.publisher import Publisher
+from stream.tick.verdicts.evaluate import Diagnostician
 from tests.integration.traffic import commit, commit_in, consumer, join_and_commit
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.producers import patient_producer

@@ -13,13 +13,13 @@ from sandbox.patience import LIMIT
 from sandbox.ports import LOOPBACK, free_port_pair
 from sandbox.tools import run_tool
 from sandbox.topics import create_topics
-from stream.acls import commands
-from stream.cluster.client import Cluster
-from stream.config_sources import load
-from stream.enquiries import Enquiries
+from stream.cli.acls import commands
+from stream.cluster.transport.client import Cluster
+from stream.config.kafka_login import client_options
+from stream.config.loader import load
 from stream.health.verdict import SEVERITY, Severity, Verdict
-from stream.security import client_options
-from stream.verdict_columns import unreadable_tails
+from stream.tick.lookups.scheduler import Enquiries
+from stream.tick.verdicts.columns import unreadable_tails
 from tests.integration.ticks import Monitor, transactional, write
 from tests.integration.traffic import commit, consumer, join_and_commit, make_topic
 

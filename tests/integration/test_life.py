@@ -18,7 +18,7 @@ from sandbox.scenarios.desk import Desk
 from sandbox.scenarios.everything import SCENARIOS, replayed
 from sandbox.scenarios.play import Play, PlayBroker
 from sandbox.topics import create_topics
-from stream.cluster.client import Cluster
+from stream.cluster.transport.client import Cluster
 from tests.integration.traffic import commit
 from tests.support.monitor import Monitor
 

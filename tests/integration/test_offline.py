@@ -14,9 +14,9 @@ from sandbox.jars import broker_jars
 from sandbox.java import SMALL_JVM, class_path, find_java
 from sandbox.patience import wait_until
 from sandbox.tools import QUIET
-from stream import cli
-from stream.cluster.client import Cluster
-from stream.exits import ExitCode
+from stream.cli import app as cli
+from stream.cluster.transport.client import Cluster
+from stream.errors import ExitCode
 from stream.offline.capture import CaptureFile
 from stream.offline.folder import LogFolder
 from stream.offline.live import LiveTopics

@@ -9,7 +9,7 @@ import pytest
 from sandbox.broker import Broker
 from sandbox.patience import LIMIT, wait_until
 from sandbox.tools import describe_groups
-from stream.cluster.client import Cluster
+from stream.cluster.transport.client import Cluster
 from tests.integration.ticks import Monitor
 from tests.integration.traffic import consumer, join_and_commit, make_topic
 

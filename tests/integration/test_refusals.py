@@ -19,7 +19,7 @@ from confluent_kafka.admin import (
 from sandbox.broker import Broker
 from sandbox.patience import LIMIT
 from sandbox.ports import LOOPBACK, free_port_pair
-from stream.exits import ExitCode
+from stream.errors import ExitCode
 from tests.integration.refused import assert_refused
 from tests.integration.traffic import commit, make_topic
 from tests.support.monitor import Monitor

@@ -14,31 +14,31 @@ import pyarrow as pa
 from confluent_kafka import Producer
 
 from sandbox.patience import LIMIT, eventually
+from stream.cluster.fetch_records import read_records, stretches
 from stream.cluster.offsets_topic import NAME
-from stream.cluster.records import read_records, stretches
-from stream.cluster.watermarks import read_ends
-from stream.enquiries import Enquiries
-from stream.groups.fleet import Fleet
+from stream.cluster.partition_offsets import read_ends
+from stream.groups.driver_state import Fleet
 from stream.groups.fold import Batch, Fold
 from stream.groups.placement import Placement
 from stream.groups.reduce import Rules, reduce
 from stream.groups.shard import empty_shard
-from stream.health.judge import Judge
+from stream.health.evaluator import Judge
 from stream.health.verdict import VERDICTS, Verdict
-from stream.observed import observed
-from stream.surroundings import NOWHERE
+from stream.tick.context import NOWHERE
+from stream.tick.inputs.builder import observed
+from stream.tick.lookups.scheduler import Enquiries
 from tests.support.commits import KEEP, SLOT_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sandbox.broker import Broker
-    from stream.cluster.client import Cluster
-    from stream.groups.fleet import FleetColumns
-    from stream.groups.members import Member
-    from stream.health.judge import Judged
-    from stream.held_back import HeldBack, OffsetsHeldBack
-    from stream.observed import Asked
+    from stream.cluster.transport.client import Cluster
+    from stream.groups.driver_state import FleetColumns
+    from stream.groups.membership.members import Member
+    from stream.health.evaluator import Judged
+    from stream.tick.hidden_commits.model import HeldBack, OffsetsHeldBack
+    from stream.tick.inputs.builder import Asked
 
 PARTITIONS: Final = 4
 TICK: Final = 10.0

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from exporters.exposition import Published
+from exporters.http.server import Server
 from exporters.readmodel import (
     GROUPS,
     PARTITIONS,
@@ -29,7 +29,7 @@ from exporters.readmodel import (
     TransitionDetail,
     VerdictChange,
 )
-from exporters.server import Server
+from exporters.text.exposition import Published
 from tests.exporters.worlds import status, table
 
 if TYPE_CHECKING:

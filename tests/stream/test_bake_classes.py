@@ -21,7 +21,7 @@ PRINT_PATH = """
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from stream.class_archive import ClassArchive
+from stream.spark.class_archive import ClassArchive
 print(ClassArchive.to_write(Path(sys.argv[1]), version("pyspark")).path)
 """
 FAILING = "echo Error: no memory for a heap; exit 1"

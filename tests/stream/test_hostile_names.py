@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporters.exposition import Published
-from exporters.server import Server
-from stream import cli
-from stream.exits import ExitCode
-from stream.offline.terminal import printable, printable_json
+from exporters.http.server import Server
+from exporters.text.exposition import Published
+from stream.cli import app as cli
+from stream.cli.render.stdout import printable, printable_json
+from stream.errors import ExitCode
 from tests.decoders.log import logwriter as write
 from tests.exporters.worlds import detail, snapshot, status
 from tests.stream.groups import written

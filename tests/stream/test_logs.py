@@ -35,10 +35,15 @@ def test_json_where_nobody_reads() -> None:
     """Without a terminal each line is one JSON object with time, level, logger and event; others' lines too."""
     out = io.StringIO()
     logs.configure(stream=out)
-    structlog.get_logger("stream.run").info("ready", groups=3)
+    structlog.get_logger("stream.service.run").info("ready", groups=3)
     logging.getLogger("some.library").warning("odd: %s", "thing", extra={"partition": 7})
     first, second = lines(out)
-    assert (first["event"], first["level"], first["logger"], first["groups"]) == ("ready", "info", "stream.run", 3)
+    assert (first["event"], first["level"], first["logger"], first["groups"]) == (
+        "ready",
+        "info",
+        "stream.service.run",
+        3,
+    )
     assert (second["event"], second["level"], second["partition"]) == ("odd: thing", "warning", 7)
     assert first["time"].endswith("Z")
 
@@ -65,7 +70,7 @@ def test_text_on_a_terminal() -> None:
     """A person at a terminal gets a readable line."""
     out = Terminal()
     logs.configure(stream=out)
-    structlog.get_logger("stream.run").info("ready", groups=3)
+    structlog.get_logger("stream.service.run").info("ready", groups=3)
     assert "ready" in out.getvalue()
     with pytest.raises(json.JSONDecodeError):
         lines(out)

@@ -13,24 +13,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.choice import Choice
-from exporters.routes import build_app
-from stream import publish
+from exporters.http.routes import build_app
+from exporters.selection.choice import Choice
+from stream.cli import replay_report as report
+from stream.cli.capture_groups import Captured
+from stream.cli.render.explanation import explain
+from stream.cli.render.group_tables import groups_table, members_table, offsets_table, state_table, transitions_table
+from stream.cli.render.tables import plain_lines
 from stream.cluster.offsets_topic import NAME
-from stream.diagnosis import Diagnostician
-from stream.explained import explain
-from stream.group_tables import groups_table, members_table, offsets_table, state_table, transitions_table
-from stream.groups.expiry import Retention
-from stream.offline import report
-from stream.offline.captured import Captured
+from stream.groups.expiry.predict import Retention
 from stream.offline.replay import Replay
 from stream.offline.rows import Origin, Row
 from stream.offline.timeline import timeline
-from stream.progress import Progress
-from stream.publish import Publisher
-from stream.surroundings import NOWHERE, Surroundings
-from stream.text_tables import plain_lines
-from stream.vitals import RUNNING, Vitals
+from stream.service.catch_up import Progress
+from stream.service.status import RUNNING, Vitals
+from stream.tick import publisher as publish
+from stream.tick.context import NOWHERE, Surroundings
+from stream.tick.publisher import Publisher
+from stream.tick.verdicts.evaluate import Diagnostician
 from tests.stream.odd_records import GROUPS, OFFSETS, TOPICS, some_records
 from tests.support.fleets import World, delta_of, ends_of
 from tests.support.laws import examples
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from stream.cluster.client import Cluster
-    from stream.diagnosis import RuleSet
-    from stream.groups.fleet import FleetColumns
-    from stream.survey import Survey
+    from stream.cluster.transport.client import Cluster
+    from stream.groups.driver_state import FleetColumns
+    from stream.tick.context_poller import Survey
+    from stream.tick.verdicts.evaluate import RuleSet
 
 CLUSTER = cast("Cluster", object())
 ALWAYS = ("livez", "readyz", "metrics", "api/v1/groups", "", "?state=Dead", "?group=g&sort=lag&page=2")

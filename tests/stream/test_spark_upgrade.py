@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from stream.seed import stored_shards
-from stream.session import end_session, open_session
+from stream.spark.session import end_session, open_session
+from stream.spark.state_reader import stored_shards
 from tests.support.capture_job import BATCHES, ROWS_PER_BATCH, WRITTEN_IN, CaptureJob, session_options
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyspark
 
-from stream import source
 from stream.groups.placement import Placement
 from stream.groups.reduce import Rules
-from stream.pipeline import JobOptions, changes, write
-from stream.session import SessionOptions, end_session, open_session
+from stream.spark import source
+from stream.spark.pipeline import JobOptions, changes, write
+from stream.spark.session import SessionOptions, end_session, open_session
 from tests.stream.offline.captures import capture_of, commit
 
 if TYPE_CHECKING:

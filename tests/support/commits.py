@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from stream.groups import runs, window
-from stream.groups.runs import NEVER, TOPIC_ID
+from stream.groups.commits import runs
+from stream.groups.commits import slots as window
+from stream.groups.commits.runs import NEVER, TOPIC_ID
 from stream.groups.shard import Runs, join_runs
 
 SLOT_MS = 10

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from stream.cluster.watermarks import ENDS
-from stream.groups.fleet import NO_NEWS, Fleet
+from stream.cluster.partition_offsets import ENDS
+from stream.groups.driver_state import NO_NEWS, Fleet
 from stream.groups.fold import Batch, Fold
 from stream.groups.placement import Placement
 from stream.groups.reduce import Rules, reduce

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from stream.groups.lifecycle.record import life_of
 from stream.groups.reduce import Rules
-from stream.groups.remembered import life_of
 from tests.support.commits import KEEP
 from tests.support.fleets import World, delta_of
 from tests.support.raw import commit_key, commit_value
@@ -14,7 +14,7 @@ from tests.support.raw import commit_key, commit_value
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stream.groups.lives import Life, Transition
+    from stream.groups.lifecycle.model import Life, Transition
     from stream.groups.shard import Shard
     from tests.support.fleets import Timed
 

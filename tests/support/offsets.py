@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from stream.groups import runs as run_columns
-from stream.groups.fleet import Fleet, FleetColumns
+from stream.groups.commits import runs as run_columns
+from stream.groups.driver_state import Fleet, FleetColumns
 from stream.groups.shard import no_runs
 from tests.support.raw import commit_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stream.groups.membership import Membership
+    from stream.groups.membership.memberships import Membership
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.log.batch import LogRecord
 from decoders.tables.transaction import TRANSACTION_TYPES
 from stream.cluster import transaction_log
-from stream.cluster.records import Fetched, Stretch
+from stream.cluster.fetch_records import Fetched, Stretch
 from tests.decoders.writing import write_key, write_value
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from stream.cluster.errors import ClusterError
+    from stream.cluster.transport.errors import ClusterError
 
 ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT = 1, 2, 3, 4
 _TYPE: Final = TRANSACTION_TYPES[0]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream.health import say
+from stream import wording as say
 from stream.health.rules.rule import Rule, no_rows
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags
-    from stream.health.windows import Window
+    from stream.health.features.window import Window
 
 
 def _finds(window: Window) -> Flags:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health import say
-from stream.health import trend as trends
-from stream.health.observed import Stage
+from stream import wording as say
+from stream.health.features import lag_trend as trends
+from stream.health.inputs import Stage
 from stream.health.rules.rule import Rule, waiting
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags
-    from stream.health.windows import Window
+    from stream.health.features.window import Window
 
 
 def _finds(window: Window) -> Flags:

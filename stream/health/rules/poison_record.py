@@ -12,7 +12,7 @@ from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
-    from stream.health.windows import Window
+    from stream.health.features.window import Window
 
 
 def _finds(window: Window) -> Flags:

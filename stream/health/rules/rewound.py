@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health import say
+from stream import wording as say
 from stream.health.rules.rule import Rule, waiting
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags
-    from stream.health.windows import Window
+    from stream.health.features.window import Window
 
 
 def _back(window: Window) -> Flags:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health import say
+from stream import wording as say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream.health.columns import Flags
+    from stream.health.features.window import Window
     from stream.health.verdict import Verdict
-    from stream.health.windows import Window
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

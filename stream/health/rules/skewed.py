@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health import say
-from stream.health import trend as trends
+from stream import wording as say
 from stream.health.columns import sum_per
+from stream.health.features import lag_trend as trends
 from stream.health.rules.rule import Rule, no_rows, waiting
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
-    from stream.health.windows import Window
+    from stream.health.features.window import Window
 
 _LEAST_PARTITIONS = 3
 _SHARE = 0.8

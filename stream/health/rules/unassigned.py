@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health import say
-from stream.health.observed import NO_COMMIT, NOBODY, Stage
+from stream import wording as say
+from stream.health.inputs import NO_COMMIT, NOBODY, Stage
 from stream.health.rules.rule import Rule, no_rows, waiting
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags
-    from stream.health.windows import Window
+    from stream.health.features.window import Window
 
 
 def may_be_taken_up(window: Window) -> Flags:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream.health import beyond, lag, say
+from stream import wording as say
+from stream.health.features import lag
+from stream.health.features import offset_out_of_range as beyond
 from stream.health.rules.rule import Rule, waiting
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
     from stream.health.columns import Flags
-    from stream.health.windows import Window
+    from stream.health.features.window import Window
 
 _WORDS = {
     lag.BEYOND_END: "the committed offset is above the end of the partition",

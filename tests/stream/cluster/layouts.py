@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from stream.cluster.client import Broker
 from stream.cluster.topology import REPLICAS, TOPICS, Topology
+from stream.cluster.transport.client import Broker
 
 Partition = tuple[int | None, list[int], list[int]]
 """Leader, replicas, in sync."""

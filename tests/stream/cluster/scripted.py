@@ -6,8 +6,8 @@ import copy
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from stream.cluster.client import Broker
-from stream.cluster.errors import ClusterError, TimedOut, Unreachable, Unsupported
+from stream.cluster.transport.client import Broker
+from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

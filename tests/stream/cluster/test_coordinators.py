@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stream.cluster.admin_requests import TRANSACTION
 from stream.cluster.coordinators import Coordinators, by_node
-from stream.cluster.reasons import Reason
+from stream.cluster.transport.admin_requests import TRANSACTION
+from stream.cluster.transport.error_codes import Reason
 from tests.stream.cluster.scripted import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
 if TYPE_CHECKING:

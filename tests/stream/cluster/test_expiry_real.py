@@ -20,21 +20,21 @@ from sandbox.members import Member
 from sandbox.patience import eventually, wait_until
 from sandbox.topics import create_topics
 from stream.cluster import offsets_topic
-from stream.cluster.client import Cluster
-from stream.cluster.retention import read_retention
-from stream.groups.causes import Cause, cause_of, sentence
-from stream.groups.expiry import NEVER, Retention, predict
-from stream.groups.fleet import Fleet, FleetColumns
+from stream.cluster.offsets_retention import read_retention
+from stream.cluster.transport.client import Cluster
+from stream.groups.driver_state import Fleet, FleetColumns
+from stream.groups.expiry.causes import Cause, cause_of, sentence
+from stream.groups.expiry.check import ExpiryWatch, Outcome, hours_before
+from stream.groups.expiry.predict import NEVER, Retention, predict
 from stream.groups.fold import Batch, Fold
-from stream.groups.forecast import ExpiryWatch, Outcome, hours_before
-from stream.groups.lives import Happening, Transition
+from stream.groups.lifecycle.model import Happening, Transition
 from stream.groups.placement import Placement
 from stream.groups.reduce import reduce
 from stream.groups.shard import Shard, empty_shard
 from stream.offline.live import LiveTopics
 
 if TYPE_CHECKING:
-    from stream.groups.fleet import ForgottenOffset
+    from stream.groups.driver_state import ForgottenOffset
     from stream.offline.rows import Place
     from tests.conftest import MakeBroker
 

@@ -14,8 +14,8 @@ from tests.stream.cluster.scripted import AWAY, Answers, ScriptedCluster, says
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stream.cluster.client import Cluster
     from stream.cluster.hidden_records import HiddenRead
+    from stream.cluster.transport.client import Cluster
 
 OUT_OF_RANGE, NOT_LEADER = 1, 6
 TRANSACTIONAL = 0x10

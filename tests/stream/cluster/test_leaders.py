@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stream.cluster.errors import Unreachable
 from stream.cluster.leaders import find_leaders
-from stream.cluster.reasons import Reason
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.errors import Unreachable
 from tests.stream.cluster.scripted import AWAY, ScriptedCluster, says
 
 if TYPE_CHECKING:

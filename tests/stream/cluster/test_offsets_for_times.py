@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.cluster.offsets_for_times import OFFSETS_FOR_TIMES, WANTED, read_offsets_for_times
-from stream.cluster.requests import LATEST, NEWEST
+from stream.cluster.transport.requests import LATEST, NEWEST
 from tests.stream.cluster.scripted import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
 LIST = "ListOffsetsRequest"

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from sandbox.topics import create_topics
 from stream.cluster import offsets_topic
-from stream.cluster.client import Cluster
+from stream.cluster.transport.client import Cluster
 
 if TYPE_CHECKING:
     from tests.conftest import MakeBroker

@@ -28,22 +28,22 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from sandbox.patience import LIMIT, eventually, wait_until
 from sandbox.tools import run_tool
 from sandbox.topics import create_topics
-from stream.cluster import admin_requests
-from stream.cluster.client import Cluster
-from stream.cluster.cluster_facts import topic_facts
+from stream.cluster.configs import OFFSETS_TOPIC_SETTINGS, read_broker_configs, read_topic_config
 from stream.cluster.coordinators import Coordinators
-from stream.cluster.described import Described, describe_groups
-from stream.cluster.errors import Unreachable
-from stream.cluster.fetched_offsets import fetch_offsets
+from stream.cluster.describe_groups import Described, describe_groups
+from stream.cluster.fetch_offsets import fetch_offsets
 from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
 from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
 from stream.cluster.offsets_topic import NAME as OFFSETS_TOPIC
-from stream.cluster.reasons import Reason
-from stream.cluster.requests import EARLIEST, LATEST, NEWEST
-from stream.cluster.settings import OFFSETS_TOPIC_SETTINGS, read_broker_configs, read_topic_config
+from stream.cluster.open_transactions import read_open_transactions
+from stream.cluster.topic_health import topic_facts
 from stream.cluster.topic_ids import TopicIds
 from stream.cluster.topology import read_topology
-from stream.cluster.transactions import read_open_transactions
+from stream.cluster.transport import admin_requests
+from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.errors import Unreachable
+from stream.cluster.transport.requests import EARLIEST, LATEST, NEWEST
 from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:

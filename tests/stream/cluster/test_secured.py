@@ -27,29 +27,29 @@ from sandbox.patience import eventually, wait_until
 from sandbox.ports import LOOPBACK, free_port_pair
 from sandbox.tools import run_tool
 from sandbox.topics import create_topics
-from stream import cli
+from stream.cli import app as cli
 from stream.cluster import offsets_topic
-from stream.cluster.client import Cluster
+from stream.cluster.configs import read_broker_configs, read_topic_config
 from stream.cluster.coordinators import Coordinators
-from stream.cluster.described import Described, describe_groups
-from stream.cluster.errors import ClusterError, LoginRefused, NotAuthorised, TlsRefused, WrongProtocol
-from stream.cluster.fetched_offsets import fetch_offsets
+from stream.cluster.describe_groups import Described, describe_groups
+from stream.cluster.fetch_offsets import fetch_offsets
 from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
+from stream.cluster.log_tails import TailWanted, read_tails
 from stream.cluster.offsets_topic import NAME
-from stream.cluster.reasons import Reason
-from stream.cluster.settings import read_broker_configs, read_topic_config
-from stream.cluster.tails import TailWanted, read_tails
+from stream.cluster.open_transactions import read_open_transactions
+from stream.cluster.partition_offsets import read_ends
 from stream.cluster.topology import read_topology
-from stream.cluster.transactions import read_open_transactions
-from stream.cluster.watermarks import read_ends
-from stream.cluster_watch import ClusterWatch
-from stream.config_sources import load
-from stream.enquiries_limits import Allowances
-from stream.enquiries_transaction_log import TransactionLog
-from stream.enquiries_transactions import Culprits
-from stream.exits import ExitCode
+from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.errors import ClusterError, LoginRefused, NotAuthorised, TlsRefused, WrongProtocol
+from stream.cluster_facts.watch import ClusterWatch
+from stream.config.kafka_login import client_options, spark_kafka_options
+from stream.config.loader import load
+from stream.errors import ExitCode
 from stream.groups.placement import partition_for
-from stream.security import client_options, spark_kafka_options
+from stream.tick.lookups.budget import Allowances
+from stream.tick.lookups.open_transactions import Culprits
+from stream.tick.lookups.transaction_log import TransactionLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stream.cluster.errors import Unreachable
-from stream.cluster.reasons import Reason
 from stream.cluster.topology import REPLICAS, TOPICS, read_topology
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.errors import Unreachable
 from tests.stream.cluster.scripted import AWAY, TOO_OLD, ScriptedCluster, says
 
 if TYPE_CHECKING:

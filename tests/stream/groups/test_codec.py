@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.codec import FORMAT, UnknownFormatError, pack, unpack
-from stream.groups.fleet import Fleet
+from stream.groups.driver_state import Fleet
 from stream.groups.reduce import reduce
 from stream.groups.shard import empty_shard
 from stream.offline.capture import CaptureFile

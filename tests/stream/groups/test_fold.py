@@ -17,11 +17,11 @@ from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
 from decoders.events import OffsetCommitted, OffsetRemoved
 from decoders.interpret import events
+from stream.groups.decode_stats import Fault, Tally
 from stream.groups.fold import Batch, Fold
 from stream.groups.placement import Placement
 from stream.groups.reduce import reduce
 from stream.groups.shard import Runs, empty_shard
-from stream.groups.tally import Fault, Tally
 from tests.support.commits import KEEP, SLOT_MS, Commit, expected, read_run
 from tests.support.laws import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value

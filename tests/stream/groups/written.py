@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from decoders.tables import BY_NUMBER, embedded
-from stream.groups.membership import Memberships
+from stream.groups.membership.memberships import Memberships
 from stream.groups.shard import Records
 from tests.decoders.writing import write, write_key, write_value
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from decoders.schema import Message
-    from stream.groups.membership import Membership
+    from stream.groups.membership.memberships import Membership
 
 Written = tuple[bytes, bytes | None]
 Parts = dict[Any, Sequence[int]]

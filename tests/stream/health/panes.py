@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream.groups import runs, window
-from stream.health.judge import Judged
-from stream.health.lag import Distances, Ends
+from stream.groups.commits import runs
+from stream.groups.commits import slots as window
+from stream.health.evaluator import Judged
+from stream.health.features.control_records import TailState
+from stream.health.features.lag import Distances, Ends
+from stream.health.features.time_lag import Rates, TimeLag
+from stream.health.features.window import Window
+from stream.health.inputs import Groups, Observed, OpenTransaction, Stage
 from stream.health.limits import Limits
-from stream.health.observed import Groups, Observed, OpenTransaction, Stage
-from stream.health.tails import TailState
-from stream.health.timelag import Rates, TimeLag
 from stream.health.verdict import CODE, Verdict, roll_up
-from stream.health.windows import Window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

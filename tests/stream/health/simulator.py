@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream.groups import runs, window
-from stream.groups.window import Slots
-from stream.health.judge import Judge
-from stream.health.lag import Ends
+from stream.groups.commits import runs
+from stream.groups.commits import slots as window
+from stream.groups.commits.slots import Slots
+from stream.health.evaluator import Judge
+from stream.health.features.lag import Ends
+from stream.health.inputs import NO_COMMIT, Groups, Observed, Stage
 from stream.health.limits import Limits
-from stream.health.observed import NO_COMMIT, Groups, Observed, Stage
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from stream.health.judge import Judged
+    from stream.health.evaluator import Judged
 
 NOON = 1_700_006_400_000
 SECOND = 1_000

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.observed import NOBODY, Stage
-from stream.health.tails import Tails
+from stream.health.features.control_records import Tails
+from stream.health.inputs import NOBODY, Stage
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import (
     HOUR,
@@ -31,7 +31,7 @@ from tests.stream.health.simulator import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stream.health.observed import Observed
+    from stream.health.inputs import Observed
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from stream.health.evaluator import Judge
 from stream.health.hysteresis import UNDECIDED, WITHDRAW
-from stream.health.judge import Judge
+from stream.health.inputs import NOBODY
 from stream.health.limits import Limits
-from stream.health.observed import NOBODY
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import MINUTE, SLOT, TICK, Membership, Partition, Scene, consume, evenly, watch
 from tests.stream.health.situations import HEALTHY, KNOWN_TO_BE_LONG, NOTICED, SICK

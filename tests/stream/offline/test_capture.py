@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.exits import ExitCode
+from stream.errors import ExitCode
 from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter
 from stream.offline.replay import Replay
 from stream.offline.rows import OFFSETS_TOPIC, Origin, Row, UnreadableRefusal

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stream.offline.capture import CaptureFile
 from stream.offline.decode import TOPICS, Format, decode
-from stream.offline.given import Encoding, read_bytes, read_pairs
+from stream.offline.input_pairs import Encoding, read_bytes, read_pairs
 from stream.offline.rows import OFFSETS_TOPIC, Row
 from tests.stream.offline.captures import RECORDED, row
 from tests.support.raw import commit_key, commit_value, group_key, group_value

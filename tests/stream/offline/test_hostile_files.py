@@ -21,8 +21,8 @@ import cramjam
 import fastavro
 import pytest
 
-from stream import cli
-from stream.exits import ExitCode
+from stream.cli import app as cli
+from stream.errors import ExitCode
 from stream.offline import capture as capture_module
 from stream.offline import container
 from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter

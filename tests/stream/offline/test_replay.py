@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.codec import pack, unpack
-from stream.groups.fleet import Fleet
+from stream.groups.driver_state import Fleet
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import GroupSummary, Replay
 from tests.stream.offline.captures import RECORDED, commit, generation, row

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pytest
 
+from stream.health.evaluator import find
 from stream.health.evidence import COLUMNS, evidence
-from stream.health.judge import find
-from stream.health.observed import NO_COMMIT, NOBODY, OpenTransaction, Stage
+from stream.health.inputs import NO_COMMIT, NOBODY, OpenTransaction, Stage
 from stream.health.rules import RULES
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
 from tests.stream.health.panes import HOUR, MINUTE, SECOND, Row, pane

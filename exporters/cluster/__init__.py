@@ -1,0 +1,1 @@
+"""Facts about the cluster: model, exposition and API."""

@@ -1,0 +1,1 @@
+"""The HTTP server: routes, API answers, content negotiation, connections and streamed bodies."""

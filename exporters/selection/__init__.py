@@ -1,0 +1,1 @@
+"""Chooses which series are exposed, within the series budget."""

@@ -1,0 +1,1 @@
+"""The Prometheus text exposition, rendered once per snapshot."""

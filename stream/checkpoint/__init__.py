@@ -1,0 +1,1 @@
+"""The checkpoint directory: its format, its owner, and whether it still fits the topic."""

@@ -1,0 +1,226 @@
+"""The checkpoint: where it lies, whose it is, and whether this run may go on from it.
+
+`ROOT/v<FORMAT>/` holds one checkpoint of Spark (`spark/`), a lock, and a manifest (`lagwarden.json`) that says which
+cluster and topic it belongs to and how its state is laid out. A checkpoint that no longer fits the topic, or that is
+damaged, is never deleted: it is set aside, and the topic, which is compacted and therefore complete, is read again from
+its start. A checkpoint of another *cluster* is refused: two monitors with one directory is a mistake to be told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import fcntl
+import json
+from typing import IO, TYPE_CHECKING, Final
+
+from stream.checkpoint.audit import batches, check_log, read_offsets
+from stream.checkpoint.continuity import Past, Present, gap
+from stream.checkpoint.files import DamagedError
+from stream.checkpoint.manifest import FORMAT, MANIFEST, Manifest, check_cluster, read_manifest, replace_json
+from stream.checkpoint.state_files import check_state
+from stream.errors import ExitCode, Refusal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stream.checkpoint.manifest import Layout
+    from stream.cluster.offsets_topic import OffsetsTopic
+
+VERDICTS: Final = "verdicts.zip"
+"""What is kept of verdicts (`stream.tick.verdicts.store`); it goes where the state goes."""
+_CURRENT: Final = "current"
+"""An empty file whose time says when the reader last had read all there was."""
+_FAILED_STARTS: Final = "failed-starts.json"
+"""How often in a row the query failed before it ended a batch, and why; gone once a batch has ended."""
+_MOST_FAILED_STARTS: Final = 2
+_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint this run may use, and holds the lock of."""
+
+    folder: Path
+    manifest: Manifest
+    positions: dict[int, int]
+    """Next offset to read per offsets partition, as of the last finished batch; empty if there is none."""
+    set_aside: str | None
+    """Why a former checkpoint was set aside, as a sentence; None if none was."""
+    kept: Path | None
+    """Where the checkpoint that was set aside is kept."""
+    _fresh: Manifest = dataclasses.field(repr=False)
+    _lock: IO[str] = dataclasses.field(repr=False)
+
+    @property
+    def spark(self) -> str:
+        """Folder of Spark's own checkpoint."""
+        return str(self.folder / "spark")
+
+    @property
+    def fresh(self) -> bool:
+        """Whether nothing has been finished in it yet."""
+        return not self.positions
+
+    def note_current(self) -> None:
+        """Note that all there was has been read up to now; a later start tells from it how long nobody read."""
+        (self.folder / _CURRENT).touch()
+
+    def start_over(self, reason: str) -> Checkpoint:
+        """Set the state aside and return an empty checkpoint under the same lock. Raises Refusal."""
+        try:
+            return _begin(self.folder, self._fresh, reason, self._lock)
+        except OSError as error:
+            raise _unusable(self.folder, error) from error
+
+    def note_failed_start(self, cause: str, *, final: bool = False) -> None:
+        """Note that the query failed before it ended a batch: after two in a row, the next start sets the state aside.
+
+        `final` says that the cause is the state itself: then one is enough. A fresh checkpoint has no state to blame.
+        """
+        if self.fresh and not final:
+            return
+        times = _MOST_FAILED_STARTS if final else _failed_starts(self.folder)[0] + 1
+        with contextlib.suppress(OSError):  # the process ends with this very cause anyway
+            replace_json(self.folder / _FAILED_STARTS, {"times": times, "cause": cause})
+
+    def note_batch(self) -> None:
+        """Note that a batch has ended: what failed before it is over."""
+        with contextlib.suppress(OSError):
+            (self.folder / _FAILED_STARTS).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Give the lock back."""
+        self._lock.close()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ends:
+    """The offsets topic at start: (log start, high watermark, last stable offset) per partition, and when (Unix s)."""
+
+    logs: dict[int, tuple[int, int, int]]
+    now: float
+    tombstone_seconds: float | None = None
+
+
+def open_checkpoint(root: Path, topic: OffsetsTopic, wanted: Layout, ends: Ends) -> Checkpoint:
+    """Open or make the checkpoint for this topic.
+
+    The old state is set aside if its files are damaged or do not fit each other, if positions lie outside of the logs
+    of now (a topic that was made anew or cut back), or if the reader was away for longer than tombstones stay. Raises
+    Refusal if the directory cannot be used, or belongs to something else.
+    """
+    folder = root / f"v{FORMAT}"
+    lock = _lock(folder)
+    try:
+        live_from = {partition: stable for partition, (_, _, stable) in ends.logs.items()}
+        fresh = Manifest(FORMAT, topic.cluster_id, _text(topic.topic_id), wanted, live_from)
+        try:
+            found = read_manifest(folder)
+            if found is None:
+                return _begin(folder, fresh, None, lock)
+            check_cluster(folder, found, topic.cluster_id)
+            reason = _misfit(folder, found, topic, ends)
+        except DamagedError as error:
+            reason = str(error)
+        else:
+            if reason is None:
+                return Checkpoint(folder, found, positions(folder / "spark"), None, None, fresh, lock)
+        return _begin(folder, fresh, reason, lock)
+    except OSError as error:
+        lock.close()
+        raise _unusable(folder, error) from error
+    except BaseException:
+        lock.close()
+        raise
+
+
+def _begin(folder: Path, manifest: Manifest, reason: str | None, lock: IO[str]) -> Checkpoint:
+    """Make an empty checkpoint; what is there is set aside for this reason."""
+    kept = None if reason is None else _set_aside(folder)
+    replace_json(folder / MANIFEST, dataclasses.asdict(manifest))
+    return Checkpoint(folder, manifest, {}, reason, kept, manifest, lock)
+
+
+def _misfit(folder: Path, found: Manifest, topic: OffsetsTopic, ends: Ends) -> str | None:
+    """Say as a sentence why the state cannot be read on, or None. Raises DamagedError."""
+    check_log(folder / "spark")
+    ended = batches(folder / "spark" / "commits")
+    if ended:
+        check_state(folder / "spark", max(ended) + 1)
+    times, cause = _failed_starts(folder)
+    if times >= _MOST_FAILED_STARTS:
+        return f"the query could not be continued from {folder / 'spark'}, the last time because: {cause}"
+    past = Past(found.topic_id, positions(folder / "spark"), _current_at(folder))
+    bounds = {partition: (first, high) for partition, (first, high, _) in ends.logs.items()}
+    return gap(past, Present(_text(topic.topic_id), bounds, ends.now, ends.tombstone_seconds))
+
+
+def positions(spark: Path) -> dict[int, int]:
+    """Read the positions of the last finished batch from Spark's own log; empty if there is none.
+
+    `offsets/N` is written before batch N runs, `commits/N` after it has ended. Raises DamagedError.
+    """
+    ended = batches(spark / "commits")
+    return read_offsets(spark / "offsets" / str(max(ended))) if ended else {}
+
+
+def _current_at(folder: Path) -> float | None:
+    """Tell when the reader last had read all there was; where nothing says so, when its last batch ended."""
+    noted = [folder / _CURRENT] if (folder / _CURRENT).exists() else (folder / "spark" / "commits").glob("[0-9]*")
+    return max((path.stat().st_mtime for path in noted), default=None)
+
+
+def _lock(folder: Path) -> IO[str]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = (folder / "lock").open("a")
+    except OSError as error:
+        raise _unusable(folder, error) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        handle.close()
+        raise Refusal(
+            f"the checkpoint directory {folder} is in use by another lagwarden",
+            "stop that one, or give this one a directory of its own with --checkpoint-dir",
+            ExitCode.CHECKPOINT_UNUSABLE,
+        ) from error
+    return handle
+
+
+def _unusable(folder: Path, error: OSError) -> Refusal:
+    full = error.errno in _NO_SPACE
+    problem = f"no space left on its volume ({error.strerror})" if full else error.strerror
+    advice = "make room there, or give a larger volume" if full else "let this user write there"
+    return Refusal(
+        f"the checkpoint directory {folder} cannot be used: {problem}",
+        f"give another one with --checkpoint-dir, or {advice}",
+        ExitCode.CHECKPOINT_UNUSABLE,
+    )
+
+
+def _failed_starts(folder: Path) -> tuple[int, str]:
+    """Return how often the query failed in a row before it ended a batch, and why it did the last time."""
+    try:
+        read = json.loads((folder / _FAILED_STARTS).read_text())
+        return int(read["times"]), str(read["cause"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return 0, ""
+
+
+def _set_aside(folder: Path) -> Path:
+    """Move what cannot be used out of the way, without losing it, and return where it is kept."""
+    number = 1
+    while (aside := folder / f"set-aside-{number}").exists():
+        number += 1
+    aside.mkdir()
+    for name in (MANIFEST, "spark", _CURRENT, VERDICTS, _FAILED_STARTS):
+        if (folder / name).exists():
+            (folder / name).rename(aside / name)
+    return aside
+
+
+def _text(topic_id: object) -> str | None:
+    return None if topic_id is None else str(topic_id)

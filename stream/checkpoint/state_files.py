@@ -1,0 +1,76 @@
+"""Checks the files of Spark's state store before a query loads them. Reads files only; starts no JVM.
+
+A version of the state is its newest snapshot (`V.zip`, which lists files in `SSTs/`) and every changelog after it, per
+state partition. Spark reports a damaged file as one of many errors that do not name it, or not at all: it reads a state
+partition without files as empty, and a file with a broken block as if it ended there.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Final
+
+from stream.checkpoint.files import DamagedError, check_sums, sums_of, whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_UNREADABLE: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError)
+
+
+def check_state(spark: Path, version: int) -> None:
+    """Check all that makes up a version of the state. Raises DamagedError, and PermissionError.
+
+    The query has one stateful operator, number 0, with one state store.
+    """
+    folder = spark / "state" / "0"
+    schemas = _files(folder / "_stateSchema")
+    for path in schemas:
+        check_sums(path)
+    for partition in range(_partitions(folder / "_metadata")):
+        _check_partition(folder / str(partition), version)
+
+
+def _partitions(folder: Path) -> int:
+    """Read from the operator's metadata how many state partitions there are."""
+    newest = _files(folder)[-1]
+    lines = whole(newest).splitlines()
+    try:
+        return int(json.loads(lines[1])["stateStoreInfo"][0]["numPartitions"])
+    except _UNREADABLE as error:
+        raise DamagedError(
+            newest, "is empty" if not lines else "does not tell how many partitions there are"
+        ) from error
+
+
+def _files(folder: Path) -> list[Path]:
+    found = sorted(path for path in folder.rglob("[!.]*") if path.is_file())
+    if not found:
+        raise DamagedError(folder, "is missing" if not folder.exists() else "is empty")
+    return found
+
+
+def _check_partition(folder: Path, version: int) -> None:
+    snapshots = [int(path.stem) for path in folder.glob("[0-9]*.zip") if path.stem.isdigit()]
+    snapshot = max((each for each in snapshots if each <= version), default=0)
+    files = [folder / f"{number}.changelog" for number in range(snapshot + 1, version + 1)]
+    if snapshot:
+        files += [folder / f"{snapshot}.zip", *_listed_in(folder / f"{snapshot}.zip")]
+    checked_by_sums = any(sums_of(path).exists() for path in files)
+    for path in files:
+        check_sums(path)
+        if checked_by_sums and not sums_of(path).exists():
+            raise DamagedError(path, "has no checksums, although files beside it have")
+
+
+def _listed_in(snapshot: Path) -> list[Path]:
+    """Return the files that a snapshot consists of beside its own."""
+    check_sums(snapshot)
+    try:
+        with zipfile.ZipFile(snapshot) as archive:
+            _, _, text = archive.read("metadata").decode().partition("\n")
+        return [snapshot.parent / "SSTs" / each["dfsSstFileName"] for each in json.loads(text)["sstFiles"]]
+    except (*_UNREADABLE, OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise DamagedError(snapshot, f"is no snapshot of the state ({error})") from error

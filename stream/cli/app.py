@@ -1,0 +1,215 @@
+"""The command line: verbs that build a configuration and call one function each.
+
+Owns the words that a person types, and how an error is shown: one line on stderr with what to do, no traceback, and the
+exit code of `stream.errors`. Nothing heavy is imported before a verb needs it, so that `--help` is quick and needs no
+Spark.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib.metadata
+import os
+import re
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from stream.cli import explain as cli_explain
+from stream.cli import groups as cli_groups
+from stream.cli import offline as cli_offline
+from stream.errors import ExitCode, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream.config.options import Config
+
+app: Final = typer.Typer(
+    name="lagwarden",
+    help="A streaming consumer-offsets and group-health monitor for Apache Kafka.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+Servers = Annotated[
+    str | None, typer.Option("--bootstrap-servers", "-b", help="Brokers to begin with: host:port, separated by commas.")
+]
+ConfigFile = Annotated[
+    Path | None, typer.Option("--config", "-c", help="YAML file; see docs/config.md.", envvar="LAGWARDEN_CONFIG")
+]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", "-s", metavar="KEY=VALUE", help="Any option, such as job.tick_interval=5s.")
+]
+
+
+@app.command()
+def run(  # noqa: PLR0917 -- typer passes options by name
+    bootstrap_servers: Servers = None,
+    config: ConfigFile = None,
+    http_port: Annotated[int | None, typer.Option(help="Port of /metrics and the status page; 0: a free one.")] = None,
+    checkpoint_dir: Annotated[Path | None, typer.Option(help="Where the state is kept over restarts.")] = None,
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+    log_format: Annotated[str | None, typer.Option(help="auto, json or console.")] = None,
+    settings: Settings = None,
+) -> int:
+    """Watch a cluster until SIGTERM: read its offsets topic, serve /metrics and the status page."""
+    flags: dict[str, object] = {
+        "kafka.bootstrap_servers": bootstrap_servers,
+        "http.port": http_port,
+        "checkpoint.dir": checkpoint_dir,
+        "log.level": log_level,
+        "log.format": log_format,
+    }
+    effective = _load(config, flags, settings)
+
+    from stream import logs  # noqa: PLC0415 -- see the module's docstring
+
+    logs.configure(effective.log.level, effective.log.format)
+
+    from stream.service.run import run as run_job  # noqa: PLC0415 -- loads Spark
+
+    return run_job(effective)
+
+
+@app.command("check-config")
+def check_config(
+    bootstrap_servers: Servers = None,
+    config: ConfigFile = None,
+    connect: Annotated[bool, typer.Option("--connect", help="Also find out what `run` would meet.")] = False,  # noqa: FBT002 -- a flag
+    settings: Settings = None,
+) -> int:
+    """Print the effective configuration with secrets hidden; with --connect, try the machine and the cluster too."""
+    effective = _load(config, {"kafka.bootstrap_servers": bootstrap_servers}, settings)
+
+    import yaml  # noqa: PLC0415 -- see the module's docstring
+
+    typer.echo(yaml.safe_dump(effective.masked(), sort_keys=False, allow_unicode=True).rstrip())
+    return _try_out(effective) if connect else ExitCode.OK
+
+
+@app.command()
+def version() -> None:
+    """Print the version, and those of the parts that matter in a bug report."""
+    parts = [f"{name} {importlib.metadata.version(name)}" for name in ("pyspark", "kafka-python", "pyarrow")]
+    python = ".".join(map(str, sys.version_info[:3]))
+    typer.echo(f"lagwarden {importlib.metadata.version('lagwarden')} (Python {python}, {', '.join(parts)})")
+
+
+@app.command()
+def metrics() -> None:
+    """Print every metric with its type, unit, labels and meaning."""
+    from exporters.catalogue.metrics import markdown  # noqa: PLC0415 -- see the module's docstring
+
+    if not sys.stdout.isatty():
+        typer.echo(markdown().rstrip())
+        return
+
+    from rich.console import Console  # noqa: PLC0415 -- see the module's docstring
+    from rich.markdown import Markdown  # noqa: PLC0415 -- see the module's docstring
+
+    Console().print(Markdown(markdown()))
+
+
+@app.command()
+def acls(
+    principal: Annotated[str, typer.Option(help="Whom to grant the rights.")] = "User:lagwarden",
+    bootstrap_servers: Annotated[
+        str, typer.Option("--bootstrap-servers", "-b", help="For the commands.")
+    ] = "localhost:9092",
+    command_config: Annotated[str | None, typer.Option(help="The administrator's properties file.")] = None,
+) -> None:
+    """Print the kafka-acls commands that grant lagwarden its rights."""
+    from stream.cli.acls import commands  # noqa: PLC0415 -- see the module's docstring
+
+    typer.echo("\n".join(commands(principal, bootstrap_servers, command_config)))
+
+
+def _load(file: Path | None, flags: dict[str, object], settings: Sequence[str] | None) -> Config:
+    """Build the configuration from all sources; a flag that was not given is none."""
+    from stream.config.loader import load  # noqa: PLC0415 -- see the module's docstring
+
+    given = {key: value for key, value in flags.items() if value is not None}
+    for setting in settings or ():
+        key, equals, value = setting.partition("=")
+        if not equals:
+            # Only what can be a key is shown: the rest may be a password.
+            word = re.match(r"[\w.]*", setting)
+            raise typer.BadParameter(
+                f"--set {word.group() if word else ''!r} must be KEY=VALUE, such as --set job.tick_interval=5s"
+            )
+        given[key.strip()] = value
+    return load(file, os.environ, given)
+
+
+cli_groups.register(app, _load)
+cli_explain.register(app, _load)
+cli_offline.register(app, _load)
+
+
+def _try_out(config: Config) -> int:
+    """Print what `run` would meet; give the exit code of the first refusal."""
+    from stream import logs  # noqa: PLC0415 -- see the module's docstring
+    from stream.cli.preflight import findings  # noqa: PLC0415 -- loads the Kafka client
+
+    logs.configure(config.log.level, config.log.format)
+    code = ExitCode.OK
+    typer.echo("")
+    for finding in findings(config):
+        if isinstance(finding, Refusal):
+            _show(finding)
+            code = finding.code if code is ExitCode.OK else code
+        else:
+            typer.echo(f"ok: {finding}")
+    return code
+
+
+def _show(refusal: Refusal) -> None:
+    """Say on stderr what is wrong and what to do."""
+    end = "\n" if "\n" in refusal.what else "; "
+    typer.echo(f"error: {refusal.what}{end}{refusal.advice}", err=True)
+
+
+def _unexpected(error: Exception) -> int:
+    """Report an error that nothing else handles, and return the exit code."""
+    if isinstance(error, OSError) and error.errno in _NO_SPACE and error.filename is None:
+        # What was printed, for example to a file. What is still buffered would fail again when Python ends.
+        typer.echo(f"error: the output cannot be written: {error.strerror}; free space, or send it elsewhere", err=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.UNWRITABLE
+    traceback.print_exception(error)
+    typer.echo("error: this is a fault of lagwarden; please report it with the lines above", err=True)
+    return ExitCode.INTERNAL
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line (default: the process's) and give the exit code; the console script ends with it."""
+    try:
+        result = app(args=arguments, prog_name=app.info.name, standalone_mode=False)
+    except Refusal as refusal:
+        _show(refusal)
+        return refusal.code
+    except typer.TyperException as error:  # a wrong option, or a verb that does not exist
+        if not str(error):  # no verb at all: the help has been printed
+            return ExitCode.USAGE
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "lagwarden"
+        text = getattr(error, "format_message", error.__str__)()
+        typer.echo(f"error: {text.rstrip('.')}; see `{command} --help`", err=True)
+        return ExitCode.USAGE
+    except (KeyboardInterrupt, typer.Abort):
+        return ExitCode.OK
+    except Exception as error:  # noqa: BLE001 -- the last resort: nothing above knows what this is
+        return _unexpected(error)
+    return result if isinstance(result, int) else ExitCode.OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""The verb `dump-log`: the options of Kafka's own dump tool, under its own words."""
+
+# ruff: noqa: FBT002, PLR0917 -- typer passes flags and options by name
+from __future__ import annotations
+
+import sys
+from pathlib import Path  # noqa: TC003 -- typer reads annotations when it runs
+from typing import Annotated
+
+import typer
+
+from stream.cli.render.stdout import print_lines, printable
+from stream.errors import ExitCode
+
+
+def dump_log(
+    files: Annotated[list[Path], typer.Argument(help="Files of a partition: .log, .index, .timeindex, .snapshot ...")],
+    print_data_log: Annotated[bool, typer.Option("--print-data-log", help="Print records, as text.")] = False,
+    offsets: Annotated[bool, typer.Option("--offsets-decoder", help="... of __consumer_offsets.")] = False,
+    transactions: Annotated[
+        bool, typer.Option("--transaction-log-decoder", help="... of __transaction_state.")
+    ] = False,
+    metadata: Annotated[bool, typer.Option("--cluster-metadata-decoder", help="... of __cluster_metadata.")] = False,
+    share_state: Annotated[
+        bool, typer.Option("--share-group-state-decoder", help="... of __share_group_state.")
+    ] = False,
+    deep_iteration: Annotated[bool, typer.Option("--deep-iteration", help="Look into batches.")] = False,
+    skip_record_metadata: Annotated[
+        bool, typer.Option("--skip-record-metadata", help="Print keys and values only.")
+    ] = False,
+    index_sanity_check: Annotated[
+        bool, typer.Option("--index-sanity-check", help="Check indexes without printing them.")
+    ] = False,
+    verify_index_only: Annotated[
+        bool, typer.Option("--verify-index-only", help="Compare indexes with their logs without printing them.")
+    ] = False,
+    max_bytes: Annotated[int | None, typer.Option(help="Read only so much of each log.")] = None,
+) -> int:
+    """Print log files as Kafka's own dump tool does, line for line."""
+    from stream.offline.dumplog import Decoder, DumpOptions, LogDump, decode_with  # noqa: PLC0415 -- loads the decoders
+
+    chosen = [
+        decoder
+        for decoder, wanted in (
+            (Decoder.OFFSETS, offsets),
+            (Decoder.TRANSACTIONS, transactions),
+            (Decoder.METADATA, metadata),
+            (Decoder.SHARE_STATE, share_state),
+        )
+        if wanted
+    ]
+    if len(chosen) > 1:
+        raise typer.BadParameter(f"{chosen[0].value} and {chosen[1].value} exclude each other")
+    decoder = chosen[0] if chosen else Decoder.TEXT if print_data_log else None
+    dump = LogDump(
+        DumpOptions(
+            decode=decode_with(decoder) if decoder else None,
+            deep_iteration=deep_iteration,
+            skip_record_metadata=skip_record_metadata,
+            index_sanity_check=index_sanity_check,
+            verify_index_only=verify_index_only,
+            max_bytes=max_bytes,
+        )
+    )
+    lines = dump.lines(files)
+    # Kafka's tool prints payloads as they are, and so do pipes here; a terminal would obey what is in them.
+    print_lines(map(printable, lines) if sys.stdout.isatty() else lines)
+    for complaint in dump.complaints:
+        typer.echo(complaint, err=True)
+    return ExitCode.UNREADABLE if dump.damaged else ExitCode.OK

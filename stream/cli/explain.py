@@ -1,0 +1,91 @@
+"""The verbs for a person who looks after groups now: `explain GROUP`, and `top`. Both ask a running instance.
+
+Owns their words and where their output goes; what is said is `render.explanation`, the live table is `top.app`. As in
+`stream.cli.app`, nothing heavy is imported before a verb needs it.
+"""
+
+# ruff: noqa: FBT002 -- typer passes flags and options by name
+# ruff: noqa: PLC0415 -- see above
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from stream.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from stream.cli.api_client import Running
+    from stream.config.options import Config
+
+    Load = Callable[[Path | None, dict[str, object], Sequence[str] | None], Config]
+
+Name = Annotated[str, typer.Argument(metavar="GROUP", help="The group; after `--` if it begins with a dash.")]
+Url = Annotated[
+    str | None, typer.Option("--url", help="A running lagwarden; default: the one that the configuration makes here.")
+]
+ConfigFile = Annotated[
+    Path | None, typer.Option("--config", "-c", help="YAML file; see docs/config.md.", envvar="LAGWARDEN_CONFIG")
+]
+_NO_BROKERS: Final[dict[str, object]] = {"kafka.bootstrap_servers": "localhost:9092"}
+"""The configuration needs brokers to be whole; these verbs never ask one."""
+
+
+def register(app: typer.Typer, load: Load) -> None:
+    """Put the verbs into the command line; `load` builds the configuration, which knows the instance's address."""
+    global _load  # noqa: PLW0603 -- set once, when the command line is put together
+    _load = load
+    app.command("explain")(explain)
+    app.command("top")(top)
+
+
+_load: Load
+
+
+def explain(
+    name: Name,
+    everything: Annotated[bool, typer.Option("--all", help="Tell of every partition and all that is kept.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as the HTTP API has it.")] = False,
+    url: Url = None,
+    config: ConfigFile = None,
+) -> int:
+    """Explain how a group is: verdict, why, the numbers behind it per partition, what to do, and how it came so."""
+    from stream.cli.group_source import find, unix_time
+    from stream.cli.render.blocks import print_blocks
+    from stream.cli.render.explanation import explain as told
+    from stream.cli.render.stdout import print_lines, printable_json
+
+    source = _running(url, config)
+    group = find(source, name)
+    if as_json:
+        indent = 2 if sys.stdout.isatty() else None
+        print_lines([printable_json(json.dumps(group, indent=indent, ensure_ascii=indent is None))])
+    else:
+        print_blocks(told(group, unix_time(group["snapshot_time"]) or 0.0, everything=everything))
+    for note in source.notes:
+        typer.echo(f"note: {note}", err=True)
+    return ExitCode.OK
+
+
+def top(
+    every: Annotated[float, typer.Option(help="Seconds between two looks.", min=0.2)] = 5.0,
+    url: Url = None,
+    config: ConfigFile = None,
+) -> int:
+    """Watch all groups live, the worst first: type to filter, Enter opens a group, Esc goes back, q quits."""
+    from stream.cli.top.app import watch
+
+    return watch(_running(url, config), every)
+
+
+def _running(url: str | None, config: Path | None) -> Running:
+    """Give the instance that is asked. Raises Refusal."""
+    from stream.cli.api_client import Running, address_of
+
+    address = url or address_of(_load(config, _NO_BROKERS, None).http)
+    return Running(address, otherwise="start `lagwarden run`, or name a running one with --url")

@@ -1,0 +1,259 @@
+"""The verbs about groups: `groups`, `groups describe` and `history`, of a running instance or of a capture.
+
+Owns their words and what is printed where: tables or JSON on stdout, remarks on stderr. `register` puts them beside the
+others of `stream.cli.app`. As there, nothing heavy is imported before a verb needs it.
+"""
+
+# ruff: noqa: FBT002, PLR0917 -- typer passes flags and options by name
+# ruff: noqa: PLC0415 -- see above
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from stream.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from stream.cli.group_source import Answer, GroupSource
+    from stream.cli.render.tables import TextTable
+    from stream.config.options import Config, Groups
+
+    Load = Callable[[Path | None, dict[str, object], Sequence[str] | None], Config]
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The group; after `--` if it begins with a dash.")]
+Url = Annotated[
+    str | None, typer.Option("--url", help="A running lagwarden; default: the one that the configuration makes here.")
+]
+CaptureOption = Annotated[
+    Path | None,
+    typer.Option("--capture", help="A capture file, a partition's folder or a broker's log directory instead."),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", help="YAML file; see docs/config.md.", envvar="LAGWARDEN_CONFIG"),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, as the HTTP API has it.")]
+
+_LATEST: Final = 5
+_REBALANCING: Final = frozenset(("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"))
+# The configuration needs brokers to be whole; these verbs never ask one.
+_NO_BROKERS: Final[dict[str, object]] = {"kafka.bootstrap_servers": "localhost:9092"}
+
+groups_app: Final = typer.Typer(help="List groups, or describe one.", rich_markup_mode="markdown")
+
+
+def register(app: typer.Typer, load: Load) -> None:
+    """Put the verbs into the command line; `load` builds the configuration, which knows the instance's address."""
+    global _load  # noqa: PLW0603 -- set once, when the command line is put together
+    _load = load
+    app.add_typer(groups_app, name="groups")
+    app.command("history")(history)
+
+
+_load: Load
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Where:
+    """Who is asked."""
+
+    url: str | None
+    capture: Path | None
+    config: Path | None
+
+    def or_else(self, other: _Where) -> _Where:
+        """Take from another what is not given here, so that options may stand before or behind `describe`."""
+        if self.url or self.capture:
+            return self if self.config else dataclasses.replace(self, config=other.config)
+        return dataclasses.replace(other, config=self.config or other.config)
+
+    def open(self) -> GroupSource:
+        """Give the source of groups. Raises Refusal."""
+        if self.url is not None and self.capture is not None:
+            raise typer.BadParameter("--url and --capture exclude each other")
+        if self.capture is not None:
+            return _captured(self.capture, _load(self.config, _NO_BROKERS, None).groups)
+        from stream.cli.api_client import Running, address_of
+
+        return Running(self.url or address_of(_load(self.config, _NO_BROKERS, None).http))
+
+
+def _captured(path: Path, configured: Groups) -> GroupSource:
+    """Read a capture; how long its cluster keeps offsets, the configuration may tell."""
+    from stream.cli.capture_groups import Captured
+    from stream.groups.expiry.predict import Retention
+    from stream.offline.open_source import open_source
+
+    kept, check = configured.offsets_retention, configured.offsets_retention_check
+    if kept is None:
+        return Captured(open_source(path))
+    return Captured(
+        open_source(path),
+        Retention(round(kept * 1000), None if check is None else round(check * 1000), "configuration"),
+    )
+
+
+@groups_app.callback(invoke_without_command=True)
+def list_groups(
+    context: typer.Context,
+    state: Annotated[list[str] | None, typer.Option(help="Only in this state; several may be given.")] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Only of this kind: simple, classic, consumer, share or streams.")
+    ] = None,
+    as_json: Json = False,
+    url: Url = None,
+    capture: CaptureOption = None,
+    config: ConfigFile = None,
+) -> int:
+    """List all groups: kind, state, members, lag, age of the last commit, and when the first offset expires."""
+    where = _Where(url, capture, config)
+    if context.invoked_subcommand is not None:
+        context.obj = where
+        return ExitCode.OK
+    from stream.cli import group_source as group_answers
+    from stream.cli.render import group_tables
+
+    states = _words(state, group_answers.STATES, "--state")
+    kinds = _words(kind, group_answers.KINDS, "--kind")
+    source = where.open()
+    answer = source.groups()
+    groups = group_answers.chosen(answer["groups"], states, kinds)
+    if as_json:
+        _print_json({**answer, "groups": groups})
+    elif groups:
+        _print([group_tables.groups_table(groups, _now(answer))])
+    else:
+        typer.echo("no group is so" if answer["groups"] else "there are no groups", err=True)
+    return _remarks(source)
+
+
+@groups_app.command("describe")
+def describe(
+    context: typer.Context,
+    name: Name,
+    offsets: Annotated[bool, typer.Option("--offsets", help="Show offsets only.")] = False,
+    members: Annotated[bool, typer.Option("--members", help="Show the members.")] = False,
+    state: Annotated[bool, typer.Option("--state", help="Show the state.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show the members' assignment and subscription.")] = False,
+    as_json: Json = False,
+    url: Url = None,
+    capture: CaptureOption = None,
+    config: ConfigFile = None,
+) -> int:
+    """Describe a group as kafka-consumer-groups does: by default its offsets, and the latest that happened to it."""
+    from stream.cli import group_source as group_answers
+    from stream.cli.render import group_tables
+
+    source = _Where(url, capture, config).or_else(context.obj).open()
+    group = group_answers.find(source, name)
+    if as_json:
+        _print_json(group)
+        return _remarks(source)
+    now = _now(group)
+    tables: list[TextTable] = []
+    happened = (group["transitions"] or [])[-_LATEST:]
+    every = not (offsets or members or state)
+    if state:
+        tables.append(group_tables.state_table(group, now))
+    if members:
+        tables.append(group_tables.members_table(group, verbose=verbose))
+    if offsets or every:
+        tables.append(group_tables.offsets_table(group, now))
+    if every and happened:
+        tables.append(group_tables.transitions_table(happened))
+    _print([table for table in tables if table.rows])
+    for line in _about(group, knows_ends=source.knows_ends):
+        typer.echo(line, err=True)
+    return _remarks(source)
+
+
+def history(
+    name: Name,
+    as_json: Json = False,
+    url: Url = None,
+    capture: CaptureOption = None,
+    config: ConfigFile = None,
+) -> int:
+    """Tell what happened to a group: created, rebalanced, emptied, converted, forgotten, dead, with the cause."""
+    from stream.cli import group_source as group_answers
+    from stream.cli.render import group_tables
+
+    source = _Where(url, capture, config).open()
+    group = group_answers.find(source, name)
+    happened = group["transitions"]
+    if as_json:
+        _print_json({"group": name, "transitions": happened})
+    elif happened:
+        _print([group_tables.transitions_table(happened)])
+    else:
+        typer.echo("nothing is known to have happened to it", err=True)
+    return _remarks(source)
+
+
+def _about(group: Answer, *, knows_ends: bool) -> list[str]:
+    """Say beside the tables what Kafka's tool says there, and which lags are not known."""
+    from stream.cli.render.tables import shown
+
+    name, said = shown(group["group"]), []
+    if group["state"] == "Empty":
+        said.append(f"Consumer group '{name}' has no active members.")
+    elif group["state"] in _REBALANCING:
+        said.append(f"Warning: Consumer group '{name}' is rebalancing.")
+    elif group["state"] == "Dead":
+        said.append(f"Consumer group '{name}' died at {group['died_time']}: {group['death_cause'] or 'cause unknown'}.")
+    if group["unowned"]:
+        said.append(f"owned by no member: {', '.join(map(shown, group['unowned']))}")
+    if group["unsubscribed"]:
+        said.append(f"has offsets of topics that nobody subscribes to: {', '.join(map(shown, group['unsubscribed']))}")
+    if knows_ends:  # else a remark tells why none is known
+        unknown = group["unknown_lags"].items()
+        said += [f"lag not known of {count} partitions: {why.replace('_', ' ')}" for why, count in unknown]
+    return said
+
+
+def _words(given: Collection[str] | None, known: Sequence[str], option: str) -> frozenset[str]:
+    """Read words in whatever case, also several at once with commas, as Kafka's tool does."""
+    by_lower = {word.lower(): word for word in known}
+    words = [word.strip() for words in given or () for word in words.split(",")]
+    for word in words:
+        if word.lower() not in by_lower:
+            near = difflib.get_close_matches(word.lower(), by_lower, 1)
+            hint = f"did you mean {by_lower[near[0]]}?" if near else f"must be one of {', '.join(known)}"
+            raise typer.BadParameter(f"{option} {word}: {hint}")
+    return frozenset(by_lower[word.lower()] for word in words)
+
+
+def _now(answer: Answer) -> float:
+    """Ages count from the moment of the answer: it is not younger than that."""
+    from stream.cli.group_source import unix_time
+
+    return unix_time(answer["snapshot_time"]) or 0.0
+
+
+def _print(tables: Sequence[TextTable]) -> None:
+    from stream.cli.render.tables import print_tables
+
+    print_tables(tables)
+
+
+def _print_json(answer: Answer) -> None:
+    from stream.cli.render.stdout import print_lines, printable_json
+
+    indent = 2 if sys.stdout.isatty() else None
+    print_lines([printable_json(json.dumps(answer, indent=indent, ensure_ascii=indent is None))])
+
+
+def _remarks(source: GroupSource) -> int:
+    from stream.cli.render.stdout import tell_problems
+
+    for note in source.notes:
+        typer.echo(f"note: {note}", err=True)
+    return tell_problems(source.problems)

@@ -1,0 +1,1 @@
+"""`lagwarden top`: the live table in a terminal."""

@@ -1,0 +1,200 @@
+"""What stands at the ends of partitions: records, or only what no consumer is given (markers, aborted records).
+
+Owns the fetch of a few offsets before the high watermark, of many partitions at once, without a group; bounded in
+bytes and in time. Needs the right to read the topic. Errors are values. What to look at, and when, is the caller's.
+
+What counts as data: a record outside transactions, one of a committed transaction, and one of a transaction that is
+still open, for it is unread and may come. A record of an aborted transaction does not, although a consumer that reads
+uncommitted records would be given it: nobody waits for a record that was taken back, while for a group that reads
+committed ones it would be a lag that never ends. The end of a transaction stands behind its records, so whoever reads
+up to the high watermark needs no list of aborted transactions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.log.batch import RecordBatch
+from decoders.log.errors import Damaged
+from decoders.log.transactions import BatchOutcome, TransactionMarkers, is_transactional_data
+from stream.cluster.fetch_records import whole_batches
+from stream.cluster.leaders import find_leaders
+from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport import requests
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from decoders.log.frames import LogBatch
+    from stream.cluster.transport.client import Cluster
+
+_EACH_AT_FIRST: Final = 32 << 10
+"""Markers are 78 bytes and a tail of nothing else is what is looked for, so a first look takes little."""
+_EACH_ALONE: Final = 1 << 20
+_AT_ONCE: Final = 500
+_ROUNDS: Final = 8
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TailWanted:
+    """A stretch of offsets up to the high watermark `end` of its partition."""
+
+    topic: str
+    partition: int
+    data_from: int
+    end: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TailRead:
+    """What was found: 1 + the offset of the last record of data, `data_from` if there is none.
+
+    None with a `reason`: it could not be read. None without: it was not read to its end in time, or has moved.
+    """
+
+    wanted: TailWanted
+    data_end: int | None = None
+    reason: Reason | None = None
+
+
+class _Reading:
+    """One tail under way."""
+
+    def __init__(self, wanted: TailWanted) -> None:
+        self.wanted = wanted
+        self.node, self.epoch = -1, -1
+        self.position = wanted.data_from
+        self.batches: list[LogBatch] = []
+        self.read: TailRead | None = None
+
+    def take(self, part: Any, *, alone: bool) -> int:
+        """Take a leader's answer, and give how many bytes it had. Asked alone, an empty answer means: nothing there."""
+        if part.error_code:
+            moved = part.error_code == requests.OUT_OF_RANGE
+            self.end(reason=None if moved else reasons.of_code(part.error_code))
+            return 0
+        raw = bytes(part.records or b"")
+        before = self.position
+        try:
+            for batch in whole_batches(raw):
+                self.batches.append(batch)
+                self.position = max(self.position, batch.last_offset + 1)
+            if self.position >= self.wanted.end or (alone and self.position == before):
+                self.end(data_end=data_end(self.batches, self.wanted))
+        except Damaged:
+            self.end(reason=Reason.OTHER)
+        return len(raw)
+
+    def end(self, *, data_end: int | None = None, reason: Reason | None = None) -> None:
+        """Say what came of it."""
+        self.read = TailRead(self.wanted, data_end, reason)
+        self.batches = []
+
+
+def read_tails(
+    cluster: Cluster,
+    wanted: Sequence[TailWanted],
+    *,
+    most_bytes: int = 16 << 20,
+    seconds: float = 2.0,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[TailRead]:
+    """Read these tails (no partition twice), an answer each, in the same order.
+
+    Nothing more is asked for once `most_bytes` have come or `seconds` have gone by; one batch, and one time-out of a
+    request, may go beyond. Raises ClusterError only when no broker answers at all.
+    """
+    readings = [_Reading(each) for each in wanted]
+    _find(cluster, readings)
+    deadline, left = clock() + seconds, most_bytes
+    for number in range(_ROUNDS):
+        open_ = [reading for reading in readings if reading.read is None]
+        if not open_ or left <= 0 or (number and clock() >= deadline):
+            break
+        left -= _round(cluster, open_, alone=number > 0, most_bytes=left)
+    return [reading.read or _unfinished(reading) for reading in readings]
+
+
+def _unfinished(reading: _Reading) -> TailRead:
+    """Tell of a tail what was seen of it: where there is a record for everybody, all behind it may be one too."""
+    certain = any(
+        not batch.is_control and not is_transactional_data(batch) and batch.last_offset >= reading.wanted.data_from
+        for batch in reading.batches
+    )
+    return TailRead(reading.wanted, reading.wanted.end if certain else None)
+
+
+def data_end(batches: Sequence[LogBatch], wanted: TailWanted) -> int:
+    """Say where the data ends in a whole tail. Raises Damaged."""
+    markers = TransactionMarkers()
+    for batch in batches:
+        markers.add(batch)
+    for batch in reversed(batches):
+        if batch.is_control or batch.base_offset >= wanted.end:
+            continue
+        if is_transactional_data(batch) and markers.outcome(batch) is BatchOutcome.ABORTED:
+            continue
+        after = _last_record(batch) + 1
+        if after > wanted.data_from:
+            return min(after, wanted.end)
+    return wanted.data_from
+
+
+def _last_record(batch: LogBatch) -> int:
+    """Give the offset of the last record that is there: compaction takes records out of a batch, not its offsets."""
+    if not isinstance(batch, RecordBatch) or batch.record_count == batch.last_offset_delta + 1:
+        return batch.last_offset
+    return max((record.offset for record in batch.records()), default=-1)
+
+
+def _find(cluster: Cluster, readings: Iterable[_Reading]) -> None:
+    leaders = find_leaders(cluster, {reading.wanted.topic for reading in readings})
+    for reading in readings:
+        leader = leaders.of(reading.wanted.topic, reading.wanted.partition)
+        if isinstance(leader, Reason):
+            reading.end(reason=leader)
+        else:
+            reading.node, reading.epoch = leader
+
+
+def _round(cluster: Cluster, readings: Sequence[_Reading], *, alone: bool, most_bytes: int) -> int:
+    """Ask for the next piece of each; give how many bytes came."""
+    asked = list(_shares(readings, 1 if alone else _AT_ONCE, most_bytes))
+    each = _EACH_ALONE if alone else _EACH_AT_FIRST
+    calls = [(some[0].node, _request(some, most_bytes=most_bytes, each=each)) for some in asked]
+    came = 0
+    for some, answer in zip(asked, cluster.call_all(calls), strict=True):
+        if isinstance(answer, ClusterError):
+            for reading in some:
+                reading.end(reason=reasons.of_failure(answer))
+            continue
+        parts = {(told.topic, part.partition_index): part for told in answer.responses for part in told.partitions}
+        for reading in some:
+            part = parts.get((reading.wanted.topic, reading.wanted.partition))
+            if part is not None:
+                came += reading.take(part, alone=alone)
+            elif alone:
+                reading.end(reason=reasons.of_code(answer.error_code) or Reason.OTHER)
+    return came
+
+
+def _shares(readings: Sequence[_Reading], most: int, most_bytes: int) -> Iterator[list[_Reading]]:
+    """Part the tails by leader into requests; those of single tails only as many as there are bytes left for."""
+    of_node: dict[int, list[_Reading]] = {}
+    for reading in readings[: max(1, most_bytes // _EACH_ALONE)] if most == 1 else readings:
+        of_node.setdefault(reading.node, []).append(reading)
+    for mine in of_node.values():
+        for start in range(0, len(mine), most):
+            yield mine[start : start + most]
+
+
+def _request(readings: Sequence[_Reading], *, most_bytes: int, each: int) -> Any:
+    positions: dict[str, list[tuple[int, int, int]]] = {}
+    for reading in readings:
+        row = (reading.wanted.partition, reading.epoch, reading.position)
+        positions.setdefault(reading.wanted.topic, []).append(row)
+    return requests.fetch_tails(positions, most_bytes=most_bytes, most_bytes_each=each)

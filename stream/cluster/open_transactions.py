@@ -1,0 +1,193 @@
+"""Who holds a partition back: the open transactions on it, with their producers and since when they are open.
+
+The last stable offset of a partition stands still at the first record of its oldest open transaction. Asked in three
+steps (KIP-664): the partition's leader names the producers with an open transaction, the transaction coordinators tell
+which transactional ids those have, and then what each transaction is about. Errors are values, and what was learnt
+before one is kept.
+
+A transaction *hangs* when its coordinator does not count the partition among those it will end: then nobody will, until
+a person does (`kafka-transactions abort`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from stream.cluster.transport import admin_requests
+from stream.cluster.transport import error_codes as reasons
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from stream.cluster.transport.client import Cluster
+
+NAME: Final = pa.dictionary(pa.int32(), pa.string())
+MOMENT: Final = pa.timestamp("ms")
+
+OPEN_TRANSACTIONS: Final = pa.schema(
+    [
+        ("partition", pa.int32()),
+        # Where its first record in this partition is. Null in the one row of a partition that could not be asked.
+        ("start_offset", pa.int64()),
+        ("producer_id", pa.int64()),
+        ("producer_epoch", pa.int32()),
+        # When the producer last wrote to this partition.
+        ("last_write_time", MOMENT),
+        # From here on by its coordinator; null where none names the producer.
+        ("coordinator", pa.int32()),
+        ("transactional_id", pa.string()),
+        # In Kafka's words: Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort, Empty.
+        ("state", NAME),
+        ("start_time", MOMENT),
+        ("timeout_ms", pa.int64()),
+        # Whether nobody is going to end it; null where that is not known.
+        ("hanging", pa.bool_()),
+        # A Reason where something is not known, else null. NOT_FOUND: no coordinator names the producer, so either the
+        # transaction hangs, or the user may not describe its transactional id: the answers look the same. The log of
+        # the transactions can tell them apart (`stream.tick.lookups.transaction_log`).
+        ("error", NAME),
+    ]
+)
+"""One row per open transaction of a partition, sorted by partition and start: the first one holds the others back."""
+
+ENDS_BY_ITSELF: Final = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
+"""The states in which a transaction holds its partitions back, and its coordinator is going to end it."""
+
+
+@dataclasses.dataclass(slots=True)
+class _Open:
+    """A row under way; the fields are the columns."""
+
+    partition: int
+    start_offset: int | None = None
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+    last_write_time: int | None = None
+    coordinator: int | None = None
+    transactional_id: str | None = None
+    state: str | None = None
+    start_time: int | None = None
+    timeout_ms: int | None = None
+    hanging: bool | None = None
+    error: Reason | None = None
+
+
+def read_open_transactions(cluster: Cluster, topic: str, partitions: Collection[int]) -> pa.Table:
+    """Find the open transactions on these partitions of a topic, by OPEN_TRANSACTIONS; none of them has no row.
+
+    Needs the right to read the topic, and to describe the transactional ids. Raises ClusterError only when no broker
+    answers at all.
+    """
+    rows = _open(cluster, topic, sorted(set(partitions)))
+    _identify(cluster, rows)
+    _describe(cluster, rows, topic)
+    if any(row.hanging for row in rows):
+        rows = _confirm(rows, _open(cluster, topic, sorted({row.partition for row in rows if row.hanging})))
+    rows.sort(key=lambda row: (row.partition, -1 if row.start_offset is None else row.start_offset))
+    return pa.Table.from_pylist([dataclasses.asdict(row) for row in rows], schema=OPEN_TRANSACTIONS)
+
+
+def _open(cluster: Cluster, topic: str, partitions: Sequence[int]) -> list[_Open]:
+    """Ask the leaders for the producers that have a transaction open."""
+    described = cluster.metadata([topic]).topics[0]
+    leader_of = {p.partition_index: p.leader_id for p in described.partitions}
+    refused = reasons.of_code(described.error_code) if not leader_of else None
+    led: dict[int, list[int]] = {}
+    rows = []
+    for partition in partitions:
+        node = leader_of.get(partition)
+        if node is None:
+            rows.append(_Open(partition, error=refused or Reason.NOT_FOUND))
+        elif node < 0:
+            rows.append(_Open(partition, error=Reason.NO_LEADER))
+        else:
+            led.setdefault(node, []).append(partition)
+    answers = cluster.call_all([(node, admin_requests.describe_producers(topic, some)) for node, some in led.items()])
+    for some, answer in zip(led.values(), answers, strict=True):
+        rows += _producers(some, answer)
+    return rows
+
+
+def _producers(partitions: Sequence[int], answer: Any) -> Iterator[_Open]:
+    if isinstance(answer, ClusterError):
+        yield from (_Open(partition, error=reasons.of_failure(answer)) for partition in partitions)
+        return
+    told = {p.partition_index: p for topic in answer.topics for p in topic.partitions}
+    for partition in partitions:
+        p = told.get(partition)
+        error = Reason.OTHER if p is None else reasons.of_code(p.error_code)
+        if p is None or error is not None:
+            yield _Open(partition, error=error)
+            continue
+        for each in p.active_producers:
+            if each.current_txn_start_offset >= 0:
+                written = each.last_timestamp if each.last_timestamp >= 0 else None
+                yield _Open(partition, each.current_txn_start_offset, each.producer_id, each.producer_epoch, written)
+
+
+def _identify(cluster: Cluster, rows: Sequence[_Open]) -> None:
+    """Find out which broker coordinates each producer's transactions, and under which transactional id."""
+    producers = sorted({row.producer_id for row in rows if row.producer_id is not None})
+    if not producers:
+        return
+    nodes = [broker.node for broker in cluster.brokers]
+    answers = cluster.call_all([(node, admin_requests.list_transactions(producers)) for node in nodes])
+    owner: dict[int, tuple[int, str]] = {}
+    failed = Reason.NOT_FOUND
+    for node, answer in zip(nodes, answers, strict=True):
+        error = reasons.of_failure(answer) if isinstance(answer, ClusterError) else reasons.of_code(answer.error_code)
+        if error is not None:
+            failed = error
+        else:
+            owner |= {each.producer_id: (node, each.transactional_id) for each in answer.transaction_states}
+    for row in rows:
+        if row.producer_id in owner:
+            row.coordinator, row.transactional_id = owner[row.producer_id]
+        elif row.producer_id is not None:
+            row.error = failed
+
+
+def _describe(cluster: Cluster, rows: Sequence[_Open], topic: str) -> None:
+    """Ask the coordinators what each transaction is about."""
+    of_node: dict[int, list[str]] = {}
+    for row in rows:
+        if row.coordinator is not None and row.transactional_id is not None:
+            of_node.setdefault(row.coordinator, []).append(row.transactional_id)
+    calls = [(node, admin_requests.describe_transactions(sorted(set(names)))) for node, names in of_node.items()]
+    told: dict[str, Any] = {}
+    for names, answer in zip(of_node.values(), cluster.call_all(calls), strict=True):
+        if isinstance(answer, ClusterError):
+            told |= dict.fromkeys(names, reasons.of_failure(answer))
+        else:
+            told |= {each.transactional_id: each for each in answer.transaction_states}
+    for row in rows:
+        if row.transactional_id is not None:
+            _note(row, told.get(row.transactional_id, Reason.OTHER), topic)
+
+
+def _note(row: _Open, told: Any, topic: str) -> None:
+    row.error = told if isinstance(told, Reason) else reasons.of_code(told.error_code)
+    if row.error is not None:
+        return
+    row.state = told.transaction_state
+    row.start_time = told.transaction_start_time_ms if told.transaction_start_time_ms >= 0 else None
+    row.timeout_ms = told.transaction_timeout_ms
+    covered = any(row.partition in each.partitions for each in told.topics if each.topic == topic)
+    # The same id may have gone on to another producer id by now, and that one's transaction is none of this one's.
+    same = told.producer_id == row.producer_id
+    row.hanging = not (same and covered and row.state in ENDS_BY_ITSELF)
+
+
+def _confirm(rows: Sequence[_Open], again: Sequence[_Open]) -> list[_Open]:
+    """Leave out what only seemed to hang, because it ended between the questions to the leader and the coordinator."""
+    still = {(row.partition, row.producer_id, row.start_offset) for row in again}
+    unknown = {row.partition for row in again if row.error is not None}
+    for row in rows:
+        if row.hanging and row.partition in unknown:
+            row.hanging = None
+    return [row for row in rows if not row.hanging or (row.partition, row.producer_id, row.start_offset) in still]

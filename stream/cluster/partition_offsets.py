@@ -1,0 +1,218 @@
+"""The ends of partitions: high watermark, last stable offset and log start of every partition of the topics asked for.
+
+Owns the poll and the words for what can go wrong with one partition. Errors are values here: one denied topic, one dead
+broker or one partition without leader costs its own rows and nothing else. Only a cluster that cannot be reached at all
+raises. kafka-python's own admin calls are not used, because one such partition fails their whole answer.
+
+Shape of the work: one Metadata request, then three ListOffsets per broker, all brokers at once.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from stream.cluster.transport import requests
+from stream.cluster.transport.errors import ClusterError, NotAuthorised, TimedOut
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from stream.cluster.transport.client import Cluster
+
+NAME: Final = pa.dictionary(pa.int32(), pa.string())
+
+ENDS: Final = pa.schema(
+    [
+        ("topic", NAME),
+        # -1 in the one row of a topic that could not be described.
+        ("partition", pa.int32()),
+        ("high_watermark", pa.int64()),
+        ("last_stable_offset", pa.int64()),
+        ("log_start_offset", pa.int64()),
+        # An EndError where any of the three is null, else null.
+        ("error", NAME),
+    ]
+)
+"""One row per partition, sorted by topic and partition."""
+
+
+class EndError(enum.StrEnum):
+    """Why the ends of a partition are not known."""
+
+    UNKNOWN_TOPIC = "unknown_topic"
+    INVALID_TOPIC = "invalid_topic"
+    NOT_AUTHORIZED = "not_authorized"
+    NO_LEADER = "no_leader"
+    LEADER_CHANGED = "leader_changed"
+    NOT_AVAILABLE = "not_available"
+    STORAGE_FAILED = "storage_failed"
+    TIMED_OUT = "timed_out"
+    UNREACHABLE = "unreachable"
+    OTHER = "other"
+
+
+_BY_CODE: Final = {
+    3: EndError.UNKNOWN_TOPIC,
+    5: EndError.NO_LEADER,
+    6: EndError.LEADER_CHANGED,
+    7: EndError.TIMED_OUT,
+    8: EndError.UNREACHABLE,
+    13: EndError.UNREACHABLE,
+    17: EndError.INVALID_TOPIC,
+    29: EndError.NOT_AUTHORIZED,
+    56: EndError.STORAGE_FAILED,
+    74: EndError.LEADER_CHANGED,  # FENCED_LEADER_EPOCH
+    75: EndError.LEADER_CHANGED,  # UNKNOWN_LEADER_EPOCH
+    78: EndError.NOT_AVAILABLE,  # OFFSET_NOT_AVAILABLE: a new leader does not know the high watermark yet
+    100: EndError.UNKNOWN_TOPIC,
+}
+"""Kafka's error codes (org.apache.kafka.common.protocol.Errors) in our words."""
+
+_ERRORS: Final = tuple(EndError)
+_NUMBER: Final = {error: number for number, error in enumerate(_ERRORS)}
+_NONE: Final = -1
+
+# The columns of offsets, in the order in which a broker is asked for them. It answers the requests of a connection one
+# after the other, so in one poll the log start is never above the last stable offset, nor that above the high
+# watermark.
+_COLUMNS: Final = ((requests.EARLIEST, False), (requests.LATEST, True), (requests.LATEST, False))
+_LOG_START, _LAST_STABLE, _HIGH_WATERMARK = range(3)
+
+# A request with more than this would keep a broker's request thread busy for too long.
+_TOPICS_AT_ONCE: Final = 5_000
+_PARTITIONS_AT_ONCE: Final = 20_000
+
+
+def read_ends(cluster: Cluster, topics: Collection[str]) -> pa.Table:
+    """Read the ends of all partitions of these topics, as a table with the schema ENDS.
+
+    A topic that cannot be described (unknown, not authorised, invalid name) has one row with partition -1 and the
+    error. Creates no topic. Raises ClusterError only when no broker answers at all.
+    """
+    poll = _Poll(sorted(set(topics)))
+    for start in range(0, len(poll.names), _TOPICS_AT_ONCE):
+        poll.describe(cluster.metadata(poll.names[start : start + _TOPICS_AT_ONCE]).topics)
+    poll.close_rows()
+    asked = list(poll.requests())
+    for column, rows, answer in zip(
+        itertools.cycle(range(3)),
+        (rows for _, rows, _ in asked),
+        cluster.call_all([(node, request) for node, _, request in asked]),
+        strict=False,
+    ):
+        poll.take(column, rows, answer)
+    return poll.table()
+
+
+class _Poll:
+    """One poll under way: the rows as vectors, and which request asks for which of them."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        self._number = {name: number for number, name in enumerate(names)}
+        self._described: list[tuple[int, int, int, int, int]] = []  # topic, partition, leader, epoch, error
+
+    def describe(self, topics: Sequence[Any]) -> None:
+        """Take the metadata of some topics: a row per partition, or one row for the topic's own error."""
+        rows = self._described
+        for topic in topics:
+            number = self._number[topic.name]
+            if topic.error_code and not topic.partitions:
+                rows.append((number, -1, -1, -1, _of_code(topic.error_code)))
+                continue
+            for p in topic.partitions:
+                error = _NONE if p.leader_id >= 0 else _NUMBER[EndError.NO_LEADER]
+                rows.append((number, p.partition_index, p.leader_id, p.leader_epoch, error))
+
+    def close_rows(self) -> None:
+        """Sort the rows and lay out the vectors."""
+        self._described.sort()
+        table = np.array(self._described, dtype=np.int64).reshape(-1, 5)
+        self._topic, self._partition, self._leader, self._epoch, self._error = table.T.copy()
+        self._offsets = np.zeros((3, len(table)), dtype=np.int64)
+        self._known = np.zeros((3, len(table)), dtype=bool)
+
+    def requests(self) -> Iterator[tuple[int, dict[tuple[str, int], int], Any]]:
+        """Give (node, row of each partition asked for, request): three requests in turn for each set of rows."""
+        for node in np.unique(self._leader[self._error == _NONE]).tolist():
+            led = np.flatnonzero((self._leader == node) & (self._error == _NONE))
+            for rows in np.split(led, range(_PARTITIONS_AT_ONCE, len(led), _PARTITIONS_AT_ONCE)):
+                partitions, row_of = self._by_topic(rows)
+                for timestamp, committed in _COLUMNS:
+                    yield node, row_of, requests.list_offsets(partitions, timestamp, committed=committed)
+
+    def _by_topic(
+        self, rows: npt.NDArray[np.int64]
+    ) -> tuple[dict[str, list[tuple[int, int]]], dict[tuple[str, int], int]]:
+        partitions: dict[str, list[tuple[int, int]]] = {}
+        row_of: dict[tuple[str, int], int] = {}
+        numbers, indexes, epochs = (column[rows].tolist() for column in (self._topic, self._partition, self._epoch))
+        for row, number, index, epoch in zip(rows.tolist(), numbers, indexes, epochs, strict=True):
+            name = self.names[number]
+            partitions.setdefault(name, []).append((index, epoch))
+            row_of[name, index] = row
+        return partitions, row_of
+
+    def take(self, column: int, row_of: dict[tuple[str, int], int], answer: Any) -> None:
+        """Take a broker's answer for one column of offsets, or the error that stands in its place."""
+        if isinstance(answer, ClusterError):
+            self._fail(np.fromiter(row_of.values(), dtype=np.int64), _of_failure(answer))
+            return
+        rows, offsets, codes = [], [], []
+        for topic in answer.topics:
+            name = topic.name
+            for p in topic.partitions:
+                rows.append(row_of[name, p.partition_index])
+                offsets.append(p.offset)
+                codes.append(p.error_code)
+        row, code = np.array(rows, dtype=np.int64), np.array(codes, dtype=np.int64)
+        good = code == 0
+        self._offsets[column, row[good]] = np.array(offsets, dtype=np.int64)[good]
+        self._known[column, row[good]] = True
+        for bad in np.unique(code[~good]).tolist():
+            self._fail(row[code == bad], _of_code(bad))
+
+    def _fail(self, rows: npt.NDArray[np.int64], error: int) -> None:
+        """Note an error for rows that have none yet: the first one met is kept."""
+        self._error[rows[self._error[rows] == _NONE]] = error
+
+    def table(self) -> pa.Table:
+        """Build the table. What no answer mentioned is unknown for another reason, never silently null."""
+        self._fail(np.flatnonzero(~self._known.all(axis=0)), _NUMBER[EndError.OTHER])
+        return pa.table(
+            [
+                _dictionary(self._topic, self.names),
+                pa.array(self._partition.astype(np.int32)),
+                self._column(_HIGH_WATERMARK),
+                self._column(_LAST_STABLE),
+                self._column(_LOG_START),
+                _dictionary(self._error, [error.value for error in _ERRORS]),
+            ],
+            schema=ENDS,
+        )
+
+    def _column(self, column: int) -> pa.Array:
+        return pa.array(self._offsets[column], mask=~self._known[column])
+
+
+def _dictionary(numbers: npt.NDArray[np.int64], words: Sequence[str]) -> pa.DictionaryArray:
+    indices = pa.array(numbers.astype(np.int32), mask=numbers < 0)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(words, pa.string()))
+
+
+def _of_code(code: int) -> int:
+    return _NUMBER[_BY_CODE.get(code, EndError.OTHER)]
+
+
+def _of_failure(error: ClusterError) -> int:
+    if isinstance(error, TimedOut):
+        return _NUMBER[EndError.TIMED_OUT]
+    if isinstance(error, NotAuthorised):
+        return _NUMBER[EndError.NOT_AUTHORIZED]
+    return _NUMBER[EndError.UNREACHABLE if error.passes else EndError.OTHER]

@@ -1,0 +1,1 @@
+"""Connections, requests and errors of the Kafka client, below the modules that ask one question each."""

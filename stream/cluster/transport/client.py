@@ -1,0 +1,174 @@
+"""The connection to the Kafka cluster: raw requests, guarded by time limits, with errors that name their cause.
+
+Owns the I/O thread, every connection and the library's settings. Refuses to interpret: `offsets_topic` and
+`watermarks` know what an answer means. Nothing runs in the background: a connection is opened when a request needs it
+and opened anew after it broke, so that a cluster that comes back is found by the next request.
+
+Threads: every method may be called from any thread; one I/O thread does the work.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from kafka.net.selector import NetworkSelector
+
+from stream.cluster.transport import requests
+from stream.cluster.transport.connections import Connections
+from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable
+from stream.cluster.transport.exchange import GRACE_SECONDS, Exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+    from types import TracebackType
+
+_TUNING: Final = {
+    "client_id": "lagwarden",
+    # With the library's 5, the sixth request to a broker fails at once instead of waiting its turn.
+    "max_in_flight_requests_per_connection": 100,
+    # The metadata of some ten thousand topics is larger than the library's 1 MB.
+    "receive_message_max_bytes": 100_000_000,
+    "reconnect_backoff_ms": 50,
+    # With the library's 30 s a broker that came back is found half a minute later.
+    "reconnect_backoff_max_ms": 1_000,
+    # Encoding a large request is no fault worth a warning.
+    "slow_task_threshold_secs": 0,
+}
+_CONNECT_SECONDS: Final = 5.0
+_RETRY_SECONDS: Final = 0.5
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Broker:
+    """One broker as the cluster's metadata names it."""
+
+    node: int
+    host: str
+    port: int
+    rack: str | None
+
+
+class Cluster:
+    """A client of one cluster. Opens nothing until the first request; `close` it, or use it in a `with`.
+
+    `security` holds the library's options for protocol, TLS and login (`stream.config.kafka_login.client_options`);
+    `request_timeout` is the limit of one request in seconds, also of opening the connection for it.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: Sequence[str],
+        security: Mapping[str, Any] | None = None,
+        *,
+        request_timeout: float = 10.0,
+    ) -> None:
+        self._seconds = request_timeout
+        self._bootstrap = tuple(bootstrap_servers)
+        connect_ms = int(min(request_timeout, _CONNECT_SECONDS) * 1000)
+        options = {
+            **_TUNING,
+            **(security or {}),
+            "bootstrap_servers": list(bootstrap_servers),
+            "request_timeout_ms": int(request_timeout * 1000),
+            "socket_connection_setup_timeout_ms": connect_ms,
+            "socket_connection_setup_timeout_max_ms": connect_ms,
+        }
+        self._net = NetworkSelector(**options)
+        self._connections = Connections(self._net, **options)
+        protocol = str(options.get("security_protocol", "PLAINTEXT"))
+        self._exchange = Exchange(self._net, self._connections, protocol, request_timeout)
+        self._net.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster's id as Kafka's tools print it; None before the first answer."""
+        return self._connections.cluster.cluster_id  # type: ignore[no-any-return]
+
+    @property
+    def brokers(self) -> tuple[Broker, ...]:
+        """The brokers that the last metadata named."""
+        known = self._connections.cluster.brokers()
+        return tuple(sorted((Broker(b.node_id, b.host, b.port, b.rack) for b in known), key=lambda b: b.node))
+
+    def connect(self, timeout: float) -> None:
+        """Reach any broker within `timeout` seconds, trying again while the cause may pass.
+
+        Raises the ClusterError that names the cause: at once where waiting does not help, else the last one met.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                self.metadata()
+            except ClusterError as error:
+                if not error.passes or time.monotonic() + _RETRY_SECONDS >= deadline:
+                    raise
+                time.sleep(_RETRY_SECONDS)
+            else:
+                return
+
+    def metadata(self, topics: Collection[str] | None = (), *, operations: bool = False) -> Any:
+        """Ask any broker for the cluster's brokers and for these topics, None for all; learns the brokers from it.
+
+        Tries the known brokers, then the bootstrap addresses, until one answers. Raises ClusterError when none does:
+        the most telling cause of all that were met.
+        """
+        return self._run(
+            lambda: self._exchange.metadata(requests.metadata(topics, operations=operations)), self._seconds
+        )
+
+    def call(self, request: Any, node: int) -> Any:
+        """Send one request to one broker and give its answer, error codes and all. Raises ClusterError."""
+        answer = self.call_all([(node, request)])[0]
+        if isinstance(answer, ClusterError):
+            raise answer
+        return answer
+
+    def call_any(self, request: Any) -> Any:
+        """Send a request that any broker can answer to one after the other until one does.
+
+        Raises ClusterError when none does: the most telling cause of all that were met.
+        """
+        return self._run(lambda: self._exchange.any(request), self._seconds)
+
+    def call_all(self, calls: Sequence[tuple[int, Any]]) -> list[Any]:
+        """Send many (node, request) pairs at once and give the answers in the same order.
+
+        A failure is a value: the ClusterError stands in the place of the answer. Requests to one broker are answered
+        in the order given. Ends within the request time-out, whatever the brokers do.
+        """
+        if not calls:
+            return []
+        answers: list[Any] = self._run(lambda: self._exchange.all(calls), self._seconds)
+        return answers
+
+    def close(self) -> None:
+        """Close all connections and end the I/O thread. May be called twice."""
+        if not self._connections.closed:
+            self._run(self._exchange.close, GRACE_SECONDS)
+        self._net.stop(timeout_ms=1000)
+        self._net.close()
+
+    def _run(self, work: Callable[[], Coroutine[Any, Any, Any]], seconds: float) -> Any:
+        """Run a coroutine on the I/O thread and wait for it, though never for ever: looking up a name can block it."""
+        if self._connections.closed:
+            raise Unreachable("the connection to the cluster is closed", "lagwarden is stopping")
+        done = threading.Event()
+        future = self._net.call_soon_with_future(work)
+        future.add_both(lambda _: done.set())
+        if not done.wait(seconds + 2 * GRACE_SECONDS):
+            servers = ", ".join(self._bootstrap)
+            raise TimedOut(f"no answer from {servers} in {seconds:g} s", "check the network and the name resolution")
+        if future.exception is not None:
+            raise future.exception
+        return future.value

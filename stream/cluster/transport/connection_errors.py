@@ -1,0 +1,179 @@
+"""Names the cause of a failure: from an exception of the Kafka library to one of our errors, with two sentences.
+
+Owns every sentence about a connection that a person reads. A pure function of the exception, of where it happened and
+of the configured security protocol.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import ssl
+from typing import TYPE_CHECKING, Final
+
+import kafka.errors
+
+from stream.cluster.transport.connections import SpeaksTlsError
+from stream.cluster.transport.errors import (
+    ClusterError,
+    LoginRefused,
+    Malformed,
+    NotAuthorised,
+    TimedOut,
+    TlsRefused,
+    Unreachable,
+    Unsupported,
+    WrongProtocol,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CHECK_ADDRESS: Final = "check kafka.bootstrap_servers, the broker and the network between"
+_CHECK_PROTOCOL: Final = "set kafka.security_protocol to what the broker's listener uses"
+_CHECK_LOGIN: Final = "check kafka.sasl_mechanism, kafka.sasl_username and kafka.sasl_password"
+
+_NOT_TLS: Final = ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
+
+
+def named(error: BaseException, where: str, security_protocol: str) -> ClusterError:
+    """Give the error that a person understands for an exception met while talking to `where` (host:port)."""
+    if isinstance(error, ClusterError):
+        return error
+    tls = next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
+    if tls is not None:
+        return _tls(tls, where)
+    for kinds, explain in _BY_CLASS:
+        if isinstance(error, kinds):
+            return explain(error, where, security_protocol)
+    return Malformed(
+        f"the exchange with {where} failed in the client: {type(error).__name__}: {error}",
+        "this is a fault of lagwarden; please report it with this line",
+    )
+
+
+def closed_on_first_request(where: str, security_protocol: str) -> ClusterError:
+    """Say what it means that the broker takes the connection, tells its versions, and hangs up on the first request."""
+    wanted = "SASL_SSL" if security_protocol == "SSL" else "SASL_PLAINTEXT"
+    return WrongProtocol(
+        f"{where} closes the connection on the first request over {security_protocol}: its listener wants a login",
+        f"set kafka.security_protocol={wanted} with kafka.sasl_mechanism, kafka.sasl_username and kafka.sasl_password",
+    )
+
+
+def no_topic_right(topic: str, operation: str) -> NotAuthorised:
+    """Say that the user lacks a right on a topic, and how to grant it."""
+    return NotAuthorised(
+        f"no right to {operation} topic {topic}",
+        f"grant {operation} on topic {topic} to lagwarden's user (`lagwarden acls` prints the commands)",
+    )
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Walk an exception, what it wraps and what caused it: kafka-python wraps in the arguments."""
+    while error is not None:
+        yield error
+        wrapped = next((argument for argument in error.args if isinstance(argument, BaseException)), None)
+        error = wrapped or error.__cause__
+
+
+def _tls(error: ssl.SSLError, where: str) -> ClusterError:
+    reason = str(getattr(error, "reason", None) or error).upper()
+    if any(sign in reason for sign in _NOT_TLS):
+        return WrongProtocol(f"{where} does not speak TLS", _CHECK_PROTOCOL)
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return TlsRefused(
+            f"the certificate of {where} is not accepted: {getattr(error, 'verify_message', error)}",
+            "set kafka.ssl_ca_file to the authority that signed it, and use a host name that it contains",
+        )
+    if "ALERT" in reason and ("CERTIFICATE" in reason or "UNKNOWN_CA" in reason):
+        return TlsRefused(
+            f"{where} does not accept our client certificate, or misses one ({_words(reason)})",
+            "set kafka.ssl_certificate_file and kafka.ssl_key_file to a certificate that the broker trusts",
+        )
+    return TlsRefused(f"the TLS handshake with {where} failed ({_words(reason)})", "check the kafka.ssl_* options")
+
+
+def _words(reason: str) -> str:
+    return reason.lower().replace("_", " ")
+
+
+def _login(error: BaseException, where: str, _: str) -> ClusterError:
+    # The library prefixes the broker's sentence with the class of the error, and the error with its number.
+    text = re.sub(r"^(\[Error \d+\] )?(\w+Error: )*", "", str(error))
+    return LoginRefused(f"{where} refuses the login: {text or 'no reason given'}", _CHECK_LOGIN)
+
+
+def _mechanism(_: BaseException, where: str, __: str) -> ClusterError:
+    return LoginRefused(
+        f"{where} does not offer the SASL mechanism",
+        "set kafka.sasl_mechanism to one that the broker's listener enables",
+    )
+
+
+def _no_sasl_here(_: BaseException, where: str, security_protocol: str) -> ClusterError:
+    wanted = "SSL" if security_protocol == "SASL_SSL" else "PLAINTEXT"
+    return WrongProtocol(f"{where} takes no login on this listener", f"set kafka.security_protocol={wanted}")
+
+
+def _speaks_tls(_: BaseException, where: str, security_protocol: str) -> ClusterError:
+    wanted = "SASL_SSL" if security_protocol.startswith("SASL") else "SSL"
+    return WrongProtocol(f"{where} speaks TLS, not {security_protocol}", f"set kafka.security_protocol={wanted}")
+
+
+def _no_kafka(error: BaseException, where: str, _: str) -> ClusterError:
+    return WrongProtocol(f"what answers at {where} is not a Kafka broker ({error})", "check kafka.bootstrap_servers")
+
+
+def _denied(error: BaseException, where: str, _: str) -> ClusterError:
+    return NotAuthorised(
+        f"{where} denies a request for want of a right ({error})",
+        "grant what `lagwarden acls` prints to lagwarden's user",
+    )
+
+
+def _too_old(error: BaseException, where: str, _: str) -> ClusterError:
+    if "MetadataRequest" in str(error):
+        return WrongProtocol(f"{where} is a KRaft controller, not a broker", "name brokers in kafka.bootstrap_servers")
+    return Unsupported(f"the broker {where} does not know a request ({error})", "see the README for supported versions")
+
+
+def _timed_out(_: BaseException, where: str, __: str) -> ClusterError:
+    return TimedOut(f"{where} does not answer in time", _CHECK_ADDRESS)
+
+
+def _away(error: BaseException, where: str, _: str) -> ClusterError:
+    text = str(error)
+    if "timed out" in text:
+        return TimedOut(f"{where} does not answer in time", _CHECK_ADDRESS)
+    if "ECONNREFUSED" in text:
+        return Unreachable(f"{where} refuses the connection: nothing listens there", _CHECK_ADDRESS)
+    if "DNS" in text:
+        return Unreachable(f"the host name of {where} cannot be resolved", _CHECK_ADDRESS)
+    known = re.search(r"\b(E[A-Z]{4,})\b", text)
+    reason = known.group(1) if known and hasattr(errno, known.group(1)) else "connection lost"
+    return Unreachable(f"{where} is not reachable ({reason})", _CHECK_ADDRESS)
+
+
+_BY_CLASS: Final = (
+    (kafka.errors.SaslAuthenticationFailedError, _login),
+    (kafka.errors.UnsupportedSaslMechanismError, _mechanism),
+    (kafka.errors.IllegalSaslStateError, _no_sasl_here),
+    (kafka.errors.AuthorizationError, _denied),
+    (kafka.errors.IncompatibleBrokerVersion, _too_old),
+    (SpeaksTlsError, _speaks_tls),
+    ((kafka.errors.KafkaTimeoutError, kafka.errors.RequestTimedOutError), _timed_out),
+    (kafka.errors.CorrelationIdError, _no_kafka),
+    (kafka.errors.KafkaProtocolError, _no_kafka),
+    (
+        (
+            kafka.errors.KafkaConnectionError,
+            kafka.errors.NodeNotReadyError,
+            kafka.errors.UnknownBrokerIdError,
+            kafka.errors.Cancelled,
+            OSError,
+        ),
+        _away,
+    ),
+)
+"""The first row whose class fits words the error. Order matters where one class is a kind of another."""

@@ -1,0 +1,1 @@
+"""A slow poll of brokers, topics, configs and log directories, in a thread of its own."""

@@ -1,0 +1,157 @@
+"""What a poll of the cluster was told, as the tables of `exporters.cluster.model`. Pure.
+
+Owns the order in which partitions get series of their own when there are too many, and what counts as unknown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exporters.cluster.model import (
+    BROKERS,
+    CLUSTER_TOPICS,
+    CONFIGS,
+    CONTROLLERS,
+    OFFSETS_REPLICAS,
+    POLLS,
+    TOPIC_PARTITIONS,
+    UNKNOWN_FACTS,
+)
+from exporters.readmodel import NAME
+from stream.cluster.topic_health import partition_facts, topic_facts
+from stream.cluster.transport.error_codes import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from stream.cluster.configs import Settings
+    from stream.cluster.topology import Topology
+
+Unknown = Counter[tuple[str, str]]
+"""How much is not known, by fact and reason."""
+
+_RATIOS: Final = {
+    "preferred_leaders_ratio": "preferred_replicas_percent",
+    "brokers_skewed_ratio": "brokers_skewed_percent",
+    "brokers_spread_ratio": "brokers_spread_percent",
+    "leaders_skewed_ratio": "brokers_leader_skewed_percent",
+}
+
+
+def poll_table(time: float, seconds: float, suspect: bool | None) -> pa.Table:  # noqa: FBT001 -- a value of a row
+    """Tell of the poll itself (POLLS)."""
+    return _table([(int(time * 1000), seconds, suspect)], POLLS)
+
+
+def brokers_table(topology: Topology) -> pa.Table:
+    """Tell of the brokers (BROKERS)."""
+    leads = _count(topology.partitions["leader"].drop_null())
+    holds = _count(pc.list_flatten(topology.partitions["replicas"]))
+    return _table(
+        [
+            (each.node, each.host, each.port, each.rack, leads.get(each.node, 0), holds.get(each.node, 0))
+            for each in topology.brokers
+        ],
+        BROKERS,
+    )
+
+
+def controllers_table(topology: Topology) -> pa.Table:
+    """Tell of the controller (CONTROLLERS)."""
+    return _table([] if topology.controller is None else [(topology.controller, True)], CONTROLLERS)
+
+
+def topics_table(topology: Topology) -> pa.Table:
+    """Tell of the topics that have partitions (CLUSTER_TOPICS)."""
+    facts = topic_facts(topology)
+    columns = [
+        pc.divide(facts[_RATIOS[name]].cast(pa.float64()), 100.0) if name in _RATIOS else facts[name]
+        for name in CLUSTER_TOPICS.names
+    ]
+    return pa.table(columns, schema=CLUSTER_TOPICS)
+
+
+def partitions_table(topology: Topology) -> pa.Table:
+    """Tell of every partition (TOPIC_PARTITIONS)."""
+    facts, rows = partition_facts(topology), topology.partitions
+    columns = [
+        *(rows[name] for name in ("topic", "partition", "leader", "leader_epoch")),
+        *(facts[name] for name in ("replicas", "in_sync", "under_replicated", "preferred_leader")),
+        *(rows[name] for name in ("replicas", "in_sync", "offline")),
+    ]
+    return pa.table(columns, schema=TOPIC_PARTITIONS)
+
+
+def shown_partitions(partitions: pa.Table, most: int) -> pa.Table:
+    """Give at most so many rows of TOPIC_PARTITIONS in their order, those worst off first of all."""
+    if partitions.num_rows <= most:
+        return partitions
+    leaderless = pc.is_null(partitions["leader"]).to_numpy()
+    under, preferred = (partitions[name].to_numpy() for name in ("under_replicated", "preferred_leader"))
+    trouble = np.where(leaderless, 3, np.where(under, 2, np.where(preferred, 0, 1)))
+    worst = np.argsort(-trouble, kind="stable")[:most]
+    return partitions.take(pa.array(np.sort(worst)))
+
+
+def offsets_replicas_table(
+    sizes: Mapping[int, int | None], growth: Mapping[int, float | None], replicas: pa.Table
+) -> pa.Table:
+    """Tell of the offsets topic's size on each broker (OFFSETS_REPLICAS); `replicas` has the errors (REPLICA_SIZES)."""
+    errors = replicas.filter(pc.is_valid(replicas["error"]))
+    reasons = dict(zip(errors["broker"].to_pylist(), errors["error"].to_pylist(), strict=True))
+    rows = [(node, size, growth.get(node), reasons.get(node)) for node, size in sorted(sizes.items())]
+    return _table(rows, OFFSETS_REPLICAS)
+
+
+def configs_table(brokers: Mapping[int, Settings], topics: Mapping[str, Settings]) -> pa.Table:
+    """Tell the settings in force (CONFIGS); one that the broker does not know is no gap, and is left out."""
+    scopes = [("broker", str(node), told) for node, told in sorted(brokers.items())]
+    scopes += [("topic", name, told) for name, told in sorted(topics.items())]
+    rows = [
+        (scope, name, each.name, each.value, each.source, each.reason)
+        for scope, name, settings in scopes
+        for each in sorted(settings.values(), key=lambda setting: setting.name)
+        if each.reason != Reason.NOT_FOUND
+    ]
+    return _table(rows, CONFIGS)
+
+
+def unknown_of(topology: Topology, replicas: pa.Table, configs: pa.Table) -> Unknown:
+    """Count what was asked and not told."""
+    unknown: Unknown = Counter()
+    if topology.controller_error is not None:
+        unknown["controller", topology.controller_error] += 1
+    unknown.update(("topic", reason) for reason in topology.topics["error"].drop_null().to_pylist())
+    unknown.update(("offsets topic size", reason) for reason in replicas["error"].drop_null().to_pylist())
+    silent = configs.filter(pc.is_valid(configs["unknown_reason"]))
+    rows = zip(silent["scope"].to_pylist(), silent["unknown_reason"].to_pylist(), strict=True)
+    unknown.update((f"{scope} setting", reason) for scope, reason in rows)
+    return unknown
+
+
+def unknown_table(unknown: Unknown) -> pa.Table:
+    """Tell what is not known (UNKNOWN_FACTS)."""
+    return _table(
+        [(fact, reason, amount) for (fact, reason), amount in sorted(unknown.items()) if amount], UNKNOWN_FACTS
+    )
+
+
+def _count(nodes: pa.ChunkedArray) -> dict[int, int]:
+    counted = pc.value_counts(nodes.combine_chunks() if isinstance(nodes, pa.ChunkedArray) else nodes)
+    return {row["values"]: row["counts"] for row in counted.to_pylist()}
+
+
+def _table(rows: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [
+        pa.array(values, pa.string()).dictionary_encode().cast(NAME)
+        if field.type == NAME
+        else pa.array(values, field.type)
+        for values, field in zip(columns, schema, strict=True)
+    ]
+    return pa.table(arrays, schema=schema)

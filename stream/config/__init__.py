@@ -1,0 +1,1 @@
+"""The options: their types, sources, validation and generated reference. One option is one field."""

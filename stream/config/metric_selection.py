@@ -1,0 +1,23 @@
+"""The section `metrics` of the configuration as what the exposition understands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exporters.selection.choice import Choice, Granularity
+from exporters.selection.names import Wanted
+from stream.config.values import target_of
+
+if TYPE_CHECKING:
+    from stream.config.options import Metrics
+
+
+def choice_of(metrics: Metrics) -> Choice:
+    """Give the choice that is configured."""
+    return Choice(
+        granularity=Granularity(metrics.granularity),
+        groups=Wanted(metrics.groups_allow, metrics.groups_deny),
+        topics=Wanted(metrics.topics_allow, metrics.topics_deny),
+        budget=metrics.series_budget,
+        targets=tuple(target_of(text) for text in metrics.targets),
+    )

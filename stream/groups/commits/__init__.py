@@ -1,0 +1,1 @@
+"""Commit runs: keys, slots, merged summaries and offset tombstones."""

@@ -1,0 +1,80 @@
+"""The commit window: a run's recent past, one slot per stretch of wall time.
+
+A slot holds the last offset committed within its stretch (its number is commit time // width), when, and how many
+commits fell into it. A key keeps its newest slots only. Which slots those are depends on the commits alone, not on the
+batches they came in, so windows merge like runs do: union of the slots, equal numbers joined in log order, newest kept.
+
+Slots of many keys lie in one long table, sorted by (row, number): quiet keys cost nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream.groups.commits.runs import columns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Slots:
+    """One row per slot. `row` says which run it belongs to."""
+
+    row: NDArray[np.int64]
+    number: NDArray[np.int64]
+    """commit time // slot width."""
+    offset: NDArray[np.int64]
+    time: NDArray[np.int64]
+    """Timestamp (ms) of the last commit in the slot."""
+    commits: NDArray[np.int64]
+
+    def take(self, chosen: NDArray[Any]) -> Slots:
+        """Give these rows (indices or a mask)."""
+        return Slots(*(column[chosen] for column in columns_of(self)))
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+def no_slots() -> Slots:
+    """Give a table without slots."""
+    none = np.empty(0, np.int64)
+    return Slots(none, none, none, none, none)
+
+
+def concat(parts: Sequence[Slots]) -> Slots:
+    """Put several tables one after the other."""
+    return Slots(*(np.concatenate(columns) for columns in zip(*(columns_of(part) for part in parts), strict=True)))
+
+
+def merge(slots: Slots, keep: int) -> Slots:
+    """Join equal slots of a row and keep each row's newest `keep`; the slots of a row come in log order."""
+    if not len(slots):
+        return slots
+    same = slots.row[1:] == slots.row[:-1]
+    if not ((slots.row[1:] > slots.row[:-1]) | (same & (slots.number[1:] >= slots.number[:-1]))).all():
+        slots = slots.take(np.lexsort((slots.number, slots.row)))  # stable: equal slots stay in log order
+    return _newest(_join_equal(slots), keep)
+
+
+def _join_equal(slots: Slots) -> Slots:
+    new = (slots.row[1:] != slots.row[:-1]) | (slots.number[1:] != slots.number[:-1])
+    starts = np.flatnonzero(np.concatenate(([True], new)))
+    ends = np.append(starts[1:], len(slots)) - 1
+    last = slots.take(ends)
+    return dataclasses.replace(last, commits=np.add.reduceat(slots.commits, starts))
+
+
+def _newest(slots: Slots, keep: int) -> Slots:
+    """Keep the last `keep` slots of each row."""
+    if len(slots) <= keep:
+        return slots
+    kept = np.ones(len(slots), np.bool_)
+    kept[:-keep] = slots.row[:-keep] != slots.row[keep:]  # a newer one `keep` further on pushes this one out
+    return slots if kept.all() else slots.take(kept)

@@ -1,0 +1,204 @@
+"""Why offsets and groups went, judged from what was known when they did, and the sentence that a person reads.
+
+The broker writes the same tombstone whether an offset expired, was deleted by a person or lost its topic. What tells
+them apart is time: an offset cannot expire before its hour (`expiry.predict`), and what goes before it goes by
+somebody's will. Owns every sentence about a transition.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import enum
+from typing import TYPE_CHECKING, Final
+
+from stream.groups.expiry.broker_rules import EMPTY, NEVER, UNKNOWN, Clock, Retention, Rules, clock_of
+from stream.groups.lifecycle.model import Ending, Happening, Transition
+from stream.groups.membership.memberships import SIMPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TOLERANCE_MS: Final = 5_000
+"""A tombstone so little before its hour is in time: a batch carries the time when it was begun, and brokers' clocks
+differ when a group moves from one to another."""
+SLACK_MS: Final = 60_000
+"""How much later than its interval a broker may look: it has groups to load and much to write."""
+
+SHARE: Final = "share"
+_MOMENT: Final = "%Y-%m-%d %H:%M:%S UTC"
+_NAMED: Final = 3
+
+
+class Cause(enum.StrEnum):
+    """Why offsets or a group went."""
+
+    EXPIRED = "expired"
+    DELETED = "deleted"
+    TOPIC_DELETED = "topic deleted"
+    UNKNOWN = "unknown"
+
+
+def late_after(retention: Retention) -> int:
+    """Give by how many ms after its hour the broker must have forgotten an offset: it looks once per interval."""
+    return retention.interval_ms + SLACK_MS
+
+
+def missing_after(retention: Retention) -> int:
+    """Give by how many ms after its hour an offset that is still there is worth a question: two looks passed it by."""
+    return 2 * retention.interval_ms + SLACK_MS
+
+
+def cause_of(ending: Ending, retention: Retention, topic_exists: Callable[[str], bool | None]) -> Cause:
+    """Judge an ending.
+
+    `topic_exists` is asked only where it matters; it says None where the cluster does not tell, and False also where
+    the name belongs to another topic by now (its id changed). Whoever deletes what was about to be forgotten anyway
+    cannot be told from the broker.
+    """
+    if ending.kind == SHARE:  # no broker removes one by itself
+        return Cause.DELETED
+    if not ending.offsets:
+        return _cause_without_offsets(ending, retention, topic_exists)
+    due = due_time(ending, retention)
+    if due == UNKNOWN:
+        return Cause.UNKNOWN
+    if due < 0 or ending.time < due - TOLERANCE_MS:
+        return _cause_before_its_time(ending, topic_exists)
+    # What a group with members subscribes to does not expire however old; then the hour says nothing.
+    was_exempt = ending.state != EMPTY and ending.time > due + late_after(retention)
+    if was_exempt and _cause_before_its_time(ending, topic_exists) is Cause.TOPIC_DELETED:
+        return Cause.TOPIC_DELETED
+    return Cause.EXPIRED
+
+
+def due_time(ending: Ending, retention: Retention) -> int:
+    """Give the hour (ms) of the last of the offsets that went, `NEVER` or `UNKNOWN`: `expiry.predict`, looking back.
+
+    What its group subscribed to is not in an ending, so an offset counts as one that nobody subscribed to.
+    """
+    clock = clock_of(ending, retention.rules)
+    if clock in {Clock.STOPPED, Clock.UNKNOWN}:
+        return NEVER if clock is Clock.STOPPED else UNKNOWN
+    grace = int(retention.rules is Rules.PER_OFFSET)
+    if ending.expire_time is not None:
+        return ending.expire_time + grace
+    began = ending.state_time if clock is Clock.STATE else ending.last_commit
+    if began is None or retention.retention_ms is None:
+        return UNKNOWN
+    return began + retention.retention_ms + grace
+
+
+def _cause_before_its_time(ending: Ending, topic_exists: Callable[[str], bool | None]) -> Cause:
+    there = [topic_exists(topic) for topic in ending.topics]
+    if any(there):
+        return Cause.DELETED
+    return Cause.TOPIC_DELETED if there and None not in there else Cause.UNKNOWN
+
+
+def _cause_without_offsets(ending: Ending, retention: Retention, topic_exists: Callable[[str], bool | None]) -> Cause:
+    """Judge the end of a group whose offsets went before it, or that had none.
+
+    The broker removes such a group when it next looks, without any retention, so it went for what its offsets went for.
+    """
+    if ending.state != EMPTY and ending.kind != SIMPLE:
+        return Cause.UNKNOWN
+    if ending.offsets_time is None:
+        return Cause.EXPIRED
+    before = dataclasses.replace(ending, offsets=1, time=ending.offsets_time)
+    if ending.state_time is not None and ending.offsets_time < ending.state_time:
+        before = dataclasses.replace(before, state="Stable", state_time=None)  # they went before it became empty
+    return cause_of(before, retention, topic_exists)
+
+
+def sentence(transition: Transition, cause: Cause | None = None, retention: Retention | None = None) -> str:
+    """Say in words what happened; of an end, with its cause and the evidence for it."""
+    match transition.what:
+        case Happening.CREATED:
+            return "first seen"
+        case Happening.REBORN:
+            return "there again after it had died"
+        case Happening.CONVERTED:
+            return f"became a {transition.kind_after} group, was a {transition.kind_before} one"
+        case Happening.REBALANCED:
+            return f"rebalanced: {_came_and_went(transition.came, transition.went)}"
+        case Happening.EMPTIED:
+            return (
+                f"the last {_count(transition.went, 'member')} left" if transition.went > 1 else "the last member left"
+            )
+    return _ending_sentence(transition, cause or Cause.UNKNOWN, retention)
+
+
+def _came_and_went(came: int, went: int) -> str:
+    if not came and not went:
+        return "the same members"
+    return ", ".join(
+        f"{_count(number, 'member')} {verb}" for number, verb in ((came, "came"), (went, "went")) if number
+    )
+
+
+def _ending_sentence(transition: Transition, cause: Cause, retention: Retention | None) -> str:
+    ending = transition.ending
+    if ending is None:
+        return str(cause)
+    said = [_what_went(ending)] if transition.what is Happening.FORGOTTEN else []
+    return f"{cause}: " + ", ".join([*said, *_evidence(ending, cause, retention)])
+
+
+def _what_went(ending: Ending) -> str:
+    return f"{_count(ending.offsets, 'offset')} of {_topics(ending)}"
+
+
+def _evidence(ending: Ending, cause: Cause, retention: Retention | None) -> list[str]:
+    """Give what speaks for the cause, phrase by phrase."""
+    if ending.kind == SHARE:
+        return ["no broker removes a share group by itself"]
+    if not ending.offsets and ending.offsets_time is None:
+        removed = ["and such a group is removed by the broker"] if cause is Cause.EXPIRED else []
+        return [f"{ending.state or 'in an unknown state'} and without offsets", *removed]
+    commit = [] if ending.last_commit is None else [f"last commit {_moment(ending.last_commit)}"]
+    if cause is Cause.TOPIC_DELETED:
+        return [f"{_topics(ending)} {'is' if len(ending.topics) == 1 else 'are'} not there any more", *commit]
+    return [*commit, *([] if retention is None else _terms(ending, cause, retention))]
+
+
+def _terms(ending: Ending, cause: Cause, retention: Retention) -> list[str]:
+    """Say on which terms the offsets were kept."""
+    clock = clock_of(ending, retention.rules)
+    if clock is Clock.STOPPED:
+        return ["does not expire while the group has members"]
+    due = due_time(ending, retention)
+    if due == UNKNOWN:
+        return ["the brokers' retention is not known" if retention.retention_ms is None else "when to go is not known"]
+    if cause is not Cause.EXPIRED:
+        known = [] if cause is Cause.DELETED else ["whether the topic is there is not known"]
+        return [f"was to be kept until {_moment(due)}", *known]
+    if ending.expire_time is not None or retention.retention_ms is None:
+        return [f"kept until {_moment(due)} by its own terms"]
+    since = [f"empty since {_moment(ending.state_time)}"] if clock is Clock.STATE and ending.state_time else []
+    return [*since, f"retention {duration(retention.retention_ms)}"]
+
+
+def _topics(ending: Ending) -> str:
+    named = ", ".join(ending.topics[:_NAMED])
+    more = len(ending.topics) - _NAMED
+    return f"{named} and {more} more" if more > 0 else named or "no known topic"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _moment(milliseconds: int) -> str:
+    try:
+        return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).strftime(_MOMENT)
+    except (OverflowError, ValueError, OSError):  # a client may have stored any number
+        return f"{milliseconds} ms"
+
+
+def duration(milliseconds: int) -> str:
+    """Write a duration in the largest unit that divides it: 7 d, 36 h, 90 s."""
+    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
+        if milliseconds >= size and milliseconds % size == 0:
+            return f"{milliseconds // size} {unit}"
+    return f"{milliseconds} ms"

@@ -1,0 +1,1 @@
+"""States and transitions of groups, and their stored history."""

@@ -1,0 +1,1 @@
+"""Members, subscriptions and assignments of every kind of group."""

@@ -1,0 +1,1 @@
+"""The rules of Burrow, evaluated over the same inputs for comparison."""

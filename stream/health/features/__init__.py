@@ -1,0 +1,1 @@
+"""Columns computed from the inputs: lag, time lag, trends and histories. One concern per module."""

@@ -1,0 +1,1 @@
+"""The long-running process: startup, supervision, tick loop, status and shutdown."""

@@ -1,0 +1,167 @@
+"""`lagwarden run`: the parts in the order in which they start, follow each other and stop.
+
+HTTP first, so that health can be asked from the first second; the JVM boots while the cluster is reached; then the
+checkpoint, the state kept in it, the query, and the ticks. A stop runs the other way round.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from concurrent.futures import Future
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from exporters.http.admission import Bounds
+from exporters.http.server import AddressUnavailableError, Server
+from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
+from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.errors import ClusterError
+from stream.cluster_facts.watch import ClusterWatch
+from stream.config import kafka_login as security
+from stream.config.metric_selection import choice_of
+from stream.errors import ExitCode, Refusal
+from stream.service.descriptors import raise_limit
+from stream.service.job import RETRY_SECONDS, Job, tasks_of
+from stream.service.status import FAILED, STOPPING, WAITING, Vitals
+from stream.spark.class_archive import ClassArchive
+from stream.spark.session import SessionOptions, end_session, open_session
+from stream.tick.publisher import Publisher
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stream.config.options import Config
+    from stream.spark.types import SparkSession
+
+_log = structlog.get_logger(__name__)
+_JVM_GRACE_SECONDS: Final = 12.0
+
+
+def run(config: Config) -> int:
+    """Run the monitor until SIGTERM or SIGINT; give the exit code. Raises Refusal for what a person must mend."""
+    raise_limit()
+    vitals = Vitals(metadata.version("lagwarden"), config.job.freshness_limit)
+    publisher = Publisher(vitals, config.groups.dead_grace, choice=choice_of(config.metrics))
+    stopping = _stop_signals()
+    watch = ClusterWatch.of(config, publisher.current)
+    with _serving(config, publisher, vitals, watch), watch:
+        session = _opening(_session_options(config))
+        try:
+            with Cluster(
+                config.kafka.bootstrap_servers,
+                security.client_options(config.kafka),
+                request_timeout=config.kafka.request_timeout,
+            ) as cluster:
+                topic = _reach(cluster, vitals, stopping, session)
+                if topic is None:
+                    return ExitCode.OK
+                return Job(config, vitals, publisher, stopping, cluster).run(topic, session)
+        finally:
+            vitals.phase = STOPPING if vitals.phase != FAILED else FAILED
+            _end_session(session)
+
+
+def _stop_signals() -> threading.Event:
+    stopping = threading.Event()
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stopping.set())
+    return stopping
+
+
+@contextlib.contextmanager
+def _serving(config: Config, publisher: Publisher, vitals: Vitals, watch: ClusterWatch) -> Iterator[None]:
+    http = config.http
+    server = Server(
+        http.host,
+        http.port,
+        publisher.current,
+        vitals.status,
+        publisher.details,
+        cluster=watch.current,
+        failed=vitals.answer_failed,
+        bounds=Bounds(http.max_connections, http.max_connections_per_address),
+    )
+    try:
+        server.start()
+    except AddressUnavailableError as error:
+        raise Refusal(
+            str(error), "set http.port (--http-port) or stop what listens there", ExitCode.PORT_IN_USE
+        ) from error
+    _log.info("serving", address=f"http://{config.http.host}:{server.port}/", metrics="/metrics", ready="/readyz")
+    try:
+        yield
+    finally:
+        server.stop()
+
+
+def _session_options(config: Config) -> SessionOptions:
+    jars = sorted(config.job.connector_jars.glob("*.jar"))
+    if not jars:
+        raise Refusal(
+            f"no jars of Spark's Kafka connector in {config.job.connector_jars}",
+            "run `make setup`, or set job.connector_jars to the folder that holds them",
+            ExitCode.SPARK_UNAVAILABLE,
+        )
+    archive = ClassArchive.existing(config.job.class_archive, metadata.version("pyspark"))
+    if archive is None:
+        _log.debug("no archive of the JVM's classes; Spark starts slower", folder=str(config.job.class_archive))
+    return SessionOptions(
+        master=config.job.master,
+        driver_memory=config.job.driver_memory,
+        driver_host="127.0.0.1",
+        connector_jars=jars,
+        shuffle_partitions=tasks_of(config),
+        class_archive=archive,
+        traces=config.log.level == "debug",
+    )
+
+
+def _opening(options: SessionOptions) -> Future[SparkSession]:
+    """Open the session on a thread that nobody has to wait for: the process may have to end before."""
+    session: Future[SparkSession] = Future()
+
+    def open_it() -> None:
+        try:
+            session.set_result(open_session(options))
+        except BaseException as error:  # noqa: BLE001 - it is handed to whoever asks for the session
+            session.set_exception(error)
+
+    threading.Thread(target=open_it, name="session", daemon=True).start()
+    return session
+
+
+def _end_session(session: Future[SparkSession]) -> None:
+    """End the JVM; one that is still starting ends by itself when this process does."""
+    if session.done() and session.exception() is None:
+        end_session(session.result(), _JVM_GRACE_SECONDS)
+
+
+def _reach(
+    cluster: Cluster, vitals: Vitals, stopping: threading.Event, session: Future[SparkSession]
+) -> OffsetsTopic | None:
+    """Wait for the cluster and its offsets topic; None if told to stop. Away is no fault: it is said and retried."""
+    while not stopping.is_set():
+        if session.done():
+            session.result()  # no Java is a fault, however long Kafka takes
+        try:
+            topic = describe(cluster)
+        except ClusterError as error:
+            if not error.passes:
+                raise
+            if vitals.trouble != str(error):
+                _log.warning("waiting for kafka", cause=str(error))
+            vitals.trouble = str(error)
+        else:
+            vitals.trouble, vitals.cluster_id = None, cluster.cluster_id
+            if topic is not None:
+                return topic
+            if vitals.phase != WAITING:
+                _log.info("waiting: no group has ever committed on this cluster", topic=NAME)
+            vitals.phase = WAITING
+        stopping.wait(RETRY_SECONDS)
+    return None

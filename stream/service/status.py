@@ -1,0 +1,234 @@
+"""The monitor's own health: what the parts report, and the one status that readers see.
+
+Parts write single attributes from their own threads; `status` reads them. Nothing here is computed from groups.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import structlog
+
+from decoders.tables import BY_NUMBER, tracking
+from exporters.readmodel import (
+    DECODE_ERRORS,
+    INTERNAL_ERRORS,
+    NAME,
+    OFFSETS_HELD_BACK,
+    OFFSETS_PARTITIONS,
+    RECORDS_READ,
+    SERIES_DROPPED,
+    UNREADABLE_TAILS,
+    VERDICT_CHANGES,
+    MonitorStatus,
+    empty,
+)
+from stream.checkpoint.side_files import SideFiles
+from stream.groups.decode_stats import Tally
+from stream.groups.expiry.predict import Retention
+from stream.service.descriptors import Descriptors
+from stream.tick.terminations import NOTHING_COUNTED, Accounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from stream.service.catch_up import CatchUp, Progress
+    from stream.tick.offsets_topic_lag import Unanswered
+
+_log = structlog.get_logger(__name__)
+_ANSWER_SILENCE: Final = 60.0
+"""Seconds between two lines about answers that could not be made."""
+CONNECTING: Final = "connecting"
+WAITING: Final = "waiting for topic"
+STARTING: Final = "starting"
+CATCHING_UP: Final = "catching up"
+RUNNING: Final = "running"
+STOPPING: Final = "stopping"
+FAILED: Final = "failed"
+NO_LEADER: Final = "no_leader"
+
+
+class Vitals:
+    """What is known of the monitor's own health. One instance per process."""
+
+    def __init__(self, version: str, freshness_limit: float, clock: Callable[[], float] = time.time) -> None:
+        self._version = version
+        self._clock = clock
+        self._freshness_limit = freshness_limit
+        self._lock = threading.Lock()
+        self._tally = Tally()
+        self._errors = empty(DECODE_ERRORS)
+        self._records = empty(RECORDS_READ)
+        self.started_at = clock()
+        self.phase = CONNECTING
+        self.cluster_id: str | None = None
+        self.trouble: str | None = None
+        """Why Kafka does not answer now, as a sentence; None while it does."""
+        self.progress: Progress | None = None
+        self.partitions_added: tuple[int, ...] = ()
+        """Partitions that the offsets topic was given while it is read, and that are not read to their ends yet."""
+        self.snapshot_taken_at: float | None = None
+        self.batches = 0
+        self.last_batch_seconds: float | None = None
+        self.last_batch_at: float | None = None
+        self.resyncs = 0
+        self.groups_not_evaluated = 0
+        self._answer_logged_at: float | None = None
+        self.faults = dict.fromkeys(("answer", "ending", "group"), 0)
+        """Faults of the program that were contained, by part."""
+        self.series = 0
+        self.series_dropped: pa.Table = empty(SERIES_DROPPED)
+        self.offsets_partitions: pa.Table = empty(OFFSETS_PARTITIONS)
+        self.retention = Retention(None, None, "unknown")
+        self.accounts: Accounts = NOTHING_COUNTED
+        self.verdict_changes: pa.Table = empty(VERDICT_CHANGES)
+        self.offsets_held_back: pa.Table = empty(OFFSETS_HELD_BACK)
+        self.files = SideFiles()
+        self._descriptors = Descriptors(os.getpid())
+        self.unanswered: Sequence[Unanswered] = ()
+        """Offsets partitions whose ends were not known at the last tick."""
+        self.unreadable_tails: pa.Table = empty(UNREADABLE_TAILS)
+
+    def count(self, tally: Tally) -> None:
+        """Add what a batch has read."""
+        with self._lock:
+            self._tally.add(tally)
+            self._records, self._errors = _records_table(self._tally), _errors_table(self._tally)
+
+    def answer_failed(self, what: str, error: Exception) -> None:
+        """Count an HTTP answer that could not be made because of a fault of lagwarden; one a minute is logged."""
+        with self._lock:
+            self.faults["answer"] += 1
+            now, before = self._clock(), self._answer_logged_at
+            if before is not None and now - before < _ANSWER_SILENCE:
+                return
+            self._answer_logged_at = now
+        _log.error("an answer could not be made because of a fault of lagwarden", path=what, exc_info=error)
+
+    def status(self) -> MonitorStatus:
+        """Give the health as of now."""
+        reasons = self._not_ready()
+        catch_up = self._catch_up()
+        with self._lock:
+            records, errors = self._records, self._errors
+        retention, accounts = self.retention, self.accounts
+        return MonitorStatus(
+            version=self._version,
+            cluster_id=self.cluster_id,
+            phase=self.phase,
+            ready=not reasons,
+            not_ready_reasons=reasons,
+            started_at=self.started_at,
+            snapshot_taken_at=self.snapshot_taken_at,
+            kafka_reachable=self.trouble is None and self.cluster_id is not None,
+            catch_up_ratio=None if catch_up is None else catch_up.ratio,
+            catch_up_records_per_second=None if catch_up is None else catch_up.rate,
+            catch_up_seconds_left=None if catch_up is None else catch_up.seconds_left,
+            batches=self.batches,
+            last_batch_seconds=self.last_batch_seconds,
+            last_batch_at=self.last_batch_at,
+            resyncs=self.resyncs,
+            series=self.series,
+            records_read=records,
+            decode_errors=errors,
+            offsets_partitions=self.offsets_partitions,
+            offsets_retention_seconds=_seconds(retention.retention_ms),
+            offsets_retention_check_seconds=_seconds(retention.check_interval_ms),
+            offsets_retention_source=retention.source,
+            deaths=accounts.deaths,
+            expiry_checks=accounts.checks,
+            verdict_changes=self.verdict_changes,
+            offsets_held_back=self.offsets_held_back,
+            unreadable_tails=self.unreadable_tails,
+            expiry_error_seconds=accounts.errors,
+            groups_not_evaluated=self.groups_not_evaluated,
+            internal_errors=_table(sorted(self.faults.items()), INTERNAL_ERRORS),
+            series_dropped=self.series_dropped,
+            file_failures=self.files.table(),
+            descriptors=self._descriptors.table(),
+        )
+
+    def _catch_up(self) -> CatchUp | None:
+        return None if self.progress is None else self.progress.catch_up(time.monotonic())
+
+    def _not_ready(self) -> tuple[str, ...]:
+        reasons = []
+        if self.phase == WAITING:
+            reasons.append("the cluster has no topic __consumer_offsets yet: no group has ever committed")
+        elif self.phase in (STARTING, STOPPING, FAILED):
+            reasons.append(f"the monitor is {self.phase}")
+        elif self.phase == CATCHING_UP and self.progress is not None:
+            reasons.append(f"offsets partitions not read to their ends yet: {len(self.progress.behind)}")
+        elif self.phase == CONNECTING and self.trouble is None:
+            reasons.append("no broker has answered yet")
+        if self.partitions_added:
+            reasons.append(f"partitions added to __consumer_offsets and not read yet: {len(self.partitions_added)}")
+        if self.trouble is not None and (self.phase != RUNNING or self._stale()):
+            reasons.append(self.trouble)
+        if self.phase == RUNNING and self._stale():
+            reasons.append(self._age_reason())
+        if self.phase in (CATCHING_UP, RUNNING):
+            reasons += self._unanswered_reasons()
+        return tuple(reasons)
+
+    def _stale(self) -> bool:
+        return self.snapshot_taken_at is None or self._clock() - self.snapshot_taken_at > self._freshness_limit
+
+    def _unanswered_reasons(self) -> list[str]:
+        """Return a sentence per cause: the groups of a partition without an end are as old as its last answer.
+
+        A new leader is elected within seconds, so a monitor that is ready stays so for as long as a snapshot is fresh.
+        """
+        grace = self._freshness_limit if self.phase == RUNNING else 0.0
+        late = [each for each in self.unanswered if self._clock() - each.since >= grace]
+        reasons = []
+        for word in sorted({each.reason for each in late}):
+            numbers = ", ".join(str(each.offsets_partition) for each in late if each.reason == word)
+            why = "have no leader" if word == NO_LEADER else f"do not tell their ends ({word})"
+            reasons.append(f"offsets partitions that {why}: {numbers}")
+        return reasons
+
+    def _age_reason(self) -> str:
+        if self.snapshot_taken_at is None:
+            return "the first snapshot is not taken yet"
+        age = self._clock() - self.snapshot_taken_at
+        return f"the snapshot is {age:.0f} s old (limit {self._freshness_limit:g} s)"
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
+
+
+def _type_name(number: int | None) -> str:
+    if number is None:
+        return "none"
+    known = BY_NUMBER.get(number)
+    return str(number) if known is None else known.name
+
+
+def _records_table(tally: Tally) -> pa.Table:
+    rows = sorted((_type_name(n), "unknown" if n is None else tracking(n), count) for n, count in tally.records.items())
+    return _table(rows, RECORDS_READ)
+
+
+def _errors_table(tally: Tally) -> pa.Table:
+    rows = sorted(
+        (_type_name(fault.record_type), "" if fault.version is None else str(fault.version), fault.reason, count)
+        for fault, count in tally.faults.items()
+    )
+    return _table(rows, DECODE_ERRORS)
+
+
+def _table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [
+        pa.array(column, pa.string()).dictionary_encode().cast(NAME)
+        if field.type == NAME
+        else pa.array(column, field.type)
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    return pa.table(arrays, schema=schema)

@@ -1,0 +1,105 @@
+"""Errors of Spark as text, read while the JVM still runs.
+
+PySpark and py4j exceptions hold references into the JVM: their text is fetched when it is asked for, and after the JVM
+has ended it reads `<exception str() failed>`. Every error of Spark is therefore turned into a `SparkFailure` where it
+is caught, before anything ends the JVM.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+
+from stream.spark.jvm import describe_end
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Any call into a JVM that is gone raises one of these; an exception inside a running JVM arrives as one of `_SPARK`.
+GONE_ERRORS: Final = (Py4JError, OSError)
+_SPARK: Final = (Py4JJavaError, PySparkException)
+_TRACEBACK: Final = "Traceback (most recent call last):"
+# How Python reports an error of Java; its cause stands further down.
+_REPORTS_OF_JAVA: Final = ("py4j.", "pyspark.errors.exceptions.captured.")
+# Its causes are those of a closed socket.
+_WORKER_ENDED: Final = "Python worker exited unexpectedly"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SparkFailure:
+    """An error of Spark."""
+
+    cause: str
+    """One line that says what happened."""
+    detail: str
+    """The whole text with the Java stack trace and all causes; empty when the JVM was gone before it could be read."""
+
+    @classmethod
+    def of_jvm(cls) -> SparkFailure:
+        """Say how the JVM ended, for a call that found none."""
+        return cls(describe_end(), "")
+
+    @classmethod
+    def of(cls, error: BaseException) -> SparkFailure:
+        """Read an error of PySpark or py4j. Must be called before the JVM is ended."""
+        if not isinstance(error, _SPARK):
+            gone = isinstance(error, GONE_ERRORS)
+            return cls.of_jvm() if gone else cls(root_cause(f"{type(error).__name__}: {error}"), "")
+        try:
+            text = str(error)
+        except (*GONE_ERRORS, AssertionError):  # PySpark asserts that there is a JVM
+            return cls.of_jvm()
+        return cls(root_cause(text), text)
+
+
+class SparkCallError(RuntimeError):
+    """A call into Spark that failed. `failure` holds the cause as text, which outlives the JVM."""
+
+    def __init__(self, action: str, failure: SparkFailure) -> None:
+        super().__init__(f"could not {action}: {failure.cause}")
+        self.action: Final = action
+        self.failure: Final = failure
+
+
+@contextlib.contextmanager
+def spark_call(action: str) -> Iterator[None]:
+    """Raise SparkCallError in place of what PySpark and py4j raise; all other exceptions pass.
+
+    `action` completes the sentence "could not ...". The original exception is not printed with it: its text cannot be
+    fetched once the JVM has ended.
+    """
+    try:
+        yield
+    except (Py4JError, PySparkException, ConnectionError) as error:
+        raise SparkCallError(action, SparkFailure.of(error)) from None
+
+
+def root_cause(text: str) -> str:
+    """Pick the line of a Spark error that says what happened.
+
+    That is the error of the last Python traceback that does not only report one of Java's, the end of a Python worker,
+    the last cause, or the first line.
+    """
+    raised = _python_error(text)
+    if raised is not None:
+        return raised
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    ended = next((line for line in lines if _WORKER_ENDED in line), None)
+    if ended is not None:
+        return ended[ended.index(_WORKER_ENDED) :]
+    causes = [line.partition("Caused by:")[2].strip() for line in lines if "Caused by:" in line]
+    return causes[-1] if causes else next(iter(lines), "no message")
+
+
+def _python_error(text: str) -> str | None:
+    """Return the error of a Python traceback in a text: the first line after it that is not indented."""
+    for traceback in reversed(text.split(_TRACEBACK)[1:]):
+        lines = traceback.splitlines()[1:]
+        raised = next((" ".join(line.split()) for line in lines if line.strip() and not line.startswith(" ")), None)
+        if raised is not None and not raised.startswith(_REPORTS_OF_JAVA):
+            return raised
+    return None

@@ -1,0 +1,134 @@
+"""The running query as the driver watches it: what its last batch did, whether it lives, how it ends.
+
+Spark never reports a broker that is away: its thread waits inside the Kafka client for ever, and then even stopping the
+query hangs. So nothing here waits without a limit, and `Watchdog` ends the process when no batch ended for too long.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+
+from stream.checkpoint.spark_offsets import source_positions
+from stream.cluster.offsets_topic import NAME
+from stream.errors import ExitCode
+from stream.spark.errors import GONE_ERRORS, SparkCallError, SparkFailure, spark_call
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_log = structlog.get_logger(__name__)
+_POLL_SECONDS: Final = 0.05
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Report:
+    """Spark's progress report: of a batch, or (without records) of the source having been looked at in vain."""
+
+    batch: int
+    seconds: float
+    positions: dict[int, int]
+    at: str
+    """Spark's own time stamp: another one means another report."""
+    worked: bool
+    """Whether a batch ran."""
+
+
+def last_report(query: StreamingQuery) -> Report | None:
+    """Read the last progress report; None before the first, and when there is no JVM to ask (see `failure`)."""
+    try:
+        progress = query._jsq.lastProgress()  # noqa: SLF001 - the public one asks for each field, hundreds of calls
+        text = None if progress is None else progress.json()
+    except GONE_ERRORS:
+        return None
+    if text is None:
+        return None
+    read: dict[str, Any] = json.loads(text)
+    durations = read.get("durationMs", {})
+    end = read["sources"][0].get("endOffset")
+    return Report(
+        batch=read["batchId"],
+        seconds=durations.get("triggerExecution", 0) / 1000,
+        positions=source_positions(end if isinstance(end, str) else json.dumps(end or {}), NAME),
+        at=read["timestamp"],
+        worked="addBatch" in durations,
+    )
+
+
+def failure(query: StreamingQuery) -> SparkFailure | None:
+    """Return why the query ended, None while it runs."""
+    try:
+        if query.isActive:
+            return None
+        error = query.exception()
+    except GONE_ERRORS:
+        return SparkFailure.of_jvm()
+    return SparkFailure("the query ended without an error", "") if error is None else SparkFailure.of(error)
+
+
+def stop(query: StreamingQuery, grace: float) -> bool:
+    """Let the running trigger end, then stop the query; False if that took longer than `grace` seconds.
+
+    A query stopped inside a batch loses nothing (the batch runs again), but ends in noise.
+    """
+    deadline = time.monotonic() + grace
+    try:
+        while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+    except GONE_ERRORS:
+        _log.warning("Spark's JVM ended before the query was stopped; the batch will run again at the next start")
+        return True
+    ending = threading.Thread(target=_stop, args=(query,), name="stop", daemon=True)
+    ending.start()
+    ending.join(max(2.0, deadline - time.monotonic()))
+    return not ending.is_alive()
+
+
+def _stop(query: StreamingQuery) -> None:
+    """Stop the query; a query that failed meanwhile, or whose JVM has ended, is stopped too."""
+    try:
+        with spark_call("stop the query"):
+            query.stop()
+    except SparkCallError as error:
+        _log.debug("the query ended by itself", cause=str(error))
+
+
+def kill_jvm(spark: SparkSession) -> None:
+    """End the JVM at once; it may be hanging and would then outlive this process."""
+    gateway = spark.sparkContext._gateway  # noqa: SLF001 - there is no other way to its process
+    if gateway is not None:
+        gateway.proc.kill()
+
+
+class Watchdog:
+    """Ends the process with its own code when `beat` was not called for `limit` seconds."""
+
+    def __init__(self, spark: SparkSession, limit: float) -> None:
+        self._spark = spark
+        self._limit = limit
+        self._beat = time.monotonic()
+        self._over = threading.Event()
+        threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
+
+    def beat(self) -> None:
+        """Say that the query lives."""
+        self._beat = time.monotonic()
+
+    def close(self) -> None:
+        """Watch no longer."""
+        self._over.set()
+
+    def _watch(self) -> None:
+        while not self._over.wait(min(1.0, self._limit / 4)):
+            silent = time.monotonic() - self._beat
+            if silent > self._limit:
+                _log.error("no micro-batch ended within the limit; ending to be started again", seconds=round(silent))
+                kill_jvm(self._spark)
+                os._exit(ExitCode.WATCHDOG)

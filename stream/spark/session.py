@@ -1,0 +1,160 @@
+"""The Spark session: every setting with its reason, and nothing else.
+
+The settings that decide speed and correctness were measured on a real `__consumer_offsets`; docs/performance.md holds
+the figures.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Final
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from stream.config.kafka_login import SPARK_REDACTION
+from stream.errors import ExitCode, Refusal
+from stream.spark.jvm import JvmStartError, hush_accumulators, launch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from stream.spark.class_archive import ClassArchive
+
+ROWS_PER_ARROW_BATCH: Final = 4096
+"""Bounds an Arrow batch (2 GB at most) by rows: membership records reach 1 MB, usual ones are a thousandth of that."""
+
+_SETTINGS: Final = {
+    # Stands in the names of Spark's own metrics and threads.
+    "spark.app.name": "lagwarden",
+    # No page of Spark's own: a port less to guard, a little heap less.
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # transformWithState requires RocksDB; the changelog makes a commit a few milliseconds.
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # The default keeps 100 batches of state; a restart needs the last.
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    # The default forks a process per file operation on a local disk.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    # Spark prints its options when something fails; logins and keys travel in them.
+    "spark.redaction.regex": SPARK_REDACTION,
+    # The driver heap of a job that runs for years.
+    "spark.sql.streaming.numRecentProgressUpdates": "20",
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
+    # A quiet cluster still shows that the reader lives.
+    "spark.sql.streaming.noDataProgressEventInterval": "2000",
+    # Without it Spark's source reads nothing, silently, from an internal topic.
+    "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
+    # The last poll of every partition stays in the heap for five minutes by default.
+    "spark.kafka.consumer.fetchedData.cache.timeout": "30s",
+    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "10s",
+    # Exactly this number switches off a size check per row that costs a quarter of the throughput; rows are the bound.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_ARROW_BATCH),
+    # Workers talk to the JVM over a Unix socket instead of loopback TCP.
+    "spark.python.unix.domain.socket.enabled": "true",
+    # One cached consumer per offsets partition, or each batch opens and closes some; a soft limit.
+    "spark.kafka.consumer.cache.capacity": "1024",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """What of the session depends on where it runs."""
+
+    master: str
+    driver_memory: str
+    driver_host: str
+    connector_jars: Sequence[Path]
+    shuffle_partitions: int
+    class_archive: ClassArchive | None = None
+    traces: bool = False
+    """Whether Spark prints what it thinks of its own faults."""
+
+
+def open_session(options: SessionOptions) -> SparkSession:
+    """Start the JVM and the session; Refusal if there is no Java or it does not start."""
+    # Workers would take `python3` from PATH, whatever that is.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", options.driver_host)
+    hush_accumulators()
+    conf = SparkConf().setMaster(options.master).setAll([*_SETTINGS.items(), *_chosen(options).items()])
+    try:
+        context = SparkContext(conf=conf, gateway=launch(conf))
+    except (JvmStartError, Py4JError) as error:
+        raise Refusal(
+            f"Spark did not start: {_first_line(error)}",
+            "a Java 17 (or later) runtime must be on PATH or in JAVA_HOME",
+            ExitCode.SPARK_UNAVAILABLE,
+        ) from error
+    session = SparkSession(context)
+    # A failed query is told by us, in one line; Spark's own pages of trace are for those who ask for them.
+    session.sparkContext.setLogLevel("WARN" if options.traces else "OFF")
+    return session
+
+
+def end_session(session: SparkSession, grace: float) -> bool:
+    """Stop the session and its JVM; return whether the JVM ended in good order within `grace` seconds.
+
+    Otherwise it is killed. It may have died, or hang in a client whose broker is away: nothing here waits without a
+    limit.
+    """
+    process = session.sparkContext._gateway.proc  # type: ignore[union-attr]  # noqa: SLF001 - the only way to it
+
+    def end() -> None:
+        with contextlib.suppress(Exception):
+            session.stop()
+        # The JVM ends when its standard input does.
+        process.stdin.close()
+
+    threading.Thread(target=end, name="end-session", daemon=True).start()
+    try:
+        ended: bool = process.wait(grace) == 0
+    except subprocess.TimeoutExpired:
+        process.kill()
+        ended = False
+    _forget_jvm()
+    return ended
+
+
+def _forget_jvm() -> None:
+    """Let the next session of this process start its own JVM; PySpark would go on calling the one that has ended."""
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
+    SparkSession._instantiatedSession = SparkSession._activeSession = None  # noqa: SLF001
+
+
+def _chosen(options: SessionOptions) -> dict[str, str]:
+    return {
+        "spark.driver.memory": options.driver_memory,
+        "spark.driver.host": options.driver_host,
+        "spark.driver.bindAddress": options.driver_host,
+        "spark.jars": ",".join(str(jar) for jar in options.connector_jars),
+        # Fixed for the life of a checkpoint.
+        "spark.sql.shuffle.partitions": str(options.shuffle_partitions),
+        "spark.driver.extraJavaOptions": " ".join(_java_options(options.class_archive)),
+    }
+
+
+def _java_options(archive: ClassArchive | None) -> list[str]:
+    # The parallel collector: pauses do not matter to a batch job, its throughput does.
+    return ["-XX:+UseParallelGC", *(archive.java_options() if archive else [])]
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

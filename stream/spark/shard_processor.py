@@ -1,0 +1,62 @@
+"""Spark's stateful shell around `groups.reduce`: unpack a shard, apply what was read, pack it. Decides nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from stream.groups.codec import pack, unpack
+from stream.groups.reduce import reduce
+from stream.groups.shard import empty_shard
+from stream.spark.fold_task import settle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues, ValueState
+
+    from stream.groups.placement import Placement
+    from stream.groups.reduce import Rules
+
+STATE: Final = "shard"
+"""Name of the state variable, also for the reader that seeds the driver at start."""
+OUTPUT: Final = "shard int, change binary, tallies array<string>"
+
+
+class ShardProcessor(StatefulProcessor):
+    """One call per shard that a batch touched."""
+
+    def __init__(self, placement: Placement, rules: Rules, live_from: Mapping[int, int]) -> None:
+        self._placement = placement
+        self._rules = rules
+        self._live_from = dict(live_from)
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declare the state: one packed shard."""
+        settle()
+        self._state: ValueState = handle.getValueState(STATE, "packed binary")
+
+    def handleInputRows(  # type: ignore[override]  # noqa: N802 - Spark's name; rows are Rows, not pandas frames
+        self,
+        key: Any,
+        rows: Iterator[Row],
+        timerValues: TimerValues,  # noqa: ARG002, N803 - Spark's names
+    ) -> Iterator[Row]:
+        """Apply the deltas of one shard and give what changed."""
+        kept = self._state.get()
+        state = empty_shard() if kept is None else unpack(bytes(kept[0]))
+        deltas, tallies = [], []
+        for row in rows:
+            deltas.append(unpack(bytes(row[1])))
+            if row[2] is not None:
+                tallies.append(row[2])
+        live_from = self._live_from.get(self._placement.offsets_partition(key[0]), 0)
+        state, change = reduce(state, deltas, dataclasses.replace(self._rules, live_from=live_from))
+        self._state.update((pack(state, compressed=True),))
+        yield Row(shard=key[0], change=pack(change), tallies=tallies)
+
+    def close(self) -> None:
+        """Nothing is held open."""

@@ -1,0 +1,56 @@
+"""The bytes that go in: `__consumer_offsets`, live or captured, as rows of partition, offset, timestamp, key, value."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from stream.cluster.offsets_topic import NAME
+from stream.spark import capture_source as spark_source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+_OPTIONS: Final = {
+    # A compacted topic is read whole, or the groups that are quiet now would be missing. For a new checkpoint only.
+    "startingOffsets": "earliest",
+    # Records of aborted transactions are no commits. The price, an open transaction that holds a partition back, is
+    # shown by a metric.
+    "kafka.isolation.level": "read_committed",
+    # Spark asks for two offsets after each poll, behind a fetch that the broker would park this long; with the default
+    # of 500 ms every batch waits half a second per partition.
+    "kafka.fetch.max.wait.ms": "10",
+    "kafka.max.poll.records": "5000",
+    # Offsets that are gone (a topic made anew, a stop longer than its retention) are noticed and said by the job.
+    "failOnDataLoss": "false",
+}
+
+
+def offsets_topic(
+    spark: SparkSession,
+    *,
+    partitions: Sequence[int],
+    max_offsets_per_trigger: int,
+    security: Mapping[str, str],
+) -> DataFrame:
+    """Read the topic as a stream; `security` says where the cluster is and how to log in.
+
+    By `assign`: `subscribe` would join a consumer group and so write records of its own into the very topic we watch.
+    """
+    reader = spark.readStream.format("kafka").options(**_OPTIONS).options(**security)
+    return (
+        reader.option("assign", json.dumps({NAME: list(partitions)}))
+        # From the first start on: without it the first batch would be the whole topic, however long.
+        .option("maxOffsetsPerTrigger", max_offsets_per_trigger)
+        .load()
+        .select("partition", "offset", "timestamp", "key", "value")
+    )
+
+
+def capture_file(spark: SparkSession, path: Path) -> DataFrame:
+    """Read the topic from a capture file, as a stream of the same columns; what the file gains later is read too."""
+    spark.dataSource.register(spark_source.CaptureSource)
+    return spark.readStream.format(spark_source.NAME).option("path", str(path.absolute())).load()

@@ -1,0 +1,37 @@
+"""What the state store kept: read once at start, so that a restarted monitor knows all groups before it reads on."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from stream.groups.codec import unpack
+from stream.spark.shard_processor import STATE
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from stream.groups.shard import Shard
+
+
+class UnreadableShardError(Exception):
+    """A shard in the state store is not what was written."""
+
+
+def stored_shards(spark: SparkSession, checkpoint: str) -> list[tuple[int, Shard]]:
+    """Return every shard as of the last finished batch. Raises UnreadableShardError, and what Spark raises."""
+    # Registers the state store's coordinator with this session; without it the reader fails on a snapshot.
+    _ = spark.streams.active
+    kept = spark.read.format("statestore").option("stateVarName", STATE).load(checkpoint)
+    table = kept.selectExpr("key.shard AS shard", "value.packed AS packed").toArrow()
+    packed = table.column("packed")
+    return [(shard, _unpack(shard, packed[row].as_py())) for row, shard in enumerate(table.column("shard").to_pylist())]
+
+
+def _unpack(number: int, packed: bytes) -> Shard:
+    try:
+        return unpack(packed)
+    except (ValueError, TypeError, LookupError, OverflowError, struct.error, pa.ArrowException) as error:
+        raise UnreadableShardError(f"shard {number} of the state cannot be read ({error})") from error

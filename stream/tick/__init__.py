@@ -1,0 +1,1 @@
+"""What happens once per tick, in order: context, lookups, inputs, verdicts, snapshot."""

@@ -1,0 +1,1 @@
+"""Commits hidden behind open transactions on `__consumer_offsets`, fetched from the coordinators."""

@@ -1,0 +1,1 @@
+"""Builds the columns that health evaluation reads, one row per group partition."""

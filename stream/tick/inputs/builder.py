@@ -1,0 +1,248 @@
+"""(fleet, ends, surroundings, now) -> one moment in columns: what health is told, and what the read model shows.
+
+Whoever ticks calls it after the ends have been read, at every tick, and hands the answer to a `stream.health.evaluator`
+and to `snapshot.build`. Owns how names become numbers, and Arrow tables columns; it judges nothing, asks nothing and
+has no clock. What it is not given stays unknown.
+
+Groups and topics are numbered as the read model sorts them, so row i here is row i of its PARTITIONS, and group
+number n is row n of its GROUPS. Rows: see `stream.tick.inputs.rows`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from stream.groups.commits.runs import TOPIC_ID, Spans
+from stream.groups.expiry.broker_rules import LATEST
+from stream.health.features import lag as lags
+from stream.health.features import offset_out_of_range as beyond
+from stream.health.features.offset_out_of_range import Origins
+from stream.health.inputs import NO_COMMIT, NOT_TOLD, Observed, OpenTransaction
+from stream.health.limits import Limits
+from stream.tick.inputs.assignment import Members
+from stream.tick.inputs.ends import polled
+from stream.tick.inputs.group_state import Standings
+from stream.tick.inputs.read_position import Reading
+from stream.tick.inputs.rebalance_count import Rebalances
+from stream.tick.inputs.rows import Belongings
+from stream.tick.inputs.times import CommitTimes, believable_slots
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream.groups.driver_state import FleetColumns
+    from stream.groups.expiry.predict import Expiry
+    from stream.health.columns import Flags, Ints
+    from stream.health.features.control_records import Tails
+    from stream.tick.context import Surroundings
+    from stream.tick.inputs.ends import PolledEnds
+    from stream.tick.inputs.rows import Rows
+
+_NO_ID: Final = bytes(16)
+_NO_EXPIRY: Final = -1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked beside the ends and the surroundings. None: it was not, and the rules that need it are silent."""
+
+    expiry: Expiry | None = None
+    """Of this very fleet."""
+    retention: Mapping[str, int] | None = None
+    """retention.ms by topic; -1: compacted, or kept for ever. A topic that is not in it is not known."""
+    transactions: Mapping[str, pa.Table] = dataclasses.field(default_factory=dict)
+    """By topic, with the schema `stream.cluster.open_transactions.OPEN_TRANSACTIONS`."""
+    tails: Tails | None = None
+    """Places numbered by the topics of the fleet in order of their names."""
+    rebalancing_since: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """See `stream.tick.inputs.group_state.rebalancing_since`."""
+
+
+_NOTHING: Final = Asked()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Moment:
+    """One moment of a fleet; all of it in the order of `rows`."""
+
+    fleet: FleetColumns
+    rows: Rows
+    polled: PolledEnds
+    found: lags.Lag
+    """Each commit held against the ends of its partition."""
+    seen: Observed
+    odd_time: Flags
+    """Rows with a commit whose stored time cannot be right (see `stream.tick.inputs.times`)."""
+
+
+def observed(
+    fleet: FleetColumns,
+    ends: pa.Table,
+    around: Surroundings,
+    now: float,
+    asked: Asked = _NOTHING,
+    *,
+    limits: Limits | None = None,
+) -> Observed:
+    """Put one moment into columns: what health is told of it, and no more (see `Observer`)."""
+    return Observer(limits).moment(fleet, ends, around, now, asked).seen
+
+
+class Observer:
+    """Puts one moment after the other into columns; what did not change since the last one is not worked out again."""
+
+    def __init__(self, limits: Limits | None = None, rebalances: Rebalances | None = None) -> None:
+        """Begin; `rebalances` may know what an earlier process counted."""
+        limits = limits or Limits()
+        self._storm = limits.storm
+        self.rebalances = rebalances or Rebalances(self._storm)
+        self.reading = Reading(limits.tick)
+        self._belongings = Belongings()
+        self._commit_times = CommitTimes()
+        self._standings = Standings()
+        self._members = Members()
+        self._counts: Mapping[str, int] = {}
+
+    def _with_counts(self, around: Surroundings) -> Surroundings:
+        """Go by the partition counts of before where none were told: a partition does not go with its brokers."""
+        if around.partition_counts:
+            self._counts = around.partition_counts
+            return around
+        return dataclasses.replace(around, partition_counts=self._counts)
+
+    def moment(
+        self,
+        fleet: FleetColumns,
+        ends: pa.Table,
+        around: Surroundings,
+        now: float,
+        asked: Asked = _NOTHING,
+        *,
+        hidden: Collection[str] = (),
+        told: Flags | None = None,
+        answered: Collection[str] = (),
+    ) -> Moment:
+        """Put one moment into columns: `ends` (schema `partition_offsets.ENDS`) had been read at `now` (Unix).
+
+        Of `hidden` groups an open transaction hides commits that nobody has told yet; `told` are the rows of the fleet
+        whose commits are answers of coordinators, and of all that the `answered` groups have committed they know.
+        """
+        at = int(now * 1000)
+        around = self._with_counts(around)
+        rows = self._belongings.rows(fleet, around)
+        topics, runs = rows.topics, fleet.runs
+        rebalances = self.rebalances.count(fleet.lives, at)
+        groups = self._standings.groups(
+            rows.groups,
+            fleet,
+            around,
+            at,
+            storm=self._storm,
+            rebalancing=asked.rebalancing_since,
+            rebalances=rebalances,
+        )
+        wanted = self._members.wanted(rows, fleet, around)
+        read = polled(ends, topics)
+        spans, odd = self._commit_times.believable(rows, _spans(runs.spans, rows), at)
+        answers = np.zeros(len(rows), np.bool_) if told is None else rows.take(told, nothing=False)
+        if answered:
+            answers |= np.array([name in answered for name in rows.groups], np.bool_)[rows.group]
+        reach = self.reading.reach(rows, spans.last_time, answers, at)
+        found = lags.lag(spans.last_offset, lags.place(rows.topic, rows.partition), read.ends)
+        negative = rows.committed & (spans.last_offset < 0)
+        found = dataclasses.replace(found, known=found.known & ~negative)
+        reasons = read.reasons(found, rows.topic)
+        reasons[negative] = lags.NEGATIVE_OFFSET
+        seen = Observed(
+            now=at,
+            groups=groups,
+            topics=tuple(topics),
+            group=rows.group,
+            topic=rows.topic,
+            partition=rows.partition,
+            spans=spans,
+            slots=believable_slots(rows.slots(runs.slots), at),
+            ends=read.ends,
+            found=found,
+            origins=Origins(
+                leader_epoch=rows.take(runs.leader_epoch, -1),
+                topic_id=rows.take(beyond.topic_ids(runs.topic_id), 0),
+                current_topic_id=_current_ids(topics, around)[rows.topic],
+            ),
+            recreated=_recreated(topics, around, at),
+            subscribed=wanted.subscribed,
+            owner=wanted.owner,
+            hidden=np.array([name in hidden for name in rows.groups], np.bool_)[rows.group] if hidden else None,
+            expiry=None if asked.expiry is None else np.minimum(rows.take(asked.expiry.offset, _NO_EXPIRY), LATEST),
+            retention=None if asked.retention is None else _retention(topics, asked.retention)[rows.topic],
+            tails=None if asked.tails is None else _renumbered(asked.tails, fleet.ranks.topics, topics),
+            transactions=_transactions(topics, asked.transactions),
+            reasons=reasons,
+            read_until=reach.read_until,
+            answered_since=reach.answered_since,
+        )
+        return Moment(fleet, rows, read, found, seen, odd)
+
+
+def _spans(spans: Spans, rows: Rows) -> Spans:
+    """Bring the spans into the order of the rows; of a row without a commit all is -1, and there are no commits."""
+    nothing = {"reset": False, "commits": 0, "rewinds": 0}
+    return Spans(
+        **{
+            field.name: rows.take(getattr(spans, field.name), nothing.get(field.name, NO_COMMIT))
+            for field in dataclasses.fields(Spans)
+        }
+    )
+
+
+def _renumbered(tails: Tails, before: Sequence[str], topics: Sequence[str]) -> Tails:
+    """Give tails numbers by the topics of the moment: those of the fleet in the same order, and perhaps more."""
+    if len(before) == len(topics):
+        return tails
+    number = {name: at for at, name in enumerate(topics)}
+    numbers = np.array([number[name] for name in before] or [0], np.int64)
+    place, unreadable = (
+        (numbers[column >> 32] << 32) | (column & 0xFFFFFFFF) for column in (tails.place, tails.unreadable)
+    )
+    return dataclasses.replace(tails, place=place, unreadable=unreadable)
+
+
+def _current_ids(topics: Sequence[str], around: Surroundings) -> NDArray[np.uint64]:
+    """Give the id that each topic has now, in the form of `beyond.topic_ids`; zeros where it is not known."""
+    return beyond.topic_ids(pa.array([around.topic_ids.get(name, _NO_ID) for name in topics] or [_NO_ID], TOPIC_ID))
+
+
+def _recreated(topics: Sequence[str], around: Surroundings, moment: int) -> Ints:
+    """Give the numbers of the topics that were found at this tick to be others than before."""
+    anew = [number for number, name in enumerate(topics) if around.made_anew.get(name, -1) >= moment]
+    return np.array(anew, np.int64)
+
+
+def _retention(topics: Sequence[str], retention: Mapping[str, int]) -> Ints:
+    return np.array([retention.get(name, NOT_TOLD) for name in topics] or [NOT_TOLD], np.int64)
+
+
+def _transactions(topics: Sequence[str], tables: Mapping[str, pa.Table]) -> dict[tuple[int, int], OpenTransaction]:
+    """Give the first open transaction of each partition: the one that holds the others back."""
+    held: dict[tuple[int, int], OpenTransaction] = {}
+    for number, name in enumerate(topics):
+        if name in tables:
+            for partition, transaction in _open(tables[name]):
+                held.setdefault((number, partition), transaction)
+    return held
+
+
+def _open(table: pa.Table) -> Iterator[tuple[int, OpenTransaction]]:
+    """Give each partition with its open transactions; a row without a start says only that nobody could be asked."""
+    started = table.filter(table.column("start_offset").is_valid())
+    since = started.column("start_time").cast(pa.int64()).to_pylist()
+    names = ("partition", "producer_id", "transactional_id", "hanging")
+    columns = (started.column(name).to_pylist() for name in names)
+    for partition, producer, name, hanging, time in zip(*columns, since, strict=True):
+        yield partition, OpenTransaction(producer, name, time, hanging)

@@ -1,0 +1,101 @@
+"""Times of commits that health can use: none is negative, none lies in the future.
+
+A commit stores its time as a field, and nothing checks that field: a broken clock or a hostile writer can put any
+number there. The commit itself is no later than the first tick that saw it, so that moment takes the place of a time in
+the future; otherwise the group would look busy until that time. Expiry does not use these times: the broker applies its
+rules to the stored field. Pure; the caller has the clock.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from stream.groups.expiry.broker_rules import LATEST
+from stream.health.inputs import NO_COMMIT
+
+if TYPE_CHECKING:
+    from stream.groups.commits.runs import Spans
+    from stream.groups.commits.slots import Slots
+    from stream.health.columns import Flags, Ints
+    from stream.tick.inputs.rows import Rows
+
+AHEAD_MS: Final = 60_000
+"""A broker's clock may be ahead of this host's by so much; a later time is in the future."""
+_CARRIED: Final = 10_000
+"""So many rows with a time in the future keep the moment they were first seen when rows come or go."""
+
+
+def is_odd(time: Ints, now: int) -> Flags:
+    """Return which times cannot be right at `now` (ms): those in the future and negative ones; -1 stands for none."""
+    odd: Flags = (time < NO_COMMIT) | (time > min(now + AHEAD_MS, LATEST))
+    return odd
+
+
+class CommitTimes:
+    """Replaces odd times, tick after tick."""
+
+    def __init__(self) -> None:
+        self._last = _FirstSeen()
+        self._reached = _FirstSeen()
+
+    def believable(self, rows: Rows, spans: Spans, now: int) -> tuple[Spans, Flags]:
+        """Return the spans of these rows with times that can be right at `now` (ms), and which rows had an odd one."""
+        odd = is_odd(spans.last_time, now) | is_odd(spans.reached_time, now)
+        last = self._last.times(rows, spans.last_time, spans.last_position, now)
+        reached = self._reached.times(rows, spans.reached_time, spans.reached_position, now)
+        times = {"last_time": last, "reached_time": np.minimum(reached, last)}
+        for name in ("first_time", "rewind_time"):
+            times[name] = np.clip(getattr(spans, name), NO_COMMIT, np.maximum(last, NO_COMMIT))
+        return dataclasses.replace(spans, **times), odd
+
+
+def believable_slots(slots: Slots, now: int) -> Slots:
+    """Leave out the slots whose time cannot be right at `now` (ms)."""
+    odd = is_odd(slots.time, now) | (slots.time < 0)
+    return slots.take(~odd) if odd.any() else slots
+
+
+class _FirstSeen:
+    """When commits with a time in the future were first seen, by their position in the log."""
+
+    def __init__(self) -> None:
+        self._rows: Rows | None = None
+        self._position = self._seen = np.empty(0, np.int64)
+
+    def times(self, rows: Rows, time: Ints, position: Ints, now: int) -> Ints:
+        """Return the times, where one lies in the future the tick that first saw that position."""
+        ahead = time > min(now + AHEAD_MS, LATEST)
+        if self._rows is not rows:
+            self._carry(rows)
+        seen = np.where(ahead & (position == self._position), self._seen, now)
+        self._rows = rows
+        self._position, self._seen = np.where(ahead, position, NO_COMMIT), np.where(ahead, seen, NO_COMMIT)
+        return np.where(ahead, seen, np.maximum(time, NO_COMMIT))
+
+    def _carry(self, rows: Rows) -> None:
+        """Bring what is remembered into the order of other rows."""
+        before, odd = self._rows, np.flatnonzero(self._seen >= 0)[:_CARRIED].tolist()
+        position, seen = (np.full(len(rows), NO_COMMIT, np.int64) for _ in range(2))
+        if before is not None and odd:
+            groups, topics = ({name: at for at, name in enumerate(names)} for names in (rows.groups, rows.topics))
+            for row in odd:
+                group = groups.get(before.groups[int(before.group[row])])
+                topic = topics.get(before.topics[int(before.topic[row])])
+                at = _find(rows, group, topic, int(before.partition[row]))
+                if at is not None:
+                    position[at], seen[at] = self._position[row], self._seen[row]
+        self._position, self._seen = position, seen
+
+
+def _find(rows: Rows, group: int | None, topic: int | None, partition: int) -> int | None:
+    """Return the place of a row; None where it is not among these."""
+    first, last = 0, len(rows)
+    for column, wanted in ((rows.group, group), (rows.topic, topic), (rows.partition, partition)):
+        if wanted is None:
+            return None
+        begin, end = np.searchsorted(column[first:last], (wanted, wanted + 1))
+        first, last = first + int(begin), first + int(end)
+    return first if first < last else None

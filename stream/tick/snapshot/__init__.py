@@ -1,0 +1,1 @@
+"""Builds the read model that all outputs show."""

@@ -1,0 +1,76 @@
+"""Groups that could not be evaluated, put into a snapshot of all others: as unknown, with the reason."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exporters.readmodel import GROUPS, UNKNOWN_LAGS, VERDICT_GROUPS
+from stream.groups.driver_state_part import rows_of_groups
+from stream.tick.quarantine import REASON
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from exporters.readmodel import Snapshot
+    from stream.groups.driver_state import FleetColumns
+    from stream.tick.quarantine import LeftOut
+
+_UNKNOWN: Final = "unknown"
+
+
+def with_quarantined(snapshot: Snapshot, fleet: FleetColumns, groups: Mapping[str, LeftOut]) -> Snapshot:
+    """Add a row for each of these groups of the fleet; nothing of them but their names and partitions is looked at."""
+    if not groups:
+        return snapshot
+    partitions = dict.fromkeys(groups, 0)
+    for name in fleet.group.take(rows_of_groups(fleet, groups.keys())).to_pylist():
+        partitions[name] += 1
+    word = _word(snapshot)
+    rows = [_row(name, each, partitions[name], word) for name, each in groups.items()]
+    unknown = [{"group": name, "reason": REASON, "partitions": count} for name, count in partitions.items() if count]
+    return dataclasses.replace(
+        snapshot,
+        groups=_sorted(pa.concat_tables([snapshot.groups, pa.Table.from_pylist(rows, GROUPS)])),
+        unknown_lags=_sorted(pa.concat_tables([snapshot.unknown_lags, pa.Table.from_pylist(unknown, UNKNOWN_LAGS)])),
+        verdict_groups=_counted(snapshot.verdict_groups, word, len(rows)),
+    )
+
+
+def _row(name: str, left_out: LeftOut, partitions: int, word: str) -> dict[str, Any]:
+    error = type(left_out.error).__name__
+    return {
+        "group": name,
+        "partitions": partitions,
+        "partitions_lag_unknown": partitions,
+        "verdict": word,
+        "severity": _UNKNOWN,
+        "verdict_since": int(left_out.since * 1000),
+        "verdict_partitions": partitions,
+        "sentence": f"lagwarden failed to evaluate this group (internal error: {error}); its log names the fault.",
+    }
+
+
+def _word(snapshot: Snapshot) -> str:
+    """Return the word that the rules have for a group of which nothing is known."""
+    table = snapshot.verdict_groups
+    words = table.column("verdict").filter(pc.equal(table.column("severity"), _UNKNOWN)).to_pylist()
+    return words[0] if words else _UNKNOWN
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    """Sort by group; rows of one group stay in their order."""
+    table = table.unify_dictionaries().combine_chunks()
+    names = np.array(table.column("group").to_pylist(), object)
+    return table.take(pa.array(np.argsort(names, kind="stable")))
+
+
+def _counted(table: pa.Table, word: str, more: int) -> pa.Table:
+    """Count these groups with those that have the same verdict."""
+    mine = pc.equal(table.column("verdict"), word)
+    groups = pc.add(table.column("groups"), pc.multiply(mine.cast(pa.int64()), more))
+    return table.set_column(table.column_names.index("groups"), VERDICT_GROUPS.field("groups"), groups)

@@ -1,0 +1,203 @@
+"""What ended: why, decided once, and counted. Deaths by cause, and offsets that went, held against what was predicted.
+
+Batches hand in news as they come; a tick judges them, for only then is known what the cluster has to say (which topics
+are there, how long offsets are kept). What the initial catch-up replays is judged too, and counted nowhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import structlog
+
+from exporters.readmodel import DEATHS, EXPIRY_CHECKS, NAME, Histogram
+from stream.groups.expiry.broker_rules import UNKNOWN
+from stream.groups.expiry.causes import Cause, sentence
+from stream.groups.expiry.check import ExpiryWatch, hours_before
+from stream.groups.lifecycle.model import Happening
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from stream.groups.driver_state import FleetColumns, ForgottenOffset, News
+    from stream.groups.expiry.broker_rules import Retention
+    from stream.groups.expiry.predict import Times
+    from stream.groups.lifecycle.model import Transition
+    from stream.groups.membership.memberships import Membership
+    from stream.tick.context import Causes, Context, Surroundings
+
+_log = structlog.get_logger(__name__)
+_LINES: Final = 20
+"""Deaths told one by one at a tick; of more, only how many."""
+_FAULTS_PER_LINE: Final = 100
+"""Of so many endings that cannot be judged, one is logged."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Accounts:
+    """What the ledger counts: tables DEATHS and EXPIRY_CHECKS, and the errors of the predictions in seconds."""
+
+    deaths: pa.Table
+    checks: pa.Table
+    errors: Histogram | None
+
+
+NOTHING_COUNTED: Final = Accounts(DEATHS.empty_table(), EXPIRY_CHECKS.empty_table(), None)
+
+
+class Ledger:
+    """`take` is called by the thread of the batches, all else by that of the ticks, in the order of the methods."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._endings: list[tuple[str, Transition]] = []
+        self._remembered: list[tuple[str, Transition]] | None = None
+        self._forgotten: list[ForgottenOffset] = []
+        self._causes: dict[tuple[str, int], Cause] = {}
+        # All from the start: a counter that begins with its first event hides that one from increase().
+        self._deaths: Counter[str] = Counter({str(cause): 0 for cause in Cause})
+        self._watch = ExpiryWatch()
+        self._memberships: Mapping[str, Membership] | None = None
+        self.faults = 0
+        """Endings that could not be judged because of a fault of the program."""
+
+    def take(self, news: News, *, catching_up: bool) -> None:
+        """Note what a batch told; a tombstone that is read late, while catching up, says nothing of a prediction."""
+        with self._lock:
+            self._endings += [each for each in news.transitions if each[1].ending is not None]
+            if not catching_up:
+                self._forgotten += news.forgotten
+
+    def topics_in_question(self, fleet: FleetColumns) -> set[str]:
+        """Give the topics of what ended and is not judged yet: the cluster must say whether they are there."""
+        with self._lock:
+            pending = list(self._endings)
+        if self._remembered is None:  # the first look: what the state remembers was judged by a former process
+            self._remembered = [
+                (group, each) for group, life in fleet.lives.items() for each in life.transitions if each.ending
+            ]
+        return {
+            topic
+            for _, each in (*pending, *self._remembered)
+            if each.ending is not None
+            for topic in each.ending.topics
+        }
+
+    def judge_endings(self, fleet: FleetColumns, around: Surroundings) -> Causes:
+        """Decide why what ended since the last tick did, and count deaths; give the causes of all that is remembered.
+
+        Decided once: later on its topic may be deleted, or made anew, by somebody else.
+        """
+        with self._lock:
+            endings, self._endings = self._endings, []
+        remembered, self._remembered = self._remembered or [], []
+        for group, transition in (*remembered, *endings):
+            self._causes.setdefault((group, transition.position), self._cause(group, transition, around))
+        self._count_deaths([(group, each) for group, each in endings if each.live], around)
+        self._causes = {place: cause for place, cause in self._causes.items() if place[0] in fleet.lives}
+        return self._causes
+
+    def judge_predictions(
+        self,
+        fleet: FleetColumns,
+        context: Context,
+        now: float,
+        *,
+        current: bool,
+        unread: Collection[str] = frozenset(),
+    ) -> Accounts:
+        """Hold tombstones against what was predicted; `current`: all that the log had a tick ago has been read.
+
+        Of the `unread` groups an open transaction hides tombstones: they are not held against any.
+        """
+        with self._lock:
+            forgotten, self._forgotten = self._forgotten, []
+        retention = context.around.retention
+        if forgotten:
+            # By their groups as they were when they still had them: at the tick before.
+            memberships = fleet.memberships if self._memberships is None else self._memberships
+            self._arrived(forgotten, memberships, retention)
+        if current:
+            hour = _without(context.expiry.offset, fleet, unread)
+            self._watch.tick(fleet.runs.keys, hour, int(now * 1000), retention)
+        else:
+            self._watch.restart()
+        self._memberships = fleet.memberships
+        return self._accounts()
+
+    def _cause(self, group: str, transition: Transition, around: Surroundings) -> Cause:
+        try:
+            return around.cause_of(transition)
+        except Exception as error:  # noqa: BLE001 - one ending must not end the tick
+            self._fault(group, error)
+            return Cause.UNKNOWN
+
+    def _why(self, group: str, transition: Transition, cause: Cause, around: Surroundings) -> str:
+        try:
+            return sentence(transition, cause, around.retention)
+        except Exception as error:  # noqa: BLE001 - one ending must not end the tick
+            self._fault(group, error)
+            return str(cause)
+
+    def _arrived(
+        self, forgotten: list[ForgottenOffset], memberships: Mapping[str, Membership], retention: Retention
+    ) -> None:
+        """Judge tombstones, all together; if that fails group by group, so that only the faulty ones are not judged."""
+        try:
+            hours = hours_before(forgotten, memberships, retention)
+        except Exception:  # noqa: BLE001 - one group must not end the tick
+            for group in dict.fromkeys(each.group for each in forgotten):
+                mine = [each for each in forgotten if each.group == group]
+                try:
+                    self._watch.arrived(mine, hours_before(mine, memberships, retention), retention)
+                except Exception as error:  # noqa: BLE001 - likewise
+                    self._fault(group, error)
+        else:
+            self._watch.arrived(forgotten, hours, retention)
+
+    def _fault(self, group: str, error: Exception) -> None:
+        if not self.faults % _FAULTS_PER_LINE:
+            _log.error("what ended cannot be judged because of a fault of lagwarden", group=group, exc_info=error)
+        self.faults += 1
+
+    def _count_deaths(self, transitions: Iterable[tuple[str, Transition]], around: Surroundings) -> None:
+        told = 0
+        for group, transition in transitions:
+            if transition.what is not Happening.DEAD:
+                continue
+            cause = self._causes[group, transition.position]
+            self._deaths[cause] += 1
+            told += 1
+            if told <= _LINES:
+                _log.info("a group died", group=group, why=self._why(group, transition, cause, around))
+        if told > _LINES:
+            _log.info("more groups died", groups=told - _LINES)
+
+    def _accounts(self) -> Accounts:
+        errors = self._watch.errors()
+        checks = {str(outcome): count for outcome, count in self._watch.checks().items()}
+        return Accounts(
+            _counts(self._deaths, DEATHS),
+            _counts(checks, EXPIRY_CHECKS),
+            Histogram(errors.bounds, errors.cumulative, errors.count, errors.total),
+        )
+
+
+def _without(hour: Times, fleet: FleetColumns, groups: Collection[str]) -> Times:
+    """Return the predictions, without those of these groups."""
+    if not groups:
+        return hour
+    names = fleet.group.dictionary.to_pylist()
+    theirs = np.array([name in groups for name in names] or [False], np.bool_)
+    return np.where(theirs[fleet.group.indices.to_numpy(zero_copy_only=False)], UNKNOWN, hour)
+
+
+def _counts(counts: Mapping[str, int], schema: pa.Schema) -> pa.Table:
+    names = sorted(counts)
+    arrays = [pa.array(names, pa.string()).dictionary_encode().cast(NAME), pa.array([counts[name] for name in names])]
+    return pa.table(arrays, schema=schema)

@@ -1,0 +1,189 @@
+"""The catalogue against the read model, the naming conventions and the printed reference."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import re
+import types
+import typing
+
+import pyarrow as pa
+import pytest
+
+from exporters import readmodel
+from exporters.catalogue.cluster import CLUSTER_METRICS
+from exporters.catalogue.metric import Kind, Metric, Reading, Source
+from exporters.catalogue.metrics import LIVE_METRICS, METRICS, SNAPSHOT_METRICS, markdown
+from exporters.cluster import model as cluster_model
+
+ROOT = pathlib.Path(__file__).parents[3]
+STATUS_TYPES = typing.get_type_hints(readmodel.MonitorStatus)
+SCHEMAS = {
+    source: getattr(cluster_model if source.in_cluster else readmodel, source.name)
+    for source in Source
+    if source is not Source.STATUS
+}
+
+# Columns that no metric shows, each for its reason.
+NOT_EXPORTED = {
+    (Source.PARTITIONS, "high_watermark"): "belongs to the topic, and would be repeated for each group",
+    (Source.PARTITIONS, "last_stable_offset"): "as the high watermark",
+    (Source.PARTITIONS, "log_start_offset"): "as the high watermark",
+    (Source.PARTITIONS, "lag_unknown_reason"): "counted per group in UNKNOWN_LAGS",
+    (Source.PARTITIONS, "time_lag_exact"): "for who looks at one partition",
+    (Source.GROUPS, "time_lag_max_exact"): "for who looks at one group",
+    (Source.TOPICS, "time_lag_max_exact"): "for who looks at one group",
+    (Source.PARTITIONS, "trend"): "a word for who looks at one partition; the rates say it in numbers",
+    (Source.PARTITIONS, "verdict_since"): "per group",
+    (Source.PARTITIONS, "offset_asked"): "per group, as held_back",
+    (Source.GROUPS, "partitions_lag_unknown"): "the sum of UNKNOWN_LAGS of the group",
+    (Source.PARTITIONS, "odd_time"): "counted in lagwarden_group_odd_times",
+    (Source.GROUPS, "verdict_partitions"): "counts the series of lagwarden_partition_verdict",
+    (Source.GROUPS, "sentence"): "a sentence; the API has it",
+    (Source.TOPICS, "partitions"): "counts the series of lagwarden_partition_committed_offset",
+    (Source.TOPICS, "lag_max"): "the maximum of lagwarden_partition_lag",
+    (Source.TOPICS, "partitions_lag_unknown"): "per group, with its reason",
+    (Source.TOPICS, "verdict"): "per partition and per group",
+    (Source.STATUS, "not_ready_reasons"): "sentences; /readyz has them",
+    (Source.STATUS, "started_at"): "process_start_time_seconds says it",
+    (Source.STATUS, "records_read"): "a table of its own",
+    (Source.STATUS, "decode_errors"): "a table of its own",
+    (Source.STATUS, "offsets_partitions"): "a table of its own",
+    (Source.STATUS, "deaths"): "a table of its own",
+    (Source.STATUS, "expiry_checks"): "a table of its own",
+    (Source.STATUS, "series_dropped"): "a table of its own",
+    (Source.STATUS, "http_refusals"): "a table of its own",
+    (Source.STATUS, "file_failures"): "a table of its own",
+    (Source.STATUS, "descriptors"): "a table of its own",
+    (Source.PARTITIONS_SHOWN, "leader_epoch"): "changes with the leader; the API has it",
+    (Source.PARTITIONS_SHOWN, "replica_brokers"): "a list; the API has it",
+    (Source.PARTITIONS_SHOWN, "in_sync_brokers"): "a list; the API has it",
+    (Source.PARTITIONS_SHOWN, "offline_brokers"): "a list; the API has it",
+    (Source.OFFSETS_REPLICAS, "unknown_reason"): "counted in UNKNOWN_FACTS",
+    (Source.CONFIGS, "unknown_reason"): "counted in UNKNOWN_FACTS",
+    (Source.STATUS, "verdict_changes"): "a table of its own",
+    (Source.STATUS, "offsets_held_back"): "a table of its own",
+    (Source.STATUS, "unreadable_tails"): "a table of its own",
+    (Source.STATUS, "internal_errors"): "a table of its own",
+    (Source.OFFSETS_HELD_BACK, "since"): "the gap of the same partition has it",
+}
+
+every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+
+
+def columns(source: Source) -> dict[str, object]:
+    """Give the columns of a source with their types: Arrow's, or Python's for the status without its None."""
+    if source is Source.STATUS:
+        return {name: _known(hint) for name, hint in STATUS_TYPES.items()}
+    return {field.name: field.type for field in SCHEMAS[source]}
+
+
+def _known(hint: object) -> object:
+    if isinstance(hint, types.UnionType):
+        (hint,) = (member for member in typing.get_args(hint) if member is not types.NoneType)
+    return hint
+
+
+def fits(metric: Metric) -> bool:
+    """Tell whether the type of the metric's column can be read the way the metric wants to."""
+    column = columns(metric.source)[metric.column]
+    match metric.reading:
+        case Reading.ONE:
+            return column is str or column in {readmodel.NAME, pa.int32()}
+        case Reading.MOMENT:
+            return column in {float, readmodel.MOMENT}
+        case Reading.AGE:
+            return column is float
+        case Reading.NUMBER:
+            return column in {int, float, bool, pa.int32(), pa.int64(), pa.float64(), pa.bool_()}
+        case Reading.RANK:
+            return column == readmodel.NAME
+        case Reading.BUCKETS:
+            return column is readmodel.Histogram
+
+
+@every_metric
+def test_source_column_exists_with_a_fitting_type(metric: Metric) -> None:
+    """Each metric's value column is in the read model, and of a type that its reading can read."""
+    assert metric.column in columns(metric.source)
+    assert fits(metric)
+
+
+@every_metric
+def test_labels_are_names_or_numbers_of_the_same_row(metric: Metric) -> None:
+    """Each label is a column of the metric's own source that holds names, numbers of things, or yes and no."""
+    for label in metric.labels:
+        assert columns(metric.source)[label] in {str, readmodel.NAME, pa.int32(), pa.int64(), pa.bool_()}
+
+
+def test_source_names_a_field_of_the_snapshot_or_the_status() -> None:
+    """The value of each source is the field that holds its table, where the renderers look for it."""
+    in_snapshot = {field.name for field in dataclasses.fields(readmodel.Snapshot)}
+    in_cluster = {field.name for field in dataclasses.fields(cluster_model.ClusterFacts)}
+    for source in SCHEMAS:
+        live_or_polled = in_cluster if source.in_cluster else STATUS_TYPES
+        assert source.value in (in_snapshot if source.in_snapshot else live_or_polled)
+
+
+def test_every_column_is_exported_or_has_a_reason() -> None:
+    """Nothing in the read model is forgotten: a column is a value, a label, or listed with why it is neither."""
+    shown = {(metric.source, name) for metric in METRICS for name in (metric.column, *metric.labels)}
+    known = {(source, name) for source in Source for name in columns(source)}
+    assert known - shown == set(NOT_EXPORTED)
+
+
+@every_metric
+def test_name_follows_the_conventions(metric: Metric) -> None:
+    """Names are lower case under one prefix, end as their kind demands and in their unit, and avoid reserved ends."""
+    assert re.fullmatch(r"lagwarden(_[a-z]+)+", metric.name)
+    assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
+    assert metric.name.endswith("_info") == (metric.kind is Kind.INFO)
+    assert metric.name.endswith("_timestamp_seconds") == (metric.reading is Reading.MOMENT)
+    assert not metric.name.endswith(("_sum", "_count", "_bucket", "_created"))
+    assert metric.family.endswith(f"_{metric.unit}" if metric.unit else "")
+    assert metric.unit in {"", "seconds", "ratio", "bytes"}
+    assert bool(metric.unit) == metric.family.endswith(("_seconds", "_ratio", "_bytes"))
+
+
+@every_metric
+def test_information_is_always_one(metric: Metric) -> None:
+    """An info metric has the constant 1; so have verdicts, which say how things stand and not what a thing is."""
+    stands_for_a_state = metric.column == "verdict"
+    assert (metric.kind is Kind.INFO or stands_for_a_state) == (metric.reading is Reading.ONE)
+
+
+@every_metric
+def test_a_histogram_is_read_in_buckets(metric: Metric) -> None:
+    """A metric is a histogram exactly when it is read in buckets."""
+    assert (metric.kind is Kind.HISTOGRAM) == (metric.reading is Reading.BUCKETS)
+
+
+@every_metric
+def test_help_is_one_sentence_that_needs_no_escaping(metric: Metric) -> None:
+    """Help texts end like sentences and have none of the characters that the formats escape."""
+    assert re.fullmatch(r'[A-Z0-9][^\\\n"]+\.', metric.help)
+    assert not metric.absent.endswith(".")
+
+
+def test_names_and_families_are_unique() -> None:
+    """No two metrics share a name or a family, and no family is another's sample."""
+    assert len({metric.name for metric in METRICS}) == len(METRICS)
+    assert len({metric.family for metric in METRICS}) == len(METRICS)
+
+
+def test_snapshot_and_live_metrics_are_told_apart_by_their_source() -> None:
+    """What is rendered once comes from the snapshot or a poll only, what is rendered per scrape from the status."""
+    assert all(metric.source.in_snapshot for metric in SNAPSHOT_METRICS)
+    assert all(metric.source.in_cluster for metric in CLUSTER_METRICS)
+    assert not any(metric.source.in_snapshot or metric.source.in_cluster for metric in LIVE_METRICS)
+
+
+def test_reference_page_is_current() -> None:
+    """`docs/metrics.md` is what `python -m exporters.catalogue.metrics` prints."""
+    assert (ROOT / "docs" / "metrics.md").read_text("utf-8") == markdown()
+
+
+def test_reference_page_names_every_metric_once() -> None:
+    """The printed reference has a heading for each metric of the catalogue, in its order."""
+    assert re.findall(r"^### `(.+)`$", markdown(), re.MULTILINE) == [metric.name for metric in METRICS]

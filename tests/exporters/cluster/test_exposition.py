@@ -1,0 +1,107 @@
+"""The cluster's facts as text: every number that is known, none that is not, and in one piece with a snapshot's."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+
+import pyarrow as pa
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
+from prometheus_client.parser import text_string_to_metric_families
+
+from exporters.catalogue.cluster import CLUSTER_METRICS
+from exporters.cluster.exposition import PublishedCluster, joined, render
+from exporters.text.exposition import EMPTY, Exposition, Format
+from exporters.text.exposition import render as render_snapshot
+from tests.exporters.clusters import facts
+from tests.exporters.worlds import NOON, small_world
+
+
+def text(exposition: Exposition, form: Format = Format.TEXT) -> bytes:
+    """Give the whole text."""
+    return b"".join(part if isinstance(part, bytes) else b"".join(part) for part in exposition.plain(form))
+
+
+def samples(exposition: Exposition) -> dict[str, float]:
+    """Give the samples as lines without their values, and those."""
+    lines = [line for line in text(exposition).decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+def test_every_number() -> None:
+    """Each metric with its labels; what is null leaves no sample."""
+    assert samples(render(facts())) == {
+        'lagwarden_broker_info{broker="1",host="kafka-1",port="9092",rack="eu-1a"}': 1,
+        'lagwarden_broker_info{broker="2",host="kafka-2",port="9092",rack=""}': 1,
+        'lagwarden_broker_leaders{broker="1"}': 1,
+        'lagwarden_broker_leaders{broker="2"}': 0,
+        'lagwarden_broker_replicas{broker="1"}': 2,
+        'lagwarden_broker_replicas{broker="2"}': 2,
+        'lagwarden_controller{broker="3000"}': 1,
+        'lagwarden_config_info{scope="broker",name="1",key="offsets.retention.minutes",value="10080",'
+        'source="default_config"}': 1,
+        'lagwarden_config_info{scope="topic",name="__consumer_offsets",key="cleanup.policy",value="compact",'
+        'source="dynamic_topic_config"}': 1,
+        'lagwarden_config_info{scope="topic",name="orders",key="retention.ms",value="604800000",'
+        'source="default_config"}': 1,
+        'lagwarden_topic_partitions{topic="orders"}': 2,
+        'lagwarden_topic_replication_factor{topic="orders"}': 2,
+        'lagwarden_topic_under_replicated_partitions{topic="orders"}': 1,
+        'lagwarden_topic_leaderless_partitions{topic="orders"}': 1,
+        'lagwarden_topic_preferred_leaders_ratio{topic="orders"}': 0.5,
+        'lagwarden_topic_brokers_skewed_ratio{topic="orders"}': 0,
+        'lagwarden_topic_brokers_spread_ratio{topic="orders"}': 1,
+        'lagwarden_topic_leaders_skewed_ratio{topic="orders"}': 0.33,
+        'lagwarden_topic_partition_leader{topic="orders",partition="0"}': 1,
+        'lagwarden_topic_partition_replicas{topic="orders",partition="0"}': 2,
+        'lagwarden_topic_partition_replicas{topic="orders",partition="1"}': 2,
+        'lagwarden_topic_partition_in_sync_replicas{topic="orders",partition="0"}': 2,
+        'lagwarden_topic_partition_in_sync_replicas{topic="orders",partition="1"}': 1,
+        'lagwarden_topic_partition_under_replicated{topic="orders",partition="0"}': 0,
+        'lagwarden_topic_partition_under_replicated{topic="orders",partition="1"}': 1,
+        'lagwarden_topic_partition_preferred_leader{topic="orders",partition="0"}': 1,
+        'lagwarden_topic_partition_preferred_leader{topic="orders",partition="1"}': 0,
+        'lagwarden_offsets_topic_bytes{broker="1"}': 2**40,
+        'lagwarden_offsets_topic_growth_bytes_per_second{broker="1"}': -12.5,
+        "lagwarden_offsets_topic_cleaner_suspect": 1,
+        "lagwarden_cluster_facts_timestamp_seconds": NOON / 1000,
+        "lagwarden_cluster_facts_duration_seconds": 0.25,
+        'lagwarden_cluster_facts_unknown{fact="broker setting",reason="unreachable"}': 1,
+        'lagwarden_cluster_facts_unknown{fact="offsets topic size",reason="not_authorized"}': 1,
+    }
+
+
+def test_nothing_known() -> None:
+    """A poll that was told nothing leaves no series at all but its own."""
+    tables = {
+        field.name: getattr(facts(), field.name).slice(0, 0)
+        for field in dataclasses.fields(facts())
+        if isinstance(getattr(facts(), field.name), pa.Table) and field.name != "polls"
+    }
+    assert [family.metric.name for family in render(facts(**tables)).families] == [
+        "lagwarden_offsets_topic_cleaner_suspect",
+        "lagwarden_cluster_facts_timestamp_seconds",
+        "lagwarden_cluster_facts_duration_seconds",
+    ]
+
+
+@pytest.mark.parametrize("form", Format, ids=["text", "openmetrics"])
+def test_joined_with_a_snapshot(form: Format) -> None:
+    """Behind a snapshot's metrics come the cluster's, plain and compressed, and the official parsers read it all."""
+    groups, cluster = render_snapshot(small_world()), render(facts())
+    both = joined(groups, cluster)
+    assert text(both, form) == text(groups, form) + text(cluster, form)
+    assert gzip.decompress(b"".join(both.gzipped(form, b"# EOF\n"))) == text(both, form) + b"# EOF\n"
+    assert both.series == groups.series + cluster.series
+    parse = text_string_to_metric_families if form is Format.TEXT else openmetrics_families
+    read = {sample.name for family in parse((text(both, form) + b"# EOF\n").decode()) for sample in family.samples}
+    assert {metric.name for metric in CLUSTER_METRICS} <= read
+
+
+def test_joined_with_nothing() -> None:
+    """Before the first snapshot the cluster's metrics stand alone, and some can be chosen by name."""
+    alone = joined(EMPTY, PublishedCluster.of(facts()).exposition)
+    assert text(alone) == text(render(facts()))
+    chosen = b"".join(map(bytes, alone.plain(Format.TEXT, {"lagwarden_controller"})))  # type: ignore[arg-type]
+    assert chosen.splitlines()[2:] == [b'lagwarden_controller{broker="3000"} 1']

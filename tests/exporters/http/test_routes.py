@@ -1,0 +1,270 @@
+"""Every address, asked in process: no socket."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import re
+import urllib.parse
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from exporters.catalogue.metrics import SNAPSHOT_METRICS
+from exporters.http.routes import build_app
+from exporters.page.assets import ASSETS
+from exporters.page.document import VIEW_TYPE
+from exporters.text.exposition import Format, Published
+from tests.exporters.worlds import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, detail, small_world, snapshot, status
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+OPENMETRICS = {"accept": "application/openmetrics-text;version=1.0.0"}
+
+
+class Client:
+    """Asks an application one thing at a time; Starlette's own client wants another HTTP library than ours."""
+
+    def __init__(self, app: Starlette) -> None:
+        self._app = app
+
+    def ask(self, method: str, path: str, **arguments: Any) -> httpx.Response:
+        """Send one request and give the answer."""
+
+        async def send() -> httpx.Response:
+            transport = httpx.ASGITransport(self._app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://lagwarden") as client:
+                return await client.request(method, path, **arguments)
+
+        return asyncio.run(send())
+
+    def get(self, path: str, **arguments: Any) -> httpx.Response:
+        """Ask for what is at an address."""
+        return self.ask("GET", path, **arguments)
+
+
+def client(published: Published | None = None, **changes: Any) -> Client:
+    """Give a client of an application with this snapshot and this status, five seconds past noon."""
+    app = build_app(
+        lambda: published,
+        lambda: status(**changes),
+        details=lambda name: detail(name) if name == "billing" else None,
+        clock=lambda: NOON / 1000 + 5,
+    )
+    return Client(app)
+
+
+@pytest.mark.parametrize("changes", [{}, CATCHING_UP, CONNECTING], ids=["running", "catching up", "connecting"])
+def test_alive_whatever_else_is_wrong(changes: dict[str, Any]) -> None:
+    """Liveness does not depend on Kafka, on readiness nor on a snapshot: a restart would help none of them."""
+    assert client(**changes).get("/livez").status_code == 200
+
+
+def test_readiness() -> None:
+    """Ready is 200; not ready is 503 and says why."""
+    assert client().get("/readyz").status_code == 200
+    answer = client(**CATCHING_UP).get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["reasons"] == ["Reading what groups have committed so far."]
+
+
+def test_metrics_before_the_first_snapshot_are_the_monitors_own() -> None:
+    """No series about groups before their numbers are known, but the catch-up can be watched."""
+    answer = client(**CATCHING_UP).get("/metrics")
+    assert answer.status_code == 200
+    assert "lagwarden_catch_up_ratio 0.425\n" in answer.text
+    named = {line.partition("{")[0] for line in answer.text.splitlines()}
+    assert not named & {metric.name for metric in SNAPSHOT_METRICS}
+    assert "{group=" not in answer.text
+
+
+@pytest.mark.parametrize("compressed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize(("accept", "form"), [({}, Format.TEXT), (OPENMETRICS, Format.OPENMETRICS)], ids=["text", "om"])
+def test_metrics_in_every_form(accept: dict[str, str], form: Format, compressed: bool) -> None:  # noqa: FBT001  # a table
+    """Format and compression follow the headers; the snapshot's bytes come unchanged, then the live part."""
+    published = Published.of(small_world())
+    headers = {**accept, "accept-encoding": "gzip" if compressed else "identity"}
+    answer = client(published).get("/metrics", headers=headers)
+    assert answer.headers["content-type"] == form.value
+    assert answer.headers.get("content-encoding") == ("gzip" if compressed else None)
+    assert answer.headers["vary"] == "Accept, Accept-Encoding"
+    assert answer.content.startswith(b"".join(published.exposition.plain(form)))
+    assert b"\nlagwarden_snapshot_age_seconds 5.0\n" in answer.content
+    assert answer.content.endswith(b"# EOF\n") == (form is Format.OPENMETRICS)
+
+
+def test_metrics_by_name() -> None:
+    """Asked for names, only they come; a name that does not exist brings nothing and hurts nothing."""
+    app = client(Published.of(small_world()))
+    query = urllib.parse.urlencode([("name[]", "lagwarden_group_lag"), ("name[]", "lagwarden_ready"), ("name[]", "no")])
+    lines = [line for line in app.get(f"/metrics?{query}").text.splitlines() if not line.startswith("#")]
+    assert lines == [
+        'lagwarden_group_lag{group="billing"} 4611686018427387904',
+        'lagwarden_group_lag{group="say \\"hi\\"\\\\\\nthere"} 0',
+        "lagwarden_ready 1",
+    ]
+
+
+def test_a_group_that_left_is_gone_at_the_next_scrape() -> None:
+    """A scrape shows the published snapshot and nothing of the one before."""
+    holder = [Published.of(small_world())]
+    app = Client(build_app(lambda: holder[0], status))
+    assert 'group="billing"' in app.get("/metrics").text
+    holder[0] = Published.of(snapshot(groups=[{"group": "plain", "kind": "simple"}]))
+    text = app.get("/metrics").text
+    assert 'group="plain"' in text
+    assert "billing" not in text
+
+
+@pytest.mark.parametrize("path", ["/api/v1/groups", "/api/v1/groups/billing", "/api/v1/group?name=billing"])
+def test_groups_before_the_first_snapshot(path: str) -> None:
+    """No snapshot is 503 with the reasons, not an empty list and not 404."""
+    answer = client(**CATCHING_UP).get(path)
+    assert answer.status_code == 503
+    assert answer.json()["phase"] == "catching up"
+    assert answer.headers["retry-after"] == "5"
+
+
+def test_groups() -> None:
+    """The list of groups is JSON of all of them."""
+    answer = client(Published.of(small_world())).get("/api/v1/groups")
+    assert answer.headers["content-type"] == "application/json"
+    assert len(answer.json()["groups"]) == 4
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
+@pytest.mark.parametrize("address", ["/api/v1/groups/", "/api/v1/group?name="], ids=["path", "query"])
+def test_any_group_can_be_asked_for(address: str, name: str) -> None:
+    """Percent-encoded, every name reaches its group: slashes, line feeds, dots and the empty name too."""
+    app = client(Published.of(snapshot(groups=[{"group": other} for other in HOSTILE_NAMES])))
+    answer = app.get(address + urllib.parse.quote(name, safe=""))
+    assert answer.status_code == 200
+    assert answer.json()["group"] == name
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_names_that_paths_swallow_come_by_query(name: str) -> None:
+    """A client resolves dots in a path before it asks, even encoded ones; in a query they are a name like any."""
+    app = client(Published.of(snapshot(groups=[{"group": "."}, {"group": ".."}])))
+    assert app.get("/api/v1/group", params={"name": name}).json()["group"] == name
+    page = app.get("/group", params={"name": name})
+    assert page.status_code == 200
+    assert f"<bdi>{name}</bdi>" in page.text
+
+
+def test_one_group_comes_with_its_detail() -> None:
+    """Members and history are asked for by the group's name, and only of one that is known."""
+    app = client(Published.of(small_world()))
+    assert len(app.get("/api/v1/groups/billing").json()["by_member"]) == 3
+    assert app.get("/api/v1/group?name=plain").json()["by_member"] is None
+
+
+def test_a_group_without_a_name_is_asked_for_wrongly() -> None:
+    """Where the query has no name the answer says how to give one; that is not the group with the empty name."""
+    answer = client(Published.of(snapshot(groups=[{"group": ""}]))).get("/api/v1/group")
+    assert answer.status_code == 400
+    assert "?name=" in answer.json()["error"]
+
+
+def test_unknown_group() -> None:
+    """A group that does not exist is 404 and its name is given back."""
+    answer = client(Published.of(small_world())).get("/api/v1/groups/no%2Fsuch%0Agroup")
+    assert answer.status_code == 404
+    assert answer.json() == {"error": "no such group", "group": "no/such\ngroup"}
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/metrics/x", "/api/v1", "/livez/", "/..%2f..%2fetc/passwd"])
+def test_unknown_addresses(path: str) -> None:
+    """A path that does not exist is 404 and no more."""
+    answer = client().get(path)
+    assert answer.status_code in {404, 307}
+    assert b"root:" not in answer.content
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/groups", "/api/v1/group", "/group", "/groups/a", "/readyz"])
+def test_nothing_can_be_written(path: str) -> None:
+    """Everything is for reading only."""
+    assert client().ask("POST", path).status_code == 405
+
+
+def test_the_page_and_its_policy() -> None:
+    """The page comes with a policy that lets nothing load or run but what lagwarden itself serves as a file."""
+    page = client(Published.of(small_world())).get("/")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.headers["vary"] == "Accept, Accept-Encoding"
+    policy = page.headers["content-security-policy"].split("; ")
+    assert policy[:3] == ["default-src 'none'", "script-src 'self'", "style-src 'self'"]
+    assert "require-trusted-types-for 'script'" in policy
+    assert "unsafe" not in page.headers["content-security-policy"]
+    assert "billing" in page.text
+
+
+@pytest.mark.parametrize("name", ASSETS)
+def test_what_the_page_needs_is_served(name: str) -> None:
+    """Style and scripts come as what they are, and ask for nothing from anywhere else."""
+    answer = client().get(f"/{name}")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == ASSETS[name]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|url\(|@import|innerHTML|eval\(", answer.text)
+
+
+@pytest.mark.parametrize(
+    ("address", "code"),
+    [("/?filter=bill", 200), ("/group?name=billing", 200), ("/groups/billing", 200), ("/group?name=nobody", 404)],
+)
+def test_the_same_address_gives_the_view_to_the_script(address: str, code: int) -> None:
+    """Asked for its own media type, a page's address answers with its content as values."""
+    answer = client(Published.of(small_world())).get(address, headers={"accept": VIEW_TYPE})
+    assert answer.status_code == code
+    assert answer.headers["content-type"] == VIEW_TYPE
+    assert answer.json().keys() == {"title", "main", "samples", "marks"}
+
+
+def test_the_charts_know_what_anybody_has_read() -> None:
+    """Each snapshot that somebody reads, also by a scrape, is remembered for the chart of a group."""
+    holder = [Published.of(small_world())]
+    app = Client(build_app(lambda: holder[0], status))
+    app.get("/metrics")
+    holder[0] = Published.of(dataclasses.replace(small_world(), taken_at=NOON / 1000 + 10))
+    view = app.get("/group?name=billing", headers={"accept": VIEW_TYPE}).json()
+    assert [moment for moment, *_ in view["samples"]] == [NOON / 1000, NOON / 1000 + 10]
+
+
+def test_the_fleet_can_be_filtered_without_a_script() -> None:
+    """The form sends what was typed in the address, and the page answers with what is so."""
+    text = client(Published.of(small_world())).get("/", params={"filter": "bill", "severity": "critical"}).text
+    assert "billing</bdi>" in text
+    assert "plain</bdi>" not in text
+    assert 'value="bill"' in text
+
+
+@pytest.mark.parametrize(
+    ("address", "root"),
+    [
+        pytest.param("/group?name=billing", "./", id="query"),
+        pytest.param("/groups/billing", "../", id="path"),
+        pytest.param("/groups/a/b", "../../", id="path with a slash that somebody typed"),
+        pytest.param("/groups/a%2Fb", "../", id="path with a slash that is encoded"),
+    ],
+)
+def test_the_page_of_a_group_finds_home(address: str, root: str) -> None:
+    """Its links are relative to the address as the reader's browser has it, so that any prefix in front is kept."""
+    page = client(Published.of(snapshot(groups=[{"group": "billing"}, {"group": "a/b"}]))).get(address)
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert f'href="{root}style.css"' in page.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "published", "code"),
+    [({}, True, 404), (CATCHING_UP, False, 503)],
+    ids=["no such group", "no snapshot yet"],
+)
+def test_the_page_of_a_group_that_is_not_there(changes: dict[str, Any], published: bool, code: int) -> None:  # noqa: FBT001  # a table
+    """A page says so, with the code that goes with it."""
+    app = client(Published.of(small_world()) if published else None, **changes)
+    assert app.get("/group?name=nobody").status_code == code

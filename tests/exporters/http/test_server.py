@@ -1,0 +1,198 @@
+"""The server on a real loopback socket."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import http.client
+import socket
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from exporters.http import connection
+from exporters.http.server import AddressUnavailableError, Server
+from exporters.text.exposition import Format, Published
+from tests.exporters.worlds import small_world, snapshot, status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def serving(published: Published | None) -> Iterator[Server]:
+    """Serve on a free port of the loopback, and stop."""
+    server = Server("127.0.0.1", 0, lambda: published, status)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[tuple[Published, Server]]:
+    """Serve the small world; give it with its server."""
+    published = Published.of(small_world())
+    with serving(published) as server:
+        yield published, server
+
+
+def get(server: Server, path: str, headers: dict[str, str] | None = None) -> tuple[http.client.HTTPResponse, bytes]:
+    """Ask over a connection of its own."""
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    try:
+        client.request("GET", path, headers=headers or {})
+        answer = client.getresponse()
+        return answer, answer.read()
+    finally:
+        client.close()
+
+
+def test_scrape_over_a_socket(small: tuple[Published, Server]) -> None:
+    """A scraper that takes gzip gets the snapshot and the live part as one gzip body of the announced length."""
+    published, server = small
+    answer, body = get(server, "/metrics", {"Accept-Encoding": "gzip"})
+    assert answer.status == 200
+    assert answer.getheader("Content-Length") == str(len(body))
+    assert gzip.decompress(body).startswith(b"".join(published.exposition.plain(Format.TEXT)))
+    plain_answer, plain = get(server, "/metrics")
+    assert plain_answer.getheader("Content-Encoding") is None
+    assert b"lagwarden_ready 1\n" in plain
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/groups"])
+def test_head_has_the_headers_alone(path: str, small: tuple[Published, Server]) -> None:
+    """HEAD answers as GET would, without the body."""
+    with socket.create_connection(("127.0.0.1", small[1].port), timeout=30) as connection:
+        connection.sendall(f"HEAD {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        received = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert received.startswith(b"HTTP/1.1 200 ")
+    assert received.endswith(b"\r\n\r\n")
+
+
+def test_a_name_travels_over_a_socket() -> None:
+    """Percent-encoding in a real request line reaches the group with all its odd characters."""
+    name = "a/b c%2F?\n#"
+    with serving(Published.of(snapshot(groups=[{"group": name}]))) as server:
+        answer, body = get(server, "/api/v1/groups/a%2Fb%20c%252F%3F%0A%23")
+        assert answer.status == 200
+        assert b'"group":"a/b c%2F?\\n#"' in body
+
+
+def test_a_port_in_use_is_one_clear_error() -> None:
+    """The error comes from `start`, names the address and says what to do; nothing is left running."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        threads = threading.active_count()
+        with pytest.raises(AddressUnavailableError) as caught:
+            Server("127.0.0.1", port, lambda: None, status).start()
+    assert str(caught.value) == (
+        f"cannot listen on 127.0.0.1 port {port}: another process is listening there; choose another host or port"
+    )
+    assert threading.active_count() == threads
+
+
+@pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid"], ids=["not of this machine", "no name"])
+def test_an_address_that_cannot_be_had(host: str) -> None:
+    """Any other reason is the same kind of error, with the system's words."""
+    with pytest.raises(AddressUnavailableError, match=f"cannot listen on {host} port 0: .+; choose another"):
+        Server(host, 0, lambda: None, status).start()
+
+
+def test_a_stalled_reader_holds_up_nobody() -> None:
+    """Someone who asks for a large answer and reads none of it does not delay others, nor the stop."""
+    names = [f"{at:0249}" for at in range(40_000)]
+    published = Published.of(snapshot(groups=[{"group": name, "lag_sum": 1, "lag_max": 1} for name in names]))
+    with serving(published) as server, socket.create_connection(("127.0.0.1", server.port)) as stalled:
+        stalled.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        stalled.recv(1)
+        assert get(server, "/livez")[0].status == 200
+        answer, body = get(server, "/metrics")
+        assert answer.status == 200
+        assert len(body) > 30_000_000
+
+
+def _is_let_go(line: socket.socket, sends: bytes) -> bool:
+    """Tell whether the other end closes the line within twenty seconds, in which bytes are sent now and then."""
+    line.settimeout(0.05)
+    for _ in range(400):
+        try:
+            line.sendall(sends)
+            if not line.recv(1):
+                return True
+        except TimeoutError:
+            continue
+        except OSError:  # reset or broken pipe, as the bytes cross
+            return True
+    return False
+
+
+def test_half_a_request_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither one that never goes on, nor one that goes on byte by byte; whoever asks now and then keeps its line."""
+    monkeypatch.setattr(connection, "REQUEST_SECONDS", 0.5)
+    with serving(None) as server, contextlib.ExitStack() as stack:
+        address = ("127.0.0.1", server.port)
+        silent, slow = (stack.enter_context(socket.create_connection(address)) for _ in range(2))
+        scraper = stack.enter_context(contextlib.closing(http.client.HTTPConnection(*address, timeout=30)))
+        assert _alive(scraper)
+        scraper.auto_open = False
+        silent.sendall(b"GET /li")
+        assert _is_let_go(silent, sends=b"")
+        assert _is_let_go(slow, sends=b"X")
+        assert _alive(scraper)
+
+
+def _alive(client: http.client.HTTPConnection) -> bool:
+    client.request("GET", "/livez")
+    return client.getresponse().read() == b"alive\n"
+
+
+def test_garbage_on_the_wire_hurts_nobody() -> None:
+    """Bytes that are no HTTP are refused, and the next request is answered."""
+    with serving(None) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
+            line.sendall(b"\x00\xff\x16\x03 not http\r\n\r\n")
+            assert line.recv(64).startswith(b"HTTP/1.1 400")
+        assert get(server, "/livez")[0].status == 200
+        assert b'lagwarden_http_refusals_total{reason="bad_request"} 1\n' in get(server, "/metrics")[1]
+
+
+def test_stop_frees_the_port_and_can_be_repeated() -> None:
+    """After a stop the port is free at once, the thread has ended, and a second stop is nothing."""
+    before = set(threading.enumerate())
+    with serving(None) as server:
+        port = server.port
+        assert get(server, "/livez")[0].status == 200
+        assert [thread.name for thread in set(threading.enumerate()) - before] == ["http"]
+    server.stop()
+    assert set(threading.enumerate()) <= before
+    again = Server("127.0.0.1", port, lambda: None, status)
+    again.start()
+    again.stop()
+
+
+def test_a_server_starts_once() -> None:
+    """A second start is a fault of the caller, and says so."""
+    with serving(None) as server, pytest.raises(RuntimeError, match="only once"):
+        server.start()
+
+
+def test_a_failing_status_spoils_one_answer_only() -> None:
+    """If the job's own health cannot be told, that answer is 500 and the server goes on."""
+    calls: list[int] = []
+
+    def failing() -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            raise LookupError
+        return status()
+
+    server = Server("127.0.0.1", 0, lambda: None, failing)
+    server.start()
+    try:
+        assert get(server, "/readyz")[0].status == 500
+        assert get(server, "/readyz")[0].status == 200
+    finally:
+        server.stop()

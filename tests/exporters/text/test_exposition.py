@@ -1,0 +1,232 @@
+"""Snapshot to bytes: a golden text, and prometheus_client's parsers as the second opinion."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import pathlib
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+
+from exporters.catalogue.metric import Kind, Reading
+from exporters.catalogue.metrics import SNAPSHOT_METRICS
+from exporters.readmodel import GROUPS, MOMENT
+from exporters.text.exposition import EMPTY, Format, Published, gzipped, head, render
+from exporters.text.live import render_live
+from exporters.text.pieces import Inflated
+from tests.exporters.worlds import HOSTILE_NAMES, NOON, small_world, snapshot, status
+from tests.support.laws import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from exporters.readmodel import Snapshot
+    from exporters.text.exposition import Exposition
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
+PARSERS: dict[Format, Callable[[str], Any]] = {Format.TEXT: parse_text, Format.OPENMETRICS: parse_openmetrics}
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+both_formats = pytest.mark.parametrize("form", Format, ids=lambda form: form.name.lower())
+
+names = st.one_of(st.sampled_from(HOSTILE_NAMES), st.text(max_size=30))
+maybe_number = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))
+maybe_count = st.one_of(st.none(), st.integers(0, 2**31 - 1))
+maybe_moment = st.one_of(st.none(), st.integers(0, 4_102_444_800_000))
+
+
+@st.composite
+def snapshots(draw: st.DrawFn) -> Snapshot:
+    """Draw a snapshot of a few groups with any names, numbers and nulls."""
+    groups = draw(st.lists(names, unique=True, max_size=5))
+    topics = draw(st.lists(names, unique=True, min_size=1, max_size=3))
+    partition = st.fixed_dictionaries(
+        {
+            "committed_offset": maybe_number,
+            "commit_time": maybe_moment,
+            "progress_time": maybe_moment,
+            "lag": maybe_number,
+            "offset_expiry_time": maybe_moment,
+        }
+    )
+    group = st.fixed_dictionaries(
+        {
+            **dict.fromkeys(("kind", "state", "protocol_type", "protocol", "death_cause"), st.one_of(st.none(), names)),
+            **dict.fromkeys((name for name in GROUPS.names if GROUPS.field(name).type == pa.int32()), maybe_count),
+            **dict.fromkeys((name for name in GROUPS.names if GROUPS.field(name).type == MOMENT), maybe_moment),
+            **dict.fromkeys(("lag_sum", "lag_max"), maybe_number),
+            "state_asked": st.one_of(st.none(), st.booleans()),
+        }
+    )
+    return snapshot(
+        partitions=[
+            {"group": name, "topic": topic, "partition": at, **draw(partition)}
+            for name in groups
+            for topic in topics
+            for at in range(draw(st.integers(0, 2)))
+        ],
+        groups=[{"group": name, **draw(group)} for name in groups],
+        unknown_lags=[{"group": name, "reason": draw(names), "partitions": 1} for name in groups[:2]],
+        transitions=[{"group": name, "transition": draw(names), "count": 1} for name in groups[1:]],
+    )
+
+
+def text_of(exposition: Exposition, form: Format) -> str:
+    """Give the whole text of a snapshot's metrics, ended as the format demands."""
+    end = b"# EOF\n" if form is Format.OPENMETRICS else b""
+    return (b"".join(exposition.plain(form)) + end).decode()
+
+
+def parsed(text: str, form: Format) -> Samples:
+    """Read a text as a Prometheus client does: every sample by name and labels; a sample said twice is an error."""
+    samples: Samples = {}
+    for family in PARSERS[form](text):
+        for sample in family.samples:
+            key = (sample.name, frozenset(sample.labels.items()))
+            assert key not in samples
+            samples[key] = sample.value
+    return samples
+
+
+def expected(world: Snapshot) -> Samples:
+    """Say row by row, without any of the renderer's means, what a snapshot's metrics are."""
+    samples: Samples = {}
+    for metric in SNAPSHOT_METRICS:
+        for row in getattr(world, metric.source.value).to_pylist():
+            value = row[metric.column]
+            if value is None or value in metric.unless:
+                continue
+            if metric.reading is Reading.RANK:
+                value = ("fine", "unknown", "notice", "warning", "critical").index(value)
+            elif metric.reading is Reading.ONE:
+                value = 1
+            elif metric.reading is Reading.MOMENT:
+                value = (value - value.__class__(1970, 1, 1)).total_seconds()
+            labels = {label: _label(row[label]) for label in metric.labels}
+            samples[metric.name, frozenset(labels.items())] = value
+    return samples
+
+
+def _label(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+@examples(50)
+@given(world=snapshots())
+def test_a_parser_reads_what_the_snapshot_says(world: Snapshot) -> None:
+    """Snapshot to text to parser gives the very same numbers under the same names, and nothing else, in each format."""
+    exposition, wanted = render(world), expected(world)
+    for form in Format:
+        read = parsed(text_of(exposition, form), form)
+        assert read == wanted, form
+        assert exposition.series == len(read), form
+
+
+@both_formats
+def test_hostile_names_survive(form: Format) -> None:
+    """Every hostile name comes out of the parser as it went in."""
+    world = snapshot(groups=[{"group": name, "kind": name, "lag_sum": at} for at, name in enumerate(HOSTILE_NAMES)])
+    read = parsed(text_of(render(world), form), form)
+    assert {dict(labels)["group"] for name, labels in read if name == "lagwarden_group_lag"} == set(HOSTILE_NAMES)
+
+
+@both_formats
+def test_golden_exposition(form: Format) -> None:
+    """The text of the small world is, to the letter, the one that was looked at and found good."""
+    path = GOLDEN / f"{form.name.lower()}.txt"
+    assert text_of(render(small_world()), form) == path.read_text("utf-8")
+
+
+@both_formats
+def test_rows_may_be_rendered_a_few_at_a_time(form: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of more rows than are rendered at once gives the same text, and as many series."""
+    whole = render(small_world())
+    monkeypatch.setattr("exporters.text.exposition.ROWS_AT_ONCE", 2)
+    few = render(small_world())
+    assert text_of(few, form) == text_of(whole, form)
+    assert few.series == whole.series
+
+
+@both_formats
+def test_long_texts_are_answered_whole(form: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no text is kept plain, a reader without gzip still gets all of it, with its length said before."""
+    wanted = text_of(render(small_world()), form)
+    monkeypatch.setattr("exporters.text.pieces.KEPT_PLAIN", 0)
+    parts = render(small_world()).plain(form)
+    assert all(isinstance(part, Inflated) for part in parts)
+    text = b"".join(each for part in parts for each in part)
+    assert len(text) == sum(map(len, parts))
+    assert wanted.startswith(text.decode())
+
+
+@both_formats
+def test_gzip_is_one_member_with_the_live_text_behind(form: Format) -> None:
+    """The compressed answer is a single gzip member, so that readers who stop after one lose nothing."""
+    exposition = render(small_world())
+    live = render_live(status(), NOON / 1000, form)
+    inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    assert inflate.decompress(b"".join(exposition.gzipped(form, live))) == b"".join(exposition.plain(form)) + live
+    assert inflate.eof
+    assert not inflate.unused_data
+
+
+RENDERED = functools.cache(lambda: render(small_world()))
+
+
+@both_formats
+@given(chosen=st.sets(st.sampled_from([metric.name for metric in SNAPSHOT_METRICS]), min_size=1))
+def test_names_choose_whole_metrics(form: Format, chosen: set[str]) -> None:
+    """Asked for some names, plain and compressed answers have exactly their samples."""
+    exposition = RENDERED()
+    text = b"".join(exposition.plain(form, chosen))
+    assert {name for name, _ in parsed(text_of_parts(text, form), form)} == {
+        family.metric.name for family in exposition.families if family.metric.name in chosen
+    }
+    assert gzip.decompress(b"".join(exposition.gzipped(form, b"live\n", chosen))) == text + b"live\n"
+
+
+def text_of_parts(text: bytes, form: Format) -> str:
+    """End a part of an exposition as the format demands."""
+    return (text + (b"# EOF\n" if form is Format.OPENMETRICS else b"")).decode()
+
+
+def test_a_metric_without_samples_is_left_out() -> None:
+    """No comment lines stand without samples under them: a snapshot without groups has no text at all."""
+    assert b"".join(render(snapshot()).plain(Format.TEXT)) == b""
+    assert render(snapshot()).series == 0
+
+
+def test_nothing_published_is_an_empty_gzip_member() -> None:
+    """Before the first snapshot the compressed answer is valid and has only the live text."""
+    assert gzip.decompress(b"".join(EMPTY.gzipped(Format.TEXT, b"live\n"))) == b"live\n"
+    assert gzip.decompress(b"".join(gzipped(b""))) == b""
+
+
+def test_published_belongs_together() -> None:
+    """What is published is a snapshot with its own bytes, compared by identity so that it can key a cache."""
+    world = small_world()
+    published = Published.of(world)
+    assert published.snapshot is world
+    assert published.exposition.series == render(world).series
+    assert len({published, Published.of(world)}) == 2
+
+
+@pytest.mark.parametrize("metric", SNAPSHOT_METRICS, ids=lambda metric: metric.name)
+def test_comment_lines_name_the_type(metric: Any) -> None:
+    """Plain text calls info a gauge and keeps the suffix; OpenMetrics names the family and its unit."""
+    text = head(metric, Format.TEXT).decode()
+    openmetrics = head(metric, Format.OPENMETRICS).decode()
+    kind = "gauge" if metric.kind is Kind.INFO else metric.kind.value
+    assert f"# TYPE {metric.name} {kind}\n" in text
+    assert f"# TYPE {metric.family} {metric.kind.value}\n" in openmetrics
+    assert ("# UNIT" in openmetrics) == bool(metric.unit)
+    assert "# UNIT" not in text

@@ -1,0 +1,118 @@
+"""Columns to lines: the exact characters."""
+
+from __future__ import annotations
+
+import dataclasses
+import decimal
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporters.catalogue.metric import Kind, Metric, Reading, Source
+from exporters.text.lines import escape, label_texts, sample_lines, value_texts
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+
+
+def metric(reading: Reading = Reading.NUMBER, labels: tuple[str, ...] = ()) -> Metric:
+    """Give a metric over the column `value`."""
+    return Metric("m", Kind.GAUGE, "Help.", Source.GROUPS, "value", labels, reading=reading)
+
+
+def values(column: pa.Array, reading: Reading) -> list[str | None]:
+    """Give the texts that a reading makes of a column."""
+    texts: list[str | None] = value_texts(metric(reading), pa.table({"value": column})).to_pylist()
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("plain", "plain", id="a plain name stays"),
+        pytest.param('"', r"\"", id="a quote would end the label"),
+        pytest.param("\\", r"\\", id="a backslash would escape what follows"),
+        pytest.param("\n", r"\n", id="a line feed would end the line"),
+        pytest.param("\\n", r"\\n", id="backslash and n are not a line feed"),
+        pytest.param("\r\t\x00", "\r\t\x00", id="other control characters are no business of the format"),
+        pytest.param("ü消\ufffd", "ü消\ufffd", id="anything else goes as UTF-8"),
+    ],
+)
+def test_labels_are_escaped(name: str, text: str) -> None:
+    """Exactly backslash, quote and line feed are escaped, by both the column form and the single form."""
+    assert label_texts(pa.table({"a": [name]}), ["a"]).to_pylist() == [f'{{a="{text}"}} ']
+    assert escape(name) == text
+
+
+@given(st.lists(st.one_of(st.none(), st.text()), min_size=1))
+def test_dictionary_and_plain_columns_give_the_same_labels(names: list[str | None]) -> None:
+    """How a name is stored does not show: dictionary, plain and chunked columns give the same text, null is empty."""
+    expected = [f'{{a="{escape(name or "")}"}} ' for name in names]
+    plain = pa.array(names, pa.string())
+    chunked = pa.chunked_array([plain.slice(0, 1).dictionary_encode(), plain.slice(1).dictionary_encode()])
+    for column in (plain, plain.dictionary_encode(), chunked):
+        assert label_texts(pa.table({"a": column}), ["a"]).to_pylist() == expected
+
+
+def test_several_labels_stand_in_their_order() -> None:
+    """Labels are joined by commas in the order of the catalogue; numbers are quoted like names."""
+    rows = pa.table({"partition": pa.array([3], pa.int32()), "group": ["g"], "topic": ["t"]})
+    assert label_texts(rows, ["group", "topic", "partition"]).to_pylist() == ['{group="g",topic="t",partition="3"} ']
+
+
+def test_without_labels_only_a_space_is_left() -> None:
+    """A metric without labels has no braces."""
+    assert label_texts(pa.table({"value": [1, 2]}), []).to_pylist() == [" ", " "]
+
+
+@given(st.lists(st.one_of(st.none(), INT64)))
+def test_whole_numbers_are_exact(numbers: list[int | None]) -> None:
+    """Every 64-bit number is written in full, without exponent; null stays null."""
+    expected = [None if number is None else str(number) for number in numbers]
+    assert values(pa.array(numbers, pa.int64()), Reading.NUMBER) == expected
+
+
+@given(st.lists(st.one_of(st.none(), INT64)))
+def test_moments_are_exact_to_the_millisecond(moments: list[int | None]) -> None:
+    """A moment is its milliseconds divided by 1000 in decimal: nothing is rounded, before 1970 neither."""
+    expected = [None if at is None else f"{decimal.Decimal(at).scaleb(-3):.3f}" for at in moments]
+    assert values(pa.array(moments, pa.int64()).cast(pa.timestamp("ms")), Reading.MOMENT) == expected
+
+
+def test_information_is_one_where_the_column_is_known() -> None:
+    """A constant 1 for each row with a value, nothing for a row without."""
+    assert values(pa.array(["a", None]).dictionary_encode(), Reading.ONE) == ["1", None]
+
+
+def test_rows_without_value_leave_no_line() -> None:
+    """Null leaves no line and no gap; the count is that of the lines."""
+    rows = pa.table({"a": ["x", "y", "z"], "value": [1, None, 3]})
+    labels = label_texts(rows, ["a"])
+    assert sample_lines(metric(labels=("a",)), labels, rows) == (b'm{a="x"} 1\nm{a="z"} 3\n', 2)
+
+
+@pytest.mark.parametrize("column", [pa.array([], pa.int64()), pa.nulls(3, pa.int64())], ids=["no rows", "only nulls"])
+def test_nothing_known_gives_no_text(column: pa.Array) -> None:
+    """A table without rows and one without values both give no bytes."""
+    rows = pa.table({"value": column})
+    assert sample_lines(metric(), label_texts(rows, []), rows) == (b"", 0)
+
+
+def test_severities_are_ranked() -> None:
+    """From fine to critical; a word that is none, and none at all, leave no value."""
+    words = ["critical", "fine", None, "unknown", "notice", "warning", "awful"]
+    column = pa.array(words, pa.string()).dictionary_encode()
+    assert values(column, Reading.RANK) == ["4", "0", None, "1", "2", "3", None]
+
+
+def test_some_words_leave_no_sample() -> None:
+    """Those that the metric names, as nulls do."""
+    sparse = dataclasses.replace(metric(Reading.ONE), unless=("ok", "caught_up"))
+    column = pa.array(["ok", "stopped", None, "caught_up", "okay"], pa.string()).dictionary_encode()
+    assert value_texts(sparse, pa.table({"value": column})).to_pylist() == [None, "1", None, None, "1"]
+
+
+def test_yes_and_no_are_numbers() -> None:
+    """A flag is 1 or 0, not a word."""
+    assert values(pa.array([True, False, None]), Reading.NUMBER) == ["1", "0", None]

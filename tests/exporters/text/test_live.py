@@ -1,0 +1,188 @@
+"""The monitor's own part of /metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+
+from exporters.catalogue.metric import Kind
+from exporters.catalogue.metrics import LIVE_METRICS, SNAPSHOT_METRICS
+from exporters.readmodel import Histogram
+from exporters.text.exposition import Format
+from exporters.text.live import render_live
+from tests.exporters.worlds import CATCHING_UP, CONNECTING, NOON, status
+
+NOW = NOON / 1000
+
+
+def samples(changes: dict[str, Any], *, form: Format = Format.TEXT, now: float = NOW) -> dict[str, float]:
+    """Give the samples as a parser reads them, labels written behind the name."""
+    text = render_live(status(**changes), now, form).decode()
+    families = parse_text(text) if form is Format.TEXT else parse_openmetrics(text)
+    return {
+        sample.name + "".join(f"/{value}" for value in sample.labels.values()): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+@pytest.mark.parametrize("form", Format, ids=lambda form: form.name.lower())
+@pytest.mark.parametrize("changes", [{}, CATCHING_UP, CONNECTING], ids=["running", "catching up", "connecting"])
+def test_parsers_read_it_in_every_phase(changes: dict[str, Any], form: Format) -> None:
+    """Both parsers accept the text whatever is unknown, and no metric about groups is in it."""
+    read = samples(changes, form=form)
+    assert read["lagwarden_ready"] == (1 if not changes else 0)
+    assert "process_start_time_seconds" in read
+    assert not {metric.name for metric in SNAPSHOT_METRICS} & {name.partition("/")[0] for name in read}
+
+
+def test_running_monitor_shows_every_number() -> None:
+    """A healthy monitor's samples are those of its status, name by name."""
+    read = {name: value for name, value in samples({}).items() if name.startswith("lagwarden_")}
+    assert read == {
+        "lagwarden_build_info/0.1.0": 1,
+        "lagwarden_cluster_info/MkU3OEVBNTcwNTJENDM2Qk": 1,
+        "lagwarden_phase_info/running": 1,
+        "lagwarden_ready": 1,
+        "lagwarden_kafka_reachable": 1,
+        "lagwarden_snapshot_timestamp_seconds": NOW,
+        "lagwarden_snapshot_age_seconds": 0,
+        "lagwarden_series": 21,
+        "lagwarden_catch_up_ratio": 1,
+        "lagwarden_offsets_retention_info/broker": 1,
+        "lagwarden_offsets_retention_seconds": 604_800,
+        "lagwarden_offsets_retention_check_interval_seconds": 600,
+        "lagwarden_group_deaths_total/expired": 4,
+        "lagwarden_group_deaths_total/topic deleted": 1,
+        "lagwarden_verdict_changes_total/ok": 0,
+        "lagwarden_verdict_changes_total/stopped": 2,
+        "lagwarden_unreadable_tails/not_authorized": 3,
+        "lagwarden_expiry_checks_total/early": 2,
+        "lagwarden_expiry_checks_total/kept": 40,
+        "lagwarden_expiry_error_seconds_bucket/0.0": 1,
+        "lagwarden_expiry_error_seconds_bucket/60.0": 11,
+        "lagwarden_expiry_error_seconds_bucket/600.0": 39,
+        "lagwarden_expiry_error_seconds_bucket/+Inf": 40,
+        "lagwarden_expiry_error_seconds_sum": 4_321.5,
+        "lagwarden_expiry_error_seconds_count": 40,
+        "lagwarden_batches_total": 360,
+        "lagwarden_last_batch_duration_seconds": 0.25,
+        "lagwarden_last_batch_timestamp_seconds": NOW - 2.5,
+        "lagwarden_series_over_budget/lagwarden_x": 70,
+        "lagwarden_series_dropped_total/lagwarden_x": 700,
+        "lagwarden_resyncs_total": 0,
+        "lagwarden_records_read_total/group_metadata/tracked": 17,
+        "lagwarden_records_read_total/offset_commit/tracked": 2**53 + 1,
+        "lagwarden_decode_errors_total/offset_commit/9/unknown version": 3,
+        "lagwarden_offsets_partition_position/0": 90,
+        "lagwarden_offsets_partition_position/1": 7,
+        "lagwarden_offsets_partition_high_watermark/0": 100,
+        "lagwarden_offsets_partition_last_stable_offset/0": 95,
+        "lagwarden_offsets_partition_distance/0": 5,
+        "lagwarden_offsets_partition_stable_gap/0": 5,
+        "lagwarden_offsets_partition_stable_gap_since_timestamp_seconds/0": NOW - 4,
+        "lagwarden_groups_not_evaluated": 1,
+        "lagwarden_internal_errors_total/answer": 0,
+        "lagwarden_internal_errors_total/group": 2,
+        "lagwarden_http_connections": 3,
+        "lagwarden_http_refusals_total/slow_reader": 4,
+        "lagwarden_file_failures_total/heartbeat": 5,
+        "lagwarden_open_descriptors/jvm": 714,
+        "lagwarden_descriptor_limit/jvm": 4096,
+        'lagwarden_offsets_partition_held_back_info/0/4001/pay\n"1"/': 1,
+        "lagwarden_offsets_partition_held_back_info/7///true": 1,
+    }
+
+
+def test_counters_are_exact() -> None:
+    """A count beyond the whole numbers of a double is written digit by digit."""
+    assert b'tracking="tracked"} 9007199254740993\n' in render_live(status(), NOW, Format.TEXT)
+
+
+def test_catch_up_is_shown_while_it_lasts() -> None:
+    """Ratio, speed and remaining time are there during the catch-up."""
+    read = samples(CATCHING_UP)
+    assert read["lagwarden_catch_up_ratio"] == 0.425
+    assert read["lagwarden_catch_up_records_per_second"] == 912_345.5
+    assert read["lagwarden_catch_up_remaining_seconds"] == 75
+
+
+def test_unknown_is_absent() -> None:
+    """A monitor that never reached Kafka shows what it knows and not a line more."""
+    read = {name for name in samples(CONNECTING) if name.startswith("lagwarden_")}
+    assert read == {
+        "lagwarden_build_info/0.1.0",
+        "lagwarden_phase_info/connecting",
+        "lagwarden_ready",
+        "lagwarden_kafka_reachable",
+        "lagwarden_series",
+        "lagwarden_batches_total",
+        "lagwarden_groups_not_evaluated",
+        "lagwarden_resyncs_total",
+        "lagwarden_offsets_retention_info/unknown",
+    }
+
+
+@pytest.mark.parametrize(
+    ("later", "age"),
+    [
+        pytest.param(0.0, 0.0, id="taken this moment"),
+        pytest.param(12.5, 12.5, id="the age is that of the scrape, not of the last tick"),
+        pytest.param(-3.0, 0.0, id="a clock that was set back makes no negative age"),
+    ],
+)
+def test_age_is_that_of_the_scrape(later: float, age: float) -> None:
+    """The snapshot's age grows from scrape to scrape even if nothing else moves."""
+    assert samples({}, now=NOW + later)["lagwarden_snapshot_age_seconds"] == age
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")], ids=["nan", "infinity"])
+def test_what_is_no_number_is_absent(wrong: float) -> None:
+    """A speed that came out of a division by nothing leaves no line."""
+    read = samples({**CATCHING_UP, "catch_up_records_per_second": wrong})
+    assert "lagwarden_catch_up_records_per_second" not in read
+
+
+def test_names_choose_metrics() -> None:
+    """Asked for names, of samples or families, ours and the process's are chosen alike."""
+    names = {"lagwarden_ready", "lagwarden_batches", "process_open_fds"}
+    text = render_live(status(), NOW, Format.OPENMETRICS, names).decode()
+    read = {sample.name for family in parse_openmetrics(text) for sample in family.samples}
+    assert read == {"lagwarden_ready", "lagwarden_batches_total", "process_open_fds"}
+
+
+def test_every_live_metric_can_appear() -> None:
+    """Some status shows each metric of the live part: none is spelled for nothing."""
+    seen = {name.partition("/")[0] for changes in ({}, CATCHING_UP) for name in samples(changes)}
+    spelled = {f"{metric.name}_bucket" if metric.kind is Kind.HISTOGRAM else metric.name for metric in LIVE_METRICS}
+    assert spelled <= seen
+
+
+@pytest.mark.parametrize("form", Format, ids=lambda form: form.name.lower())
+@pytest.mark.parametrize(
+    ("histogram", "openmetrics_sums"),
+    [
+        pytest.param(
+            Histogram((0.5, 60), (0, 0), 0, 0.0), True, id="nothing observed yet: all zero, so that it can rise"
+        ),
+        pytest.param(Histogram((), (), 3, 1.0), True, id="no bounds but infinity"),
+        pytest.param(Histogram((-60.0, 0.0, 60.0), (1, 2, 2), 3, -50.5), False, id="bounds below zero: no sum there"),
+    ],
+)
+def test_histograms_are_what_the_formats_demand(histogram: Histogram, openmetrics_sums: bool, form: Format) -> None:  # noqa: FBT001  # a table
+    """Buckets end with infinity, which has all; bounds below zero leave no sum and no count in OpenMetrics."""
+    read = samples({"expiry_error_seconds": histogram}, form=form)
+    mine = {name.removeprefix("lagwarden_expiry_error_seconds"): read[name] for name in read if "expiry_error" in name}
+    buckets = zip((*map(float, histogram.bounds), "+Inf"), (*histogram.cumulative, histogram.count), strict=True)
+    wanted = {f"_bucket/{bound}": count for bound, count in buckets}
+    if form is Format.TEXT or openmetrics_sums:
+        wanted |= {"_sum": histogram.total, "_count": histogram.count}
+    assert mine == wanted
+
+
+def test_phase_is_escaped() -> None:
+    """Whatever the status says is escaped like any label."""
+    assert samples({"phase": 'a"b\\c\nd'})['lagwarden_phase_info/a"b\\c\nd'] == 1

@@ -1,0 +1,362 @@
+"""Whether a run may go on from a checkpoint: whose it is, what fits, what is set aside, what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import json
+import os
+import time
+import uuid
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from stream.checkpoint.directory import Checkpoint, Ends, open_checkpoint, positions
+from stream.checkpoint.manifest import FORMAT, Layout
+from stream.cluster.offsets_topic import OffsetsTopic
+from stream.errors import ExitCode, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TOPIC_ID: Final = uuid.UUID(int=7)
+TOPIC: Final = OffsetsTopic("cluster-a", TOPIC_ID, (0, 1), (1, 1))
+LAYOUT: Final = Layout(sub_shards=32, offsets_partitions=2, shuffle_partitions=2, slot_ms=30_000, keep_slots=10)
+BOUNDS: Final = {0: (0, 100), 1: (0, 100)}
+
+
+def ends(bounds: dict[int, tuple[int, int]], now: float | None = None) -> Ends:
+    """Say where the topic begins and ends, with nothing unstable; tombstones stay for an hour."""
+    return Ends({number: (first, high, high) for number, (first, high) in bounds.items()}, now or time.time(), 3600.0)
+
+
+@contextlib.contextmanager
+def opened(
+    root: Path,
+    topic: OffsetsTopic = TOPIC,
+    layout: Layout = LAYOUT,
+    bounds: dict[int, tuple[int, int]] = BOUNDS,
+    now: float | None = None,
+) -> Iterator[Checkpoint]:
+    """Open a checkpoint for a while."""
+    with contextlib.closing(open_checkpoint(root, topic, layout, ends(bounds, now))) as checkpoint:
+        yield checkpoint
+
+
+def finish_batch(root: Path, number: int, read: dict[int, int], *, ended: bool = True) -> None:
+    """Write what Spark writes around a batch."""
+    spark = root / f"v{FORMAT}" / "spark"
+    for folder in ("offsets", "commits"):
+        (spark / folder).mkdir(parents=True, exist_ok=True)
+    (spark / "metadata").write_text('{"id":"8a1b"}')
+    for name, text in (("_metadata/v2/0", 'v2\n{"stateStoreInfo":[{"numPartitions":0}]}'), ("_stateSchema/0", "v3")):
+        (spark / "state" / "0" / name).parent.mkdir(parents=True, exist_ok=True)
+        (spark / "state" / "0" / name).write_text(text)
+    ends = json.dumps({"__consumer_offsets": {str(partition): offset for partition, offset in read.items()}})
+    (spark / "offsets" / str(number)).write_text(f'v1\n{{"batchWatermarkMs":0}}\n{ends}')
+    if ended:
+        (spark / "commits" / str(number)).write_text('v1\n{"nextBatchWatermarkMs":0}')
+
+
+def manifest(root: Path) -> Path:
+    """Give the path of the manifest."""
+    return root / f"v{FORMAT}" / "lagwarden.json"
+
+
+def test_first_run_makes_a_fresh_checkpoint(tmp_path: Path) -> None:
+    """Folders are made, the manifest says whose it is, and there is no position yet."""
+    root = tmp_path / "not" / "there" / "yet"
+    with opened(root) as checkpoint:
+        assert (checkpoint.fresh, checkpoint.positions, checkpoint.set_aside) == (True, {}, None)
+        assert checkpoint.manifest.layout == LAYOUT
+    assert json.loads(manifest(root).read_text()) == {
+        "format": FORMAT,
+        "cluster_id": "cluster-a",
+        "topic_id": str(TOPIC_ID),
+        "layout": dataclasses.asdict(LAYOUT),
+        "live_from": {"0": 100, "1": 100},
+    }
+
+
+def test_next_run_goes_on_from_the_last_batch_that_ended(tmp_path: Path) -> None:
+    """A batch that was planned but did not end does not count: it will run again."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 8, {0: 10, 1: 20})
+        finish_batch(tmp_path, 9, {0: 11, 1: 21})
+        finish_batch(tmp_path, 10, {0: 99, 1: 99}, ended=False)
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.positions == {0: 11, 1: 21}
+        assert not checkpoint.fresh
+
+
+def test_layout_is_that_of_the_first_run(tmp_path: Path) -> None:
+    """Other wishes in the configuration wait for the next fresh checkpoint: state is spread by the old layout."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 1, 1: 1})
+    with opened(tmp_path, layout=dataclasses.replace(LAYOUT, sub_shards=128, shuffle_partitions=64)) as checkpoint:
+        assert checkpoint.manifest.layout == LAYOUT
+
+
+@pytest.mark.parametrize(
+    ("topic", "bounds", "reason"),
+    [
+        pytest.param(
+            dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=8)), BOUNDS, "made anew", id="another topic of that name"
+        ),
+        pytest.param(TOPIC, {0: (0, 49), 1: (0, 100)}, "ends at 49, before the 50", id="the topic lost its tail"),
+        pytest.param(TOPIC, {0: (0, 100), 1: (71, 100)}, "records from 70 on were missed", id="away for too long"),
+    ],
+)
+def test_checkpoint_that_does_not_fit_is_set_aside_whole(
+    tmp_path: Path, topic: OffsetsTopic, bounds: dict[int, tuple[int, int]], reason: str
+) -> None:
+    """The topic is read again from its start, the sentence says why, and nothing of the old one is lost."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 50, 1: 70})
+    before = manifest(tmp_path).read_text()
+    with opened(tmp_path, topic, bounds=bounds) as checkpoint:
+        assert checkpoint.fresh
+        assert checkpoint.set_aside is not None
+        assert reason in checkpoint.set_aside
+        assert checkpoint.manifest.topic_id == str(topic.topic_id)
+    aside = tmp_path / f"v{FORMAT}" / "set-aside-1"
+    assert (aside / "lagwarden.json").read_text() == before
+    assert positions(aside / "spark") == {0: 50, 1: 70}
+    with opened(tmp_path, topic, bounds=bounds) as checkpoint:
+        assert checkpoint.set_aside is None
+
+
+@pytest.mark.parametrize(
+    ("topic", "bounds"),
+    [
+        pytest.param(TOPIC, {0: (50, 50), 1: (70, 100)}, id="exactly at both ends"),
+        pytest.param(TOPIC, {}, id="no partition has answered"),
+        pytest.param(TOPIC, {0: (0, 100), 1: (0, 100), 2: (0, 5)}, id="a partition more than was read"),
+        pytest.param(dataclasses.replace(TOPIC, topic_id=None), BOUNDS, id="a broker that knows no topic ids"),
+    ],
+)
+def test_checkpoint_that_fits_is_kept(tmp_path: Path, topic: OffsetsTopic, bounds: dict[int, tuple[int, int]]) -> None:
+    """What is not known is no reason to begin anew, nor is a position at the very border."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 50, 1: 70})
+    with opened(tmp_path, topic, bounds=bounds) as checkpoint:
+        assert (checkpoint.positions, checkpoint.set_aside) == ({0: 50, 1: 70}, None)
+
+
+def test_each_one_set_aside_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    """A second misfortune does not overwrite what the first left."""
+    for number in range(3):
+        with opened(tmp_path, dataclasses.replace(TOPIC, topic_id=uuid.UUID(int=number))):
+            finish_batch(tmp_path, 0, {0: number})
+    kept = [positions(tmp_path / f"v{FORMAT}" / f"set-aside-{number}" / "spark") for number in (1, 2)]
+    assert kept == [{0: 0}, {0: 1}]
+
+
+def test_checkpoint_of_another_cluster_is_refused_untouched(tmp_path: Path) -> None:
+    """It is never set aside: two monitors with one folder is a mistake to be told."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 1})
+    before = manifest(tmp_path).read_text()
+    with pytest.raises(Refusal, match=r"belongs to cluster cluster-a, this is cluster cluster-b") as refused:
+        open_checkpoint(tmp_path, dataclasses.replace(TOPIC, cluster_id="cluster-b"), LAYOUT, ends(BOUNDS))
+    assert refused.value.code == ExitCode.CHECKPOINT_CLUSTER
+    assert manifest(tmp_path).read_text() == before
+    assert positions(tmp_path / f"v{FORMAT}" / "spark") == {0: 1}
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.positions == {0: 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param(None, "is missing", id="deleted beside Spark's folder"),
+        pytest.param("", "cannot be read", id="empty, as a full disk leaves it"),
+        pytest.param("[1]", "cannot be read", id="JSON of another shape"),
+        pytest.param('{"format": 1}', "cannot be read", id="fields are missing"),
+        pytest.param("\x00\x00", "cannot be read", id="zeros, as a power cut leaves them"),
+    ],
+)
+def test_manifest_that_is_damaged_sets_the_state_aside(tmp_path: Path, text: str | None, problem: str) -> None:
+    """State of unknown layout is not read, but kept; the sentence names the manifest."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 1})
+    if text is None:
+        manifest(tmp_path).unlink()
+    else:
+        manifest(tmp_path).write_text(text)
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside is not None
+        assert checkpoint.set_aside.startswith(f"{manifest(tmp_path)} {problem}")
+        assert checkpoint.fresh
+        assert checkpoint.kept is not None
+        assert positions(checkpoint.kept / "spark") == {0: 1}
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside is None
+
+
+def test_manifest_of_a_later_format_is_refused_untouched(tmp_path: Path) -> None:
+    """It is sound, only not for this version: refused with what to do, and left as it is."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 1})
+    path = manifest(tmp_path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99, "layout": "unknown"}))
+    with pytest.raises(Refusal, match="says format 99") as refused:
+        open_checkpoint(tmp_path, TOPIC, LAYOUT, ends(BOUNDS))
+    assert refused.value.code == ExitCode.CHECKPOINT_FORMAT
+    assert "move the directory away" in refused.value.advice
+    assert positions(tmp_path / f"v{FORMAT}" / "spark") == {0: 1}
+
+
+def test_damaged_log_sets_the_state_aside(tmp_path: Path) -> None:
+    """What `stream.checkpoint.audit` finds is the reason, word for word."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 1, 1: 1})
+        finish_batch(tmp_path, 1, {0: 2, 1: 2})
+    damaged = tmp_path / f"v{FORMAT}" / "spark" / "offsets" / "1"
+    damaged.write_text("")
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside == f"{damaged} is empty"
+        assert checkpoint.fresh
+
+
+def test_state_can_be_set_aside_by_the_holder_of_the_lock(tmp_path: Path) -> None:
+    """What is found to be unreadable later goes the same way, and nobody else gets in between."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 50, 1: 50})
+    with opened(tmp_path, bounds={0: (0, 300), 1: (0, 300)}) as checkpoint:
+        again = checkpoint.start_over("the state cannot be read")
+        assert (again.fresh, again.set_aside) == (True, "the state cannot be read")
+        assert again.manifest.live_from == {0: 300, 1: 300}
+        assert again.kept is not None
+        assert positions(again.kept / "spark") == {0: 50, 1: 50}
+        with pytest.raises(Refusal, match="in use by another lagwarden"):
+            open_checkpoint(tmp_path, TOPIC, LAYOUT, ends(BOUNDS))
+
+
+def test_two_failed_starts_in_a_row_set_the_state_aside_once(tmp_path: Path) -> None:
+    """A batch that ends in between, or a checkpoint that has nothing to blame, ends the row."""
+    with opened(tmp_path) as checkpoint:
+        finish_batch(tmp_path, 0, {0: 1, 1: 1})
+    for _ in range(2):
+        with opened(tmp_path) as checkpoint:
+            checkpoint.note_failed_start("no idea")
+            checkpoint.note_batch()
+    with opened(tmp_path) as checkpoint:
+        checkpoint.note_failed_start("no idea")
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside is None
+        checkpoint.note_failed_start("still no idea")
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside is not None
+        assert "the last time because: still no idea" in checkpoint.set_aside
+        for _ in range(3):
+            checkpoint.note_failed_start("it was not the state")
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside is None
+
+
+def test_state_known_to_be_unreadable_is_set_aside_by_the_next_start(tmp_path: Path) -> None:
+    """One such failure is enough."""
+    with opened(tmp_path) as checkpoint:
+        finish_batch(tmp_path, 0, {0: 1, 1: 1})
+        checkpoint.note_failed_start("1.changelog does not match its checksum", final=True)
+    with opened(tmp_path) as checkpoint:
+        assert checkpoint.set_aside is not None
+        assert "1.changelog does not match its checksum" in checkpoint.set_aside
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(errno.ENOSPC, "no space left"), (errno.EDQUOT, "no space left"), (errno.EROFS, "Read-only file system")],
+)
+def test_volume_that_takes_nothing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, words: str
+) -> None:
+    """The code of a checkpoint that cannot be used, the folder's name and the cause; no traceback."""
+
+    def no(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", no)
+    with pytest.raises(Refusal, match=words) as refused:
+        open_checkpoint(tmp_path, TOPIC, LAYOUT, ends(BOUNDS))
+    assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
+    assert str(tmp_path) in refused.value.what
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    """The second is refused while the first holds the lock, and let in when it has closed."""
+    with opened(tmp_path):
+        with pytest.raises(Refusal, match="in use by another lagwarden") as refused:
+            open_checkpoint(tmp_path, TOPIC, LAYOUT, ends(BOUNDS))
+        assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
+    with opened(tmp_path):
+        pass
+
+
+def test_refusal_gives_the_lock_back(tmp_path: Path) -> None:
+    """After a refusal the right process can use the folder at once."""
+    with opened(tmp_path):
+        pass
+    with pytest.raises(Refusal):
+        open_checkpoint(tmp_path, dataclasses.replace(TOPIC, cluster_id="cluster-b"), LAYOUT, ends(BOUNDS))
+    with opened(tmp_path):
+        pass
+
+
+def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    """A file in the way is named, with the flag that chooses another folder."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Refusal, match="cannot be used: Not a directory") as refused:
+        open_checkpoint(tmp_path / "file" / "checkpoint", TOPIC, LAYOUT, ends(BOUNDS))
+    assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
+    assert "--checkpoint-dir" in refused.value.advice
+
+
+def test_positions_of_a_folder_without_batches(tmp_path: Path) -> None:
+    """No batch, no position; what Spark leaves beside its files is passed over."""
+    assert positions(tmp_path / "absent") == {}
+    finish_batch(tmp_path, 0, {0: 1}, ended=False)
+    assert positions(tmp_path / f"v{FORMAT}" / "spark") == {}
+    (tmp_path / f"v{FORMAT}" / "spark" / "commits" / "7.tmp").write_text("")
+    assert positions(tmp_path / f"v{FORMAT}" / "spark") == {}
+
+
+def test_live_begins_where_the_topic_ended_when_the_checkpoint_was_made(tmp_path: Path) -> None:
+    """It stays so over restarts, however far the topic goes; older checkpoints do not have it."""
+    with opened(tmp_path):
+        finish_batch(tmp_path, 0, {0: 100, 1: 100})
+    with opened(tmp_path, bounds={0: (0, 500), 1: (0, 500)}) as checkpoint:
+        assert checkpoint.manifest.live_from == {0: 100, 1: 100}
+    written = json.loads(manifest(tmp_path).read_text())
+    del written["live_from"]
+    manifest(tmp_path).write_text(json.dumps(written))
+    with opened(tmp_path) as checkpoint:
+        assert (checkpoint.manifest.live_from, checkpoint.set_aside) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    ("away", "kept"), [(0.0, True), (3500.0, True), (3700.0, False)], ids=["at once", "just in time", "too late"]
+)
+@pytest.mark.parametrize("noted", [True, False], ids=["by its note", "by its last batch"])
+def test_stop_longer_than_tombstones_stay(tmp_path: Path, away: float, kept: bool, noted: bool) -> None:  # noqa: FBT001 - a table
+    """Who was away so long may have missed that a group was deleted: the state is set aside, and it says why."""
+    with opened(tmp_path) as checkpoint:
+        finish_batch(tmp_path, 0, {0: 100, 1: 100})
+        if noted:
+            checkpoint.note_current()
+    moment = 1_800_000_000.0
+    for path in (checkpoint.folder / "current", *(checkpoint.folder / "spark" / "commits").iterdir()):
+        if path.exists():
+            # A batch of long ago means nothing where the note is younger: a quiet topic has no batches.
+            os.utime(path, (moment, moment) if path.name == "current" or not noted else (1.0, 1.0))
+    with opened(tmp_path, now=moment + away) as checkpoint:
+        assert (checkpoint.set_aside is None) == kept
+        assert checkpoint.fresh != kept
+        if not kept:
+            assert checkpoint.set_aside is not None
+            assert "keeps tombstones for 60 min" in checkpoint.set_aside
+            assert not (checkpoint.folder / "current").exists()

@@ -1,0 +1,217 @@
+"""What is said of a group in words: a table of stories, from the API's answer to the lines a person reads."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from exporters.http.api import group_json
+from exporters.readmodel import VerdictChange
+from stream.cli.render.blocks import plain
+from stream.cli.render.explanation import CHANGES, FINDINGS, explain
+from tests.exporters.worlds import HOSTILE_NAMES, NOON, STOPPED, detail, member, small_world, snapshot
+
+NOW = NOON / 1000
+FINDINGS_HEAD = (
+    f"TOPIC   PARTITION  VERDICT  FOR  {'LAG':>19}  TIME-LAG  OWNER         "
+    f"COMMITTED  {'END':>19}  COMMIT-AGE  PROGRESS-AGE"
+)
+OWN = "app@10.0.0.1"
+WAITS = "the oldest unread record waits for at least 1 min 1 s"
+FINE: dict[str, Any] = {"group": "g", "verdict": "ok", "severity": "fine", "verdict_since": NOON - 3_600_000}
+
+
+def lines(group: dict[str, Any] | None = None, *, everything: bool = False, **changes: Any) -> list[str]:
+    """Give what is said of a group: of billing, or of one with these columns; changes are of its detail."""
+    world = small_world() if group is None else snapshot(groups=[group])
+    name = "billing" if group is None else group["group"]
+    answer = group_json(world, name, detail(name, **changes))
+    assert answer is not None
+    return list(plain(explain(json.loads(answer), NOW, everything=everything)))
+
+
+def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
+    """All of it, as somebody reads it aloud in the middle of the night."""
+    assert lines() == [
+        "billing: stopped (critical) for 30 s.",
+        "1 of 2 partitions; orders-0: No commit for 30 s, where 20 s would be the most to expect: <unread>.",
+        "",
+        "What to do: See whether the consumer still runs and what it waits for; a hung one is restarted.",
+        "",
+        "The numbers behind it",
+        "  last commit  30 s ago",
+        "  patience     20 s",
+        "  lag          400",
+        "  members      unknown",
+        "",
+        "The group",
+        "  A classic group (range), Stable (asked from the cluster) for 1 min 30 s.",
+        "  3 members (1 idle); 2 partitions with offsets.",
+        f"  {2**62:,} offsets unread, {2**62:,} at most in a partition, {WAITS}; last commit 0.0 s ago.",
+        "  No offset is about to expire.",
+        "  Owned by no member: orders.",
+        "  Subscribed to by nobody: old.",
+        "  Lag of 1 partition not known: no leader.",
+        "",
+        "Partitions that are not fine: 2 of 2",
+        FINDINGS_HEAD,
+        f"orders          0  stopped  30s  {2**62}     ≥1m1s  {OWN}         41  {2**62 + 41}          1s          1m1s",
+        f"orders          1  unknown    -  {'-':>19}         -  {OWN}          7  {'-':>19}          0s             -",
+        "",
+        "  orders-1: unknown. The lag is not known: the partition has no leader.",
+        "    What to do: See why.",
+        "",
+        "Its verdicts, the oldest first",
+        "TIME (UTC)               WAS  IS       STORY",
+        "2023-11-14 21:13:20.000  -    ok       orders-0: Keeps up: 3 offsets unread.",
+        f"2023-11-14 22:12:50.000  ok   stopped  {STOPPED.sentence}",
+        "",
+        "What happened to it, the oldest first",
+        "TIME (UTC)               WHAT        CAUSE          SEEN      STORY",
+        "2023-11-13 22:13:20.000  created     -              replayed  first seen",
+        "2023-11-14 22:11:50.000  rebalanced  -              live      3 members came",
+        "2023-11-14 22:12:49.500  forgotten   topic-deleted  live      1 offset",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("group", "changes", "says"),
+    [
+        pytest.param(FINE, {}, "g: ok for 1 h 0 min.", id="fine: the severity needs no word"),
+        pytest.param(
+            {**FINE, "verdict": "unknown", "severity": "unknown"}, {}, "g: unknown for 1 h 0 min.", id="unknown"
+        ),
+        pytest.param({"group": "g"}, {"finding": None}, "g has no verdict yet.", id="not judged yet"),
+        pytest.param(
+            {"group": "g", "state": "Dead", "died_time": NOON - 60_000, "death_cause": "expired"},
+            {"finding": None},
+            "g is dead: expired, 1 min 0 s ago.",
+            id="dead",
+        ),
+        pytest.param(
+            {"group": "g", "state": "Dead", "died_time": NOON - 60_000},
+            {"finding": None},
+            "g is dead: the cause is not known, 1 min 0 s ago.",
+            id="dead, nobody knows why",
+        ),
+        pytest.param(
+            {**FINE, "members": 0, "partitions": 1}, {}, "  No members; 1 partition with offsets.", id="empty"
+        ),
+        pytest.param(FINE, {}, "  A group of unknown kind, in an unknown state.", id="hardly anything is known"),
+        pytest.param(FINE, {}, "  Lag not known; last commit at a time that is not known.", id="no lag"),
+        pytest.param(
+            {**FINE, "lag_sum": 0, "lag_max": 0, "time_lag_max": 0.0, "last_commit_time": NOON - 5_000},
+            {},
+            "  Nothing is unread; last commit 5.0 s ago.",
+            id="nothing is unread",
+        ),
+        pytest.param(
+            {**FINE, "lag_sum": 0, "lag_max": 0, "partitions_lag_unknown": 2, "last_commit_time": NOON - 5_000},
+            {},
+            "  Nothing is unread where the lag is known; last commit 5.0 s ago.",
+            id="nothing is unread, as far as is known",
+        ),
+        pytest.param(
+            {**FINE, "lag_sum": 1, "lag_max": 1, "last_commit_time": NOON - 5_000},
+            {},
+            "  1 offset unread, 1 at most in a partition; last commit 5.0 s ago.",
+            id="one, nobody knows how old",
+        ),
+        pytest.param(
+            {**FINE, "first_offset_expiry_time": NOON + 7_200_000, "group_expiry_time": NOON - 1},
+            {},
+            "  The first offset expires in 2 h 0 min, the group at the broker's next look.",
+            id="expiring",
+        ),
+        pytest.param(
+            {**FINE, "held_back": True},
+            {},
+            "  An open transaction hides its commits from the log: they are asked from the coordinator.",
+            id="held back",
+        ),
+        pytest.param(
+            {**FINE, "sentence": "2 of 3."}, {"finding": None}, "2 of 3.", id="no detail: the snapshot's sentence"
+        ),
+    ],
+)
+def test_stories(group: dict[str, Any], changes: dict[str, Any], says: str) -> None:
+    """Each of these has its sentence; what is not known is said so, or left out."""
+    said = lines(group, **changes)
+    assert says in said
+    assert not any("None" in line or "null" in line for line in said)
+
+
+def test_a_healthy_group_is_explained_too() -> None:
+    """Why it is fine, what was looked at, and that there is nothing to do."""
+    finding = dataclasses.replace(STOPPED, verdict="ok", severity="fine", sentence="Keeps up.", next_step="Nothing.")
+    said = lines(FINE, finding=finding, partition_findings=())
+    assert said[:4] == ["g: ok for 1 h 0 min.", "Keeps up.", "", "What to do: Nothing."]
+    assert not any(line.startswith("Partitions that are not fine") for line in said)
+
+
+def test_much_is_cut_unless_all_is_wanted() -> None:
+    """The worst partitions and the latest changes; how many there are, and how to see all, is said."""
+    many = tuple(("t", at, STOPPED) for at in range(FINDINGS + 4))
+    changes = tuple(VerdictChange(NOW - at, "ok", "stopped", f"n{at}.") for at in range(CHANGES + 2, 0, -1))
+    group = {**FINE, "verdict": "stopped", "partitions": 40}
+    short = lines(group, partition_findings=many, verdicts=changes)
+    assert "Partitions that are not fine: 14 of 40, the worst 10; --all tells of all" in short
+    assert sum(line.startswith("t  ") for line in short) == FINDINGS
+    assert not any(line.startswith("  t-") for line in short)
+    assert "Its verdicts, the latest 10 of 12, the oldest first" in short
+    assert not any("n12." in line for line in short)
+    whole = lines(group, partition_findings=many, verdicts=changes, everything=True)
+    assert any(line.startswith("  t-13: ") for line in whole)
+    assert any("n12." in line for line in whole)
+
+
+def test_it_is_said_whose_a_partition_is() -> None:
+    """The client and where it runs: whose log to look into. Who gave no name goes by the member's; else a dash."""
+    members = (
+        member("m-1", client_id="billing-7", client_host="pod-7/10.0.0.7", assignment=(("t", (0, 2)),)),
+        member("m-2", client_id="", client_host=None, assignment=(("t", (1,)),)),
+    )
+    found = tuple(("t", at, STOPPED) for at in range(4))
+    said = lines({**FINE, "partitions": 4}, partition_findings=found, members=members)
+    rows = [line.split() for line in said if line.startswith("t ")]
+    assert [row[6] for row in rows] == ["billing-7@pod-7/10.0.0.7", "m-2", "billing-7@pod-7/10.0.0.7", "-"]
+
+
+def test_of_very_many_partitions_it_is_not_said_how_many() -> None:
+    """An instance tells only of the worst: that number is not that of all."""
+    many = tuple(("t", at, STOPPED) for at in range(200))
+    assert "Partitions that are not fine: the worst 200" in " ".join(
+        lines({**FINE, "partitions": 900}, partition_findings=many)
+    )
+
+
+def test_topics_are_told_where_there_are_several() -> None:
+    """With what stands in each; of one there is nothing more to say."""
+    topics = [{"group": "g", "topic": name, "partitions": 3, "lag_sum": 5, "verdict": "ok"} for name in ("a", "b")]
+    answer = group_json(snapshot(groups=[FINE], topics=topics), "g", detail("g"))
+    assert answer is not None
+    said = list(plain(explain(json.loads(answer), NOW)))
+    at = said.index("By topic")
+    assert said[at + 1 : at + 3] == [
+        "TOPIC  VERDICT  PARTITIONS  LAG  GREATEST-LAG  TIME-LAG  LAG-UNKNOWN",
+        "a      ok                3    5             -         -            -",
+    ]
+
+
+@pytest.mark.parametrize("name", [*HOSTILE_NAMES, "\x1b]0;owned\x07\x1b[2J", "a\tb\x9b31m"], ids=ascii)
+def test_nothing_reaches_the_terminal_but_text(name: str) -> None:
+    """Whatever is a name, no control character, no line feed and no change of direction comes through."""
+    finding = dataclasses.replace(
+        STOPPED, verdict=name, severity=name, sentence=name, next_step=name, evidence={name: name, "commit_time": name}
+    )
+    words = dict.fromkeys(("kind", "state", "protocol", "verdict", "severity", "sentence"), name)
+    told = {
+        "finding": finding,
+        "partition_findings": ((name, 0, finding),),
+        "verdicts": (VerdictChange(1, name, name, name),),
+    }
+    for line in lines({"group": name, **words}, unsubscribed=(name,), unowned=((name, (1,)),), **told):
+        assert line.isprintable()

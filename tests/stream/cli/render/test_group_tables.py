@@ -1,0 +1,127 @@
+"""Tables of groups as text: columns that stand under their heads, words that a script can cut."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.cli.group_source import chosen, duration, no_such_group, unix_time
+from stream.cli.render.group_tables import groups_table, transitions_table
+from stream.cli.render.tables import Column, TextTable, narrowed, plain_lines, shown
+from stream.errors import ExitCode
+
+words = st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=12)
+
+
+@given(
+    st.integers(1, 5).flatmap(
+        lambda size: st.tuples(
+            st.lists(words, min_size=size, max_size=size),
+            st.lists(st.booleans(), min_size=size, max_size=size),
+            st.lists(st.lists(words, min_size=size, max_size=size)),
+        )
+    )
+)
+def test_columns_stand_under_their_heads(drawn: tuple[list[str], list[bool], list[list[str]]]) -> None:
+    """Every cell begins, or ends, where its head does; no line ends in a blank, and the words are those given."""
+    heads, right, rows = drawn
+    lines = list(plain_lines(TextTable([Column(*each) for each in zip(heads, right, strict=True)], rows)))
+    assert [line.split() for line in lines] == [heads, *rows]
+    assert all(line == line.rstrip() for line in lines)
+    for edges in zip(*(_edges(line, right) for line in lines), strict=True):
+        assert len(set(edges)) == 1
+
+
+@pytest.mark.parametrize(
+    ("width", "heads"),
+    [(200, "NAME LAG SURE AGE"), (40, "NAME LAG SURE AGE"), (39, "NAME LAG SURE"), (33, "NAME SURE"), (5, "NAME SURE")],
+)
+def test_a_narrow_terminal_has_fewer_columns(width: int, heads: str) -> None:
+    """Spare columns go, the last first, where not all can stand side by side; a long name folds."""
+    columns = [Column("NAME"), Column("LAG", True, True), Column("SURE", True), Column("AGE", True, True)]
+    table = narrowed(TextTable(columns, [["n" * 90, "12", "5", "17s"]]), width)
+    assert " ".join(column.head for column in table.columns) == heads
+    every = {"NAME": "n" * 90, "LAG": "12", "SURE": "5", "AGE": "17s"}
+    assert table.rows == [[every[column.head] for column in table.columns]]
+
+
+def _edges(line: str, right: list[bool]) -> list[int]:
+    """Give where each word begins, or ends if its column is flush right."""
+    edges, at = [], 0
+    for word, flush in zip(line.split(), right, strict=True):
+        at = line.index(word, at)
+        edges.append(at + len(word) if flush else at)
+        at += len(word)
+    return edges
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("plain", "plain"), ("", "''"), ("two\nlines", "two\\nlines"), ("\u202egnp", "\\u202egnp"), ("größe", "größe")],
+    ids=["plain", "empty", "line feed", "direction", "letters"],
+)
+def test_a_name_is_one_line(name: str, line: str) -> None:
+    """What does not print is written out, and even an empty name can be seen."""
+    assert shown(name) == line
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(-5, "0s"), (0, "0s"), (59.9, "59s"), (60, "1m0s"), (3_700, "1h1m"), (90_000, "1d1h"), (86_400 * 400, "400d0h")],
+)
+def test_durations_are_one_word(seconds: float, said: str) -> None:
+    """Lengths of time in their two greatest units, without a blank; a clock that is ahead makes no negative age."""
+    assert duration(seconds) == said
+
+
+def test_moments_of_the_api_are_read_exactly() -> None:
+    """RFC 3339 with its Z, to the millisecond; null stays null."""
+    assert unix_time("2023-11-14T22:13:20.500Z") == 1_700_000_000.5
+    assert unix_time(None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "advice"),
+    [
+        pytest.param("biling", ["billing", "mail"], "did you mean billing?", id="misspelt"),
+        pytest.param("pay", ["eu-payments-worker", "x"], "did you mean eu-payments-worker?", id="a part of a name"),
+        pytest.param("zzz", ["a"], "`lagwarden groups` lists those that there are", id="nothing near"),
+        pytest.param("zzz", [], "no group is known at all", id="none at all"),
+    ],
+)
+def test_a_missing_group_comes_with_the_nearest(name: str, names: list[str], advice: str) -> None:
+    """The refusal says what to try."""
+    refusal = no_such_group(name, names)
+    assert refusal.advice == advice
+    assert refusal.code is ExitCode.NO_SUCH_GROUP
+
+
+def test_choosing_nothing_chooses_all() -> None:
+    """State and kind must both fit where they are given; a state that is not known fits none."""
+    groups = [{"state": "Stable", "kind": "share"}, {"state": None, "kind": "simple"}]
+    assert chosen(groups, (), ()) == groups
+    assert chosen(groups, ("Stable",), ()) == groups[:1]
+    assert chosen(groups, ("Stable",), ("simple",)) == []
+
+
+@pytest.mark.parametrize(
+    ("left", "said"), [(-1, "due"), (0, "due"), (61, "1m1s"), (None, "-")], ids=["past", "now", "to come", "never"]
+)
+def test_expiry_is_time_to_go(left: int | None, said: str) -> None:
+    """An offset beyond its hour is due: the broker looks only now and then. What does not expire has a dash."""
+    moment = None if left is None else dt.datetime.fromtimestamp(1000 + left, dt.UTC).isoformat()
+    names = ("group", "kind", "state", "members", "partitions", "lag_sum", "partitions_lag_unknown", "last_commit_time")
+    group = {**dict.fromkeys(names), "group": "g", "first_offset_expiry_time": moment}
+    table = groups_table([group], 1000.0)
+    assert table.rows[0][-1] == said
+    assert len(table.rows[0]) == len(table.columns)
+
+
+def test_a_story_is_one_line() -> None:
+    """A sentence with a topic whose name holds a line feed does not break the table."""
+    happened = {"time": "2023-11-14T22:13:20.500Z", "transition": "dead", "cause": "topic deleted", "live": True}
+    (row,) = transitions_table([{**happened, "text": "a\nb"}]).rows
+    assert row == ["2023-11-14 22:13:20.500", "dead", "topic-deleted", "live", "a\\nb"]

@@ -1,0 +1,227 @@
+"""The command line: quick without Spark, and every error one line on stderr with what to do and its own code."""
+
+# ruff: noqa: S105 -- the passwords of test users
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from exporters.catalogue.metrics import METRICS
+from stream.cli import app as cli
+from stream.errors import ExitCode, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stream.config.options import Config
+
+HEAVY = ("pyspark", "kafka", "pandas", "pyarrow", "starlette")
+
+
+@pytest.fixture(autouse=True)
+def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Hide what the person running the tests has configured."""
+    for name in list(os.environ):
+        if name.startswith("LAGWARDEN_") and name != "LAGWARDEN_CACHE":
+            monkeypatch.delenv(name)
+    return
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(["--nope"], "error: No such option: --nope; see `lagwarden --help`", id="no such option"),
+        pytest.param(["run", "--nope"], "see `lagwarden run --help`", id="no such option of a verb"),
+        pytest.param(["walk"], "No such command 'walk'", id="no such verb"),
+        pytest.param(["run", "-s", "x"], "'x' must be KEY=VALUE", id="a setting without a value"),
+        pytest.param(["run", "--http-port", "x"], "Invalid value for '--http-port'", id="a port that is no number"),
+        pytest.param(["check-config"], "kafka.bootstrap_servers (not set): is required", id="no brokers named"),
+        pytest.param(["run", "-b", "a:1", "-s", "job.shard=1"], "did you mean job.shards?", id="misspelt setting"),
+        pytest.param(
+            ["run", "-b", "a:1", "-c", "/no.yaml"], "/no.yaml (configuration file): cannot be read", id="no such file"
+        ),
+    ],
+)
+def test_wrong_usage_is_one_sentence_and_code_2(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing on stdout, no traceback; what is wrong and where to look on stderr."""
+    assert cli.main(arguments) == ExitCode.USAGE
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert says in err
+    assert "Traceback" not in err
+
+
+def test_no_verb_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """Who types the bare name learns the verbs; a script that forgot one still fails."""
+    assert cli.main([]) == ExitCode.USAGE
+    assert "check-config" in capsys.readouterr().out
+
+
+def test_help_and_version_need_nothing_heavy() -> None:
+    """The light verbs load neither Spark nor the Kafka client nor Arrow."""
+    for arguments in (["--help"], ["version"], ["acls"], ["check-config", "-b", "a:1"]):
+        script = (
+            "import sys; from stream.cli.app import main; code = main(sys.argv[1:]);"
+            f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr); sys.exit(code)"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-c", script, *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=Path(cli.__file__).parents[2],
+        )
+        assert ran.stderr.strip() == "[]", arguments
+
+
+def test_version_names_what_a_bug_report_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line with lagwarden, Python and the parts that decide behaviour."""
+    assert cli.main(["version"]) == ExitCode.OK
+    line = capsys.readouterr().out
+    assert line.count("\n") == 1
+    assert all(word in line for word in ("lagwarden 0", "Python 3", "pyspark 4", "kafka-python 3"))
+
+
+def test_metrics_prints_the_whole_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every metric that can be scraped can be looked up without a running monitor."""
+    assert cli.main(["metrics"]) == ExitCode.OK
+    out = capsys.readouterr().out
+    assert METRICS
+    assert all(metric.name in out for metric in METRICS)
+
+
+def test_acls_takes_the_principal(capsys: pytest.CaptureFixture[str]) -> None:
+    """The commands are ready to paste."""
+    assert cli.main(["acls", "--principal", "User:x", "-b", "k:1"]) == ExitCode.OK
+    assert "kafka-acls --bootstrap-server k:1 --add --allow-principal User:x" in capsys.readouterr().out
+
+
+def test_check_config_prints_what_is_in_effect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Values of all sources merged, as YAML that could be a configuration file, the secret as stars."""
+    path = tmp_path / "c.yaml"
+    path.write_text(
+        "kafka: {security_protocol: SASL_PLAINTEXT, sasl_mechanism: PLAIN, sasl_username: u, sasl_password: hunter2}"
+    )
+    assert cli.main(["check-config", "-c", str(path), "-b", "a:1,b:2", "-s", "job.tick_interval=20s"]) == ExitCode.OK
+    out = capsys.readouterr().out
+    tree = yaml.safe_load(out)
+    assert tree["kafka"]["bootstrap_servers"] == ["a:1", "b:2"]
+    assert tree["kafka"]["sasl_password"] == "**********"
+    assert tree["job"]["tick_interval"] == 20.0
+    assert "hunter2" not in out
+
+
+class TestConnect:
+    """`check-config --connect` says what `run` would meet."""
+
+    def test_away_and_port_taken_and_no_jars_are_all_said(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Every finding is made in one run; the code is that of the first thing `run` would stumble over."""
+        with socket.create_server(("127.0.0.1", 0)) as taken, socket.socket() as closed:
+            closed.bind(("127.0.0.1", 0))
+            port = taken.getsockname()[1]
+            settings = {
+                "http.host": "127.0.0.1",
+                "http.port": port,
+                "job.connector_jars": tmp_path / "none",
+                "checkpoint.dir": Path(__file__) / "checkpoint",
+            }
+            flags = [word for key, value in settings.items() for word in ("-s", f"{key}={value}")]
+            server = f"127.0.0.1:{closed.getsockname()[1]}"
+            code = cli.main(["check-config", "--connect", "-b", server, *flags])
+        assert code == ExitCode.PORT_IN_USE
+        errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
+        assert len(errors) == 4
+        for text, line in zip(
+            ("it is in use", "no jars", "cannot be written", "nothing listens there"), errors, strict=True
+        ):
+            assert text in line
+
+    def test_nothing_is_created_by_looking(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The checkpoint's folder is judged, not made."""
+        wanted = tmp_path / "new" / "checkpoint"
+        with socket.socket() as closed:
+            closed.bind(("127.0.0.1", 0))
+            server = f"127.0.0.1:{closed.getsockname()[1]}"
+            code = cli.main(
+                ["check-config", "--connect", "-b", server, "-s", f"checkpoint.dir={wanted}", "-s", "http.port=0"]
+            )
+        assert f"the checkpoint {wanted} will be created" in capsys.readouterr().out
+        assert not wanted.exists()
+        assert code in (ExitCode.KAFKA_UNREACHABLE, ExitCode.SPARK_UNAVAILABLE)
+
+
+class TestRun:
+    """`run` hands the configuration over and gives back the job's code."""
+
+    @pytest.fixture
+    def seen(self, monkeypatch: pytest.MonkeyPatch) -> list[Config]:
+        """Put a job in place that notes its configuration; `http.port` decides how it ends."""
+        seen: list[Config] = []
+
+        def run(config: Config) -> int:
+            seen.append(config)
+            if config.http.port == 1:
+                raise Refusal("port 1 is taken", "choose another", ExitCode.PORT_IN_USE)
+            if config.http.port == 2:
+                raise RuntimeError("boom")
+            return config.http.port
+
+        module = type(sys)("stream.service.run")
+        module.run = run  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "stream.service.run", module)
+        monkeypatch.setattr("stream.logs.configure", lambda *_: None)
+        return seen
+
+    def test_flags_become_configuration(self, seen: list[Config]) -> None:
+        """Each flag sets its option; the job's code is the process's."""
+        arguments = [
+            "-b",
+            "a:1",
+            "--http-port",
+            "31",
+            "--checkpoint-dir",
+            "/x",
+            "--log-level",
+            "debug",
+            "--log-format",
+            "json",
+        ]
+        assert cli.main(["run", *arguments]) == ExitCode.WATCHDOG
+        config = seen[0]
+        assert (config.kafka.bootstrap_servers, config.http.port, config.checkpoint.dir) == (("a:1",), 31, Path("/x"))
+        assert (config.log.level, config.log.format) == ("debug", "json")
+
+    def test_file_from_the_environment(
+        self, seen: list[Config], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """In a container the file is named by a variable, and the servers may come by one too."""
+        (tmp_path / "c.yaml").write_text("job: {shards: 256}")
+        monkeypatch.setenv("LAGWARDEN_CONFIG", str(tmp_path / "c.yaml"))
+        monkeypatch.setenv("LAGWARDEN_KAFKA_BOOTSTRAP_SERVERS", "k:1")
+        assert cli.main(["run", "--http-port", "0"]) == ExitCode.OK
+        assert (seen[0].job.shards, seen[0].kafka.bootstrap_servers) == (256, ("k:1",))
+
+    def test_refusal_is_one_line_and_its_code(self, seen: list[Config], capsys: pytest.CaptureFixture[str]) -> None:
+        """What and what to do, nothing else."""
+        assert cli.main(["run", "-b", "a:1", "--http-port", "1"]) == ExitCode.PORT_IN_USE
+        assert seen
+        assert capsys.readouterr().err == "error: port 1 is taken; choose another\n"
+
+    def test_a_fault_of_ours_is_called_that(self, seen: list[Config], capsys: pytest.CaptureFixture[str]) -> None:
+        """The unexpected keeps its traceback, for the report it asks for."""
+        assert cli.main(["run", "-b", "a:1", "--http-port", "2"]) == ExitCode.INTERNAL
+        assert seen
+        err = capsys.readouterr().err
+        assert "RuntimeError: boom" in err
+        assert err.rstrip().endswith("please report it with the lines above")

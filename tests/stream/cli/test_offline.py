@@ -1,0 +1,358 @@
+"""The offline verbs as a person types them: results on stdout, faults on stderr, and a code that says which it was."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stream.cli import app as cli
+from stream.cli.replay_report import wall_time
+from stream.errors import ExitCode
+from stream.offline.capture import CaptureFile
+from stream.offline.time_range import Between, read_time
+from tests.decoders.log import logwriter as write
+from tests.stream.offline.captures import RECORDED, capture_of, commit, row
+from tests.support.raw import commit_key, commit_value
+
+KEY, VALUE = commit_key("g", "t", 1), commit_value(100, 1234)
+GOOD = f"{KEY.hex()} {VALUE.hex()}"
+
+
+@pytest.fixture
+def log_folder(tmp_path: Path) -> Path:
+    """Give a broker's log directory with one partition: a commit, one of an aborted transaction, one of an open one."""
+    folder = tmp_path / "data" / "__consumer_offsets-3"
+    folder.mkdir(parents=True)
+
+    def stored(at: int, offset: int, **options: int) -> bytes:
+        record = write.Rec(0, 0, commit_key("g", "t", 0), commit_value(offset, at * 1000))
+        return write.batch(at, [record], base_timestamp=at * 1000, **options)
+
+    batches = [
+        stored(0, 5),
+        stored(1, 66, attributes=write_transactional(), producer_id=7, producer_epoch=0),
+        write.marker(2, 7, committed=False),
+        stored(3, 6),
+        stored(4, 77, attributes=write_transactional(), producer_id=8, producer_epoch=0),
+        stored(5, 8),
+    ]
+    (folder / "00000000000000000000.log").write_bytes(b"".join(batches))
+    (folder.parent / "meta.properties").write_text("#\nversion=1\ncluster.id=the-cluster\n")
+    return folder.parent
+
+
+def write_transactional() -> int:
+    """Give the attribute of a batch in a transaction."""
+    return 0x10
+
+
+class TestDecode:
+    """`lagwarden decode`."""
+
+    def test_a_key_and_a_value(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The shortest use: two words, one line of JSON."""
+        assert cli.main(["decode", KEY.hex(), VALUE.hex()]) == ExitCode.OK
+        said = json.loads(capsys.readouterr().out)
+        assert said["key"] == {"type": 1, "data": {"group": "g", "topic": "t", "partition": 1}}
+        assert said["value"]["data"]["offset"] == 100
+
+    def test_a_key_alone_is_a_tombstone(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Without a value, in an old shape."""
+        assert cli.main(["decode", KEY.hex(), "--format", "text-2.1"]) == ExitCode.OK
+        assert capsys.readouterr().out == "[g,t,1]::NULL\n"
+
+    def test_pairs_on_stdin(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        """Good lines are decoded whatever stands between them; the code tells that something was not."""
+        monkeypatch.setattr(sys, "stdin", io.StringIO(f"{GOOD}\n0063 00\n***\n{GOOD}\n"))
+        assert cli.main(["decode"]) == ExitCode.UNREADABLE
+        out, err = capsys.readouterr()
+        assert len(out.splitlines()) == 2
+        first, second = err.splitlines()
+        assert json.loads(first)["error"]["reason"] == "unknown_type"
+        assert second.startswith("error: line 3: '***' is neither")
+
+    def test_a_capture(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Every record of the topic, and only of that topic."""
+        assert cli.main(["decode", "-i", str(RECORDED), "--topic", "__transaction_state"]) == ExitCode.OK
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == sum(each.topic == "__transaction_state" for each in CaptureFile(RECORDED).rows())
+        assert all('"transactionalId":"transactional-group"' in line for line in lines)
+
+    @pytest.mark.parametrize("inside", [".", "__consumer_offsets-3"])
+    def test_a_log_directory(self, log_folder: Path, inside: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """A broker's, or one partition's: commits of aborted and of open transactions are no commits."""
+        (log_folder / "__consumer_offsets-4.0123456789abcdef0123456789abcdef-delete").mkdir()
+        assert cli.main(["decode", "-i", str(log_folder / inside)]) == ExitCode.OK
+        lines = capsys.readouterr().out.splitlines()
+        assert [json.loads(line)["value"]["data"]["offset"] for line in lines] == [5, 6, 8]
+
+    def test_kinds_without_a_shape_are_counted(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The old texts know offsets and classic groups; what they leave out is said in one line."""
+        assert cli.main(["decode", "-i", str(RECORDED), "--format", "text-0.8"]) == ExitCode.OK
+        out, err = capsys.readouterr()
+        assert all(line.startswith("[") for line in out.splitlines())
+        assert re.fullmatch(r"\d+ records are of kinds that text-0.8 has no shape for; json has\n", err)
+
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            pytest.param(["decode", "00", "--format", "xml"], "--format xml: must be one of json", id="format"),
+            pytest.param(["decode", "00", "--encoding", "x"], "must be one of auto, hex, base64", id="encoding"),
+            pytest.param(["decode", "--topic", "orders"], "known are __consumer_offsets", id="topic"),
+            pytest.param(["decode", "00", "-b", "a:1"], "exclude each other", id="two sources"),
+            pytest.param(["capture", "x", "--from", "noon", "-b", "a:1"], "'noon' is neither ISO 8601", id="time"),
+            pytest.param(["capture", "x"], "kafka.bootstrap_servers (not set): is required", id="no cluster"),
+            pytest.param(
+                ["dump-log", "x", "--offsets-decoder", "--cluster-metadata-decoder"],
+                "exclude each other",
+                id="decoders",
+            ),
+            pytest.param(["replay", str(RECORDED), "--group", "x"], "no record is of group 'x'", id="group"),
+        ],
+    )
+    def test_wrong_usage(self, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """One line that says what would be right, and code 2."""
+        assert cli.main(arguments) == ExitCode.USAGE
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert says in err
+        assert "Traceback" not in err
+
+
+class TestCapture:
+    """`lagwarden capture`."""
+
+    def test_a_log_directory(self, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """What counts is captured with its place, and the file says whose it is."""
+        path = tmp_path / "c.avro"
+        assert cli.main(["capture", str(path), "--log-dir", str(log_folder)]) == ExitCode.OK
+        out, err = capsys.readouterr()
+        assert out == f"{path}: 2 rows captured\n"
+        assert "the transaction of producer 8 at offset 4 is open: what lies behind is left for later" in err
+        capture = CaptureFile(path)
+        assert [(each.partition, each.offset, each.timestamp) for each in capture.rows()] == [
+            (3, 0, 0),
+            (3, 3, 3000),
+        ]
+        assert capture.origin.cluster_id == "the-cluster"
+
+    def test_run_again_it_goes_on(self, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A second run adds only what is new; a tear is cut off, said, and filled."""
+        path = tmp_path / "c.avro"
+        command = ["capture", str(path), "--log-dir", str(log_folder)]
+        for _ in range(2):
+            assert cli.main(command) == ExitCode.OK
+        assert "0 rows captured" in capsys.readouterr().out
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-3])
+        assert cli.main(command) == ExitCode.OK
+        assert "an incomplete block, were cut off" in capsys.readouterr().err
+        assert [each.offset for each in CaptureFile(path).rows()] == [0, 3]
+
+    @pytest.mark.parametrize("committed", [True, False])
+    def test_a_transaction_that_ends_is_taken_up(self, log_folder: Path, tmp_path: Path, *, committed: bool) -> None:
+        """What a capture had to leave at an open transaction, it gets when run again, in the order of the log."""
+        path = tmp_path / "c.avro"
+        command = ["capture", str(path), "--log-dir", str(log_folder)]
+        assert cli.main(command) == ExitCode.OK
+        with (log_folder / "__consumer_offsets-3" / "00000000000000000000.log").open("ab") as segment:
+            segment.write(write.marker(6, 8, committed=committed))
+        assert cli.main(command) == ExitCode.OK
+        assert [each.offset for each in CaptureFile(path).rows()] == ([0, 3, 4, 5] if committed else [0, 3, 5])
+
+    def test_a_stretch_of_time(self, log_folder: Path, tmp_path: Path) -> None:
+        """From a moment on, up to before another."""
+        path = tmp_path / "c.avro"
+        stretch = ["--from", "1000", "--until", "1970-01-01T00:00:05"]
+        assert cli.main(["capture", str(path), "--log-dir", str(log_folder), *stretch]) == ExitCode.OK
+        assert [each.offset for each in CaptureFile(path).rows()] == [3]
+
+    def test_another_cluster_is_refused(
+        self, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Nothing is added to a file of something else."""
+        path = capture_of(tmp_path / "c.avro", [commit(0, 1)])
+        assert cli.main(["capture", str(path), "--log-dir", str(log_folder)]) == ExitCode.UNREADABLE
+        assert "it is of cluster cluster-1, not of the-cluster" in capsys.readouterr().err
+
+    def test_damage_is_said_and_the_rest_kept(
+        self, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A broken batch ends its segment, not the capture of the next one."""
+        segment = log_folder / "__consumer_offsets-3" / "00000000000000000000.log"
+        raw = bytearray(segment.read_bytes())
+        raw[-4] ^= 0xFF
+        segment.write_bytes(raw)
+        (segment.parent / "00000000000000000006.log").write_bytes(
+            write.marker(6, 8, committed=True)
+            + write.batch(7, [write.Rec(0, 0, commit_key("g", "t", 0), commit_value(9, 7000))])
+        )
+        path = tmp_path / "c.avro"
+        assert cli.main(["capture", str(path), "--log-dir", str(log_folder)]) == ExitCode.UNREADABLE
+        assert "bad_crc" in capsys.readouterr().err
+        assert [each.offset for each in CaptureFile(path).rows()] == [0, 3, 4, 7]
+
+
+class TestReplay:
+    """`lagwarden replay`."""
+
+    def test_the_groups_of_a_capture(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """One row per group, headed in words."""
+        assert cli.main(["replay", str(RECORDED)]) == ExitCode.OK
+        header, *groups = capsys.readouterr().out.splitlines()
+        assert header.split()[:4] == ["GROUP", "KIND", "STATE", "MEMBERS"]
+        assert [line.split()[0] for line in groups] == [
+            "classic-group",
+            "consumer-group",
+            "share-group",
+            "simple-group",
+            "static-group",
+            "streams-group",
+            "transactional-group",
+        ]
+
+    def test_as_json(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """One object with groups, offsets and what was read."""
+        assert cli.main(["replay", str(RECORDED), "--json"]) == ExitCode.OK
+        said = json.loads(capsys.readouterr().out)
+        simple = next(group for group in said["groups"] if group["group"] == "simple-group")
+        assert simple["membership"] is None
+        assert [(each["partition"], each["offset"], each["commits"]) for each in simple["offsets"]] == [(0, 12, 4)]
+        keys = [each.key or b"" for each in CaptureFile(RECORDED).rows() if each.topic == "__consumer_offsets"]
+        assert said["records"]["1"] == sum(key.startswith(b"\0\1") for key in keys)
+        assert said["faults"] == []
+
+    def test_the_story_of_a_group(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Moments with wall times in UTC, and as JSON lines with Unix ms."""
+        assert cli.main(["replay", str(RECORDED), "--group", "simple-group"]) == ExitCode.OK
+        out = capsys.readouterr().out
+        assert "payments/0 rewound from 9 to 3: 6 offsets back" in out
+        assert cli.main(["replay", str(RECORDED), "--group", "simple-group", "--json"]) == ExitCode.OK
+        moments = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert {"time", "partition", "position", "kind", "text"} == moments[0].keys()
+        assert any(moment["kind"] == "rewound" for moment in moments)
+        assert all(wall_time(moment["time"]) in out for moment in moments)
+
+    def test_a_name_is_shown_as_it_is(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Group names are anybody's: brackets are no markup."""
+        path = capture_of(tmp_path / "c.avro", [commit(0, 5, group="[red]x[/]")])
+        assert cli.main(["replay", str(path)]) == ExitCode.OK
+        assert "[red]x[/]" in capsys.readouterr().out
+
+    def test_garbage_is_told_and_costs_nothing_else(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The table stands, and each kind of fault has a line with an example's place."""
+        path = capture_of(tmp_path / "c.avro", [commit(0, 5), row(1, b"\0\x63", b"x"), commit(2, 6)])
+        assert cli.main(["replay", str(path)]) == ExitCode.UNREADABLE
+        out, err = capsys.readouterr()
+        assert out.splitlines()[1].split()[0] == "g"
+        assert err == (
+            "error: 1 records (type 99) cannot be decoded: unknown_type in key.type, such as partition 0, offset 1\n"
+        )
+
+    def test_a_torn_capture_gives_what_it_has(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """One clear line about the tear, a code of its own, and the groups up to there."""
+        path = capture_of(tmp_path / "c.avro", [commit(0, 5)])
+        capture_of(path, [commit(1, 6)])
+        path.write_bytes(path.read_bytes()[:-5])
+        assert cli.main(["replay", str(path), "--json"]) == ExitCode.UNREADABLE
+        out, err = capsys.readouterr()
+        assert json.loads(out)["groups"][0]["offsets"][0]["offset"] == 5
+        assert err.count("\n") == 1
+        assert "torn at byte" in err
+
+    @pytest.mark.parametrize(
+        ("path", "says"),
+        [
+            pytest.param("/nowhere.avro", "cannot be read: No such file", id="nothing there"),
+            pytest.param(__file__, "is no Avro container file", id="another file"),
+            pytest.param(str(Path(__file__).parent), "holds no partition of __consumer_offsets", id="another folder"),
+        ],
+    )
+    def test_what_is_no_source_is_one_line(self, path: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """A wrong file, a wrong folder, nothing at all."""
+        assert cli.main(["replay", path]) == ExitCode.UNREADABLE
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.count("\n") == 1
+        assert says in err
+
+
+class TestDumpLog:
+    """`lagwarden dump-log`; the texts are compared with the official tool elsewhere."""
+
+    def test_good_files_are_dumped_beside_bad_ones(
+        self, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Each file that cannot be dumped is one line on stderr; the others are as if it were not there."""
+        good = log_folder / "__consumer_offsets-3" / "00000000000000000000.log"
+        named = tmp_path / "notes.log"
+        shutil.copy(good, named)
+        bad = [tmp_path / "missing.log", tmp_path, Path(__file__), named]
+        assert cli.main(["dump-log", "--offsets-decoder", *map(str, [*bad, good])]) == ExitCode.UNREADABLE
+        out, err = capsys.readouterr()
+        assert out.startswith(f"Dumping {good}\nLog starting offset: 0\n")
+        assert "| offset: 0 CreateTime: 0 keySize: 12 " in out
+        assert 'key: {"type":"1","data":{"group":"g","topic":"t","partition":0}}' in out
+        assert [line.partition(": ")[2] for line in err.splitlines()] == [
+            "no such file",
+            "is a directory: name the files in it",
+            "is none of .checkpoint, .index, .log, .snapshot, .timeindex, .txnindex",
+            "its name does not begin with the offset of a segment",
+        ]
+
+    def test_gaps_are_no_damage(self, log_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """What compaction leaves is said, as the tool says it, and is no failure."""
+        segment = log_folder / "__consumer_offsets-3" / "00000000000000000000.log"
+        segment.write_bytes(b"".join(write.batch(at, [write.Rec(0, 0, b"k", b"v")], base_timestamp=0) for at in (0, 5)))
+        assert cli.main(["dump-log", "--deep-iteration", str(segment)]) == ExitCode.OK
+        assert "Non-consecutive offsets in" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    """`lagwarden decode ... | head -1` ends in silence."""
+    script = f"{sys.executable} -m stream.cli decode -i {RECORDED} | head -1"
+    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.count("\n") == 1
+    assert ran.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        pytest.param("1700000000000", 1_700_000_000_000, id="Unix ms"),
+        pytest.param("2023-11-14T22:13:20", 1_700_000_000_000, id="ISO in UTC"),
+        pytest.param("2023-11-14T23:13:20+01:00", 1_700_000_000_000, id="ISO with a zone"),
+        pytest.param("2023-11-14", 1_699_920_000_000, id="a day"),
+    ],
+)
+def test_moments(text: str, wanted: int) -> None:
+    """The ways to write a moment."""
+    assert read_time(text) == wanted
+
+
+def test_a_stretch_leaves_out_what_has_no_time() -> None:
+    """A record without a timestamp is in no stretch but the whole of time."""
+    assert Between().holds(None)
+    assert not Between(start=0).holds(None)
+    assert [at for at in range(5) if Between(1, 3).holds(at)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        pytest.param(1_700_000_000_123, "2023-11-14 22:13:20.123", id="a time"),
+        pytest.param(None, "-", id="none"),
+        pytest.param(-1, "-", id="Kafka's none"),
+        pytest.param(2**63 - 1, str(2**63 - 1), id="beyond all calendars"),
+    ],
+)
+def test_wall_times(milliseconds: int | None, text: str) -> None:
+    """Any number of milliseconds can be shown."""
+    assert wall_time(milliseconds) == text

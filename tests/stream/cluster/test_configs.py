@@ -1,0 +1,112 @@
+"""Settings with their source: what the broker says, and why it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stream.cluster.configs import Setting, read_broker_configs, read_topic_config, read_topic_configs
+from stream.cluster.transport.error_codes import Reason
+from tests.stream.cluster.scripted import AWAY, TOO_OLD, ScriptedCluster, says
+
+NAMES = ("cleanup.policy", "retention.ms")
+
+
+def config(name: str, value: str | None, source: int = 5) -> Any:
+    """One setting of an answer."""
+    return says(name=name, value=value, config_source=source)
+
+
+def result(resource: str, *configs: Any, error: int = 0) -> Any:
+    """Answer for one topic or broker."""
+    return says(resource_name=resource, error_code=error, configs=list(configs))
+
+
+def cluster(*answers: Any) -> ScriptedCluster:
+    """Make a cluster that gives one answer after the other."""
+    left = iter(answers)
+    return ScriptedCluster({"DescribeConfigsRequest": lambda *_: next(left)})
+
+
+@pytest.mark.parametrize(
+    ("answer", "policy", "retention"),
+    [
+        pytest.param(
+            says(results=[result("t", config(NAMES[0], "compact", 1), config(NAMES[1], "9"), config("more", "x"))]),
+            Setting(NAMES[0], "compact", "dynamic_topic_config"),
+            Setting(NAMES[1], "9", "default_config"),
+            id="both known; what was not asked for is left out",
+        ),
+        pytest.param(
+            says(results=[result("t", config(NAMES[0], None, 4), config(NAMES[1], "9", 99))]),
+            Setting(NAMES[0], None, "static_broker_config"),
+            Setting(NAMES[1], "9", None),
+            id="a secret, and a source that is newer than we are",
+        ),
+        pytest.param(
+            says(results=[result("t", config(NAMES[1], "9"))]),
+            Setting(NAMES[0], reason=Reason.NOT_FOUND),
+            Setting(NAMES[1], "9", "default_config"),
+            id="one that this broker does not have",
+        ),
+        pytest.param(
+            says(results=[result("t", error=29)]),
+            *(Setting(name, reason=Reason.NOT_AUTHORIZED) for name in NAMES),
+            id="denied",
+        ),
+        pytest.param(says(results=[]), *(Setting(name, reason=Reason.OTHER) for name in NAMES), id="an empty answer"),
+        pytest.param(AWAY, *(Setting(name, reason=Reason.UNREACHABLE) for name in NAMES), id="nobody answers"),
+        pytest.param(TOO_OLD, *(Setting(name, reason=Reason.UNSUPPORTED) for name in NAMES), id="an ancient broker"),
+    ],
+)
+def test_of_a_topic(answer: Any, policy: Setting, retention: Setting) -> None:
+    """Each name asked for has its setting, with value and source or with a reason."""
+    assert read_topic_config(cluster(answer), "t", NAMES) == {NAMES[0]: policy, NAMES[1]: retention}  # type: ignore[arg-type]
+
+
+def test_of_many_topics_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A piece that fails costs its own topics."""
+    monkeypatch.setattr("stream.cluster.configs._TOPICS_AT_ONCE", 2)
+    good = says(results=[result("c", config("retention.ms", "7"))])
+    told = read_topic_configs(cluster(AWAY, good), ["c", "b", "a"], ["retention.ms"])  # type: ignore[arg-type]
+    assert {topic: settings["retention.ms"].number() for topic, settings in told.items()} == {
+        "a": None,
+        "b": None,
+        "c": 7,
+    }
+
+
+def test_of_brokers_each_asked_itself() -> None:
+    """A broker that is away or denies costs its own settings."""
+    answers = {
+        1: says(results=[result("1", config("log.cleaner.enable", "true", 4))]),
+        2: AWAY,
+        3: says(results=[result("3", error=31)]),
+    }
+    asked = ScriptedCluster({"DescribeConfigsRequest": lambda node, _: answers[node or 0]})
+    told = read_broker_configs(asked, [3, 1, 2], ["log.cleaner.enable"])  # type: ignore[arg-type]
+    assert [told[node]["log.cleaner.enable"] for node in (1, 2, 3)] == [
+        Setting("log.cleaner.enable", "true", "static_broker_config"),
+        Setting("log.cleaner.enable", reason=Reason.UNREACHABLE),
+        Setting("log.cleaner.enable", reason=Reason.NOT_AUTHORIZED),
+    ]
+    assert [(node, request.resources[0].resource_name) for node, request in asked.asked] == [
+        (1, "1"),
+        (2, "2"),
+        (3, "3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("setting", "number"),
+    [
+        (Setting("n", "604800000"), 604_800_000),
+        (Setting("n", "-1"), -1),
+        (Setting("n", "compact"), None),
+        (Setting("n"), None),
+    ],
+)
+def test_numbers(setting: Setting, number: int | None) -> None:
+    """A value that is no number has none."""
+    assert setting.number() == number

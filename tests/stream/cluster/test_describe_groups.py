@@ -1,0 +1,143 @@
+"""Described groups: their state in Kafka's words, or the reason why it could not be asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream.cluster.coordinators import Coordinators
+from stream.cluster.describe_groups import Described, describe_groups
+from stream.cluster.transport.error_codes import Reason
+from tests.stream.cluster.scripted import AWAY, SILENT, ScriptedCluster, says
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FIND, DESCRIBE = "FindCoordinatorRequest", "DescribeGroupsRequest"
+
+
+def group(name: str, state: str = "Stable", members: int = 2, **fields: Any) -> Any:
+    """Answer for one group."""
+    usual = {"error_code": 0, "protocol_type": "consumer", "protocol_data": "range"}
+    return says(group_id=name, group_state=state, members=[says()] * members, **(usual | fields))
+
+
+def everyone(_: int | None, request: Any) -> Any:
+    """Answer for each group asked about."""
+    return says(groups=[group(name) for name in reversed(request.groups)])
+
+
+class Move:
+    """A coordinator that moves from node 1 to node 2 after it was looked up for the first time."""
+
+    def __init__(self) -> None:
+        self.node = 1
+
+    def find(self, _: int | None, request: Any) -> Any:
+        """Name the coordinator of the moment."""
+        told = [says(key=key, error_code=0, node_id=self.node) for key in request.coordinator_keys]
+        self.node = 2
+        return says(coordinators=told)
+
+    def describe(self, node: int | None, request: Any) -> Any:
+        """Answer as the node that coordinates, or does not any more."""
+        code = 0 if node == self.node else 16
+        return says(groups=[group(name, error_code=code) for name in request.groups])
+
+
+def at_node_one(_: int | None, request: Any) -> Any:
+    """Let node 1 coordinate everything but what is denied."""
+    return says(
+        coordinators=[
+            says(key=key, error_code=30 if "denied" in key else 0, node_id=1) for key in request.coordinator_keys
+        ]
+    )
+
+
+def ask(
+    describe: Callable[[int | None, Any], Any], groups: list[str], find: Callable[[int | None, Any], Any] = at_node_one
+) -> tuple[dict[str, Described], ScriptedCluster]:
+    """Describe groups of a scripted cluster."""
+    cluster = ScriptedCluster({FIND: find, DESCRIBE: describe})
+    return describe_groups(cluster, Coordinators(cluster), groups), cluster  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        pytest.param(group("g"), Described("g", "Stable", 2, "consumer", "range"), id="stable"),
+        pytest.param(
+            group("g", "PreparingRebalance", protocol_data=""),
+            Described("g", "PreparingRebalance", 2, "consumer"),
+            id="rebalancing: no protocol is chosen yet",
+        ),
+        pytest.param(
+            group("g", "AwaitingSync", protocol_data=""),
+            Described("g", "CompletingRebalance", 2, "consumer"),
+            id="the old word for a state",
+        ),
+        pytest.param(group("g", "Empty", 0, protocol_type=""), Described("g", "Empty", 0, None, "range"), id="simple"),
+        pytest.param(group("g", "Dead", 0), Described("g", reason=Reason.NOT_FOUND), id="unknown to an older broker"),
+        pytest.param(group("g", "Dead", 0, error_code=69), Described("g", reason=Reason.NOT_FOUND), id="unknown"),
+        pytest.param(group("g", "", 0, error_code=30), Described("g", reason=Reason.NOT_AUTHORIZED), id="denied"),
+        pytest.param(group("g", "", 0, error_code=14), Described("g", reason=Reason.COORDINATOR_LOADING), id="loading"),
+        pytest.param(group("g", "", 0, error_code=999), Described("g", reason=Reason.OTHER), id="an error not known"),
+        pytest.param(group("h"), Described("g", reason=Reason.OTHER), id="left out of the answer"),
+    ],
+)
+def test_what_a_coordinator_says(answer: Any, wanted: Described) -> None:
+    """A state is never made up."""
+    told, _ = ask(lambda *_: says(groups=[answer]), ["g"])
+    assert told["g"] == wanted
+
+
+def test_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests and the whole call have limits; each group has its answer, also the one that was not asked."""
+    monkeypatch.setattr("stream.cluster.describe_groups.MOST_GROUPS", 5)
+    monkeypatch.setattr("stream.cluster.describe_groups._GROUPS_AT_ONCE", 2)
+    names = [f"g{n}" for n in range(7)]
+    told, cluster = ask(everyone, [*names, "g0"])
+    assert {name: described.reason for name, described in told.items()} == dict.fromkeys(names[:5]) | {
+        "g5": Reason.NOT_ASKED,
+        "g6": Reason.NOT_ASKED,
+    }
+    assert [request.groups for _, request in cluster.asked[1:]] == [["g0", "g1"], ["g2", "g3"], ["g4"]]
+
+
+def test_one_denied_group_costs_itself() -> None:
+    """The others are described."""
+    told, _ = ask(everyone, ["a", "denied", "b"])
+    assert [told[name].state for name in ("a", "denied", "b")] == ["Stable", None, "Stable"]
+    assert told["denied"].reason == Reason.NOT_AUTHORIZED
+
+
+def test_a_coordinator_that_has_moved_is_found() -> None:
+    """It is looked up anew and asked once more, in the same call."""
+    move = Move()
+    told, cluster = ask(move.describe, ["a", "b"], move.find)
+    assert [described.state for described in told.values()] == ["Stable", "Stable"]
+    assert (cluster.count(FIND), cluster.count(DESCRIBE)) == (2, 2)
+
+
+def test_a_coordinator_that_keeps_moving_is_not_chased() -> None:
+    """Twice is enough for one call."""
+    told, cluster = ask(lambda _, request: says(groups=[group(g, error_code=16) for g in request.groups]), ["a"])
+    assert told["a"].reason == Reason.COORDINATOR_CHANGED
+    assert cluster.count(DESCRIBE) == 2
+
+
+@pytest.mark.parametrize(("failure", "reason"), [(AWAY, Reason.UNREACHABLE), (SILENT, Reason.TIMED_OUT)])
+def test_a_coordinator_that_is_away_is_looked_up_anew_the_next_time(failure: Any, reason: Reason) -> None:
+    """This call does not wait for it again; the next one does not ask the dead broker first."""
+    cluster = ScriptedCluster({FIND: at_node_one, DESCRIBE: lambda *_: failure})
+    coordinators = Coordinators(cluster)  # type: ignore[arg-type]
+    for looks in (1, 2):
+        assert describe_groups(cluster, coordinators, ["a"])["a"].reason == reason  # type: ignore[arg-type]
+        assert (cluster.count(FIND), cluster.count(DESCRIBE)) == (looks, looks)
+
+
+def test_nobody_to_ask_about() -> None:
+    """No groups, no request."""
+    told, cluster = ask(everyone, [])
+    assert (told, cluster.asked) == ({}, [])

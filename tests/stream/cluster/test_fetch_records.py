@@ -1,0 +1,177 @@
+"""Fetching records: what is committed and whole is given once, and what goes wrong on the way is survived or named."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream.cluster import fetch_records as records
+from stream.cluster.fetch_records import Stretch, read_records, stretches
+from stream.cluster.transport.errors import NotAuthorised, Unreachable
+from tests.decoders.log import logwriter as write
+from tests.support.fleets import ends_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TRANSACTIONAL = 0x10
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What the leader says to one fetch."""
+
+    raw: bytes = b""
+    error: int = 0
+    aborted: tuple[tuple[int, int], ...] = ()
+
+
+class FakeCluster:
+    """A cluster whose leader answers a script, one fetch after the other; notes from where it was asked."""
+
+    def __init__(self, answers: list[Answer], leaders: list[int] | None = None) -> None:
+        self.asked: list[int] = []
+        self._answers = answers
+        self._leaders = leaders or [1]
+
+    def metadata(self, _: object) -> Any:
+        """Name the leader; the last one stays."""
+        leader = self._leaders.pop(0) if len(self._leaders) > 1 else self._leaders[0]
+        return SimpleNamespace(
+            topics=[SimpleNamespace(partitions=[SimpleNamespace(partition_index=0, leader_id=leader)])]
+        )
+
+    def call(self, request: Any, _: int) -> Any:
+        """Give the next answer."""
+        self.asked.append(request.topics[0].partitions[0].fetch_offset)
+        answer = self._answers.pop(0)
+        aborted = [SimpleNamespace(producer_id=producer, first_offset=first) for producer, first in answer.aborted]
+        part = SimpleNamespace(error_code=answer.error, records=answer.raw, aborted_transactions=aborted)
+        return SimpleNamespace(error_code=0, responses=[SimpleNamespace(partitions=[part])])
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for nothing between attempts."""
+    monkeypatch.setattr(records, "_PAUSE_SECONDS", 0)
+
+
+def _batch(at: int, count: int = 1, **options: int) -> bytes:
+    return write.batch(at, [write.Rec(n, n, b"k", b"%d" % (at + n)) for n in range(count)], **options)
+
+
+def _read(cluster: FakeCluster, start: int = 0, end: int = 10) -> list[int]:
+    stretch = Stretch(0, start, end)
+    found = [record.offset for fetched in read_records(cluster, "t", [stretch]) for record in fetched.records]  # type: ignore[arg-type]
+    assert stretch.position == end
+    return found
+
+
+def _in_transaction(at: int, producer: int, count: int = 1) -> bytes:
+    return _batch(at, count, attributes=TRANSACTIONAL, producer_id=producer, producer_epoch=0)
+
+
+@pytest.mark.parametrize(
+    ("answers", "offsets", "asked"),
+    [
+        pytest.param([Answer(_batch(0, 10))], [*range(10)], [0], id="all at once"),
+        pytest.param([Answer(_batch(0, 4)), Answer(_batch(4, 6))], [*range(10)], [0, 4], id="piece by piece"),
+        pytest.param(
+            [Answer(_batch(0, 4) + _batch(4, 6)[:-1]), Answer(_batch(4, 6))], [*range(10)], [0, 4], id="cut off"
+        ),
+        pytest.param([Answer(_batch(0, 20))], [*range(10)], [0], id="no further than the end of the start"),
+        pytest.param(
+            [Answer(_batch(2) + _batch(7)), Answer()], [2, 7], [0, 8], id="gaps and a tail that compaction took"
+        ),
+        pytest.param([Answer(error=6), Answer(_batch(0, 10))], [*range(10)], [0, 0], id="the leader has moved"),
+        pytest.param(
+            [
+                Answer(_in_transaction(0, 7, 3) + _batch(3) + write.marker(4, 7, committed=False), aborted=((7, 0),)),
+                Answer(),
+            ],
+            [3],
+            [0, 5],
+            id="an aborted transaction",
+        ),
+        pytest.param(
+            [Answer(_in_transaction(0, 7, 3) + write.marker(3, 7, committed=True) + _batch(4)), Answer()],
+            [0, 1, 2, 4],
+            [0, 5],
+            id="a committed transaction, without its marker",
+        ),
+        pytest.param(
+            [
+                Answer(
+                    _in_transaction(0, 7)
+                    + write.marker(1, 7, committed=False)
+                    + _in_transaction(2, 7)
+                    + write.marker(3, 7, committed=True),
+                    aborted=((7, 0),),
+                ),
+                Answer(),
+            ],
+            [2],
+            [0, 4],
+            id="aborted, then committed by the same producer",
+        ),
+    ],
+)
+def test_what_is_given(answers: list[Answer], offsets: list[int], asked: list[int]) -> None:
+    """Committed records, each once, in order; the next fetch begins where the last whole batch ended."""
+    cluster = FakeCluster(answers)
+    assert _read(cluster) == offsets
+    assert cluster.asked == asked
+
+
+def test_reading_goes_on_inside_a_batch() -> None:
+    """Taken up behind a record in the middle of a batch, what was read before is not given again."""
+    assert _read(FakeCluster([Answer(_batch(0, 10))]), start=6) == [6, 7, 8, 9]
+
+
+def test_what_retention_deleted_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the log now begins later, reading begins there."""
+    monkeypatch.setattr(records, "read_ends", lambda *_: ends_of([("t", 0, 12, 12, 5, None)]))
+    cluster = FakeCluster([Answer(error=1), Answer(_batch(5, 5))])
+    assert _read(cluster) == [5, 6, 7, 8, 9]
+    assert cluster.asked == [0, 5]
+
+
+def test_a_log_that_was_cut_ends_the_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the log now ends before the position, there is nothing to wait for."""
+    monkeypatch.setattr(records, "read_ends", lambda *_: ends_of([("t", 0, 3, 3, 0, None)]))
+    assert _read(FakeCluster([Answer(error=1)]), start=6) == []
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        pytest.param(lambda: FakeCluster([Answer(error=29)]), NotAuthorised, id="no right"),
+        pytest.param(lambda: FakeCluster([Answer(error=56)] * 50), Unreachable, id="never a good answer"),
+        pytest.param(lambda: FakeCluster([], leaders=[-1]), Unreachable, id="no leader"),
+        pytest.param(lambda: FakeCluster([Answer(error=87)]), Unreachable, id="an error that does not pass"),
+    ],
+)
+def test_what_does_not_pass_is_raised(make: Callable[[], FakeCluster], error: type[Exception]) -> None:
+    """An end with a cause, instead of a wait without one or a hole in the records."""
+    with pytest.raises(error):
+        _read(make())
+
+
+def test_the_stretches_are_what_is_there_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the log's start, or behind what is known, to the last stable offset."""
+    rows = [("t", 0, 20, 15, 3, None), ("t", 1, 9, 9, 0, None)]
+    monkeypatch.setattr(records, "read_ends", lambda *_: ends_of(rows))
+    assert stretches(FakeCluster([]), "t", {1: 6}) == [Stretch(0, 3, 15), Stretch(1, 7, 9)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("word", "error"), [("not_authorized", NotAuthorised), ("no_leader", Unreachable)])
+def test_a_partition_without_ends_is_no_empty_one(
+    monkeypatch: pytest.MonkeyPatch, word: str, error: type[Exception]
+) -> None:
+    """A reading with a hole would pass for the whole: it is refused."""
+    monkeypatch.setattr(records, "read_ends", lambda *_: ends_of([("t", 0, None, None, None, word)]))
+    with pytest.raises(error):
+        stretches(FakeCluster([]), "t", {})  # type: ignore[arg-type]

@@ -1,0 +1,232 @@
+"""Tails: told apart by what a consumer would be given, whatever the bounds and the brokers make of the reading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.cluster.log_tails import TailRead, TailWanted, read_tails
+from stream.cluster.transport.error_codes import Reason
+from tests.decoders.log import logwriter as write
+from tests.stream.cluster.scripted import AWAY, TOO_OLD, ScriptedCluster, says
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TRANSACTIONAL = 0x10
+Piece = tuple[int, bytes]
+"""A batch with the offset behind it."""
+
+
+def plain(at: int, count: int = 1, size: int = 1) -> Piece:
+    """Write records outside transactions."""
+    return at + count, write.batch(at, [write.Rec(n, n, b"k", b"v" * size) for n in range(count)])
+
+
+def pending(at: int, producer: int, count: int = 1) -> Piece:
+    """Write records of a transaction."""
+    records = [write.Rec(n, n, b"k", b"v") for n in range(count)]
+    return at + count, write.batch(at, records, attributes=TRANSACTIONAL, producer_id=producer, producer_epoch=0)
+
+
+def ended(at: int, producer: int, *, committed: bool) -> Piece:
+    """Write the end of a transaction."""
+    return at + 1, write.marker(at, producer, committed=committed)
+
+
+def compacted(at: int, kept: Sequence[int], count: int) -> Piece:
+    """Write a batch of which compaction has left some records only."""
+    return at + count, write.batch(at, [write.Rec(n, n, b"k", b"v") for n in kept], last_offset_delta=count - 1)
+
+
+class Leader(ScriptedCluster):
+    """One broker that leads all partitions of the topics, and fetches as brokers do.
+
+    At least one batch for the first partition that has any, whole ones as far as the bounds allow, and then a piece of
+    the next one.
+    """
+
+    def __init__(
+        self, logs: dict[tuple[str, int], list[Piece]], errors: dict[tuple[str, int], Any] | None = None
+    ) -> None:
+        self.logs = logs
+        self.errors = errors or {}
+        self.refusal: Any = None
+        super().__init__({"Metadata": self._metadata, "FetchRequest": self._fetch})
+
+    def _metadata(self, _: int | None, names: Sequence[str]) -> Any:
+        described = []
+        for name in names:
+            partitions = [
+                says(partition_index=p, leader_id=-1 if self.errors.get((name, p)) == "none" else 1, leader_epoch=4)
+                for topic, p in self.logs
+                if topic == name
+            ]
+            described.append(says(name=name, error_code=0 if partitions else 3, partitions=partitions))
+        return says(topics=described)
+
+    def _fetch(self, node: int | None, request: Any) -> Any:
+        if self.refusal is not None:
+            return self.refusal
+        assert (node, request.isolation_level, request.max_wait_ms) == (1, 0, 0)
+        left, first, told = request.max_bytes, True, []
+        for topic in request.topics:
+            parts = []
+            for p in topic.partitions:
+                assert p.current_leader_epoch == 4
+                code = self.errors.get((topic.topic, p.partition), 0)
+                raw = b"" if code else self._read(topic.topic, p, min(left, p.partition_max_bytes), whole=first)
+                first, left = first and not raw, max(left - len(raw), 0)
+                parts.append(says(partition_index=p.partition, error_code=code, records=raw))
+            told.append(says(topic=topic.topic, partitions=parts))
+        return says(error_code=0, responses=told)
+
+    def _read(self, topic: str, p: Any, most: int, *, whole: bool) -> bytes:
+        batches = [raw for after, raw in self.logs[topic, p.partition] if after > p.fetch_offset]
+        if not batches:
+            return b""
+        most = max(most, len(batches[0])) if whole else most
+        cut = b"".join(batches)[:most]
+        return cut if len(cut) >= len(batches[0]) else b""
+
+
+def read(leader: Leader, *wanted: TailWanted, **bounds: Any) -> list[TailRead]:
+    """Read tails from the scripted leader."""
+    return read_tails(leader, wanted, **bounds)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("log", "data_from", "data_end"),
+    [
+        pytest.param([plain(0, 3)], 0, 3, id="records only"),
+        pytest.param([plain(0, 2), pending(2, 7), ended(3, 7, committed=True)], 3, 3, id="a marker, nothing else"),
+        pytest.param([pending(0, 7, 2), ended(2, 7, committed=True)], 0, 2, id="a committed transaction"),
+        pytest.param([pending(0, 7, 2), ended(2, 7, committed=True)], 1, 2, id="the second half of its batch"),
+        pytest.param([plain(0), pending(1, 7, 2), ended(3, 7, committed=False)], 1, 1, id="an aborted transaction"),
+        pytest.param([plain(0), pending(1, 7, 2), ended(3, 7, committed=False)], 0, 1, id="a record before it"),
+        pytest.param([plain(0), pending(1, 7, 2)], 1, 3, id="an open transaction may still be committed"),
+        pytest.param(
+            [pending(0, 7), pending(1, 8), ended(2, 7, committed=True), ended(3, 8, committed=False)],
+            0,
+            1,
+            id="two at a time, one of them aborted",
+        ),
+        pytest.param(
+            [pending(0, 7), ended(1, 7, committed=False), pending(2, 7), ended(3, 7, committed=True)],
+            0,
+            3,
+            id="aborted, then committed by the same producer",
+        ),
+        pytest.param(
+            [ended(4, 7, committed=False), ended(5, 7, committed=True)], 4, 4, id="markers of what was before"
+        ),
+        pytest.param([compacted(0, [0, 1], 5)], 0, 2, id="compaction took the last records of a batch"),
+        pytest.param([compacted(0, [0, 1], 5)], 3, 3, id="compaction took all that is looked for"),
+        pytest.param([compacted(0, [], 5), plain(5)], 0, 6, id="an empty batch before a record"),
+        pytest.param([plain(0, 2)], 2, 2, id="nothing is left up to the end"),
+    ],
+)
+def test_what_is_data(log: list[Piece], data_from: int, data_end: int) -> None:
+    """The last record that a reader of committed records is or may be given."""
+    end = max(log[-1][0], data_from + 1)
+    (found,) = read(Leader({("t", 0): log}), TailWanted("t", 0, data_from, end))
+    assert (found.data_end, found.reason) == (data_end, None)
+
+
+def test_what_came_after_the_end_is_none_of_it() -> None:
+    """The partition may have grown between the two questions."""
+    (found,) = read(Leader({("t", 0): [plain(0, 2), ended(2, 7, committed=True), plain(3)]}), TailWanted("t", 0, 2, 3))
+    assert found.data_end == 2
+
+
+def test_many_tails_in_few_requests() -> None:
+    """One request per leader is enough where tails are short."""
+    logs = {("t", p): [plain(0), ended(1, p, committed=True)] for p in range(100)}
+    leader = Leader(logs)
+    found = read(leader, *(TailWanted("t", p, 1, 2) for p in range(100)))
+    assert {each.data_end for each in found} == {1}
+    assert leader.count("FetchRequest") == 1
+
+
+@given(
+    st.lists(st.sampled_from(["plain", "large", "aborted", "committed"]), min_size=1, max_size=8),
+    st.lists(st.integers(0, 4), min_size=1, max_size=6),
+)
+def test_bounds_of_a_request_change_no_answer(kinds: list[str], starts: list[int]) -> None:
+    """Whatever a leader leaves out of an answer is asked for again, alone."""
+    log: list[Piece] = []
+    at = 0
+    for number, kind in enumerate(kinds):
+        if kind in {"plain", "large"}:
+            log.append(plain(at, 2, size=40_000 if kind == "large" else 1))
+        else:
+            log += [pending(at, number), ended(at + 1, number, committed=kind == "committed")]
+        at += 2
+    data = max(
+        (n * 2 + (1 if kind == "committed" else 2) for n, kind in enumerate(kinds) if kind != "aborted"), default=0
+    )
+    wanted = [TailWanted("t", p, min(start, at), at) for p, start in enumerate(starts)]
+    found = read(Leader({("t", p): log for p in range(len(starts))}), *wanted)
+    assert [each.data_end for each in found] == [max(data, each.data_from) for each in wanted]
+
+
+def test_a_tail_that_is_too_large() -> None:
+    """One that is not read to its end holds data where a record was seen; of markers alone nothing is said."""
+    log = [plain(n, 1, size=1_200_000) for n in range(20)]
+    markers = [ended(n, 7, committed=True) for n in range(600)]
+    leader = Leader({("t", 0): log, ("t", 1): markers})
+    found = read(leader, TailWanted("t", 0, 1, 20), TailWanted("t", 1, 0, 600), most_bytes=1)
+    assert [(each.data_end, each.reason) for each in found] == [(20, None), (None, None)]
+    assert leader.count("FetchRequest") == 1
+
+
+def test_time_is_bounded() -> None:
+    """After the limit nothing more is begun."""
+    log = [plain(n, 1, size=1_200_000) for n in range(4)]
+    leader = Leader({("t", 0): log, ("t", 1): log})
+    time = iter(range(100))
+    read(leader, TailWanted("t", 0, 0, 4), TailWanted("t", 1, 0, 4), seconds=2, clock=lambda: float(next(time)))
+    assert leader.count("FetchRequest") < 6
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        pytest.param(29, Reason.NOT_AUTHORIZED, id="denied"),
+        pytest.param(6, Reason.LEADER_CHANGED, id="moved"),
+        pytest.param("none", Reason.NO_LEADER, id="nobody leads it"),
+        pytest.param(1, None, id="the log begins or ends elsewhere by now: nothing is wrong"),
+    ],
+)
+def test_one_partition_that_fails(error: Any, reason: Reason | None) -> None:
+    """It says why; the others are read all the same."""
+    logs = {("t", p): [plain(0), ended(1, 7, committed=True)] for p in range(3)}
+    wanted = [TailWanted("t", p, 1, 2) for p in range(3)]
+    found = read(Leader(logs, {("t", 1): error}), *wanted, TailWanted("gone", 0, 0, 1))
+    assert [(each.data_end, each.reason) for each in found] == [
+        (1, None),
+        (None, reason),
+        (1, None),
+        (None, Reason.NOT_FOUND),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "reason"), [(AWAY, Reason.UNREACHABLE), (TOO_OLD, Reason.UNSUPPORTED)], ids=["away", "too old"]
+)
+def test_a_leader_that_does_not_answer(refusal: Any, reason: Reason) -> None:
+    """A failure is a value."""
+    leader = Leader({("t", 0): [plain(0)]})
+    leader.refusal = refusal
+    assert [each.reason for each in read(leader, TailWanted("t", 0, 0, 1))] == [reason]
+
+
+def test_a_batch_that_cannot_be_read() -> None:
+    """It is no reason to stop; what it holds is not known."""
+    after, raw = compacted(0, [0], 3)
+    damaged = raw[:-1] + bytes([raw[-1] ^ 0x7F])
+    (found,) = read(Leader({("t", 0): [(after, damaged)]}), TailWanted("t", 0, 0, 3))
+    assert (found.data_end, found.reason) == (None, Reason.OTHER)

@@ -1,0 +1,241 @@
+"""How long brokers keep offsets: asked from real ones, and what is made of every kind of answer."""
+
+from __future__ import annotations
+
+import socket
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
+
+from sandbox.patience import wait_until
+from stream.cluster.offsets_retention import CHECK_INTERVAL, RETENTION, read_retention, rules_of
+from stream.cluster.transport import admin_requests
+from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.errors import Unreachable
+from stream.groups.expiry.predict import Retention, Rules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sandbox.broker import Broker
+    from tests.conftest import MakeBroker
+
+WEEK: Final = 604_800_000
+DENIED: Final = "DescribeConfigs on the cluster is not granted to lagwarden's user"
+
+
+@pytest.mark.parametrize(
+    ("version", "rules"),
+    [
+        ((0, 9), Rules.PER_OFFSET),
+        ((0, 10, 0), Rules.PER_OFFSET),
+        ((2, 0), Rules.PER_OFFSET),
+        ((2, 1), Rules.EMPTY_ONLY),
+        ((2, 3), Rules.EMPTY_ONLY),
+        ((2, 4), Rules.UNSUBSCRIBED),
+        ((3, 1), Rules.UNSUBSCRIBED),
+        ((3, 2), Rules.UNSUBSCRIBED_IF_STABLE),
+        ((3, 9), Rules.UNSUBSCRIBED_IF_STABLE),
+        ((4, 0), Rules.NONE_PENDING),
+        ((4, 3), Rules.NONE_PENDING),
+    ],
+)
+def test_rules_are_recognised_by_the_requests_that_a_broker_knows(version: tuple[int, ...], rules: Rules) -> None:
+    """On both sides of each boundary, by the ranges that brokers of that version advertise."""
+    assert rules_of({request: newest for request, (_, newest) in BROKER_API_VERSIONS[version].items()}) is rules
+
+
+class Answers:
+    """A cluster whose brokers answer as told: settings (None: away, a number: an error), and a version of Kafka."""
+
+    def __init__(self, brokers: Mapping[int, tuple[Mapping[str, str | None] | int | None, tuple[int, ...]]]) -> None:
+        self._told = brokers
+        self.brokers = [SimpleNamespace(node=node) for node in brokers]
+
+    def metadata(self) -> None:
+        """Answer, or be away as a whole."""
+        if not self._told:
+            raise Unreachable("nothing listens there", "start it")
+
+    def call_all(self, calls: Sequence[tuple[int, Any]]) -> list[Any]:
+        """Answer in the order of the calls."""
+        return [self._answer(*self._told[node], request) for node, request in calls]
+
+    @staticmethod
+    def _answer(settings: Mapping[str, str | None] | int | None, version: tuple[int, ...], request: Any) -> Any:
+        if settings is None:
+            return Unreachable("it refuses the connection", "start it")
+        if request.name == "ApiVersionsRequest":
+            keys = [
+                SimpleNamespace(api_key=key, max_version=newest)
+                for key, (_, newest) in BROKER_API_VERSIONS[version].items()
+            ]
+            return SimpleNamespace(error_code=0, api_keys=keys)
+        if isinstance(settings, int):
+            return SimpleNamespace(results=[SimpleNamespace(error_code=settings, configs=[])])
+        configs = [SimpleNamespace(name=name, value=value) for name, value in settings.items()]
+        return SimpleNamespace(results=[SimpleNamespace(error_code=0, configs=configs)])
+
+
+def told(minutes: str | None, interval: str | None = "600000") -> dict[str, str | None]:
+    """Give the settings as a broker tells them."""
+    return {RETENTION: minutes, CHECK_INTERVAL: interval}
+
+
+NEW: Final = (4, 3)
+SAME: Final = Rules.NONE_PENDING
+STORIES: Final[list[tuple[str, dict[int, Any], int | None, Retention]]] = [
+    ("one broker", {1: (told("10080"), NEW)}, None, Retention(WEEK, 600_000, "broker", SAME)),
+    (
+        "the brokers' word beats the configured one",
+        {1: (told("1"), NEW)},
+        WEEK,
+        Retention(60_000, 600_000, "broker", SAME),
+    ),
+    (
+        "brokers that differ: whichever coordinates a group, nothing goes before the smallest",
+        {1: (told("10080"), NEW), 2: (told("1440", "5000"), NEW)},
+        None,
+        Retention(
+            86_400_000,
+            5000,
+            "broker",
+            SAME,
+            (
+                f"brokers differ in {RETENTION} (broker 1: 604800000, broker 2: 86400000 ms): the smallest counts",
+                f"brokers differ in {CHECK_INTERVAL} (broker 1: 600000, broker 2: 5000 ms): the smallest counts",
+            ),
+        ),
+    ),
+    (
+        "one of two is away",
+        {1: (None, NEW), 2: (told("10080"), NEW)},
+        5,
+        Retention(
+            WEEK, 600_000, "broker", SAME, (f"broker 1 does not tell its {RETENTION}: it refuses the connection",)
+        ),
+    ),
+    (
+        "no right to ask, and nothing configured",
+        {1: (31, NEW)},
+        None,
+        Retention(None, None, "unknown", SAME, (f"broker 1 does not tell its {RETENTION}: {DENIED}",)),
+    ),
+    (
+        "no right to ask, but configured; its version is known all the same",
+        {1: (31, (2, 3))},
+        WEEK,
+        Retention(WEEK, 77, "configuration", Rules.EMPTY_ONLY, (f"broker 1 does not tell its {RETENTION}: {DENIED}",)),
+    ),
+    (
+        "an upgrade is under way",
+        {1: (told("10080"), (3, 9)), 2: (told("10080"), (2, 8))},
+        None,
+        Retention(
+            WEEK,
+            600_000,
+            "broker",
+            Rules.UNSUBSCRIBED,
+            (
+                (
+                    "brokers are of different versions (broker 1: 3.2 to 3.9, broker 2: 2.4 to 3.1):"
+                    " the oldest one's expiry rules count"
+                ),
+            ),
+        ),
+    ),
+    (
+        "another error",
+        {1: (42, NEW)},
+        None,
+        Retention(None, None, "unknown", SAME, (f"broker 1 does not tell its {RETENTION}: Kafka error 42",)),
+    ),
+    (
+        "a broker that hides the value",
+        {1: (told(None), NEW)},
+        WEEK,
+        Retention(
+            WEEK,
+            600_000,
+            "configuration",
+            SAME,
+            (f"broker 1 does not tell its {RETENTION}: it knows no {RETENTION}",),
+        ),
+    ),
+    ("the whole cluster is away", {}, WEEK, Retention(WEEK, 77, "configuration", SAME)),
+    ("away, and nothing configured", {}, None, Retention(None, None, "unknown", SAME)),
+]
+
+
+@pytest.mark.parametrize(
+    ("brokers", "configured", "expected"), [row[1:] for row in STORIES], ids=[row[0] for row in STORIES]
+)
+def test_what_is_made_of_the_answers(brokers: dict[int, Any], configured: int | None, expected: Retention) -> None:
+    """What counts, where it is known from, and what a person is told beside it."""
+    cluster = cast("Cluster", Answers(brokers))
+    assert read_retention(cluster, configured, None if configured is None else 77) == expected
+
+
+def test_nobody_listens() -> None:
+    """A cluster that is away is no error here."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        with Cluster([f"127.0.0.1:{closed.getsockname()[1]}"], request_timeout=1) as cluster:
+            assert read_retention(cluster) == Retention(None, None, "unknown")
+
+
+@pytest.mark.kafka
+class TestBroker:
+    """A real broker's own word."""
+
+    def test_defaults(self, broker: Broker) -> None:
+        """A week and ten minutes, from a broker of today."""
+        with Cluster([broker.bootstrap]) as cluster:
+            assert read_retention(cluster, 5) == Retention(WEEK, 600_000, "broker")
+
+    def test_there_is_no_other_form_of_either_setting(self, broker: Broker) -> None:
+        """Of all the broker's settings only these two are about how long offsets stay."""
+        with Cluster([broker.bootstrap]) as cluster:
+            cluster.connect(10)
+            names = [RETENTION, CHECK_INTERVAL, "offsets.retention.ms", "offsets.retention.check.interval.minutes"]
+            answer = cluster.call(admin_requests.describe_configs(admin_requests.BROKER_RESOURCE, ["1"], names), 1)
+        assert {each.name for each in answer.results[0].configs} == {RETENTION, CHECK_INTERVAL}
+
+    def test_a_right_that_is_missing(self, make_broker: MakeBroker) -> None:
+        """Without DescribeConfigs on the cluster the configured value stands in, and the right is named."""
+        broker = make_broker(
+            properties={
+                "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+                "allow.everyone.if.no.acl.found": "true",
+            }
+        )
+        _deny_describe_configs(broker.bootstrap)
+        expected = Retention(WEEK, None, "configuration", SAME, (f"broker 1 does not tell its {RETENTION}: {DENIED}",))
+        with Cluster([broker.bootstrap]) as cluster:
+            wait_until(lambda: read_retention(cluster, WEEK) == expected, "the rights to be known to the broker")
+
+
+def _deny_describe_configs(bootstrap: str) -> None:
+    rules = [
+        (AclOperation.ALL, AclPermissionType.ALLOW),
+        (AclOperation.DESCRIBE_CONFIGS, AclPermissionType.DENY),
+    ]
+    bindings = [
+        AclBinding(
+            ResourceType.BROKER, "kafka-cluster", ResourcePatternType.LITERAL, "User:ANONYMOUS", "*", operation, kind
+        )
+        for operation, kind in rules
+    ]
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for done in admin.create_acls(bindings).values():
+        done.result(30)

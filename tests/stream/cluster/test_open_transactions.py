@@ -1,0 +1,232 @@
+"""Who holds a partition back: found in three steps, each of which may fail on its own."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from stream.cluster.open_transactions import OPEN_TRANSACTIONS, read_open_transactions
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.errors import Unreachable
+from tests.stream.cluster.scripted import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
+
+TOPIC = "__consumer_offsets"
+METADATA = says(
+    topics=[
+        says(
+            name=TOPIC,
+            error_code=0,
+            partitions=[says(partition_index=p, leader_id=leader) for p, leader in enumerate((1, 2, -1, 1))],
+        )
+    ]
+)
+
+
+def moment(seconds: int) -> dt.datetime:
+    """Give a point in time as Arrow gives it."""
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).replace(tzinfo=None)
+
+
+def producer(number: int, start: int = 40, written: int = 5_000) -> Any:
+    """Make a producer of a partition; a start of -1 means that no transaction is open."""
+    return says(producer_id=number, producer_epoch=3, last_timestamp=written, current_txn_start_offset=start)
+
+
+def producers(of: dict[int, list[Any]], errors: dict[int, int] | None = None) -> Any:
+    """Answer as a leader, in no useful order."""
+    told = [says(partition_index=p, error_code=0, active_producers=some) for p, some in reversed(of.items())]
+    told += [says(partition_index=p, error_code=code, active_producers=[]) for p, code in (errors or {}).items()]
+    return says(topics=[says(name=TOPIC, partitions=told)])
+
+
+def listed(*known: tuple[int, str], error: int = 0) -> Any:
+    """Answer as a coordinator that knows these producers."""
+    states = [says(producer_id=number, transactional_id=name) for number, name in known]
+    return says(error_code=error, transaction_states=states)
+
+
+def about(name: str, number: int, state: str = "Ongoing", partitions: tuple[int, ...] = (0, 1), error: int = 0) -> Any:
+    """Describe one transaction."""
+    return says(
+        error_code=error,
+        transactional_id=name,
+        transaction_state=state,
+        transaction_timeout_ms=60_000,
+        transaction_start_time_ms=4_000,
+        producer_id=number,
+        producer_epoch=3,
+        topics=[says(topic="other", partitions=[0, 1, 3]), says(topic=TOPIC, partitions=list(partitions))],
+    )
+
+
+class World:
+    """Two brokers: what leaders, coordinators and their descriptions answer; each may be changed, or fail."""
+
+    def __init__(self) -> None:
+        self.leaders: list[dict[int, Any]] = [{1: producers({0: [producer(7)], 3: []}), 2: producers({1: []})}]
+        self.coordinators: dict[int, Any] = {1: listed(), 2: listed((7, "payments"))}
+        self.described: Any = says(transaction_states=[about("payments", 7)])
+        self.cluster = ScriptedCluster(
+            {
+                "Metadata": lambda *_: METADATA,
+                "DescribeProducersRequest": self._producers,
+                "ListTransactionsRequest": lambda node, _: self.coordinators[node or 0],
+                "DescribeTransactionsRequest": lambda *_: self.described,
+            }
+        )
+
+    def _producers(self, node: int | None, _: Any) -> Any:
+        asked = self.cluster.count("DescribeProducersRequest")
+        return self.leaders[min(asked, len(self.leaders)) - 1][node or 0]
+
+    def read(self, *partitions: int) -> list[dict[str, Any]]:
+        """Read the open transactions as rows."""
+        table = read_open_transactions(self.cluster, TOPIC, partitions)  # type: ignore[arg-type]
+        assert table.schema == OPEN_TRANSACTIONS
+        table.validate(full=True)
+        return table.to_pylist()  # type: ignore[no-any-return]
+
+
+def test_the_culprit() -> None:
+    """One transaction is open, and all is known of it."""
+    world = World()
+    assert world.read(0) == [
+        {
+            "partition": 0,
+            "start_offset": 40,
+            "producer_id": 7,
+            "producer_epoch": 3,
+            "last_write_time": moment(5),
+            "coordinator": 2,
+            "transactional_id": "payments",
+            "state": "Ongoing",
+            "start_time": moment(4),
+            "timeout_ms": 60_000,
+            "hanging": False,
+            "error": None,
+        }
+    ]
+    assert [node for node, _ in world.cluster.asked] == [None, 1, 1, 2, 2]
+
+
+def test_the_oldest_is_the_first_row() -> None:
+    """It holds the others back; producers without an open transaction are none of the rows, nor asked about."""
+    world = World()
+    world.leaders = [{1: producers({0: [producer(7, 90), producer(9, -1), producer(8, 30)]})}]
+    world.coordinators = {1: listed((8, "batch")), 2: listed((7, "payments"))}
+    states = {"payments": about("payments", 7), "batch": about("batch", 8)}
+    world.cluster._answers["DescribeTransactionsRequest"] = lambda _, request: says(
+        transaction_states=[states[name] for name in request.transactional_ids]
+    )
+    rows = [(row["start_offset"], row["producer_id"], row["transactional_id"], row["hanging"]) for row in world.read(0)]
+    assert rows == [(30, 8, "batch", False), (90, 7, "payments", False)]
+    asked = [request for _, request in world.cluster.asked if type(request).__name__ == "ListTransactionsRequest"]
+    assert [request.producer_id_filters for request in asked] == [[7, 8], [7, 8]]
+
+
+def test_nothing_is_open() -> None:
+    """Then there is no row, and no coordinator is bothered."""
+    world = World()
+    assert world.read(1, 3) == []
+    assert world.cluster.count("ListTransactionsRequest") == 0
+
+
+@pytest.mark.parametrize(
+    ("described", "hanging"),
+    [
+        pytest.param(about("payments", 7), False, id="will time out by itself"),
+        pytest.param(about("payments", 7, "PrepareAbort"), False, id="its end is being written"),
+        pytest.param(about("payments", 7, "CompleteCommit"), True, id="its coordinator thinks that it has ended"),
+        pytest.param(about("payments", 7, partitions=(1,)), True, id="its coordinator does not know of this partition"),
+        pytest.param(about("payments", 8), True, id="the id has gone on to another producer"),
+    ],
+)
+def test_whether_it_hangs(described: Any, *, hanging: bool) -> None:
+    """It does where the coordinator will not end it here; that is looked at twice."""
+    world = World()
+    world.described = says(transaction_states=[described])
+    assert [row["hanging"] for row in world.read(0)] == [hanging]
+    assert world.cluster.count("DescribeProducersRequest") == 1 + hanging
+
+
+@pytest.mark.parametrize(
+    ("second_look", "hanging"),
+    [
+        pytest.param(producers({0: []}), [], id="ended meanwhile: nothing hangs"),
+        pytest.param(producers({0: [producer(7, 80)]}), [], id="ended, and the next one has begun"),
+        pytest.param(AWAY, [None], id="the leader is away: not known"),
+    ],
+)
+def test_what_only_seemed_to_hang(second_look: Any, hanging: list[bool | None]) -> None:
+    """Between the questions to the leader and to the coordinator a transaction may end."""
+    world = World()
+    world.described = says(transaction_states=[about("payments", 7, "CompleteCommit")])
+    world.leaders.append({1: second_look})
+    assert [row["hanging"] for row in world.read(0)] == hanging
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "error"),
+    [
+        pytest.param(listed(), listed(), "not_found", id="nobody names it: hanging, or denied"),
+        pytest.param(AWAY, listed(), "unreachable", id="one broker is away and might know"),
+        pytest.param(listed(), SILENT, "timed_out", id="one broker is silent and might know"),
+        pytest.param(TOO_OLD, TOO_OLD, "unsupported", id="brokers before 3.0"),
+        pytest.param(listed(error=14), listed(), "coordinator_loading", id="a coordinator that has just started"),
+    ],
+)
+def test_a_producer_without_a_name(first: Any, second: Any, error: str) -> None:
+    """What the leader told is kept; whether it hangs is not known."""
+    world = World()
+    world.coordinators = {1: first, 2: second}
+    (row,) = world.read(0)
+    assert (row["producer_id"], row["start_offset"], row["transactional_id"]) == (7, 40, None)
+    assert (row["hanging"], row["error"]) == (None, error)
+    assert world.cluster.count("DescribeTransactionsRequest") == 0
+
+
+@pytest.mark.parametrize(
+    ("described", "error"),
+    [
+        pytest.param(AWAY, "unreachable", id="away"),
+        pytest.param(says(transaction_states=[about("payments", 7, error=53)]), "not_authorized", id="denied"),
+        pytest.param(says(transaction_states=[about("payments", 7, error=16)]), "coordinator_changed", id="moved"),
+        pytest.param(says(transaction_states=[]), "other", id="left out"),
+    ],
+)
+def test_a_transaction_that_cannot_be_described(described: Any, error: str) -> None:
+    """Its name is kept."""
+    world = World()
+    world.described = described
+    (row,) = world.read(0)
+    assert (row["transactional_id"], row["coordinator"], row["state"]) == ("payments", 2, None)
+    assert (row["hanging"], row["error"]) == (None, error)
+
+
+def test_partitions_that_cannot_be_asked() -> None:
+    """Each says why, and the others do not suffer."""
+    world = World()
+    world.leaders = [{1: producers({0: [producer(7)]}, {3: 29}), 2: AWAY}]
+    rows = {row["partition"]: (row["producer_id"], row["error"]) for row in world.read(3, 2, 1, 0, 9, 0)}
+    assert rows == {
+        0: (7, None),
+        1: (None, Reason.UNREACHABLE),
+        2: (None, Reason.NO_LEADER),
+        3: (None, Reason.NOT_AUTHORIZED),
+        9: (None, Reason.NOT_FOUND),
+    }
+
+
+def test_a_partition_that_the_leader_leaves_out() -> None:
+    """It is not taken for one without open transactions."""
+    world = World()
+    world.leaders = [{1: says(topics=[])}]
+    assert [(row["partition"], row["error"]) for row in world.read(0)] == [(0, "other")]
+
+
+def test_no_broker_at_all_raises() -> None:
+    """Then nothing is known of any partition."""
+    with pytest.raises(Unreachable):
+        read_open_transactions(ScriptedCluster({"Metadata": lambda *_: AWAY}), TOPIC, [0])  # type: ignore[arg-type]

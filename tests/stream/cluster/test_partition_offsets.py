@@ -1,0 +1,299 @@
+"""Ends of partitions: right numbers, one row per partition, and every failure in the rows that it concerns."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shutil
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.broker import Broker
+from sandbox.ports import LOOPBACK, free_port_pair
+from sandbox.topics import create_topics
+from stream.cluster.partition_offsets import ENDS, EndError, read_ends
+from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.conftest import MakeBroker
+
+
+@dataclasses.dataclass
+class FakeCluster:
+    """A cluster made of a table: (topic, partition) -> (leader, start, stable, end, error code of the offsets)."""
+
+    partitions: dict[tuple[str, int], tuple[int, int, int, int, int]]
+    topic_errors: dict[str, int] = dataclasses.field(default_factory=dict)
+    away: dict[int, ClusterError] = dataclasses.field(default_factory=dict)
+    # What a broker leaves out of its answer.
+    forgets: set[tuple[str, int]] = dataclasses.field(default_factory=set)
+    requests: int = 0
+
+    def metadata(self, names: list[str]) -> Any:
+        """Describe topics, in no useful order."""
+        topics = []
+        for name in reversed(names):
+            of_topic = {p: row for (topic, p), row in self.partitions.items() if topic == name}
+            partitions = [
+                SimpleNamespace(partition_index=p, leader_id=row[0], leader_epoch=p + 5, error_code=0)
+                for p, row in of_topic.items()
+            ]
+            code = self.topic_errors.get(name, 0 if of_topic else 3)
+            topics.append(SimpleNamespace(name=name, error_code=code, partitions=partitions))
+        return SimpleNamespace(topics=topics)
+
+    def call_all(self, calls: list[tuple[int, Any]]) -> list[Any]:
+        """Answer ListOffsets from the table."""
+        self.requests += len(calls)
+        return [self.away.get(node) or self._answer(node, request) for node, request in calls]
+
+    def _answer(self, node: int, request: Any) -> Any:
+        column = 1 if request.topics[0].partitions[0].timestamp == -2 else 2 if request.isolation_level else 3
+        topics = []
+        for topic in reversed(request.topics):
+            partitions = []
+            for p in reversed(topic.partitions):
+                row = self.partitions[topic.name, p.partition_index]
+                assert (row[0], p.current_leader_epoch) == (node, p.partition_index + 5)
+                if (topic.name, p.partition_index) not in self.forgets:
+                    code = row[4]
+                    offset = -1 if code else row[column]
+                    partitions.append(
+                        SimpleNamespace(partition_index=p.partition_index, offset=offset, error_code=code)
+                    )
+            topics.append(SimpleNamespace(name=topic.name, partitions=partitions))
+        return SimpleNamespace(topics=topics)
+
+
+def rows(cluster: Any, topics: list[str]) -> list[tuple[Any, ...]]:
+    """Read the ends as tuples."""
+    table = read_ends(cluster, topics)
+    assert table.schema == ENDS
+    table.validate(full=True)
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+PARTITION = st.tuples(
+    st.integers(-1, 3),
+    st.integers(0, 10),
+    st.integers(10, 20),
+    st.integers(20, 2**62),
+    st.sampled_from([0, 0, 0, 6, 29, 74, 999]),
+)
+TABLE = st.dictionaries(st.tuples(st.sampled_from(["a", "b", "b-c", "é"]), st.integers(0, 6)), PARTITION, max_size=20)
+
+
+@given(TABLE, st.lists(st.sampled_from(["a", "b", "b-c", "é", "none"]), max_size=6), st.sets(st.integers(0, 3)))
+def test_each_partition_has_one_row_with_all_or_a_reason(
+    partitions: dict[tuple[str, int], tuple[int, int, int, int, int]], asked: list[str], away: set[int]
+) -> None:
+    """One sorted row per partition, with three offsets or an error, whatever the cluster answers."""
+    cluster = FakeCluster(partitions, away={node: TimedOut("x", "y") for node in away})
+    found = rows(cluster, asked)
+    known = {topic for topic, _ in partitions}
+    wanted = [key for key in partitions if key[0] in asked] + [(name, -1) for name in set(asked) - known]
+    assert [row[:2] for row in found] == sorted(wanted)
+    for topic, partition, high, stable, start, error in found:
+        if error is None:
+            leader, *offsets, code = partitions[topic, partition]
+            assert (code, [start, stable, high], leader in away) == (0, offsets, False)
+        else:
+            assert (high, stable, start) == (None, None, None)
+            assert error in list(EndError)
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (3, "unknown_topic"), (5, "no_leader"), (6, "leader_changed"), (7, "timed_out"), (13, "unreachable"),
+        (29, "not_authorized"), (56, "storage_failed"), (74, "leader_changed"), (75, "leader_changed"),
+        (78, "not_available"), (100, "unknown_topic"), (35, "other"), (-1, "other"), (32767, "other"),
+    ],
+)  # fmt: skip
+def test_codes_of_kafka_have_our_names(code: int, error: str) -> None:
+    """A partition's error keeps its meaning; one that we do not know is still an error."""
+    cluster = FakeCluster({("t", 0): (1, 0, 5, 9, code), ("t", 1): (1, 0, 5, 9, 0)})
+    assert rows(cluster, ["t"]) == [("t", 0, None, None, None, error), ("t", 1, 9, 5, 0, None)]
+
+
+def test_topic_errors_have_one_row_each() -> None:
+    """A topic that cannot be described says why, and the others do not suffer."""
+    cluster = FakeCluster({("good", 0): (1, 0, 0, 0, 0)}, topic_errors={"denied": 29, "bad name": 17, "new": 5})
+    assert rows(cluster, ["good", "denied", "gone", "bad name", "new"]) == [
+        ("bad name", -1, None, None, None, "invalid_topic"),
+        ("denied", -1, None, None, None, "not_authorized"),
+        ("gone", -1, None, None, None, "unknown_topic"),
+        ("good", 0, 0, 0, 0, None),
+        ("new", -1, None, None, None, "no_leader"),
+    ]
+
+
+def test_what_a_broker_leaves_out_is_unknown() -> None:
+    """A partition that an answer does not mention is no partition with offset 0."""
+    cluster = FakeCluster({("t", 0): (1, 0, 1, 2, 0), ("t", 1): (1, 0, 1, 2, 0)}, forgets={("t", 1)})
+    assert rows(cluster, ["t"])[1] == ("t", 1, None, None, None, "other")
+
+
+@pytest.mark.parametrize(("failure", "error"), [(TimedOut, "timed_out"), (Unreachable, "unreachable")])
+def test_a_dead_broker_costs_its_own_partitions(failure: type[ClusterError], error: str) -> None:
+    """One broker of two does not answer: the rows of the other are there."""
+    cluster = FakeCluster({("t", 0): (1, 0, 1, 2, 0), ("t", 1): (2, 0, 1, 2, 0)}, away={2: failure("x", "y")})
+    assert [(row[1], row[2], row[5]) for row in rows(cluster, ["t"])] == [(0, 2, None), (1, None, error)]
+
+
+def test_requests_grow_with_brokers_not_with_partitions() -> None:
+    """Three requests for each broker that leads something, however much it leads."""
+    cluster = FakeCluster({("t", p): (p % 3, 0, 0, p, 0) for p in range(3000)})
+    assert [row[2] for row in rows(cluster, ["t"])] == list(range(3000))
+    assert cluster.requests == 9
+
+
+def test_a_huge_leader_is_asked_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the limits of one request the answers are the same."""
+    monkeypatch.setattr("stream.cluster.partition_offsets._PARTITIONS_AT_ONCE", 7)
+    monkeypatch.setattr("stream.cluster.partition_offsets._TOPICS_AT_ONCE", 2)
+    cluster = FakeCluster({(f"t{t}", p): (p % 2, 0, t, p + t, 0) for t in range(5) for p in range(9)})
+    found = rows(cluster, [f"t{t}" for t in range(5)])
+    assert [row[2:4] for row in found] == [(p + t, t) for t in range(5) for p in range(9)]
+    assert cluster.requests > 6
+
+
+def test_nothing_asked_nothing_answered() -> None:
+    """No topics, no request, an empty table with the schema."""
+    cluster = FakeCluster({})
+    assert rows(cluster, []) == []
+    assert cluster.requests == 0
+
+
+@pytest.mark.kafka
+class TestBroker:
+    """The same against a real broker."""
+
+    def test_offsets_are_those_of_the_log(self, broker: Broker) -> None:
+        """Records, a deleted beginning and an open transaction are seen where they are."""
+        create_topics(broker.bootstrap, {"ends-a": 3, "ends-b": 1})
+        plain = Producer({"bootstrap.servers": broker.bootstrap})
+        for _ in range(5):
+            plain.produce("ends-a", b"x", partition=1)
+        plain.flush(30)
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        beginning = TopicPartition("ends-a", 1, 2)
+        admin.delete_records([beginning])[beginning].result(30)
+        held = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": "ends-held"})
+        held.init_transactions(30)
+        held.begin_transaction()
+        held.produce("ends-a", b"x", partition=1)
+        held.flush(30)
+        with Cluster([broker.bootstrap]) as cluster:
+            found = rows(cluster, ["ends-b", "ends-a", "ends-none", "bad name!"])
+            held.abort_transaction(30)
+            # The marker that ends the transaction takes an offset; the coordinator writes it when it gets to it.
+            wait_until(lambda: rows(cluster, ["ends-a"])[1] == ("ends-a", 1, 7, 7, 2, None))
+        assert found == [
+            ("bad name!", -1, None, None, None, "invalid_topic"),
+            ("ends-a", 0, 0, 0, 0, None),
+            ("ends-a", 1, 6, 5, 2, None),
+            ("ends-a", 2, 0, 0, 0, None),
+            ("ends-b", 0, 0, 0, 0, None),
+            ("ends-none", -1, None, None, None, "unknown_topic"),
+        ]
+
+    def test_partitions_that_come_and_topics_that_go(self, broker: Broker) -> None:
+        """The next poll sees a topic with its new partitions, and then without itself."""
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        create_topics(broker.bootstrap, {"ends-grow": 1})
+        with Cluster([broker.bootstrap]) as cluster:
+            assert len(rows(cluster, ["ends-grow"])) == 1
+            admin.create_partitions([NewPartitions("ends-grow", 3)])["ends-grow"].result(30)
+            wait_until(
+                lambda: [row[1:] for row in rows(cluster, ["ends-grow"])] == [(p, 0, 0, 0, None) for p in range(3)]
+            )
+            admin.delete_topics(["ends-grow"])["ends-grow"].result(30)
+            gone = [("ends-grow", -1, None, None, None, "unknown_topic")]
+            wait_until(lambda: rows(cluster, ["ends-grow"]) == gone)
+
+    def test_no_broker_at_all_raises(self, make_broker: MakeBroker) -> None:
+        """Then there is nothing to put into rows: the caller gets the cause."""
+        broker = make_broker()
+        create_topics(broker.bootstrap, {"t": 1})
+        with Cluster([broker.bootstrap], request_timeout=2) as cluster:
+            assert len(rows(cluster, ["t"])) == 1
+            broker.kill()
+            with pytest.raises(Unreachable):
+                read_ends(cluster, ["t"])
+            broker.start()
+            cluster.connect(10)
+            wait_until(lambda: rows(cluster, ["t"]) == [("t", 0, 0, 0, 0, None)])
+
+    @pytest.mark.long
+    def test_one_broker_of_two_hangs_then_dies_then_returns(
+        self, make_broker: MakeBroker, tmp_path: Path, freeze: Callable[[Broker], None]
+    ) -> None:
+        """Its partitions say so, the other broker's stay known all the while, and all of it heals by itself."""
+        first = make_broker()
+        with second_broker(first, tmp_path) as second:
+            servers = [first.bootstrap, second.bootstrap]
+            topic = NewTopic("t", num_partitions=4, replica_assignment=[[1], [2], [1], [2]])
+            with Cluster(servers, request_timeout=2) as cluster:
+                wait_until(lambda: [cluster.metadata(), len(cluster.brokers)][1] == 2)
+                admin = AdminClient({"bootstrap.servers": ",".join(servers)})
+                admin.create_topics([topic])["t"].result(30)
+                self.follow(cluster, second, freeze)
+
+    def follow(self, cluster: Cluster, second: Broker, freeze: Callable[[Broker], None]) -> None:
+        """See the second broker hang, go on, die and return."""
+        good = [("t", p, 0, 0, 0, None) for p in range(4)]
+        wait_until(lambda: rows(cluster, ["t"]) == good)
+        freeze(second)
+        found = rows(cluster, ["t"])
+        assert [found[0], found[2]] == [good[0], good[2]]
+        assert {found[1][5], found[3][5]} <= {"timed_out", "no_leader"}
+        second.resume()
+        wait_until(lambda: rows(cluster, ["t"]) == good)
+        second.kill()
+        wait_until(lambda: [row[5] for row in rows(cluster, ["t"])] == [None, "no_leader", None, "no_leader"])
+        second.start()
+        wait_until(lambda: rows(cluster, ["t"]) == good)
+
+
+@contextlib.contextmanager
+def second_broker(first: Broker, parent: Path) -> Iterator[Broker]:
+    """Run a second node of the first one's cluster: a broker without controller, on a copy of the formatted folder."""
+    folder = parent / "second"
+    (folder / "data").mkdir(parents=True)
+    lines = (first.data / "meta.properties").read_text().splitlines()
+    kept = [line for line in lines if not line.startswith(("node.id", "directory.id"))]
+    identity = [*kept, "node.id=2", "directory.id=bGFnd2FyZGVuLXNlY29uZA", ""]
+    (folder / "data" / "meta.properties").write_text("\n".join(identity))
+    shutil.copy(first.data / "bootstrap.checkpoint", folder / "data")
+    ports = free_port_pair()
+    configured = dict(line.split("=", 1) for line in (first.folder / "server.properties").read_text().splitlines())
+    properties = {
+        "node.id": "2",
+        "process.roles": "broker",
+        "controller.quorum.voters": configured["controller.quorum.voters"],
+        "listeners": f"PLAINTEXT://{LOOPBACK}:{ports[0]}",
+    }
+    second = Broker(folder, properties=properties)
+    second._ports = ports  # its listeners are not the sandbox's, so the port must be known before
+    with second:
+        yield second
+
+
+def wait_until(condition: Any, seconds: float = 40.0) -> None:
+    """Wait for a state of the cluster; the last look decides."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "the cluster did not come to the state"
+        time.sleep(0.1)

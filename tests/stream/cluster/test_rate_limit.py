@@ -1,0 +1,81 @@
+"""Whom to ask: what matters, in the order of waiting, and never more than the budget allows."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.cluster.rate_limit import AskingBudget, worth_asking
+from stream.groups.membership.memberships import Membership
+
+NOW = 1_000_000
+RECENT = 60_000
+
+STEPS = st.lists(
+    st.tuples(st.integers(0, 20_000), st.sets(st.sampled_from([f"g{n}" for n in range(12)]))), min_size=1, max_size=30
+)
+
+
+@pytest.mark.parametrize(
+    ("membership", "worth"),
+    [
+        pytest.param(Membership("classic", "Stable", 2), True, id="members may be rebalancing"),
+        pytest.param(Membership("classic", "Empty", 0, state_time=NOW - 1), True, id="just emptied"),
+        pytest.param(Membership("classic", "Empty", 0, state_time=NOW - RECENT), False, id="empty for long"),
+        pytest.param(Membership("classic", "Empty", 0), False, id="empty since nobody knows when"),
+        pytest.param(Membership("consumer", "Stable", 2, state_time=NOW), False, id="newer kind: the log tells"),
+        pytest.param(Membership("simple", "Empty", 0), False, id="offsets only"),
+    ],
+)  # fmt: skip
+def test_what_is_worth_asking(membership: Membership, *, worth: bool) -> None:
+    """Only where the log may be silent."""
+    assert worth_asking({"g": membership}, NOW, RECENT) == ["g"] * worth
+
+
+def test_longest_waiting_first() -> None:
+    """A group that was never asked waits since it was first seen, behind those that waited before it."""
+    budget = AskingBudget(per_second=0.2, most=2, again_ms=1_000)
+    assert budget.choose(["a", "b", "c"], 0) == ["a", "b"]
+    assert budget.choose(["a", "b", "c", "d"], 10_000) == ["c", "a"]
+    assert budget.choose(["a", "b", "c", "d"], 20_000) == ["b", "d"]
+    assert budget.choose(["a", "b", "c", "d"], 30_000) == ["a", "c"]
+
+
+def test_a_clock_set_back_locks_nobody_out() -> None:
+    """Groups that were asked in what is now the future are due."""
+    budget = AskingBudget(per_second=100, most=10, again_ms=60_000)
+    assert budget.choose(["a"], 1_000_000) == ["a"]
+    assert budget.choose(["a"], 500_000) == ["a"]
+
+
+@given(STEPS, st.sampled_from([0.0, 0.3, 2.0, 50.0]), st.integers(0, 5), st.sampled_from([0, 1_000, 30_000]))
+def test_never_over_budget(steps: list[tuple[int, set[str]]], rate: float, most: int, again_ms: int) -> None:
+    """In every stretch of time no more are chosen than were saved and earned, and none too soon."""
+    budget = AskingBudget(per_second=rate, most=most, again_ms=again_ms)
+    now, chosen = 0, []
+    last: dict[str, int] = {}
+    for pause, worth in steps:
+        now += pause
+        last = {group: when for group, when in last.items() if group in worth}
+        some = budget.choose(sorted(worth), now)
+        assert set(some) <= worth
+        assert len(some) == len(set(some)) <= most
+        assert all(now - last[group] >= again_ms for group in some if group in last)
+        last |= dict.fromkeys(some, now)
+        chosen.append((now, len(some)))
+    for first, (start, _) in enumerate(chosen):
+        for end in range(first, len(chosen)):
+            total = sum(count for _, count in chosen[first : end + 1])
+            assert total <= most + rate * (chosen[end][0] - start) / 1000 + 1e-6
+
+
+@given(st.integers(1, 40), st.integers(1, 5), st.integers(0, 30))
+def test_every_turn_comes(groups: int, most: int, strangers: int) -> None:
+    """With N groups and so many a turn, each is asked within N turns' worth, whatever new ones turn up meanwhile."""
+    budget = AskingBudget(per_second=most, most=most, again_ms=0)
+    old = [f"old{n}" for n in range(groups)]
+    asked = set()
+    for turn in range(-(-groups // most)):
+        asked |= set(budget.choose([*old, *(f"new{turn}-{n}" for n in range(strangers * (turn > 0)))], turn * 1000))
+    assert asked == set(old)

@@ -1,0 +1,144 @@
+"""Facts of the layout: held against CMAK's formulas, written down again partition by partition."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.cluster.topic_health import PARTITION_FACTS, TOPIC_FACTS, partition_facts, topic_facts
+from tests.stream.cluster.layouts import Partition, layout
+from tests.support.laws import examples
+
+
+def by_hand(name: str, partitions: list[Partition], brokers: int) -> dict[str, Any]:
+    """Tell a topic's facts as CMAK does, with exact fractions."""
+    count, factor = len(partitions), len(partitions[0][1])
+    hosted = [node for _, _, isr in partitions for node in isr]
+    led = [leader for leader, _, _ in partitions]
+    hosts = len(set(hosted))
+    share, lead = (math.ceil(Fraction(count * times, hosts or 1)) for times in (factor, 1))
+    under = sum(len(isr) != len(replicas) for _, replicas, isr in partitions)
+    preferred = sum(leader == replicas[0] for leader, replicas, _ in partitions)
+    skewed = sum(hosted.count(node) > share for node in set(hosted))
+    leading = sum(led.count(node) > lead for node in set(hosted))
+    return {
+        "topic": name,
+        "partitions": count,
+        "replication_factor": factor,
+        "under_replicated": under,
+        "leaderless": led.count(None),
+        "preferred_replicas_percent": 100 * preferred // count,
+        "under_replicated_percent": 100 * under // count,
+        "brokers": hosts,
+        "brokers_skewed_percent": 100 * skewed // (hosts or 1),
+        "brokers_leader_skewed_percent": 100 * leading // (hosts or 1),
+        "brokers_spread_percent": 100 * hosts // brokers,
+    }
+
+
+BROKERS = st.permutations(range(5))
+
+
+@st.composite
+def partition(draw: st.DrawFn) -> Partition:
+    """Draw a partition: some of its replicas in sync, one of those or none leading."""
+    replicas = draw(BROKERS)[: draw(st.integers(1, 4))]
+    in_sync = draw(st.lists(st.sampled_from(replicas), unique=True))
+    leader = draw(st.sampled_from([None, *in_sync]))
+    return leader, replicas, in_sync
+
+
+LAYOUTS = st.dictionaries(st.sampled_from(["a", "b", "c-d"]), st.lists(partition(), min_size=1, max_size=12))
+
+
+@examples(60)
+@given(LAYOUTS, st.integers(5, 9))
+def test_as_by_hand(topics: dict[str, list[Partition]], brokers: int) -> None:
+    """Columns say what the formulas say of one topic at a time."""
+    found = topic_facts(layout(topics, brokers))
+    assert found.schema == TOPIC_FACTS
+    assert found.to_pylist() == [by_hand(name, rows, brokers) for name, rows in sorted(topics.items())]
+
+
+@examples(40)
+@given(LAYOUTS)
+def test_of_each_partition(topics: dict[str, list[Partition]]) -> None:
+    """One row per partition, and no leader is no preferred leader."""
+    found = partition_facts(layout(topics, 5))
+    assert found.schema == PARTITION_FACTS
+    assert [tuple(row.values())[2:] for row in found.to_pylist()] == [
+        (len(replicas), len(isr), len(isr) < len(replicas), leader == replicas[0], leader is None)
+        for _, rows in sorted(topics.items())
+        for leader, replicas, isr in rows
+    ]
+
+
+def test_a_skewed_topic() -> None:
+    """Four partitions on two of four brokers, three of them led by one: numbers worked out on paper."""
+    rows: list[Partition] = [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [1, 0], [0, 1]), (1, [1, 0], [1])]
+    assert topic_facts(layout({"t": rows}, 4)).to_pylist() == [
+        {
+            "topic": "t",
+            "partitions": 4,
+            "replication_factor": 2,
+            "under_replicated": 1,
+            "leaderless": 0,
+            "preferred_replicas_percent": 75,
+            "under_replicated_percent": 25,
+            "brokers": 2,
+            "brokers_skewed_percent": 0,
+            "brokers_leader_skewed_percent": 50,
+            "brokers_spread_percent": 50,
+        }
+    ]
+
+
+def spread(*brokers: int) -> list[Partition]:
+    """Give a partition for each of these brokers, which leads it and holds its only replica."""
+    return [(broker, [broker], [broker]) for broker in brokers]
+
+
+@pytest.mark.parametrize(
+    ("rows", "brokers", "skewed", "leaders", "share"),
+    [
+        pytest.param(spread(0, 1, 2), 3, 0, 0, 100, id="one each on every broker"),
+        pytest.param(spread(0, 0, 1, 2), 3, 0, 0, 100, id="four on three: two are within the ceiling"),
+        pytest.param(
+            spread(0, 0, 0, 1, 2), 3, 33, 33, 100, id="five on three: three are above it; a third, rounded down"
+        ),
+        pytest.param(spread(0), 3, 0, 0, 33, id="fewer partitions than brokers: no skew, little spread"),
+        pytest.param(spread(0, 0, 0, 0), 3, 0, 0, 33, id="all on one broker: the average of one host is all of it"),
+        pytest.param([(None, [0], [])], 3, 0, 0, 0, id="nobody is in sync: no broker hosts it"),
+        pytest.param([(None, [0], []), *spread(1)], 2, 0, 0, 50, id="a lost partition counts for the average"),
+        pytest.param(
+            [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [0, 1], [0, 1])], 2, 0, 50, 100, id="one leads everything"
+        ),
+        pytest.param(
+            [(0, [0, 1, 2], [0, 1, 2]), (1, [1], [1])],
+            3,
+            0,
+            0,
+            100,
+            id="the factor is that of the first partition: three, though the second has one",
+        ),
+        pytest.param(
+            [(1, [1], [1]), (0, [0, 1, 2], [0, 1, 2])],
+            3,
+            33,
+            0,
+            100,
+            id="the same the other way round: a factor of one makes a broker with two skewed",
+        ),
+        pytest.param(spread(0, 7), 1, 0, 0, 100, id="a broker that has just gone hosts all the same: no more than all"),
+    ],
+)
+def test_skew_and_spread(rows: list[Partition], brokers: int, skewed: int, leaders: int, share: int) -> None:
+    """The formulas of CMAK in its integer percents, odd layouts included."""
+    (found,) = topic_facts(layout({"t": rows}, brokers)).to_pylist()
+    told = (found["brokers_skewed_percent"], found["brokers_leader_skewed_percent"], found["brokers_spread_percent"])
+    assert told == (skewed, leaders, share)

@@ -1,0 +1,269 @@
+"""The client against things that are no broker, and against a broker that goes away: every cause has its name."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream.cluster.transport import requests
+from stream.cluster.transport.client import Cluster
+from stream.cluster.transport.errors import ClusterError, CutOff, TimedOut, Unreachable, WrongProtocol
+from stream.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sandbox.broker import Broker
+    from tests.conftest import MakeBroker
+
+LOOPBACK = "127.0.0.1"
+
+
+@contextlib.contextmanager
+def impostor(answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    """Listen on a free port and treat each connection by a function; gives the address."""
+    with socket.create_server((LOOPBACK, 0)) as server:
+        open_connections: list[socket.socket] = []
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    open_connections.append(connection)
+                    answer(connection)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"{LOOPBACK}:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join(5)
+        for connection in open_connections:
+            connection.close()
+
+
+def says(*words: bytes) -> Callable[[socket.socket], None]:
+    """Read a request, answer with these bytes and hang up."""
+
+    def answer(connection: socket.socket) -> None:
+        connection.recv(4096)
+        for word in words:
+            connection.sendall(word)
+        connection.close()
+
+    return answer
+
+
+def silent(_: socket.socket) -> None:
+    """Take the connection and say nothing."""
+
+
+def refusal(server: str, seconds: float = 1.0, **security: Any) -> ClusterError:
+    """Ask a server for metadata and give the error it ends in."""
+    with Cluster([server], security, request_timeout=seconds) as cluster, pytest.raises(ClusterError) as refused:
+        cluster.metadata()
+    return refused.value
+
+
+TLS = {"security_protocol": "SSL", "ssl_context": ssl.create_default_context()}
+LOGIN = {
+    "security_protocol": "SASL_PLAINTEXT",
+    "sasl_mechanism": "PLAIN",
+    "sasl_plain_username": "u",
+    "sasl_plain_password": "p",
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "security", "kind", "text"),
+    [
+        pytest.param(silent, {}, TimedOut, "does not answer in time", id="a port that takes and says nothing"),
+        pytest.param(silent, TLS, TimedOut, "does not answer in time", id="the same under TLS: no handshake"),
+        pytest.param(silent, LOGIN, TimedOut, "does not answer in time", id="the same under SASL"),
+        pytest.param(
+            says(b"HTTP/1.1 400 Bad Request\r\n\r\n"), {}, WrongProtocol, "is not a Kafka broker", id="a web server"
+        ),
+        pytest.param(
+            says(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+            TLS,
+            WrongProtocol,
+            "does not speak TLS",
+            id="TLS to a web server",
+        ),
+        pytest.param(
+            says(b"\x15\x03\x03\x00\x02\x02\x50"), {}, WrongProtocol, "speaks TLS, not PLAINTEXT", id="a TLS alert"
+        ),
+        pytest.param(
+            says(b"\x15\x03\x03\x00\x02\x02\x50"),
+            LOGIN,
+            WrongProtocol,
+            "speaks TLS, not SASL_PLAINTEXT",
+            id="a TLS alert to a login",
+        ),
+        pytest.param(says(), {}, Unreachable, "is not reachable", id="hangs up before it says a word"),
+        pytest.param(says(), TLS, WrongProtocol, "does not speak TLS", id="hangs up on a TLS hello"),
+        pytest.param(
+            says(b"\x00\x00\x00\x04\x7f\x00\x00\x00"),
+            {},
+            WrongProtocol,
+            "is not a Kafka broker",
+            id="frames of something else",
+        ),
+    ],
+)
+def test_what_is_no_broker_is_named(
+    answer: Callable[[socket.socket], None], security: dict[str, Any], kind: type[ClusterError], text: str
+) -> None:
+    """Whatever listens at the address, the error says what it is and where, within the time limit."""
+    # Who says something is never waited for in vain; only silence takes all of its time.
+    with impostor(answer) as server:
+        error = refusal(server, 0.3 if answer is silent else 10.0, **security)
+    assert type(error) is kind
+    assert server in error.what
+    assert text in error.what
+    assert error.advice
+
+
+def test_nobody_listens() -> None:
+    """A refused connection is told from a silent one, and may pass."""
+    with socket.socket() as closed:
+        closed.bind((LOOPBACK, 0))
+        error = refusal(f"{LOOPBACK}:{closed.getsockname()[1]}")
+    assert type(error) is Unreachable
+    assert "nothing listens there" in error.what
+    assert (error.passes, error.code) == (True, ExitCode.KAFKA_UNREACHABLE)
+
+
+def test_unknown_host() -> None:
+    """A name that does not resolve is named as that."""
+    assert "cannot be resolved" in refusal("no-such-host.invalid:9092", 5.0).what
+
+
+def test_the_most_telling_cause_wins() -> None:
+    """With one address away and one of the wrong kind, waiting would not help, so that is what is said."""
+    with socket.socket() as closed, impostor(says(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as web:
+        closed.bind((LOOPBACK, 0))
+        servers = [web, f"{LOOPBACK}:{closed.getsockname()[1]}"]
+        with Cluster(servers, request_timeout=2) as cluster, pytest.raises(WrongProtocol):
+            cluster.metadata()
+
+
+def test_connect_gives_up_at_its_limit_but_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the cause may pass, it is tried again; the last cause is what the caller gets."""
+    monkeypatch.setattr("stream.cluster.transport.client._RETRY_SECONDS", 0.05)
+    tries = 0
+
+    def count(connection: socket.socket) -> None:
+        nonlocal tries
+        tries += 1
+        connection.close()
+
+    with impostor(count) as server, Cluster([server], request_timeout=1) as cluster, pytest.raises(Unreachable):
+        cluster.connect(0.5)
+    assert tries >= 3
+
+
+def test_a_request_that_cannot_be_encoded_does_not_hang() -> None:
+    """The library loses such a request while a connection is being made; the guard around it ends the wait."""
+    with impostor(silent) as server, Cluster([server], request_timeout=1) as cluster:
+        answers = cluster.call_all([(1, "no request at all")])
+    assert isinstance(answers[0], ClusterError)
+
+
+def test_closed_is_closed() -> None:
+    """A client that was closed, even twice, says so instead of waiting."""
+    cluster = Cluster(["127.0.0.1:1"])
+    cluster.close()
+    cluster.close()
+    with pytest.raises(Unreachable, match="is closed"):
+        cluster.metadata()
+
+
+@pytest.mark.kafka
+class TestBroker:
+    """A real broker: answers, goes away, comes back."""
+
+    def test_says_who_it_is(self, broker: Broker) -> None:
+        """One metadata request gives the cluster's id and its brokers."""
+        with Cluster([broker.bootstrap]) as cluster:
+            assert cluster.cluster_id is None
+            cluster.connect(10)
+            assert cluster.cluster_id
+            assert [(each.node, each.host, each.port) for each in cluster.brokers] == [(1, LOOPBACK, broker.port)]
+
+    def test_first_good_address_is_enough(self, broker: Broker) -> None:
+        """Addresses that are away do not matter while one answers."""
+        with Cluster(["127.0.0.1:1", "no-such-host.invalid:1", broker.bootstrap]) as cluster:
+            cluster.metadata()
+            assert cluster.cluster_id
+
+    def test_asking_creates_no_topic(self, make_broker: MakeBroker) -> None:
+        """A broker that would create a topic on demand is not asked to."""
+        broker = make_broker(properties={"auto.create.topics.enable": "true"})
+        with Cluster([broker.bootstrap]) as cluster:
+            for _ in range(2):
+                assert [topic.error_code for topic in cluster.metadata(["not-there"]).topics] == [3]
+
+    def test_many_threads_share_one_client(self, broker: Broker) -> None:
+        """160 requests of 8 threads are all answered, although they share one connection."""
+        with Cluster([broker.bootstrap]) as cluster, ThreadPoolExecutor(8) as threads:
+            cluster.connect(10)
+            answers = threads.map(lambda _: cluster.call(requests.metadata([]), 1).cluster_id, range(160))
+            assert set(answers) == {cluster.cluster_id}
+
+    def test_unknown_broker_is_a_value_beside_good_answers(self, broker: Broker) -> None:
+        """One bad address in a round costs nothing but its own place."""
+        with Cluster([broker.bootstrap]) as cluster:
+            cluster.connect(10)
+            answers = cluster.call_all([(1, requests.metadata([])), (77, requests.metadata([])), (1, "nonsense")])
+        assert answers[0].brokers
+        assert isinstance(answers[1], Unreachable)
+        assert isinstance(answers[2], ClusterError)
+
+    def test_killed_and_back(self, make_broker: MakeBroker) -> None:
+        """Away, every call fails at once with the cause; back, the next call is answered, without being told."""
+        broker = make_broker()
+        with Cluster([broker.bootstrap], request_timeout=5) as cluster:
+            cluster.connect(10)
+            broker.kill()
+            with pytest.raises(Unreachable):
+                cluster.metadata()
+            answers = cluster.call_all([(1, requests.metadata([]))])
+            assert isinstance(answers[0], Unreachable)
+            assert "nothing listens there" in answers[0].what
+            broker.start()
+            cluster.connect(10)
+            assert cluster.call(requests.metadata([]), 1).cluster_id == cluster.cluster_id
+
+    def test_paused_and_on_again(self, make_broker: MakeBroker, freeze: Callable[[Broker], None]) -> None:
+        """A broker that hangs costs one time-out, not a hanging monitor; when it goes on, so do we."""
+        broker = make_broker()
+        with Cluster([broker.bootstrap], request_timeout=1) as cluster:
+            cluster.connect(10)
+            freeze(broker)
+            before = time.monotonic()
+            with pytest.raises(TimedOut):
+                cluster.metadata()
+            # A generous bound: the point is that it ends at all.
+            assert time.monotonic() - before < 30
+            broker.resume()
+            cluster.connect(10)
+
+    def test_a_connection_that_breaks_is_told_from_one_that_never_was(
+        self, make_broker: MakeBroker, freeze: Callable[[Broker], None]
+    ) -> None:
+        """The first call after a kill meets the broken connection or the closed port, and both are Unreachable."""
+        broker = make_broker()
+        with Cluster([broker.bootstrap], request_timeout=2) as cluster:
+            cluster.connect(10)
+            cluster.call(requests.metadata([]), 1)
+            freeze(broker)
+            threading.Timer(0.3, broker.kill).start()
+            answer = cluster.call_all([(1, requests.metadata([]))])[0]
+        assert isinstance(answer, CutOff)

@@ -1,0 +1,75 @@
+"""Requests as bytes: each can be sent to every broker that it is meant for, and says what it must say."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from stream.cluster.transport import admin_requests, requests
+
+REQUESTS: dict[str, Any] = {
+    "metadata of some topics": requests.metadata(["t", "ü"]),
+    "metadata of all topics": requests.metadata(None),
+    "metadata of none, with rights": requests.metadata([], operations=True),
+    "ends": requests.list_offsets({"t": [(0, 3)]}, requests.LATEST),
+    "offsets at times": requests.list_offsets_for_times({"t": [(0, 3, 99), (1, -1, -2)]}, timeout_ms=7),
+    "the newest record": requests.list_offsets_for_times({"t": [(0, 3, requests.NEWEST)]}),
+    "fetch": requests.fetch("t", 0, 5, most_bytes=100),
+    "tails": requests.fetch_tails({"t": [(0, 3, 5), (1, -1, 2**40)]}, most_bytes=100, most_bytes_each=10),
+    "coordinators of groups": admin_requests.find_coordinators(["a", "b"], admin_requests.GROUP),
+    "the coordinator of a group": admin_requests.find_coordinator("a", admin_requests.GROUP),
+    "the coordinator of a transaction": admin_requests.find_coordinator("a", admin_requests.TRANSACTION),
+    "groups": admin_requests.describe_groups(["a", "b"]),
+    "offsets of groups": admin_requests.offset_fetch(["a", "b"]),
+    "offsets of a group": admin_requests.offset_fetch_of_one("a"),
+    "settings": admin_requests.describe_configs(admin_requests.TOPIC_RESOURCE, ["t"], ["retention.ms"]),
+    "quorum": admin_requests.describe_quorum(),
+    "producers": admin_requests.describe_producers("t", [0, 1]),
+    "transactions of producers": admin_requests.list_transactions([1, 2**62]),
+    "transactions": admin_requests.describe_transactions(["x"]),
+    "sizes": admin_requests.describe_log_dirs({"t": [0, 1]}),
+}
+# What the first version that has the field is, and what it must be in every version sent.
+SAYS: dict[str, tuple[int, str, Any]] = {
+    "metadata of all topics": (1, "topics", None),
+    "metadata of some topics": (4, "allow_auto_topic_creation", False),
+    "ends": (2, "isolation_level", 0),
+    "coordinators of groups": (4, "coordinator_keys", ["a", "b"]),
+    "the coordinator of a group": (0, "key", "a"),
+    "the coordinator of a transaction": (1, "key_type", 1),
+    "offsets of groups": (8, "require_stable", False),
+    "offsets of a group": (2, "topics", None),
+    "transactions of producers": (0, "producer_id_filters", [1, 2**62]),
+}
+
+
+def versions(request: Any) -> range:
+    """Give the versions in which a request may be sent."""
+    least, most = request._min_version or 0, request._max_version
+    return range(least, (request.max_version if most is None else most) + 1)
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_can_be_sent_in_every_version(name: str) -> None:
+    """What is encoded reads back as the same bytes, and still says what matters."""
+    request = REQUESTS[name]
+    assert len(versions(request)) > 0
+    for version in versions(request):
+        raw = copy.copy(request).encode(version=version)
+        read = type(request).decode(raw, version=version)
+        read._header = None  # what is decoded without one cannot be encoded else
+        assert read.encode(version=version) == raw
+        if name in SAYS:
+            since, field, value = SAYS[name]
+            assert version >= since, "a broker would answer as if this had not been said"
+            assert getattr(read, field) == value
+
+
+def test_stable_offsets_are_not_asked_for() -> None:
+    """All topics of a group, pending offsets or not: null topics, not an empty list, which would mean none."""
+    for version in versions(REQUESTS["offsets of groups"]):
+        raw = copy.copy(REQUESTS["offsets of groups"]).encode(version=version)
+        groups = type(REQUESTS["offsets of groups"]).decode(raw, version=version).groups
+        assert [(each.group_id, each.topics) for each in groups] == [("a", None), ("b", None)]

@@ -1,0 +1,258 @@
+"""The cluster's facts on two real brokers, each held against Kafka's own tools; and a real log cleaner, asleep or not.
+
+The two brokers are shared: the test that takes one of them away brings it back.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # its stubs do not re-export it
+
+from exporters.cluster.exposition import PublishedCluster
+from exporters.http.server import Server
+from exporters.text.exposition import Published
+from sandbox.broker import Broker
+from sandbox.patience import LIMIT, eventually, wait_until
+from sandbox.tools import run_tool
+from sandbox.topics import create_topics
+from stream.cluster.transport.client import Cluster
+from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
+from stream.cluster_facts.poll import OFFSETS_SETTINGS, ClusterPoll
+from stream.cluster_facts.watch import ClusterWatch
+from tests.exporters.worlds import snapshot, status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from exporters.cluster.model import ClusterFacts
+    from tests.conftest import MakeBroker
+
+pytestmark = pytest.mark.kafka
+
+OFFSETS = "__consumer_offsets"
+TWO = {"offsets.topic.replication.factor": "2", "offsets.topic.num.partitions": "4"}
+ASSIGNMENTS = {"cw-two": [[2, 1], [1, 2], [2, 1]], "cw-on-one": [[1], [1]], "cw-on-two": [[2]]}
+LINE = re.compile(r"Topic: (\S+)\tPartition: (\d+)\tLeader: (\S+)\tReplicas: (\S*)\tIsr: (\S*)")
+
+
+@pytest.fixture(scope="module")
+def brokers(broker: Broker) -> Iterator[tuple[Broker, Broker]]:
+    """Give two brokers of one cluster with the topics of ASSIGNMENTS and a first commit; the first controls it.
+
+    The shared broker is only asked for so that a machine without Java skips.
+    """
+    assert broker.running
+    with Broker(properties=TWO) as one, Broker(joins=one, properties=TWO) as two:
+        admin = AdminClient({"bootstrap.servers": one.bootstrap})
+        wait_until(lambda: len(admin.list_topics(timeout=LIMIT).brokers) == 2, "both brokers")
+        topics = [NewTopic(name, len(to), replica_assignment=to) for name, to in ASSIGNMENTS.items()]
+        for done in admin.create_topics(topics).values():
+            done.result(LIMIT)
+        commit(one.bootstrap, "cw", {("cw-two", 0): 1})
+        yield one, two
+
+
+@pytest.fixture
+def poll(brokers: tuple[Broker, Broker]) -> Iterator[ClusterPoll]:
+    """Give a poll of them that has not looked yet."""
+    with Cluster([brokers[0].bootstrap]) as cluster:
+        yield ClusterPoll(cluster, 10_000)
+
+
+def commit(bootstrap: str, group: str, offsets: dict[tuple[str, int], int], times: int = 1) -> None:
+    """Commit as a group without members."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "enable.auto.commit": False})
+    positions = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+    for _ in range(times):
+        eventually(lambda: consumer.commit(offsets=positions, asynchronous=False))
+    consumer.close()
+
+
+def tool(name: str, broker: Broker, *arguments: str) -> str:
+    """Run one of Kafka's tools against a broker."""
+    return run_tool(name, "--bootstrap-server", broker.bootstrap, *arguments)
+
+
+def rows(said: str) -> list[tuple[str, int, int | None, list[int], set[int]]]:
+    """Read what `kafka-topics --describe` printed: topic, partition, leader, replicas, in sync."""
+    return sorted(
+        (topic, int(p), None if leader == "none" else int(leader), _nodes(replicas), {*_nodes(in_sync)})
+        for topic, p, leader, replicas, in_sync in LINE.findall(said)
+    )
+
+
+def _nodes(text: str) -> list[int]:
+    return [int(node) for node in text.split(",") if node]
+
+
+def as_the_tool(facts: ClusterFacts) -> list[tuple[str, int, int | None, list[int], set[int]]]:
+    """Give our partitions in the same shape."""
+    names = ("topic", "partition", "leader", "replica_brokers", "in_sync_brokers")
+    listed = zip(*(facts.topic_partitions[name].to_pylist() for name in names), strict=True)
+    return [(topic, p, leader, replicas, set(in_sync)) for topic, p, leader, replicas, in_sync in listed]
+
+
+def described(broker: Broker, *arguments: str) -> list[tuple[str, int, int | None, list[int], set[int]]]:
+    """Ask `kafka-topics --describe`."""
+    return rows(tool("org.apache.kafka.tools.TopicCommand", broker, "--describe", *arguments))
+
+
+def test_layout_controller_and_settings(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
+    """Leaders, replicas, in-sync replicas, the controller, and the settings with their source, as the tools say."""
+    one, two = brokers
+    facts = poll.look(snapshot([{"group": "cw", "topic": "cw-two", "partition": 0}]), time.time())
+    assert as_the_tool(facts) == described(one)
+    assert {row["broker"]: row["port"] for row in facts.brokers.to_pylist()} == {1: one.port, 2: two.port}
+    quorum = tool("org.apache.kafka.tools.MetadataQuorumCommand", one, "describe", "--status")
+    assert re.search(r"LeaderId:\s+(\d+)", quorum).group(1) == str(facts.controller)  # type: ignore[union-attr]
+    ours = {
+        (row["scope"], row["name"], row["key"]): (row["value"], row["source"].upper())
+        for row in facts.configs.to_pylist()
+    }
+    for scope, name, wanted in (
+        ("topic", OFFSETS, OFFSETS_SETTINGS),
+        ("topic", "cw-two", ("segment.bytes", "retention.ms", "cleanup.policy", "message.timestamp.type")),
+        ("broker", "1", ("offsets.retention.minutes", "offsets.topic.segment.bytes", "log.cleaner.enable")),
+        ("broker", "2", ("offsets.retention.check.interval.ms",)),
+    ):
+        said = tool(
+            "kafka.admin.ConfigCommand", one, "--describe", "--all", "--entity-type", f"{scope}s", "--entity-name", name
+        )
+        theirs = re.findall(r"^  ([\w.]+)=(.*?) sensitive=\w+ synonyms=\{(\w+)?", said, re.MULTILINE)
+        # The first synonym is the one in force; a default that has no name of its own in the broker has none.
+        told = {key: (value, source or "DEFAULT_CONFIG") for key, value, source in theirs}
+        for key in wanted:
+            assert ours.get((scope, name, key)) == told.get(key), (scope, name, key)
+    assert facts.unknown_facts.num_rows == 0
+
+
+def test_sizes_on_every_broker(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
+    """The size of the offsets topic on each broker is the sum of what `kafka-log-dirs` says of its partitions."""
+
+    def as_the_tool_says() -> bool:
+        said = tool("org.apache.kafka.tools.LogDirsCommand", brokers[0], "--describe", "--topic-list", OFFSETS)
+        answer = json.loads(next(line for line in said.splitlines() if line.startswith("{")))
+        theirs = {
+            each["broker"]: sum(p["size"] for disk in each["logDirs"] for p in disk["partitions"])
+            for each in answer["brokers"]
+        }
+        facts = poll.look(None, time.time())
+        told = facts.offsets_replicas.to_pylist()
+        assert {row["unknown_reason"] for row in told} == {None}
+        assert facts.cleaner_suspect is False
+        return {row["broker"]: row["bytes"] for row in told} == theirs and min(theirs.values()) > 0
+
+    wait_until(as_the_tool_says, "sizes as the tool has them, between two writes of the coordinator")
+
+
+def test_a_broker_goes_and_comes_back(poll: ClusterPoll, brokers: tuple[Broker, Broker]) -> None:
+    """Under-replicated, leaderless and led by another than the preferred broker: seen when it is so, and when not."""
+    one, two = brokers
+    before = poll.look(None, time.time())
+    assert _trouble(before) == {}
+    two.kill()
+    try:
+        wait_until(lambda: _trouble(poll.look(None, time.time())).get(("cw-on-two", 0)) == "leaderless", "the loss")
+        facts = poll.look(None, time.time())
+        assert as_the_tool(facts) == described(one)
+        under = {(topic, p) for topic, p, *_ in described(one, "--under-replicated-partitions")}
+        ours = facts.topic_partitions.to_pylist()
+        assert {(row["topic"], row["partition"]) for row in ours if row["under_replicated"]} == under
+        # In sync with itself is what Kafka calls the last replica of a partition whose broker is away.
+        assert _trouble(facts)["cw-two", 0] == _trouble(facts)["cw-two", 2] == "led by another"
+        assert facts.brokers["broker"].to_pylist() == [1]
+        sizes = {row["broker"]: row["bytes"] for row in facts.offsets_replicas.to_pylist()}
+        assert [*sizes] == [1]
+    finally:
+        two.start()
+    wait_until(lambda: not _values(poll, "under_replicated") and not _values(poll, "leaderless"), "all to be in sync")
+    tool("org.apache.kafka.tools.LeaderElectionCommand", one, "--election-type", "preferred", "--all-topic-partitions")
+    wait_until(lambda: _trouble(poll.look(None, time.time())) == {}, "the preferred leaders")
+
+
+def _trouble(facts: ClusterFacts) -> dict[tuple[str, int], str]:
+    found = {}
+    for row in facts.topic_partitions.to_pylist():
+        place = row["topic"], row["partition"]
+        if row["leader"] is None:
+            found[place] = "leaderless"
+        elif not row["preferred_leader"]:
+            found[place] = "led by another"
+        elif row["under_replicated"]:
+            found[place] = "under-replicated"
+    return found
+
+
+def _values(poll: ClusterPoll, name: str) -> int:
+    return sum(poll.look(None, time.time()).cluster_topics[name].to_pylist())
+
+
+def test_shown_beside_the_groups(brokers: tuple[Broker, Broker]) -> None:
+    """The watch polls by itself, its series stand in `/metrics` beside those of the groups, and it stops at once."""
+    groups = Published.of(snapshot([{"group": "cw", "topic": "cw-two", "partition": 0, "committed_offset": 1}]))
+    watch = ClusterWatch(lambda: Cluster([brokers[0].bootstrap]), lambda: groups, 60, 10_000)
+    server = Server("127.0.0.1", 0, lambda: groups, status, cluster=watch.current)
+    server.start()
+    try:
+        with watch:
+            wait_until(lambda: watch.current() is not None, "the first poll")
+            text = _get(server, "/metrics").decode()
+        assert 'lagwarden_partition_committed_offset{group="cw",topic="cw-two",partition="0"} 1\n' in text
+        assert 'lagwarden_topic_partition_leader{topic="cw-on-two",partition="0"} 2\n' in text
+        assert 'lagwarden_controller{broker="1"} 1\n' in text
+        topic = json.loads(_get(server, "/api/v1/topics/cw-two"))
+        assert [row["replica_brokers"] for row in topic["by_partition"]] == ASSIGNMENTS["cw-two"]
+        assert json.loads(_get(server, "/api/v1/cluster"))["totals"]["topics"] == len(ASSIGNMENTS) + 1
+    finally:
+        server.stop()
+
+
+def _get(server: Server, path: str) -> bytes:
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=LIMIT) as answer:
+        body: bytes = answer.read()
+    return body
+
+
+SMALL_SEGMENTS = {"offsets.topic.segment.bytes": "1048576", "offsets.topic.num.partitions": "1"}
+
+
+@pytest.mark.parametrize(
+    ("backoff", "suspect"),
+    [pytest.param("200", False, id="awake"), pytest.param("2000000000", True, id="asleep for weeks")],
+)
+def test_a_real_log_cleaner(make_broker: MakeBroker, backoff: str, *, suspect: bool) -> None:
+    """Four segments of commits of the same few keys: a cleaner at work leaves hardly any, one asleep all of them."""
+    broker = make_broker(properties=SMALL_SEGMENTS | {"log.cleaner.backoff.ms": backoff})
+    create_topics(broker.bootstrap, {"cw-much": 300})
+    keys: dict[tuple[str, int], int] = {("cw-much", p): 7 for p in range(300)}
+    commit(broker.bootstrap, "cw-much", keys)
+    groups = snapshot(groups=[{"group": "cw-much", "partitions": 300, "members": 0}])
+    with Cluster([broker.bootstrap]) as cluster:
+        poll = ClusterPoll(cluster, 100)
+        assert poll.look(groups, 0).cleaner_suspect is False
+        commit(broker.bootstrap, "cw-much", keys, times=200)
+        if not suspect:
+            wait_until(lambda: _size(broker.data) < 2 * 1048576, "the cleaner to have done its work")
+        assert poll.look(groups, 60).cleaner_suspect is False, "nobody is suspected at first sight"
+        facts = poll.look(groups, 60 + PATIENCE_SECONDS)
+    assert facts.cleaner_suspect is suspect
+    signs: list[Any] = [re.search(r"without being compacted|living keys", each) for each in facts.cleaner_evidence]
+    assert [sign.group() for sign in signs] == (["without being compacted", "living keys"] if suspect else [])
+    assert b"cleaner_suspect " + (b"1" if suspect else b"0") in _text(facts)
+
+
+def _size(data: Path) -> int:
+    return sum(each.stat().st_size for each in (data / f"{OFFSETS}-0").glob("*.log"))
+
+
+def _text(facts: ClusterFacts) -> bytes:
+    families = PublishedCluster.of(facts).exposition.families
+    return b"".join(family.samples.kept or b"" for family in families)

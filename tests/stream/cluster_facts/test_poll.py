@@ -1,0 +1,257 @@
+"""One poll: what is asked, what becomes of it, and that every refusal costs its own fact only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream.cluster.transport.errors import Unreachable
+from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
+from stream.cluster_facts.poll import BROKER_SETTINGS, OFFSETS_SETTINGS, TOPIC_SETTINGS, ClusterPoll, living_keys
+from stream.groups.placement import partition_for
+from tests.exporters.worlds import snapshot
+from tests.stream.cluster.scripted import AWAY, ScriptedCluster, says
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tests.stream.cluster.scripted import Answers
+
+OFFSETS = "__consumer_offsets"
+MB = 1_000_000
+VALUES = {
+    "cleanup.policy": "compact",
+    "min.cleanable.dirty.ratio": "0.5",
+    "segment.bytes": "1000000",
+    "min.compaction.lag.ms": "0",
+    "log.cleaner.enable": "true",
+    "offsets.retention.minutes": "10080",
+}
+"""What the brokers here know of settings."""
+
+
+def topic(name: str, partitions: int = 1) -> Any:
+    """Describe a topic with replicas on both brokers, led by the first."""
+    usual = {"leader_id": 1, "leader_epoch": 0, "replica_nodes": [1, 2], "isr_nodes": [1, 2], "offline_replicas": []}
+    told = [says(partition_index=p, error_code=0, **usual) for p in range(partitions)]
+    return says(name=name, partitions=told, error_code=0, topic_id=None, is_internal=name == OFFSETS)
+
+
+def configs(values: dict[str, str], denied: Collection[str] = ()) -> Any:
+    """Answer for settings: by value, with an error for some resources."""
+
+    def answer(_: int | None, request: Any) -> Any:
+        return says(
+            results=[
+                says(
+                    resource_name=each.resource_name,
+                    error_code=29 if each.resource_name in denied else 0,
+                    configs=[
+                        says(name=name, value=values[name], config_source=5)
+                        for name in each.configuration_keys
+                        if name in values
+                    ],
+                )
+                for each in request.resources
+            ]
+        )
+
+    return answer
+
+
+def sizes(*by_partition: int) -> Any:
+    """Answer for disks: the same on each broker."""
+
+    def answer(_: int | None, request: Any) -> Any:
+        told = [
+            says(partition_index=p, partition_size=size, offset_lag=0, is_future_key=False)
+            for p, size in enumerate(by_partition)
+        ]
+        assert [each.topic for each in request.topics] == [OFFSETS]
+        return says(
+            error_code=0,
+            results=[says(error_code=0, log_dir="/d", topics=[says(name=OFFSETS, partitions=told)])],
+        )
+
+    return answer
+
+
+def answers(*topics: Any, **changes: Any) -> dict[str, Any]:
+    """Script a healthy cluster with these topics, with changes by the kind of request."""
+    by_name = {each.name: each for each in topics}
+
+    def metadata(_: int | None, asked: Collection[str] | None) -> Any:
+        return says(topics=[by_name[name] for name in (by_name if asked is None else asked)], controller_id=2)
+
+    quorum = says(error_code=0, topics=[says(partitions=[says(error_code=0, leader_id=1)])])
+    return {
+        "Metadata": metadata,
+        "DescribeQuorumRequest": lambda *_: quorum,
+        "DescribeConfigsRequest": configs(VALUES),
+        "DescribeLogDirsRequest": sizes(100, 200),
+        "ListOffsetsRequest": lambda *_: AWAY,
+        **changes,
+    }
+
+
+def poll_of(script: Answers) -> tuple[ClusterPoll, ScriptedCluster]:
+    """Give a poll of a scripted cluster, and that."""
+    cluster = ScriptedCluster(script)
+    return ClusterPoll(cluster, 100), cluster  # type: ignore[arg-type]
+
+
+def test_all_that_is_asked() -> None:
+    """One look at a healthy cluster: brokers, controller, topics, the settings that matter, sizes; no gap."""
+    poll, cluster = poll_of(answers(topic(OFFSETS, 2), topic("read", 3), topic("not-read")))
+    facts = poll.look(snapshot([{"group": "g", "topic": "read", "partition": 0}]), 100.0)
+    assert (facts.taken_at, facts.controller, facts.cleaner_suspect, facts.cleaner_evidence) == (100.0, 1, False, ())
+    assert facts.brokers["broker"].to_pylist() == [1, 2]
+    assert facts.cluster_topics["topic"].to_pylist() == [OFFSETS, "not-read", "read"]
+    assert facts.topic_partitions.num_rows == facts.partitions_shown.num_rows == 6
+    assert [tuple(row.values()) for row in facts.offsets_replicas.to_pylist()] == [
+        (1, 300, None, None),
+        (2, 300, None, None),
+    ]
+    assert {row["name"] for row in facts.configs.to_pylist()} == {"1", "2", OFFSETS, "read"}
+    assert facts.unknown_facts.num_rows == 0
+    asked = [request for _, request in cluster.asked if type(request).__name__ == "DescribeConfigsRequest"]
+    wanted = [set(request.resources[0].configuration_keys) for request in asked]
+    assert wanted == [set(BROKER_SETTINGS)] * 2 + [set(TOPIC_SETTINGS), set(OFFSETS_SETTINGS)]
+
+
+def test_bounded() -> None:
+    """However many topics there are: one request for all of them, and settings of so many that groups read."""
+    many = [topic(f"t{n:04}") for n in range(2_200)]
+    poll, cluster = poll_of(answers(topic(OFFSETS), *many))
+    read = snapshot([{"group": "g", "topic": each.name, "partition": 0} for each in many])
+    facts = poll.look(read, 0)
+    assert (cluster.count("DescribeConfigsRequest"), cluster.count("DescribeLogDirsRequest")) == (2 + 4 + 1, 2)
+    assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == [
+        ("partition series", "not_shown", 2_101),
+        ("topic setting", "not_asked", 200),
+    ]
+    assert (facts.partitions_shown.num_rows, facts.topic_partitions.num_rows) == (100, 2_201)
+
+
+def test_growth_between_two_polls() -> None:
+    """The second look knows how fast the offsets topic grows on each broker."""
+    script = answers(topic(OFFSETS, 2))
+    poll, _ = poll_of(script)
+    poll.look(None, 0)
+    script["DescribeLogDirsRequest"] = sizes(150, 850)
+    assert poll.look(None, 100).offsets_replicas["growth"].to_pylist() == [7.0, 7.0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "facts_lost", "suspect"),
+    [
+        pytest.param(
+            "DescribeQuorumRequest",
+            lambda *_: says(error_code=31, topics=[]),
+            [("controller", "not_authorized", 1)],
+            False,
+            id="no right to describe the cluster: who controls",
+        ),
+        pytest.param(
+            "DescribeLogDirsRequest",
+            lambda *_: says(error_code=31, results=[]),
+            [("offsets topic size", "not_authorized", 2)],
+            None,
+            id="no right to describe the cluster: sizes, and with them the cleaner",
+        ),
+        pytest.param(
+            "DescribeConfigsRequest",
+            configs(VALUES, denied=["1", "2", OFFSETS]),
+            [
+                ("broker setting", "not_authorized", 2 * len(BROKER_SETTINGS)),
+                ("topic setting", "not_authorized", len(OFFSETS_SETTINGS)),
+            ],
+            None,
+            id="no right to see settings: without its bounds no size says anything",
+        ),
+        pytest.param(
+            "DescribeLogDirsRequest",
+            lambda node, _: AWAY if node == 2 else sizes(1, 1)(node, _),
+            [("offsets topic size", "unreachable", 1)],
+            False,
+            id="one broker is away",
+        ),
+    ],
+)
+def test_what_is_refused_is_lost_alone(
+    kind: str, answer: Any, facts_lost: list[tuple[str, str, int]], *, suspect: bool | None
+) -> None:
+    """Each refusal is counted with its reason, and all else is told."""
+    poll, _ = poll_of(answers(topic(OFFSETS, 2), **{kind: answer}))
+    facts = poll.look(None, 0)
+    assert [tuple(row.values()) for row in facts.unknown_facts.to_pylist()] == facts_lost
+    assert facts.cleaner_suspect is suspect
+    assert facts.topic_partitions.num_rows == 2
+
+
+def test_before_the_first_commit() -> None:
+    """A cluster without an offsets topic is asked for no sizes, and its cleaner is neither good nor bad."""
+    poll, cluster = poll_of(answers(topic("t")))
+    facts = poll.look(None, 0)
+    assert (facts.offsets_replicas.num_rows, facts.cleaner_suspect, facts.unknown_facts.num_rows) == (0, None, 0)
+    assert cluster.count("DescribeLogDirsRequest") == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "evidence"),
+    [
+        pytest.param(
+            {"cleanup.policy": "delete"}, ("cleanup.policy of __consumer_offsets is delete, not compact",), id="deleted"
+        ),
+        pytest.param({"cleanup.policy": "compact,delete"}, (), id="both is still compacted"),
+        pytest.param(
+            {"log.cleaner.enable": "false"},
+            ("log.cleaner.enable is false on broker 1", "log.cleaner.enable is false on broker 2"),
+            id="turned off",
+        ),
+    ],
+)
+def test_turned_off(values: dict[str, str], evidence: tuple[str, ...]) -> None:
+    """Settings that forbid compaction are evidence at once, whatever the sizes."""
+    poll, _ = poll_of(answers(topic(OFFSETS, 2), DescribeConfigsRequest=configs(VALUES | values)))
+    facts = poll.look(None, 0)
+    assert (facts.cleaner_suspect, facts.cleaner_evidence) == (bool(evidence), evidence)
+
+
+def test_a_topic_that_only_grows() -> None:
+    """The bounds come from the topic's settings, and the verdict waits its time."""
+    script = answers(topic(OFFSETS, 2), DescribeLogDirsRequest=sizes(0, 0))
+    poll, _ = poll_of(script)
+    assert poll.look(None, 0).cleaner_suspect is False
+    script["DescribeLogDirsRequest"] = sizes(MB, 3 * MB)
+    assert poll.look(None, 60).cleaner_suspect is False
+    facts = poll.look(None, 60 + PATIENCE_SECONDS)
+    assert facts.cleaner_suspect is True
+    assert [sentence[:49] for sentence in facts.cleaner_evidence] == [
+        "partition 1 of __consumer_offsets on broker 1 has",
+        "partition 1 of __consumer_offsets on broker 2 has",
+    ]
+    assert facts.polls["cleaner_suspect"].to_pylist() == [True]
+
+
+def test_no_broker_answers() -> None:
+    """That is the only error."""
+    poll, _ = poll_of(answers(Metadata=lambda *_: AWAY))
+    with pytest.raises(Unreachable):
+        poll.look(None, 0)
+
+
+def test_living_keys() -> None:
+    """A key for each offset, and the records of a group and its members, where the group's partition is."""
+    groups = snapshot(
+        groups=[
+            {"group": "one", "partitions": 10, "members": 2},
+            {"group": "two", "partitions": 5},
+            {"group": "simple"},
+        ]
+    )
+    wanted: dict[int, int] = {}
+    for group, keys in (("one", 10 + 3 + 6), ("two", 5 + 3), ("simple", 3)):
+        wanted[partition_for(group, 50)] = wanted.get(partition_for(group, 50), 0) + keys
+    assert living_keys(groups, 50) == wanted

@@ -1,0 +1,142 @@
+"""What a poll was told, as tables: the numbers of the layout, and which partitions are shown if there are too many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from exporters.cluster import model
+from stream.cluster.configs import Setting
+from stream.cluster.log_dirs import REPLICA_SIZES
+from stream.cluster.topology import TOPICS, Topology
+from stream.cluster.transport.client import Broker
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster_facts import tables
+from tests.exporters.worlds import table
+from tests.stream.cluster.layouts import layout
+
+if TYPE_CHECKING:
+    from tests.stream.cluster.layouts import Partition
+
+GOOD: Partition = (0, [0, 1], [0, 1])
+ELSEWHERE: Partition = (1, [0, 1], [0, 1])
+UNDER: Partition = (0, [0, 1], [0])
+LOST: Partition = (None, [2, 1], [])
+
+
+def test_brokers_with_what_they_lead_and_hold() -> None:
+    """Counted over all topics; a broker without anything has zeros, one that is away is no row."""
+    found = tables.brokers_table(layout({"a": [GOOD, ELSEWHERE, UNDER], "b": [LOST]}, brokers=2))
+    assert found.schema == model.BROKERS
+    assert [(row["broker"], row["leads"], row["holds"]) for row in found.to_pylist()] == [(0, 2, 3), (1, 1, 4)]
+    empty = tables.brokers_table(layout({}, brokers=1))
+    assert [(row["leads"], row["holds"], row["rack"]) for row in empty.to_pylist()] == [(0, 0, None)]
+
+
+@pytest.mark.parametrize(("controller", "rows"), [(7, [{"broker": 7, "active": True}]), (None, [])])
+def test_the_controller(controller: int | None, rows: list[dict[str, object]]) -> None:
+    """One row, or none: never a broker that is none."""
+    topology = Topology("c", (), controller, None, TOPICS.empty_table(), layout({}, 1).partitions)
+    found = tables.controllers_table(topology)
+    assert (found.schema, found.to_pylist()) == (model.CONTROLLERS, rows)
+
+
+def test_topics_with_shares() -> None:
+    """CMAK's whole percents as shares from 0 to 1."""
+    rows: list[Partition] = [(0, [0, 1], [0, 1]), (0, [0, 1], [0, 1]), (0, [1, 0], [0, 1]), (1, [1, 0], [1])]
+    found = tables.topics_table(layout({"t": rows}, 4))
+    assert found.schema == model.CLUSTER_TOPICS
+    assert found.to_pylist() == [
+        {
+            "topic": "t",
+            "partitions": 4,
+            "replication_factor": 2,
+            "under_replicated": 1,
+            "leaderless": 0,
+            "preferred_leaders_ratio": 0.75,
+            "brokers_skewed_ratio": 0.0,
+            "brokers_spread_ratio": 0.5,
+            "leaders_skewed_ratio": 0.5,
+        }
+    ]
+
+
+def test_every_partition() -> None:
+    """Leader, counts and the lists behind them."""
+    found = tables.partitions_table(layout({"t": [GOOD, LOST]}, 2))
+    assert found.schema == model.TOPIC_PARTITIONS
+    assert [tuple(row.values())[1:] for row in found.to_pylist()] == [
+        (0, 0, 0, 2, 2, False, True, [0, 1], [0, 1], []),
+        (1, None, 0, 2, 0, True, False, [2, 1], [], []),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("most", "shown"),
+    [
+        pytest.param(9, [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], id="room for all"),
+        pytest.param(5, [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], id="just room for all"),
+        pytest.param(4, [("a", 0), ("a", 1), ("a", 2), ("b", 1)], id="a good one goes, the last first"),
+        pytest.param(2, [("a", 2), ("b", 1)], id="the preferred leader is the least trouble"),
+        pytest.param(1, [("b", 1)], id="nobody leading is the most"),
+        pytest.param(0, [], id="none at all"),
+    ],
+)
+def test_which_partitions_are_shown(most: int, shown: list[tuple[str, int]]) -> None:
+    """Those worst off have series first, and they stay in order."""
+    every = tables.partitions_table(layout({"a": [GOOD, ELSEWHERE, UNDER], "b": [GOOD, LOST]}, 3))
+    found = tables.shown_partitions(every, most)
+    assert [(row["topic"], row["partition"]) for row in found.to_pylist()] == shown
+
+
+def test_sizes_with_their_reasons() -> None:
+    """A broker that could not tell has no size, and says why."""
+    replicas = table(REPLICA_SIZES, [{"broker": 1, "topic": "o", "size": 5}, {"broker": 2, "error": "storage_failed"}])
+    found = tables.offsets_replicas_table({2: None, 1: 5}, {1: 0.5, 2: None}, replicas)
+    assert found.schema == model.OFFSETS_REPLICAS
+    assert [tuple(row.values()) for row in found.to_pylist()] == [(1, 5, 0.5, None), (2, None, None, "storage_failed")]
+
+
+def test_settings() -> None:
+    """A setting that may not be seen has a reason; one that this Kafka does not have is left out."""
+    brokers = {
+        2: {"a": Setting("a", reason=Reason.UNREACHABLE)},
+        1: {"b": Setting("b", "5", "default_config"), "a": Setting("a", reason=Reason.NOT_FOUND)},
+    }
+    topics = {"t": {"c": Setting("c", reason=Reason.NOT_AUTHORIZED)}}
+    found = tables.configs_table(brokers, topics)
+    assert found.schema == model.CONFIGS
+    assert [tuple(row.values()) for row in found.to_pylist()] == [
+        ("broker", "1", "b", "5", "default_config", None),
+        ("broker", "2", "a", None, None, "unreachable"),
+        ("topic", "t", "c", None, None, "not_authorized"),
+    ]
+
+
+def test_gaps_are_counted() -> None:
+    """Everything that was asked and not told, by what it is and why."""
+    topics = table(TOPICS, [{"topic": "a", "error": "invalid"}, {"topic": "b", "partitions": 1}])
+    topology = Topology("c", (Broker(1, "h", 1, None),), None, Reason.NOT_AUTHORIZED, topics, layout({}, 1).partitions)
+    replicas = table(REPLICA_SIZES, [{"broker": n, "error": "not_authorized"} for n in (1, 2)])
+    silent = [{"scope": scope, "name": "n", "key": "k", "unknown_reason": "timed_out"} for scope in ("broker", "topic")]
+    unknown = tables.unknown_of(topology, replicas, table(model.CONFIGS, silent))
+    assert unknown == {
+        ("controller", "not_authorized"): 1,
+        ("topic", "invalid"): 1,
+        ("offsets topic size", "not_authorized"): 2,
+        ("broker setting", "timed_out"): 1,
+        ("topic setting", "timed_out"): 1,
+    }
+    written = tables.unknown_table(Counter({("b", "r"): 2, ("a", "s"): 0, ("a", "r"): 1}))
+    assert [tuple(row.values()) for row in written.to_pylist()] == [("a", "r", 1), ("b", "r", 2)]
+
+
+@pytest.mark.parametrize("suspect", [True, False, None])
+def test_the_poll(*, suspect: bool | None) -> None:
+    """When, how long, and the cleaner."""
+    found = tables.poll_table(1.5, 0.25, suspect)
+    assert found.schema == model.POLLS
+    assert found["poll_time"].cast("int64").to_pylist() == [1_500]
+    assert (found["poll_seconds"].to_pylist(), found["cleaner_suspect"].to_pylist()) == ([0.25], [suspect])

@@ -1,0 +1,146 @@
+"""The watch: a thread that polls, keeps what it saw for a while, says what it may not ask once, and stops."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+
+from exporters.cluster import model
+from exporters.text.exposition import Published
+from sandbox.patience import wait_until
+from stream.cluster.transport.errors import ClusterError
+from stream.cluster_facts.watch import ClusterWatch
+from tests.exporters.clusters import facts
+from tests.exporters.worlds import snapshot, table
+from tests.stream.cluster.scripted import AWAY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from exporters.cluster.model import ClusterFacts
+    from exporters.readmodel import Snapshot
+
+
+class Polls:
+    """Stands for a ClusterPoll: each look gives or raises what was put in, the last one from then on."""
+
+    def __init__(self, *outcomes: ClusterFacts | Exception) -> None:
+        self.looks: list[Snapshot | None] = []
+        self.last = outcomes[-1]
+        self._first = list(outcomes[:-1])
+
+    def look(self, groups: Snapshot | None, _now: float) -> ClusterFacts:
+        """Give what comes next."""
+        self.looks.append(groups)
+        outcome = self._first.pop(0) if self._first else self.last
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+
+@pytest.fixture
+def watching(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Give a function that makes a watch over scripted polls, with short pauses."""
+    monkeypatch.setattr("stream.cluster_facts.watch._SOON_SECONDS", 0.01)
+
+    def make(polls: Polls, published: Published | None = None, interval: float = 0.01) -> ClusterWatch:
+        monkeypatch.setattr("stream.cluster_facts.watch.ClusterPoll", lambda *_: polls)
+        return ClusterWatch(contextlib.nullcontext, lambda: published, interval, 100)  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture
+def logged() -> Iterator[list[Any]]:
+    """Give what is logged."""
+    with structlog.testing.capture_logs() as lines:
+        yield lines
+
+
+def test_polls_and_publishes(watching: Any) -> None:
+    """What a poll saw is there with its series, and the polls are told which groups are known."""
+    groups = Published.of(snapshot([{"group": "g", "topic": "t", "partition": 0}]))
+    seen = facts()
+    polls = Polls(seen)
+    with watching(polls, groups) as watch:
+        wait_until(lambda: len(polls.looks) > 2, "three polls")
+        published = watch.current()
+    assert (published.facts, polls.looks[0]) == (seen, groups.snapshot)
+    assert published.exposition.series > 0
+
+
+def test_turned_off(watching: Any) -> None:
+    """With an interval of 0 nothing is asked and nothing started."""
+    polls, before = Polls(facts()), set(threading.enumerate())
+    with watching(polls, interval=0) as watch:
+        assert (watch.current(), polls.looks) == (None, [])
+        assert set(threading.enumerate()) <= before
+
+
+def test_old_facts_are_taken_away(watching: Any, logged: list[Any]) -> None:
+    """Two failed polls leave what was seen, the third takes it away with one line, and a good one brings it back."""
+    polls = Polls(facts(), AWAY, AWAY, facts(), AWAY)
+    with watching(polls) as watch:
+        wait_until(lambda: watch.current() is None and len(polls.looks) > 4, "the end of what was seen")
+        assert len(polls.looks) >= 4 + 3
+        polls.last = facts()
+        wait_until(lambda: watch.current() is not None, "the cluster to be back")
+    lost = [line for line in logged if line["event"].startswith("the facts about the cluster are not known")]
+    assert [line["cause"] for line in lost] == [str(AWAY)]
+
+
+@pytest.mark.parametrize("error", [AWAY, ValueError("an answer that nobody foresaw")], ids=["away", "unforeseen"])
+def test_no_failure_ends_it(watching: Any, error: Exception) -> None:
+    """Whatever goes wrong in a poll, the next one is made."""
+    polls = Polls(error, error, facts())
+    with watching(polls) as watch:
+        wait_until(lambda: watch.current() is not None, "the poll after two failures")
+    assert isinstance(AWAY, ClusterError)
+
+
+def test_a_missing_right_is_named_once(watching: Any, logged: list[Any]) -> None:
+    """One line says what to grant, however often it is refused; what is only away is no right."""
+    rows = [
+        {"fact": "controller", "reason": "not_authorized", "amount": 1},
+        {"fact": "offsets topic size", "reason": "not_authorized", "amount": 3},
+        {"fact": "topic setting", "reason": "not_authorized", "amount": 7},
+        {"fact": "broker setting", "reason": "unreachable", "amount": 7},
+        {"fact": "partition series", "reason": "not_shown", "amount": 7},
+    ]
+    polls = Polls(facts(unknown_facts=table(model.UNKNOWN_FACTS, rows)))
+    with watching(polls):
+        wait_until(lambda: len(polls.looks) > 3, "some polls")
+    assert [line["grant"] for line in logged] == [["Describe on the cluster", "DescribeConfigs on topic *"]]
+
+
+def test_a_connection_that_cannot_be_made(logged: list[Any]) -> None:
+    """It is said, and the monitor goes on without the facts."""
+
+    def connect() -> Any:
+        raise ValueError("no such file")
+
+    with ClusterWatch(connect, lambda: None, 60, 100) as watch:
+        wait_until(lambda: bool(logged), "the line")
+    assert (watch.current(), logged[0]["cause"]) == (None, "no such file")
+
+
+def test_a_poll_that_hangs_does_not_hold_up_the_stop(watching: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that does not answer is left alone with its poll."""
+    monkeypatch.setattr("stream.cluster_facts.watch._STOP_SECONDS", 0.05)
+    entered, released = threading.Event(), threading.Event()
+
+    class Hanging(Polls):
+        def look(self, groups: Snapshot | None, now: float) -> ClusterFacts:
+            entered.set()
+            released.wait(30)
+            return super().look(groups, now)
+
+    with watching(Hanging(facts())):
+        assert entered.wait(30)
+    assert not released.is_set()
+    released.set()
+    wait_until(lambda: not [each for each in threading.enumerate() if each.name == "cluster-watch"], "the thread's end")

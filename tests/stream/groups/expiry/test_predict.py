@@ -1,0 +1,382 @@
+"""When the broker forgets: each line of Kafka's rules as a story, and the columns against a slow, obvious answer."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Final
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.groups.expiry.broker_rules import Clock, clock_of
+from stream.groups.expiry.predict import NEVER, UNKNOWN, Expiry, Retention, Rules, predict
+from stream.groups.lifecycle.model import Life
+from stream.groups.membership.memberships import Membership
+from stream.tick.hidden_commits.commits import key_of
+from tests.support.offsets import Offset, columns
+
+DAY: Final = 86_400_000
+WEEK: Final = 7 * DAY
+COMMIT: Final = 1_000 * DAY
+"""When every offset of the stories was committed."""
+EMPTIED: Final = COMMIT + 2 * DAY
+"""When every empty group of the stories became so."""
+
+OLD, KIP_211, KAFKA_8730, NEW, NEWEST = Rules
+KIP_211_ON: Final = (KIP_211, KAFKA_8730, NEW, NEWEST)
+
+
+def classic(
+    state: str | None, protocol: str | None, topics: set[str] | None = None, since: int | None = EMPTIED
+) -> Membership:
+    """Give a classic group."""
+    subscribed = None if topics is None else frozenset(topics)
+    members = 0 if state == "Empty" else 2
+    return Membership("classic", state, members, protocol, state_time=since, subscribed=subscribed)
+
+
+def newer(kind: str, state: str | None, topics: set[str] | None) -> Membership:
+    """Give a group of a newer kind."""
+    return Membership(
+        kind, state, 0 if state == "Empty" else 2, subscribed=None if topics is None else frozenset(topics)
+    )
+
+
+OF_COMMIT: Final = COMMIT + WEEK
+OF_STATE: Final = EMPTIED + WEEK
+
+STORIES: Final = [
+    ("an empty classic group counts from when it became empty", KIP_211_ON, classic("Empty", "consumer"), OF_STATE),
+    ("so does one of Connect workers", KIP_211_ON, classic("Empty", "connect"), OF_STATE),
+    ("a record of before 2.1 does not say since when", KIP_211_ON, classic("Empty", "consumer", since=None), OF_COMMIT),
+    ("nor does a time of -1", KIP_211_ON, classic("Empty", "consumer", since=-1), OF_COMMIT),
+    ("a consumer that lives keeps what it subscribes to", KIP_211_ON, classic("Stable", "consumer", {"t", "u"}), NEVER),
+    (
+        "an abandoned topic of a living group expires from 2.4 on",
+        (KAFKA_8730, NEW, NEWEST),
+        classic("Stable", "consumer", {"u"}),
+        OF_COMMIT,
+    ),
+    ("before 2.4 a living group lost nothing", (KIP_211,), classic("Stable", "consumer", {"u"}), NEVER),
+    (
+        "2.4 to 3.1 expired offsets in the middle of a rebalance",
+        (KAFKA_8730,),
+        classic("PreparingRebalance", "consumer", {"u"}),
+        OF_COMMIT,
+    ),
+    (
+        "from 3.2 on a rebalance keeps everything",
+        (NEW, NEWEST),
+        classic("CompletingRebalance", "consumer", {"u"}),
+        NEVER,
+    ),
+    ("a subscription that nobody can read keeps everything", KIP_211_ON, classic("Stable", "consumer"), NEVER),
+    ("a living group of Connect workers keeps everything", KIP_211_ON, classic("Stable", "connect"), NEVER),
+    ("what state a group is in is not known", KIP_211_ON, classic(None, "consumer", {"u"}), UNKNOWN),
+    ("offsets without a group count for themselves", KIP_211_ON, None, OF_COMMIT),
+    (
+        "so do those of a group that nobody ever joined",
+        KIP_211_ON,
+        Membership("simple", "Empty", 0, state_time=EMPTIED),
+        OF_COMMIT,
+    ),
+    ("members without a protocol type: the broker sees a simple group", KIP_211_ON, classic("Stable", None), OF_COMMIT),
+    (
+        "an empty KIP-848 group counts from the commit: that it became empty has no time",
+        (NEW, NEWEST),
+        newer("consumer", "Empty", set()),
+        OF_COMMIT,
+    ),
+    ("a living KIP-848 group keeps what it subscribes to", (NEW, NEWEST), newer("consumer", "Stable", {"t"}), NEVER),
+    ("in any state", (NEW, NEWEST), newer("consumer", "Reconciling", {"t"}), NEVER),
+    ("and what it left behind expires, in any state", (NEW, NEWEST), newer("consumer", "Assigning", {"u"}), OF_COMMIT),
+    ("what a KIP-848 group subscribes to is not known", (NEW, NEWEST), newer("consumer", "Stable", None), UNKNOWN),
+    ("a living streams group keeps its sources", (NEW, NEWEST), newer("streams", "Stable", {"t"}), NEVER),
+    ("what is no source of it expires", (NEW, NEWEST), newer("streams", "NotReady", {"u"}), OF_COMMIT),
+    ("without a topology there are no sources", (NEW, NEWEST), newer("streams", "NotReady", None), OF_COMMIT),
+    (
+        "4.1 does not say whether it is ready, which does not matter",
+        (NEW, NEWEST),
+        newer("streams", None, {"t"}),
+        NEVER,
+    ),
+    ("an empty streams group has no sources either", (NEW, NEWEST), newer("streams", "Empty", {"t"}), OF_COMMIT),
+    (
+        "a share group has no offsets here; if it had, none would go",
+        (NEW, NEWEST),
+        newer("share", "Empty", set()),
+        NEVER,
+    ),
+    ("before 2.1 every offset is for itself: empty", (OLD,), classic("Empty", "consumer"), OF_COMMIT + 1),
+    (
+        "before 2.1 every offset is for itself: alive and subscribed",
+        (OLD,),
+        classic("Stable", "consumer", {"t"}),
+        OF_COMMIT + 1,
+    ),
+    ("before 2.1 every offset is for itself: of Connect", (OLD,), classic("Stable", "connect"), OF_COMMIT + 1),
+    ("before 2.1 every offset is for itself: simple", (OLD,), None, OF_COMMIT + 1),
+]
+
+
+def told(group: Membership | None, rules: Rules, *, stored: int = -1, retention: int | None = WEEK) -> Expiry:
+    """Predict for one offset of topic `t` of one group."""
+    memberships = {} if group is None else {"g": group}
+    return predict(
+        columns([Offset("g", "t", 0, COMMIT, stored)], memberships), Retention(retention, None, "broker", rules)
+    )
+
+
+@pytest.mark.parametrize(
+    ("rules", "group", "expected"),
+    [(rules, group, expected) for _, versions, group, expected in STORIES for rules in versions],
+    ids=[f"{story} ({rules})" for story, versions, *_ in STORIES for rules in versions],
+)
+class TestStories:
+    """One offset of topic `t`, its group as told, under the rules of every version that the story is true for."""
+
+    def test_retention(self, rules: Rules, group: Membership | None, expected: int) -> None:
+        """The offset expires when the story says."""
+        assert told(group, rules).offset.tolist() == [expected]
+
+    def test_stored_expiry_wins(self, rules: Rules, group: Membership | None, expected: int) -> None:
+        """An expiry that was stored with the commit counts instead, in a group that is up for expiry at all."""
+        stored = COMMIT + 5
+        counts = stored + (rules is OLD) if expected >= 0 else expected
+        assert told(group, rules, stored=stored).offset.tolist() == [counts]
+
+    def test_unknown_retention(self, rules: Rules, group: Membership | None, expected: int) -> None:
+        """Without the retention no time is invented; what is kept for ever, and what carries its own, is known."""
+        assert told(group, rules, retention=None).offset.tolist() == [UNKNOWN if expected >= 0 else expected]
+        stored = told(group, rules, retention=None, stored=COMMIT).offset.tolist()
+        assert stored == [COMMIT + (rules is OLD) if expected >= 0 else expected]
+
+
+ENDS: Final = [
+    ("an empty group goes with its last offset", classic("Empty", "consumer", since=None), [5, 9], 5, 9),
+    ("a classic one all at once", classic("Empty", "consumer", since=50), [5, 9], 50, 50),
+    ("offsets without a group: with the last of them nothing is left", None, [5, 9], 5, 9),
+    ("an empty KIP-848 group", newer("consumer", "Empty", set()), [5, 9], 5, 9),
+    ("an empty streams group", newer("streams", "Empty", None), [5, 9], 5, 9),
+    ("a living group stays, though all its offsets go", newer("consumer", "Stable", set()), [5, 9], 5, None),
+    ("a living group that loses nothing", classic("Stable", "connect"), [5, 9], None, None),
+    ("empty and without offsets: due since it is empty", classic("Empty", "consumer", since=50), [], None, 50 - WEEK),
+    ("nothing says since when it is empty", newer("consumer", "Empty", set()), [], None, UNKNOWN),
+    ("an empty share group is kept", newer("share", "Empty", set()), [], None, None),
+    ("a living group without offsets", classic("Stable", "consumer", set()), [], None, None),
+]
+
+
+@pytest.mark.parametrize(
+    ("group", "commits", "soonest", "end"), [row[1:] for row in ENDS], ids=[row[0] for row in ENDS]
+)
+def test_the_end_of_groups(group: Membership | None, commits: list[int], soonest: int | None, end: int | None) -> None:
+    """The first offset that goes, and the group itself, a week after the numbers of the story; None is never."""
+    offsets = [Offset("g", "t", partition, commit) for partition, commit in enumerate(commits)]
+    found = predict(columns(offsets, {"g": group} if group else {}), Retention(WEEK, None, "broker"))
+
+    def after(begin: int | None) -> int:
+        return NEVER if begin is None else begin if begin == UNKNOWN else begin + WEEK
+
+    assert found.names == ("g",)
+    assert (found.soonest.tolist(), found.group.tolist()) == ([after(soonest)], [after(end)])
+
+
+def test_one_offset_of_unknown_end_makes_the_group_unknown() -> None:
+    """With the retention unknown, an offset that carries its own expiry does not pass for the group's first or last."""
+    offsets = [Offset("g", "t", 0, 5, stored=100), Offset("g", "t", 1, 5)]
+    found = predict(columns(offsets, {}), Retention(None, None, "unknown"))
+    assert found.offset.tolist() == [100, UNKNOWN]
+    assert (found.soonest.tolist(), found.group.tolist()) == ([UNKNOWN], [UNKNOWN])
+
+
+def test_a_kept_offset_keeps_the_group() -> None:
+    """An offset in a topic still subscribed to does not go, so the first expiry is that of another one."""
+    offsets = [Offset("g", "t", 0, 5), Offset("g", "u", 0, 9)]
+    found = predict(columns(offsets, {"g": newer("consumer", "Stable", {"t"})}), Retention(WEEK, None, "broker"))
+    assert found.offset.tolist() == [NEVER, 9 + WEEK]
+    assert (found.soonest.tolist(), found.group.tolist()) == ([9 + WEEK], [NEVER])
+
+
+def test_groups_are_given_in_the_order_asked_for() -> None:
+    """A table of groups in an order of its own finds its times; a name that is not there has none."""
+    offsets = [Offset("b", "t", 0, 5), Offset("a", "t", 0, 9)]
+    found = predict(columns(offsets, {"c": classic("Empty", "connect", since=3)}), Retention(10, None, "broker"))
+    assert found.names == ("b", "a", "c")
+    soonest, group = found.of_groups(["a", "b", "c", "d"])
+    assert (soonest.tolist(), group.tolist()) == ([19, 15, NEVER, NEVER], [19, 15, 3, NEVER])
+
+
+def test_nothing_is_predicted_of_nothing() -> None:
+    """A fleet without groups has an expiry without rows."""
+    found = predict(columns([], {}), Retention(WEEK, None, "broker"))
+    assert (len(found.offset), found.names, len(found.soonest), len(found.group)) == (0, (), 0, 0)
+
+
+def test_an_empty_newer_group_without_offsets_is_due_since_its_life_says_so() -> None:
+    """Its records carry no time, but that of the record by which it became empty is remembered."""
+    life = Life("consumer", "Empty", since=77, created=None, died=None, counts={}, transitions=())
+    fleet = dataclasses.replace(columns([], {"g": newer("consumer", "Empty", set())}), lives={"g": life})
+    assert predict(fleet, Retention(WEEK, None, "broker")).group.tolist() == [77]
+
+
+@pytest.mark.parametrize(("rules", "kept"), [(NEW, False), (NEWEST, True)])
+def test_a_pending_commit_keeps_the_offset_and_the_group(rules: Rules, *, kept: bool) -> None:
+    """While its transaction is open, with the coordinator of 4.0; the one before did not look at transactions."""
+    offsets = [Offset("g", "t", 0, 5), Offset("g", "t", 1, 5), Offset("h", "t", 0, 5)]
+    fleet = columns(offsets, {"e": classic("Empty", "consumer", since=3)})
+    pending = frozenset({key_of("g", "t", 1), key_of("e", "t", 0)})
+    found = predict(dataclasses.replace(fleet, pending=pending), Retention(10, None, "broker", rules))
+    assert found.offset.tolist() == [15, NEVER if kept else 15, 15]
+    soonest, group = found.of_groups(["e", "g", "h"])
+    assert (soonest.tolist(), group.tolist()) == ([NEVER, 15, 15], [NEVER, NEVER, 15] if kept else [3, 15, 15])
+
+
+# Laws.
+
+KINDS: Final = st.sampled_from(["classic", "consumer", "streams", "share", "simple"])
+STATES: Final = st.sampled_from(["Empty", "Stable", "PreparingRebalance", "Reconciling", "NotReady", None])
+TOPICS: Final = st.one_of(st.none(), st.frozensets(st.sampled_from("tuv")))
+MEMBERSHIPS: Final = st.builds(
+    Membership,
+    KINDS,
+    STATES,
+    st.integers(0, 2),
+    protocol_type=st.sampled_from([None, "consumer", "connect"]),
+    state_time=st.one_of(st.none(), st.integers(-1, 50)),
+    subscribed=TOPICS,
+)
+OFFSETS: Final = st.lists(
+    st.builds(
+        Offset,
+        st.sampled_from("abcd"),
+        st.sampled_from("tuv"),
+        st.integers(0, 9),
+        st.integers(0, 50),
+        stored=st.one_of(st.just(-1), st.integers(0, 90)),
+    ),
+    max_size=12,
+)
+WORLDS: Final = st.tuples(OFFSETS, st.dictionaries(st.sampled_from("bcde"), MEMBERSHIPS))
+
+
+def slowly(offset: Offset, group: Membership | None, retention: int | None, rules: Rules) -> int:
+    """Give the broker's answer for one offset, written down line by line from the reference and not from the code."""
+    if rules is Rules.PER_OFFSET:  # expired if expireTimestamp < now; without one, commit time + retention at load
+        if offset.stored != -1:
+            return offset.stored + 1
+        return UNKNOWN if retention is None else offset.commit + retention + 1
+    base = base_slowly(offset, group, rules)
+    if base in {NEVER, UNKNOWN}:
+        return base
+    if offset.stored != -1:
+        return offset.stored
+    return UNKNOWN if retention is None else base + retention
+
+
+def base_slowly(offset: Offset, group: Membership | None, rules: Rules) -> int:  # noqa: PLR0911 -- a row, a return
+    """Look up the base timestamp in the table, with the topics that are exempt."""
+    if group is None or group.kind == "simple":
+        return offset.commit
+    if group.kind == "share":
+        return NEVER
+    if group.kind == "consumer":
+        if group.state != "Empty" and group.subscribed is None:
+            return UNKNOWN
+        return NEVER if group.state != "Empty" and offset.topic in (group.subscribed or ()) else offset.commit
+    if group.kind == "streams":
+        return NEVER if group.state != "Empty" and offset.topic in (group.subscribed or ()) else offset.commit
+    if not group.protocol_type:
+        return offset.commit
+    if group.state == "Empty":
+        return offset.commit if group.state_time in {None, -1} else group.state_time or 0
+    if group.state is None:
+        return UNKNOWN
+    eligible = {
+        Rules.EMPTY_ONLY: False,
+        Rules.UNSUBSCRIBED: group.protocol_type == "consumer",
+        Rules.UNSUBSCRIBED_IF_STABLE: group.protocol_type == "consumer" and group.state == "Stable",
+        Rules.NONE_PENDING: group.protocol_type == "consumer" and group.state == "Stable",
+    }[rules]
+    if not eligible or group.subscribed is None or offset.topic in group.subscribed:
+        return NEVER
+    return offset.commit
+
+
+@given(WORLDS, st.one_of(st.none(), st.integers(0, 60)), st.sampled_from(Rules))
+def test_columns_answer_as_the_slow_way_does(
+    world: tuple[list[Offset], dict[str, Membership]], retention: int | None, rules: Rules
+) -> None:
+    """Row by row, and group by group from the rows."""
+    offsets, groups = world
+    found = predict(columns(offsets, groups), Retention(retention, None, "broker", rules))
+    expected = [slowly(each, groups.get(each.group), retention, rules) for each in offsets]
+    assert found.offset.tolist() == expected
+    assert set(found.names) == {each.group for each in offsets} | set(groups)
+    for name, soonest, end in zip(found.names, found.soonest.tolist(), found.group.tolist(), strict=True):
+        times = [time for each, time in zip(offsets, expected, strict=True) if each.group == name]
+        known = [time for time in times if time >= 0]
+        assert soonest == (UNKNOWN if UNKNOWN in times else min(known, default=NEVER))
+        group = groups.get(name, Membership("simple", "Empty", 0))
+        if group.kind == "share" or group.state != "Empty" or NEVER in times:
+            assert end == NEVER
+        elif times:
+            assert end == (UNKNOWN if UNKNOWN in times else max(times))
+        else:
+            assert end == (group.state_time if group.state_time is not None and group.state_time >= 0 else UNKNOWN)
+
+
+@given(WORLDS, st.integers(0, 60), st.integers(0, 60), st.sampled_from(Rules))
+def test_a_longer_retention_expires_nothing_sooner(
+    world: tuple[list[Offset], dict[str, Membership]], retention: int, more: int, rules: Rules
+) -> None:
+    """And what never goes under one retention never goes under another."""
+    fleet = columns(*world)
+    short = predict(fleet, Retention(retention, None, "broker", rules))
+    long = predict(fleet, Retention(retention + more, None, "broker", rules))
+    assert (short.offset <= long.offset).all()
+    assert ((short.offset < 0) == (long.offset < 0)).all()
+    assert (short.soonest <= long.soonest).all()
+    assert (short.group <= long.group).all()
+
+
+@given(WORLDS, st.integers(0, 60), st.sampled_from(Rules))
+def test_no_offset_expires_before_its_commit_and_the_retention(
+    world: tuple[list[Offset], dict[str, Membership]], retention: int, rules: Rules
+) -> None:
+    """Unless its own expiry says so, or it counts from a state that began earlier than the commit."""
+    offsets, groups = world
+    found = predict(columns(offsets, groups), Retention(retention, None, "broker", rules)).offset
+    for offset, time in zip(offsets, found.tolist(), strict=True):
+        group = groups.get(offset.group)
+        if group is not None and clock_of(group, rules) is Clock.STATE:
+            continue
+        assert time < 0 or offset.stored >= 0 or time >= offset.commit + retention
+
+
+@given(WORLDS, st.integers(0, 60), st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(
+    world: tuple[list[Offset], dict[str, Membership]], retention: int, random: object
+) -> None:
+    """Rows move when shards change; each keeps its time."""
+    offsets, groups = world
+    order = list(range(len(offsets)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    settings = Retention(retention, None, "broker")
+    straight = predict(columns(offsets, groups), settings)
+    shuffled = predict(columns([offsets[row] for row in order], groups), settings)
+    assert straight.offset[order].tolist() == shuffled.offset.tolist()
+    names = sorted(straight.names)
+    assert all(
+        np.array_equal(one, other)
+        for one, other in zip(straight.of_groups(names), shuffled.of_groups(names), strict=True)
+    )
+
+
+def test_the_check_interval_is_kafkas_own_where_nobody_says_another() -> None:
+    """Ten minutes, of whatever is known else."""
+    unknown = Retention(None, None, "unknown")
+    assert unknown.interval_ms == 600_000
+    assert dataclasses.replace(unknown, check_interval_ms=5).interval_ms == 5

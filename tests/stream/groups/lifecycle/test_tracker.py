@@ -1,0 +1,201 @@
+"""Laws of lives over random histories of every kind, lawful and not: only the log counts, not how it is read."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.groups.codec import pack, unpack
+from stream.groups.fold import Fold
+from stream.groups.lifecycle.model import Happening
+from stream.groups.placement import Placement
+from stream.groups.reduce import Rules, reduce
+from stream.groups.shard import empty_shard
+from tests.support.commits import KEEP, SLOT_MS
+from tests.support.fleets import batch_of, delta_of
+from tests.support.histories import CUTS, GRACE, LOGS, operations
+from tests.support.laws import examples
+from tests.support.lives import EVERYTHING, lives_in, read
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+    from stream.groups.shard import Shard
+    from tests.support.fleets import Timed
+
+RULES = Rules(KEEP, keep_transitions=3, grace_ms=GRACE, live_from=5)
+
+
+def pieces_of(log: Sequence[Timed], cuts: Sequence[int]) -> list[Shard]:
+    """Cut a log and fold each piece alone."""
+    borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
+    return [delta_of(log[begin:end], begin) for begin, end in itertools.pairwise(borders) if begin < end]
+
+
+def seen(state: Shard) -> dict[str, Any]:
+    """Read of a state all that lives are about, the bytes themselves, whatever the order of its rows."""
+    return {
+        "lives": dict(zip(state.lives.groups.to_pylist(), state.lives.values.to_pylist(), strict=True)),
+        "died": dict(zip(state.lives.groups.to_pylist(), state.lives.died.tolist(), strict=True)),
+        "records": dict(zip(state.records.keys.to_pylist(), state.records.values.to_pylist(), strict=True)),
+        "offsets": set(state.runs.keys.to_pylist()),
+        "time": state.time,
+        "position": state.position,
+    }
+
+
+def reduced(deltas: Sequence[Shard], rules: Rules = RULES) -> Shard:
+    """Reduce deltas one after the other."""
+    state = empty_shard()
+    for delta in deltas:
+        state, _ = reduce(state, [delta], rules)
+    return state
+
+
+@examples(60)
+@given(LOGS, CUTS)
+def test_batch_borders_do_not_show(log: list[Timed], cuts: list[int]) -> None:
+    """Cut anywhere, also inside an operation, lives come out the same to the byte, those of the dead too."""
+    assert seen(reduced(pieces_of(log, cuts))) == seen(reduced(pieces_of(log, [])))
+
+
+@examples(10)
+@given(LOGS)
+def test_record_by_record_is_the_same(log: list[Timed]) -> None:
+    """The finest cut of all."""
+    assert seen(reduced(pieces_of(log, range(len(log))))) == seen(reduced(pieces_of(log, [])))
+
+
+@examples(30)
+@given(LOGS, CUTS, CUTS)
+def test_arrow_batches_do_not_show(log: list[Timed], cuts: list[int], more: list[int]) -> None:
+    """A task may get its records in any number of Arrow batches."""
+    if log:
+        assert seen(reduced([delta_of(log, 0, cuts)])) == seen(reduced([delta_of(log, 0, more)]))
+
+
+@examples(30)
+@given(LOGS, CUTS, st.randoms())
+def test_deltas_of_one_batch_may_come_in_any_order(log: list[Timed], cuts: list[int], order: random.Random) -> None:
+    """Spark gives no order within a batch; log positions do."""
+    deltas = pieces_of(log, cuts)
+    order.shuffle(deltas)
+    state, _ = reduce(empty_shard(), deltas, RULES)
+    assert seen(state) == seen(reduced(pieces_of(log, [])))
+
+
+@examples(30)
+@given(LOGS, CUTS, st.integers(0, 8))
+def test_what_was_read_before_changes_nothing(log: list[Timed], cuts: list[int], again: int) -> None:
+    """A batch delivered again leaves lives as they were, and tells of no change."""
+    deltas = pieces_of(log, cuts)
+    state = reduced(deltas)
+    for delta in deltas[again:]:
+        same, change = reduce(state, [delta], RULES)
+        assert seen(same) == seen(state)
+        assert not len(change.lives)
+        assert not len(change.forgotten)
+
+
+@examples(30)
+@given(LOGS, st.integers(0, 40), st.integers(0, 40))
+def test_a_stretch_that_was_partly_seen_adds_what_was_not(log: list[Timed], first: int, second: int) -> None:
+    """Of records that come again together with new ones, only the new ones happen."""
+    one, two = sorted((min(first, len(log)), min(second, len(log))))
+    if 0 < two < len(log):
+        state = reduced([delta_of(log[:two], 0), delta_of(log[one:], one)])
+        assert seen(state)["lives"] == seen(reduced(pieces_of(log, [])))["lives"]
+
+
+@examples(25)
+@given(LOGS, CUTS, st.booleans())
+def test_bytes_hold_all_of_it(log: list[Timed], cuts: list[int], compressed: bool) -> None:  # noqa: FBT001 - drawn
+    """States, deltas and changes that go through their bytes at every step are the same in the end."""
+    state = empty_shard()
+    for delta in pieces_of(log, cuts):
+        state, change = reduce(unpack(pack(state, compressed=compressed)), [unpack(pack(delta))], RULES)
+        back = unpack(pack(change))
+        assert seen(back) == seen(change)
+        assert [column.tolist() for column in _numbers(back)] == [column.tolist() for column in _numbers(change)]
+    assert seen(unpack(pack(state))) == seen(reduced(pieces_of(log, cuts)))
+
+
+def _numbers(shard: Shard) -> list[np.ndarray[Any, Any]]:
+    fields = dataclasses.fields(shard.forgotten)
+    return [np.asarray(shard.forgotten.keys), *(getattr(shard.forgotten, field.name) for field in fields[1:])]
+
+
+@examples(25)
+@given(LOGS)
+def test_sub_shards_do_not_show(log: list[Timed]) -> None:
+    """A partition split into sub-shards keeps the same lives, each group's in its own."""
+    placement, fold = Placement(1, 3), Fold(Placement(1, 3), slot_ms=SLOT_MS, keep_slots=KEEP)
+    if log:
+        fold.add(batch_of(log, 0))
+    found: dict[str, Any] = {}
+    for shard, delta in fold.drain():
+        state, _ = reduce(empty_shard(), [delta], EVERYTHING)
+        mine = lives_in(state)
+        assert all(placement.shard(0, group) == shard for group in mine)
+        found |= mine
+    assert found == lives_in(reduced(pieces_of(log, []), EVERYTHING))
+
+
+@examples(30)
+@given(LOGS, CUTS)
+def test_lives_agree_with_what_is_there(log: list[Timed], cuts: list[int]) -> None:
+    """A group lives as long as a record or an offset of it does, as the kind and in the state that those show."""
+    columns = read(log, cuts).fleet.columns()
+    living = {group: life for group, life in columns.lives.items() if life.died is None}
+    assert living.keys() == {*columns.memberships, *columns.group.to_pylist()}
+    for group, life in living.items():
+        told = columns.memberships.get(group)
+        assert (life.kind, life.state) == ((told.kind, told.state) if told else ("simple", "Empty"))
+    for life in columns.lives.values():
+        assert life.created is not None
+        assert (life.state == "Dead") is (life.died is not None)
+
+
+@examples(50)
+@given(LOGS)
+def test_births_and_deaths_take_turns(log: list[Timed]) -> None:
+    """Created first and once, then death and rebirth in turn; positions rise, counts add up."""
+    for life in lives_in(read(log).state).values():
+        turns = [each.what for each in life.transitions if each.what in _TURNS]
+        wanted = [Happening.CREATED, *itertools.chain.from_iterable(itertools.repeat(_TURNS[1:], len(turns)))]
+        assert turns == wanted[: len(turns)]
+        positions = [each.position for each in life.transitions]
+        assert positions == sorted(positions)
+        assert sum(life.counts.values()) == len(life.transitions)
+
+
+_TURNS = (Happening.CREATED, Happening.DEAD, Happening.REBORN)
+
+
+@examples(30)
+@given(operations(), st.lists(st.integers(0, 14), max_size=4))
+def test_a_fleet_hears_of_everything_once(drawn: list[list[Timed]], cuts: list[int]) -> None:
+    """What the driver is told batch by batch is, in the end, what the lives tell; a seed tells nothing."""
+    borders = [0, *sorted(min(cut, len(drawn)) for cut in cuts), len(drawn)]
+    batches = [list(itertools.chain.from_iterable(drawn[a:b])) for a, b in itertools.pairwise(borders)]
+    batches = [batch for batch in batches if batch]
+    world = read([])
+    heard: list[Any] = []
+    position = 0
+    for batch in batches:
+        change = world.take(delta_of(batch, position))
+        position += len(batch)
+        # Operations that lie next to each other may have one time, and so be one that the batch's end cut in two: what
+        # was told of it is taken back and told anew.
+        heard = [entry for entry in heard if entry[1] in world.fleet.columns().lives[entry[0]].transitions]
+        heard += world.news.transitions
+        assert world.fleet.apply(0, change).transitions == ()
+    lives = world.fleet.columns().lives
+    told = [(group, each) for group, life in lives.items() for each in life.transitions]
+    assert sorted(heard, key=repr) == sorted(told, key=repr)

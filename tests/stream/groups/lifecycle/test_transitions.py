@@ -1,0 +1,474 @@
+"""What happened to a group, told from its records: a story per row, read whole and record by record."""
+
+from __future__ import annotations
+
+import pytest
+
+from stream.groups.lifecycle.model import Ending, Happening
+from stream.groups.reduce import Rules
+from tests.stream.groups.written import (
+    ORDERS,
+    Written,
+    classic,
+    classic_member,
+    gone,
+    group_epoch,
+    member,
+    resolved,
+    share_state,
+    sharer,
+    shares,
+    stands,
+    target,
+    target_epoch,
+    topology,
+    worker,
+    works,
+)
+from tests.support.commits import KEEP
+from tests.support.lives import at, commits, forgets, life, lines
+
+NOBODY_YET = classic(generation=0, kind="")
+DEAD_CLASSIC = gone(classic())
+
+
+def generation(number: int, *names: str) -> Written:
+    """Write a classic generation."""
+    return classic(*(classic_member(name) for name in names), generation=number)
+
+
+def static(number: int, *names: str) -> Written:
+    """Write a classic generation of static members: their ids change from start to start, their instances do not."""
+    members = (classic_member(name, instance=name.partition("#")[0]) for name in names)
+    return classic(*members, generation=number)
+
+
+def joins(name: str, epoch: int) -> list[Written]:
+    """Let a member join a consumer group that assigns at once."""
+    return [member(name, "t"), group_epoch(epoch), target(name, {}), target_epoch(epoch), stands(name, epoch, {})]
+
+
+def leaves(name: str, epoch: int) -> list[Written]:
+    """Let a member leave a consumer group."""
+    return [gone(stands(name, 1, {})), gone(target(name, {})), gone(member(name)), group_epoch(epoch)]
+
+
+def deleted(*names: str) -> list[Written]:
+    """Write the tombstones of a consumer group, in Kafka's order; that of type 4 always."""
+    seen_topics = (b"\x00\x04\x00\x01g", None)
+    per_member = [gone(write(name)) for write in (_stands, _target) for name in names]
+    members = [gone(member(name)) for name in names]
+    return [*per_member, gone(target_epoch(1)), *members, seen_topics, gone(group_epoch(1))]
+
+
+def _stands(name: str) -> Written:
+    return stands(name, 1, {})
+
+
+def _target(name: str) -> Written:
+    return target(name, {})
+
+
+CLASSIC = [
+    (
+        "a first consumer comes, a second joins, both leave at once",
+        [
+            *at(10, NOBODY_YET),
+            *at(20, generation(1, "a")),
+            *commits(25, 0, 1),
+            *at(30, generation(2, "a", "b")),
+            *at(40, generation(3)),
+        ],
+        ["10 created", "20 rebalanced +1", "30 rebalanced +1", "40 emptied -2"],
+    ),
+    (
+        "an old broker writes no generation 0: created and rebalanced are one moment",
+        at(20, generation(1, "a", "b")),
+        ["20 created", "20 rebalanced +2"],
+    ),
+    (
+        "one goes and another comes, and generations were skipped",
+        [*at(10, generation(1, "a", "b")), *at(20, generation(7, "b", "c", "d"))],
+        ["10 created", "10 rebalanced +2", "20 rebalanced +2 -1"],
+    ),
+    (
+        "a static member restarts: the same generation is no rebalance",
+        [*at(10, static(1, "i#1", "k#1")), *at(20, static(1, "i#2", "k#1"))],
+        ["10 created", "10 rebalanced +2"],
+    ),
+    (
+        "a static member restarts and rebalances: it neither came nor went",
+        [*at(10, static(1, "i#1", "k#1")), *at(20, static(2, "i#2", "k#1"))],
+        ["10 created", "10 rebalanced +2", "20 rebalanced"],
+    ),
+    (
+        "deleted by a person: offsets and group in one operation are one death",
+        [
+            *at(10, generation(1, "a")),
+            *commits(11, 0, 1),
+            *at(20, generation(2)),
+            *forgets(30, 0, 1),
+            *at(30, DEAD_CLASSIC),
+        ],
+        ["10 created", "10 rebalanced +1", "20 emptied -1", "30 dead classic/Empty offsets=2"],
+    ),
+    (
+        "the tombstones come the other way round, and at different times: an empty group without offsets dies last",
+        [*at(10, generation(1, "a")), *commits(11, 0), *at(20, generation(2)), *forgets(30, 0), *at(40, DEAD_CLASSIC)],
+        [
+            "10 created",
+            "10 rebalanced +1",
+            "20 emptied -1",
+            "30 forgotten classic/Empty offsets=1",
+            "40 dead classic/Empty offsets=0",
+        ],
+    ),
+    (
+        "the offsets outlive the group: it is a simple one until they go too",
+        [*at(10, generation(1)), *commits(11, 0, 1), *at(30, DEAD_CLASSIC), *forgets(40, 0), *forgets(50, 1)],
+        ["10 created", "40 forgotten simple/Empty offsets=1", "50 dead simple/Empty offsets=1"],
+    ),
+    (
+        "brokers before 0.10.1 know no Empty: the last member leaves with the group's record, the offsets stay",
+        [*at(10, generation(1, "a", "b")), *commits(11, 0), *at(20, DEAD_CLASSIC)],
+        ["10 created", "10 rebalanced +2", "20 emptied -2"],
+    ),
+    (
+        "... and without offsets that is its death",
+        [*at(10, generation(1, "a")), *at(20, DEAD_CLASSIC)],
+        ["10 created", "10 rebalanced +1", "20 dead -1 classic/Stable offsets=0"],
+    ),
+    (
+        "reborn after its death, with generations from the beginning",
+        [*at(10, generation(1)), *at(20, DEAD_CLASSIC), *at(30, NOBODY_YET), *at(40, generation(1, "a"))],
+        ["10 created", "20 dead classic/Empty offsets=0", "30 reborn", "40 rebalanced +1"],
+    ),
+    (
+        "some offsets go while it is busy, and are committed again: each time one is forgotten",
+        [
+            *at(10, generation(1, "a")),
+            *commits(11, 0, 1),
+            *forgets(20, 0),
+            *commits(21, 0),
+            *commits(22, 0),
+            *forgets(30, 0, 1),
+        ],
+        [
+            "10 created",
+            "10 rebalanced +1",
+            "20 forgotten classic/Stable offsets=1",
+            "30 forgotten classic/Stable offsets=2",
+        ],
+    ),
+]
+
+SIMPLE = [
+    ("commits only", [*commits(10, 0), *commits(20, 0, 1), *commits(30, 2)], ["10 created"]),
+    (
+        "a first member joins where there were only offsets: nothing is converted",
+        [*commits(10, 0), *at(20, NOBODY_YET), *at(30, generation(1, "a"))],
+        ["10 created", "30 rebalanced +1"],
+    ),
+    (
+        "... and likewise by the new protocol",
+        [*commits(10, 0), *at(20, *joins("a", 2))],
+        ["10 created", "20 rebalanced +1"],
+    ),
+    (
+        "all offsets are deleted, the broker's tombstone of the group comes ten minutes later and says nothing more",
+        [*commits(10, 0, 1), *forgets(20, 0, 1), *at(600, DEAD_CLASSIC)],
+        ["10 created", "20 dead simple/Empty offsets=2"],
+    ),
+    (
+        "deleted and committed again later: reborn",
+        [*commits(10, 0), *forgets(20, 0), *commits(30, 1), *commits(31, 0)],
+        ["10 created", "20 dead simple/Empty offsets=1", "30 reborn"],
+    ),
+    (
+        "the last offset goes and another comes in the same operation: the group lives on",
+        [*commits(10, 0), *forgets(20, 0), *commits(20, 1)],
+        ["10 created", "20 forgotten simple/Empty offsets=1"],
+    ),
+    (
+        "tombstones of offsets that are not known say nothing, also twice",
+        [*commits(10, 0), *forgets(20, 7), *forgets(30, 0), *forgets(40, 0, 7)],
+        ["10 created", "30 dead simple/Empty offsets=1"],
+    ),
+]
+
+CONSUMER = [
+    (
+        "two join, one leaves, the target of those that stay follows, then the last leaves",
+        [
+            *at(10, *joins("a", 1)),
+            *at(20, *joins("b", 2)),
+            *at(30, *leaves("a", 3)),
+            *at(31, target_epoch(3)),
+            *at(40, *leaves("b", 4)),
+        ],
+        ["10 created", "10 rebalanced +1", "20 rebalanced +1", "31 rebalanced -1", "40 emptied -1"],
+    ),
+    (
+        "4.3 assigns later: who came is counted with the assignment",
+        [
+            *at(10, member("a", "t"), group_epoch(2)),
+            *at(12, member("b", "t"), group_epoch(3)),
+            *at(15, target_epoch(3)),
+            *at(16, stands("a", 3, {}), stands("b", 3, {})),
+        ],
+        ["10 created", "15 rebalanced +2"],
+    ),
+    (
+        "a regular expression is resolved, and a member reconciles: no rebalance",
+        [*at(10, *joins("a", 1)), *at(20, resolved("x", "orders")), *at(30, stands("a", 1, {ORDERS: [0]}))],
+        ["10 created", "10 rebalanced +1"],
+    ),
+    (
+        "somebody who came and left before any assignment was there when it emptied",
+        [*at(10, *joins("a", 1)), *at(20, member("b"), group_epoch(2)), *at(30, *leaves("b", 3), *leaves("a", 4))],
+        ["10 created", "10 rebalanced +1", "30 emptied -2"],
+    ),
+    (
+        "the last member leaves and 4.4 writes an assignment of nobody: emptied, not rebalanced",
+        [*at(10, *joins("a", 1)), *at(20, *leaves("a", 2), target_epoch(2))],
+        ["10 created", "10 rebalanced +1", "20 emptied -1"],
+    ),
+    (
+        "a static member is replaced under a new id: nothing happened",
+        [
+            *at(10, member("a", instance="i"), group_epoch(1), target_epoch(1), stands("a", 1, {})),
+            *at(20, gone(stands("a", 1, {})), gone(member("a")), member("b", instance="i"), stands("b", 1, {})),
+        ],
+        ["10 created", "10 rebalanced +1"],
+    ),
+    (
+        "an empty group expires with its offsets",
+        [
+            *at(10, *joins("a", 1)),
+            *commits(11, 0),
+            *at(20, *leaves("a", 2)),
+            *forgets(30, 0),
+            *at(30, *deleted("a")),
+        ],
+        ["10 created", "10 rebalanced +1", "20 emptied -1", "30 dead consumer/Empty offsets=1"],
+    ),
+]
+
+CONVERSIONS = [
+    (
+        "online upgrade: the classic record goes, the consumer group's come, and the epoch is the generation",
+        [
+            *at(10, generation(5, "a", "b")),
+            *commits(11, 0),
+            *at(20, DEAD_CLASSIC, member("a"), member("b"), group_epoch(5), target_epoch(5), stands("a", 5, {})),
+        ],
+        ["10 created", "10 rebalanced +2", "20 converted classic>consumer"],
+    ),
+    (
+        "... by the first member that speaks the new protocol: it rebalances at once",
+        [
+            *at(10, generation(5, "a")),
+            *at(20, DEAD_CLASSIC, member("a"), member("b"), group_epoch(6), target_epoch(6)),
+        ],
+        ["10 created", "10 rebalanced +1", "20 converted classic>consumer", "20 rebalanced +1"],
+    ),
+    (
+        "downgrade when the last of them leaves; the classic rebalance follows",
+        [
+            *at(10, *joins("a", 1), *joins("b", 2)),
+            *at(20, *deleted("a", "b"), generation(3, "a")),
+            *at(30, generation(4, "a")),
+        ],
+        ["10 created", "10 rebalanced +2", "20 converted consumer>classic", "30 rebalanced -1"],
+    ),
+    (
+        "an empty classic group becomes a consumer group",
+        [*at(10, generation(1)), *commits(11, 0), *at(20, DEAD_CLASSIC, *joins("a", 2))],
+        ["10 created", "20 converted classic>consumer", "20 rebalanced +1"],
+    ),
+    (
+        "an empty consumer group is deleted for a classic one that nobody has synced yet",
+        [
+            *at(10, *joins("a", 1)),
+            *at(20, *leaves("a", 2)),
+            *at(30, *deleted(), NOBODY_YET),
+            *at(40, generation(1, "b")),
+        ],
+        [
+            "10 created",
+            "10 rebalanced +1",
+            "20 emptied -1",
+            "30 converted consumer>classic",
+            "40 rebalanced +1",
+        ],
+    ),
+    (
+        "not in one operation, and without offsets: a death and a birth",
+        [*at(10, generation(1)), *at(20, DEAD_CLASSIC), *at(21, *joins("a", 1))],
+        ["10 created", "20 dead classic/Empty offsets=0", "21 reborn", "21 rebalanced +1"],
+    ),
+    (
+        "offsets expire in the moment of the conversion",
+        [*at(10, generation(1)), *commits(11, 0, 1), *at(20, DEAD_CLASSIC), *forgets(20, 0), *at(20, *joins("a", 2))],
+        [
+            "10 created",
+            "20 converted classic>consumer",
+            "20 forgotten classic/Empty offsets=1",
+            "20 rebalanced +1",
+        ],
+    ),
+]
+
+OTHERS = [
+    (
+        "a share group: joins, is assigned, leaves, is deleted",
+        [
+            *at(10, sharer("a", "t"), group_epoch(2, kind=11), target_epoch(2, kind=12), shares("a", 2, {})),
+            *at(11, share_state({ORDERS: "orders"})),
+            *at(20, group_epoch(3, kind=11), target_epoch(3, kind=12), shares("a", 3, {ORDERS: [0]})),
+            *at(30, gone(shares("a", 1, {})), gone(sharer("a")), group_epoch(4, kind=11)),
+            *at(40, share_state({}, {ORDERS: "orders"})),
+            *at(
+                50,
+                gone(target_epoch(1, kind=12)),
+                gone(share_state({})),
+                gone(group_epoch(1, kind=11)),
+            ),
+        ],
+        ["10 created", "10 rebalanced +1", "20 rebalanced", "30 emptied -1", "50 dead share/Empty offsets=0"],
+    ),
+    (
+        "a streams group: joins, is given its tasks, leaves; its offsets outlive it",
+        [
+            *at(10, worker("a"), topology(0, s0=["in"]), group_epoch(2, kind=17), target_epoch(2, kind=20)),
+            *at(11, works("a", 2, active={})),
+            *at(20, target_epoch(3, kind=20), works("a", 3, active={"0": [0]})),
+            *commits(25, 0),
+            *at(30, gone(works("a", 1)), gone(worker("a")), group_epoch(4, kind=17)),
+            *at(40, gone(target_epoch(1, kind=20)), gone(group_epoch(1, kind=17)), gone(topology(0))),
+            *forgets(50, 0),
+        ],
+        ["10 created", "10 rebalanced +1", "20 rebalanced", "30 emptied -1", "50 dead simple/Empty offsets=1"],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("log", "wanted"),
+    [row[1:] for row in (*CLASSIC, *SIMPLE, *CONSUMER, *CONVERSIONS, *OTHERS)],
+    ids=[row[0] for row in (*CLASSIC, *SIMPLE, *CONSUMER, *CONVERSIONS, *OTHERS)],
+)
+def test_what_happened(log: list[tuple[int, bytes, bytes | None]], wanted: list[str]) -> None:
+    """Each story gives these transitions and no other, however it is cut."""
+    assert lines(log) == wanted
+
+
+def test_the_evidence_of_a_death_is_all_that_was_known() -> None:
+    """Kind, state and its time, protocol, and of the offsets how many, whose, and the ages of their last commits."""
+    log = [
+        *at(10, generation(1, "a")),
+        *commits(11, 0, 1, topic="u"),
+        *commits(15, 0, topic="t"),
+        *commits(19, 1, topic="u"),
+        *at(20, classic(generation=2, time=19)),
+        *forgets(30, 0, 1, topic="u"),
+        *forgets(30, 0, topic="t"),
+        *at(30, DEAD_CLASSIC),
+    ]
+    (death,) = [each for each in life(log).transitions if each.what is Happening.DEAD]
+    assert death.ending == Ending(
+        kind="classic",
+        state="Empty",
+        state_time=19,
+        protocol_type="consumer",
+        offsets=3,
+        topics=("t", "u"),
+        last_commit=19,
+        first_commit=11,
+        expire_time=None,
+        time=30,
+        offsets_time=30,
+    )
+    assert (death.time, death.position) == (30, 9)
+
+
+def test_a_death_without_offsets_remembers_the_last_ones_that_went() -> None:
+    """Topic deletion first, the sweep minutes later: the death tells what went before it, and when."""
+    log = [*at(10, generation(1)), *commits(11, 0), *forgets(30, 0), *at(600, DEAD_CLASSIC)]
+    ending = life(log).transitions[-1].ending
+    assert ending is not None
+    assert (ending.offsets, ending.topics, ending.last_commit, ending.offsets_time) == (0, ("t",), 11, 30)
+    assert ending.time == 600
+
+
+def test_the_stored_expiry_is_evidence_too() -> None:
+    """A commit of an old broker carries when it expires; the greatest of those that went is told."""
+    log = [
+        (10, *_v1_commit(0, expires=100)),
+        (10, *_v1_commit(1, expires=300)),
+        (10, *_v1_commit(2, expires=-1)),
+        *forgets(400, 1, 0, 2),
+    ]
+    ending = life(log).transitions[-1].ending
+    assert ending is not None
+    assert ending.expire_time == 300
+
+
+def _v1_commit(partition: int, expires: int) -> Written:
+    ((_, key, _),) = commits(10, partition)
+    return key, b"\0\1" + (5).to_bytes(8, "big") + b"\0\0" + (10).to_bytes(8, "big") + expires.to_bytes(
+        8, "big", signed=True
+    )
+
+
+def test_dates_and_states_along_a_life() -> None:
+    """Since when it is in its state, when it was created and when it died."""
+    log = [*at(10, NOBODY_YET), *at(20, generation(1, "a")), *at(30, generation(2, "a")), *commits(35, 0)]
+    seen = life(log)
+    assert (seen.kind, seen.state, seen.since, seen.created, seen.died) == ("classic", "Stable", 30, 10, None)
+    log += [*at(40, generation(3)), *at(50, DEAD_CLASSIC)]
+    seen = life(log)
+    assert (seen.kind, seen.state, seen.since, seen.created, seen.died) == ("simple", "Empty", 40, 10, None)
+    seen = life(log + forgets(60, 0))
+    assert (seen.kind, seen.state, seen.since, seen.created, seen.died) == ("simple", "Dead", 60, 10, 60)
+    seen = life([*log, *forgets(60, 0), *commits(70, 0)])
+    assert (seen.kind, seen.state, seen.since, seen.created, seen.died) == ("simple", "Empty", 70, 70, None)
+
+
+def test_the_state_of_a_newer_group_is_dated_by_its_pieces() -> None:
+    """Assigning, Reconciling, Stable: each since the record that made it so."""
+    log = at(10, member("a"), group_epoch(2))
+    assert (life(log).state, life(log).since) == ("Assigning", 10)
+    log += at(20, target_epoch(2))
+    assert (life(log).state, life(log).since) == ("Reconciling", 20)
+    log += at(30, stands("a", 2, {}))
+    assert (life(log).state, life(log).since) == ("Stable", 30)
+    log += at(40, stands("a", 2, {ORDERS: [0]}))
+    assert (life(log).state, life(log).since) == ("Stable", 30)
+
+
+def test_the_ring_keeps_the_newest_and_the_counts_all() -> None:
+    """More transitions than are kept push the oldest out; how often what happened is counted still."""
+    rules = Rules(KEEP, keep_transitions=4)
+    log = [record for n in range(1, 12) for record in at(10 * n, generation(n, "a"))]
+    seen = life(log, rules)
+    assert [each.time for each in seen.transitions] == [80, 90, 100, 110]
+    assert seen.counts == {"created": 1, "rebalanced": 11}
+
+
+def test_within_the_grace_it_is_reborn_after_it_created() -> None:
+    """What comes long after a death has nothing to do with it: counts and history begin anew."""
+    rules = Rules(KEEP, grace_ms=100)
+    log = [*commits(10, 0), *forgets(20, 0)]
+    again = life(log + commits(120, 0), rules)
+    assert [each.what.value for each in again.transitions] == ["created", "dead", "reborn"]
+    anew = life(log + commits(121, 0), rules)
+    assert [each.what.value for each in anew.transitions] == ["created"]
+    assert anew.counts == {"created": 1}
+
+
+def test_what_was_read_before_the_news_begins_is_not_live() -> None:
+    """Replayed history raises no alarm: transitions up to the position where the catch-up ends are marked."""
+    log = [*commits(10, 0), *forgets(20, 0), *commits(30, 0)]
+    seen = life(log, Rules(KEEP, live_from=2))
+    assert [each.live for each in seen.transitions] == [False, False, True]

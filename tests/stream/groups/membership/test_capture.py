@@ -1,0 +1,121 @@
+"""The membership of real groups, as a real broker's records tell it: the recorded capture, moment by moment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream.groups.membership.memberships import Memberships
+from stream.groups.membership.unassigned import Ownership, ownership
+from stream.offline.capture import CaptureFile
+from stream.offline.rows import OFFSETS_TOPIC
+from tests.stream.groups.written import column
+from tests.stream.offline.captures import RECORDED
+
+if TYPE_CHECKING:
+    from stream.groups.membership.memberships import Membership
+    from stream.offline.rows import Row
+
+COUNTS = {"orders": 3, "payments": 2}
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    """Give the membership records of the capture, in the order of the log."""
+    return [
+        row
+        for row in CaptureFile(RECORDED).rows()
+        if row.topic == OFFSETS_TOPIC and row.key is not None and int.from_bytes(row.key[:2], "big") >= 2
+    ]
+
+
+def moments(rows: list[Row], group: str) -> list[tuple[Memberships, Membership]]:
+    """Give what was known of a group after each record that is about it."""
+    found = []
+    for end, row in enumerate(rows, 1):
+        read = Memberships()
+        if group in read.apply(column([(row.key or b"", row.value)])):
+            whole = Memberships()
+            whole.apply(column([(one.key or b"", one.value) for one in rows[:end]]))
+            found.append((whole, whole.of[group]))
+    return found
+
+
+def test_a_classic_group_of_two_and_its_end(rows: list[Row]) -> None:
+    """One member, two, and nobody: librdkafka's own blobs are read."""
+    told = [known for _, known in moments(rows, "classic-group")]
+    assert max(one.members for one in told) == 2
+    pair = next((read, one) for read, one in moments(rows, "classic-group") if one.members == 2)
+    detail = pair[0].detail("classic-group")
+    assert pair[1].subscribed == frozenset({"orders"})
+    assert pair[1].idle == 0
+    assert pair[1].state_time is not None
+    assert sorted(part for each in detail for _, parts in each.assignment for part in parts) == [0, 1, 2]
+    assert {each.assignor for each in detail} == {pair[1].protocol}
+    assert all(each.client_host == "/127.0.0.1" and not each.unreadable for each in detail)
+    assert ownership(pair[1], ["orders", "payments"], COUNTS, {}) == Ownership((), ("payments",))
+    assert (told[-1].state, told[-1].subscribed) == ("Empty", frozenset())
+
+
+def test_a_static_member_restarts_under_its_name(rows: list[Row]) -> None:
+    """Its id changed, its name did not: nobody came and nobody went."""
+    told = [(read, one) for read, one in moments(rows, "static-group") if "static:instance-0" in one.member_names]
+    ids = [
+        each.member_id for read, _ in told for each in read.detail("static-group") if each.instance_id == "instance-0"
+    ]
+    assert len(set(ids)) > 1
+    assert all(one.member_names <= {"static:instance-0", "static:instance-1"} for _, one in told)
+
+
+def test_a_consumer_group_with_a_regular_expression(rows: list[Row]) -> None:
+    """Joined, subscribed by expression, resolved, assigned: each step as the log tells it, then Empty."""
+    told = moments(rows, "consumer-group")
+    states = list(dict.fromkeys(one.state for _, one in told))
+    assert states[-1] == "Empty"
+    assert {"Stable", "Assigning", "Reconciling"} <= set(states)
+    assert any(one.unresolved == 1 and one.idle == 1 for _, one in told)
+    read, both = next((read, one) for read, one in told if one.members == 2 and one.state == "Stable" and one.idle == 0)
+    assert both.subscribed == frozenset({"orders", "payments"})
+    assert (both.group_epoch, both.assignment_epoch, both.away, both.unresolved) == (3, 3, 0, 0)
+    ids = dict(
+        zip(sorted(ref for ref, _ in both.owned or () if isinstance(ref, bytes)), ("payments", "orders"), strict=True)
+    )
+    assert ownership(both, ["orders", "payments"], COUNTS, ids) == Ownership((), ())
+    assert {each.regex for each in read.detail("consumer-group", ids)} == {None, "(^ord.*)|(^pay.*)"}
+
+
+def test_a_share_group_names_its_topics(rows: list[Row]) -> None:
+    """Its records alone tell topic names, so that its members need no cluster to be shown."""
+    read, last = [(read, one) for read, one in moments(rows, "share-group") if one.idle == 0 and one.members][-1]
+    (member,) = read.detail("share-group")
+    assert (last.state, last.subscribed, last.idle) == ("Stable", frozenset({"orders"}), 0)
+    assert member.assignment == (("orders", (0, 1, 2)),)
+    assert member.client_id == "console-share-consumer"
+    assert ownership(last, [], COUNTS, read.topic_ids()) == Ownership((), ())
+
+
+def test_a_streams_group_reads_its_repartition_topic(rows: list[Row]) -> None:
+    """All topics with offsets are subscribed to, the internal one too, and every partition has a task."""
+    read, last = [(read, one) for read, one in moments(rows, "streams-group") if one.idle == 0 and one.members][-1]
+    (member,) = read.detail("streams-group")
+    internal = "streams-group-KSTREAM-AGGREGATE-STATE-STORE-0000000002-repartition"
+    assert (last.state, last.subscribed, last.idle) == ("Stable", frozenset({"orders", internal}), 0)
+    assert dict(member.assignment) == {"orders": (0, 1, 2), internal: (0, 1, 2)}
+    assert ownership(last, ["orders", internal], COUNTS | {internal: 3}, {}) == Ownership((), ())
+
+
+EPOCHS: list[tuple[str, dict[str, Any]]] = [
+    ("consumer-group", {"kind": "consumer", "group_epoch": 5, "assignment_epoch": 3}),
+    ("share-group", {"kind": "share", "group_epoch": 4, "assignment_epoch": 3}),
+    ("streams-group", {"kind": "streams", "group_epoch": 4, "assignment_epoch": 3}),
+    ("transactional-group", {"kind": "classic", "group_epoch": None, "generation": 2}),
+]
+
+
+@pytest.mark.parametrize(("group", "fields"), EPOCHS, ids=[row[0] for row in EPOCHS])
+def test_the_end_of_the_capture(rows: list[Row], group: str, fields: dict[str, Any]) -> None:
+    """Everybody left: the epochs stay, and nobody wants or owns anything."""
+    _, last = moments(rows, group)[-1]
+    fields |= {"state": "Empty", "members": 0, "subscribed": frozenset(), "idle": 0, "member_names": frozenset()}
+    assert {name: getattr(last, name) for name in fields} == fields

@@ -1,0 +1,291 @@
+"""The members of one group in detail: what a person sees who looks at it."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+
+from stream.groups.membership.members import Member
+from tests.stream.groups.written import (
+    NAMES,
+    ORDERS,
+    PAYMENTS,
+    Written,
+    assignment,
+    classic,
+    classic_member,
+    column,
+    connect_metadata,
+    connect_work,
+    gone,
+    group_epoch,
+    member,
+    memberships,
+    resolved,
+    share_state,
+    sharer,
+    shares,
+    stands,
+    subscription,
+    target,
+    topology,
+    worker,
+    works,
+)
+
+T = subscription("t")
+STREAMS_USER_DATA = struct.pack(">iiiiii", 1, 0, 2, 2, 5, 0) + struct.pack(">iii", 2, 7, 0)
+
+STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
+    (
+        "a classic consumer, as its blobs tell",
+        [
+            classic(
+                classic_member(
+                    "m",
+                    instance="i",
+                    wants=subscription("u", "t", rack="r"),
+                    has=assignment({"u": [2, 0], "t": [1]}),
+                )
+            )
+        ],
+        {
+            "member_id": "m",
+            "instance_id": "i",
+            "client_id": "client-m",
+            "client_host": "/10.0.0.1",
+            "rack": "r",
+            "epoch": None,
+            "state": None,
+            "away": False,
+            "subscription": ("t", "u"),
+            "regex": None,
+            "assignor": "range",
+            "assignment": (("t", (1,)), ("u", (0, 2))),
+            "target": None,
+            "idle": False,
+            "classic_protocol": False,
+            "unreadable": (),
+        },
+    ),
+    (
+        "what a member is still to give up is its own",
+        [group_epoch(3), member("m", "orders"), stands("m", 2, {ORDERS: [0]}, gives_up={ORDERS: [1]}, state=1)],
+        {"state": "unrevoked", "assignment": (("orders", (0, 1)),)},
+    ),
+    (
+        "tasks that a member is still to give up are its own",
+        [
+            group_epoch(3, kind=17),
+            topology(1),
+            worker("m"),
+            works(
+                "m",
+                2,
+                state=2,
+                active={"0": [0]},
+                active_tasks_pending_revocation={"0": [1]},
+                standby_tasks_pending_revocation={"0": [2]},
+            ),
+        ],
+        {"assignment": (("active task 0", (0, 1)), ("standby task 0", (2,)))},
+    ),
+    (
+        "a topic that stands in the subscription without partitions is not assigned",
+        [classic(classic_member("m", wants=T, has=assignment({"t": []})))],
+        {"assignment": (), "idle": True, "unreadable": ()},
+    ),
+    (
+        "no bytes at all: nothing wanted, nothing given, and nothing wrong",
+        [classic(classic_member("m"))],
+        {"subscription": (), "assignment": (), "idle": True, "unreadable": ()},
+    ),
+    (
+        "bytes of a future version are read as far as they are known",
+        [classic(classic_member("m", wants=subscription("t", version=7, tail=b"x"), has=assignment({"t": [0]})))],
+        {"subscription": ("t",), "assignment": (("t", (0,)),), "unreadable": ()},
+    ),
+    (
+        "bytes that cannot be read are said to be so: they are not nothing",
+        [classic(classic_member("m", wants=b"\0", has=assignment({"t": [0]})[:-5]))],
+        {"subscription": (), "assignment": (), "idle": None, "unreadable": ("subscription", "assignment")},
+    ),
+    (
+        "topics can be read where the rest of the subscription cannot",
+        [classic(classic_member("m", wants=subscription("t", rack="r")[:-1]))],
+        {"subscription": ("t",), "rack": None, "unreadable": ()},
+    ),
+    (
+        "a worker of Connect: connectors and tasks, where -1 is the connector itself",
+        [
+            classic(
+                classic_member("w", wants=connect_metadata(), has=connect_work({"sink": [1, -1], "copy": [0]})),
+                kind="connect",
+                protocol="sessioned",
+            )
+        ],
+        {
+            "subscription": (),
+            "assignor": "sessioned",
+            "assignment": (("connector copy", (0,)), ("connector sink", (-1, 1))),
+            "idle": False,
+            "unreadable": (),
+        },
+    ),
+    (
+        "a worker of Connect whose bytes are of a version that is not known",
+        [classic(classic_member("w", wants=b"\0\x09", has=b"\0\x09"), kind="connect", protocol="newer")],
+        {"assignment": (), "unreadable": ("subscription", "assignment"), "idle": None},
+    ),
+    (
+        "a protocol that nobody knows",
+        [classic(classic_member("m", wants=b"x", has=b"y"), kind="sr", protocol="v0")],
+        {"assignment": (), "unreadable": ("subscription", "assignment"), "idle": None},
+    ),
+    (
+        "Kafka Streams on the classic protocol: standby tasks stand beside the topics",
+        [
+            classic(
+                classic_member("m", wants=T, has=assignment({"t": [1]}, user_data=STREAMS_USER_DATA)),
+                protocol="stream",
+            )
+        ],
+        {"assignment": (("standby task 2", (5, 7)), ("t", (1,)))},
+    ),
+    (
+        "a KIP-848 member: by name what the cluster knows, else as Kafka prints the id",
+        [
+            member("m", "payments", "orders", rack_id="r", server_assignor="uniform"),
+            stands("m", 4, {PAYMENTS: [1, 0], bytes(15) + b"x": [3]}, state=2),
+            target("m", {ORDERS: [0]}),
+        ],
+        {
+            "rack": "r",
+            "epoch": 4,
+            "state": "unreleased",
+            "assignor": "uniform",
+            "subscription": ("orders", "payments"),
+            "assignment": (("AAAAAAAAAAAAAAAAAAAAeA", (3,)), ("payments", (0, 1))),
+            "target": (("orders", (0,)),),
+            "idle": False,
+        },
+    ),
+    (
+        "a KIP-848 member that has just joined",
+        [member("m", regex="ord.*"), resolved("ord.*", "orders"), group_epoch(1)],
+        {
+            "epoch": None,
+            "state": None,
+            "subscription": (),
+            "regex": "ord.*",
+            "assignment": (),
+            "target": (),
+            "idle": True,
+        },
+    ),
+    (
+        "a static member that is away has no epoch, and keeps what it owns",
+        [member("m", "orders", instance="i"), stands("m", -2, {ORDERS: [0]})],
+        {"instance_id": "i", "away": True, "epoch": None, "assignment": (("orders", (0,)),), "idle": False},
+    ),
+    (
+        "it still speaks the classic protocol, in a group that was upgraded",
+        [
+            member(
+                "m",
+                "orders",
+                classic_member_metadata={
+                    "session_timeout_ms": 45,
+                    "supported_protocols": ({"name": "range", "metadata": T},),
+                },
+            )
+        ],
+        {"classic_protocol": True, "subscription": ("orders",)},
+    ),
+    (
+        "a member of a share group",
+        [sharer("m", "orders"), shares("m", 3, {ORDERS: [0, 1]}), target("m", {ORDERS: [0]}, kind=13)],
+        {
+            "instance_id": None,
+            "epoch": 3,
+            "state": "stable",
+            "subscription": ("orders",),
+            "assignment": (("orders", (0, 1)),),
+            "target": (("orders", (0,)),),
+        },
+    ),
+    (
+        "a worker of a streams group: active tasks by the topics that they read",
+        [
+            worker("m", instance="i"),
+            topology(1, s0=["orders", "payments"], s1=["app-repartition"]),
+            works("m", 2, active={"0": [1, 0], "1": [1]}, standby={"1": [0]}, warmup={"0": [2]}),
+        ],
+        {
+            "instance_id": "i",
+            "epoch": 2,
+            "state": "stable",
+            "subscription": ("app-repartition", "orders", "payments"),
+            "assignment": (
+                ("app-repartition", (1,)),
+                ("orders", (0, 1)),
+                ("payments", (0, 1)),
+                ("standby task 1", (0,)),
+                ("warm-up task 0", (2,)),
+            ),
+        },
+    ),
+    (
+        "a worker whose topology is not known: its tasks as they are",
+        [worker("m"), works("m", 2, active={"0": [0]})],
+        {"subscription": (), "assignment": (("active task 0", (0,)),), "idle": False},
+    ),
+]
+
+
+@pytest.mark.parametrize(("written", "expected"), [row[1:] for row in STORIES], ids=[row[0] for row in STORIES])
+def test_a_member_is_shown_as_its_records_say(written: list[Written], expected: dict[str, Any]) -> None:
+    """Each story's one member has these fields."""
+    (found,) = memberships(written).detail("g", NAMES)
+    assert {name: getattr(found, name) for name in expected} == expected
+
+
+def test_members_stand_in_the_order_of_their_ids() -> None:
+    """Two looks at a group can be compared, whatever order its records came in."""
+    consumers = [member(name, "t") for name in "cab"]
+    assert [each.member_id for each in memberships(consumers).detail("g")] == ["a", "b", "c"]
+    classics = [classic(*(classic_member(name) for name in "cab"))]
+    assert [each.member_id for each in memberships(classics).detail("g")] == ["a", "b", "c"]
+
+
+def test_the_groups_own_names_of_topics_are_used() -> None:
+    """A share group's records name its topics: no cluster is needed."""
+    (found,) = memberships([sharer("m", "orders"), shares("m", 3, {ORDERS: [0]}), share_state(NAMES)]).detail("g")
+    assert found.assignment == (("orders", (0,)),)
+
+
+@pytest.mark.parametrize("written", [[], [gone(classic())], [classic()], [group_epoch(2)]])
+def test_a_group_without_members_has_none_to_show(written: list[Written]) -> None:
+    """One that is not known, gone, or Empty gives no members."""
+    assert memberships(written).detail("g", NAMES) == ()
+
+
+def test_as_many_are_idle_in_detail_as_in_the_sum() -> None:
+    """What the metric counts, a person can find."""
+    read = memberships([member(name, "orders") for name in "abc"])
+    read.apply(column([stands("a", 1, {ORDERS: [0]}), stands("b", 1, {})]))
+    assert [each.idle for each in read.detail("g")] == [False, True, True]
+    assert read.of["g"].idle == 2
+
+
+def test_a_member_is_a_value() -> None:
+    """It holds for as long as its reader wants: nothing that comes later changes it."""
+    read = memberships([member("m", "orders"), stands("m", 1, {ORDERS: [0]})])
+    (before,) = read.detail("g", NAMES)
+    read.apply(column([stands("m", 2, {ORDERS: [1]})]))
+    (after,) = read.detail("g", NAMES)
+    assert isinstance(before, Member)
+    assert (before.epoch, after.epoch) == (1, 2)
+    assert hash(before) != hash(after)

@@ -1,0 +1,125 @@
+"""The state of the newer kinds of groups, as their pieces add up to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from decoders import group_events as facts
+from stream.groups.membership.modern_group import Roster
+
+
+def member(name: str) -> facts.ConsumerMemberRecorded:
+    """Give a member that joined."""
+    return facts.ConsumerMemberRecorded("g", name, None, None, "c", "/h", ("t",), None, 300, None, None, ())
+
+
+def streams_member(name: str) -> facts.StreamsMemberRecorded:
+    """Give a streams member that joined."""
+    return facts.StreamsMemberRecorded("g", name, None, None, "c", "/h", 300, 1, "p", None, ())
+
+
+def epoch(number: int, *, kind: Any = "consumer", valid: int | None = None) -> facts.GroupEpochRecorded:
+    """Give the group's epoch."""
+    return facts.GroupEpochRecorded("g", kind, number, None, valid)
+
+
+def target(number: int, kind: Any = "consumer") -> facts.TargetAssignmentRecorded:
+    """Give the epoch of the target assignment."""
+    return facts.TargetAssignmentRecorded("g", kind, number, None)
+
+
+def owns(name: str, number: int, state: str | None = "stable") -> facts.MemberAssignmentRecorded:
+    """Give where a member stands."""
+    return facts.MemberAssignmentRecorded("g", "consumer", name, number, number - 1, state, (), ())
+
+
+def streams_owns(name: str, number: int) -> facts.StreamsMemberAssignmentRecorded:
+    """Give where a streams member stands."""
+    return facts.StreamsMemberAssignmentRecorded("g", name, number, number - 1, "stable", (), (), (), (), (), ())
+
+
+def topology(number: int) -> facts.StreamsTopologyRecorded:
+    """Give a streams topology."""
+    return facts.StreamsTopologyRecorded("g", number, ())
+
+
+CONSUMER = [
+    ("nobody is there", [epoch(3)], "Empty", 0),
+    ("joined, the target not yet made", [member("a"), epoch(2)], "Assigning", 1),
+    ("the target is made, the member is not there yet", [member("a"), epoch(2), target(2)], "Reconciling", 1),
+    ("all are where they should be", [member("a"), epoch(2), target(2), owns("a", 2)], "Stable", 1),
+    ("one member still gives up", [member("a"), epoch(2), target(2), owns("a", 2, "unrevoked")], "Reconciling", 1),
+    ("one member is an epoch behind", [member("a"), epoch(3), target(3), owns("a", 2)], "Reconciling", 1),
+    ("3.7 wrote no state of the member", [member("a"), epoch(2), target(2), owns("a", 2, None)], "Stable", 1),
+    ("a static member is away", [member("a"), epoch(2), target(2), owns("a", -2)], "Reconciling", 1),
+    (
+        "the last one left: an emptied group is Empty, though its assignment is an epoch behind",
+        [
+            member("a"),
+            epoch(2),
+            target(2),
+            owns("a", 2),
+            facts.MemberAssignmentRemoved("g", "consumer", "a"),
+            facts.MemberRemoved("g", "consumer", "a"),
+            epoch(3),
+        ],
+        "Empty",
+        0,
+    ),
+    (
+        "the target was forgotten: nothing is assigned any more",
+        [member("a"), epoch(2), target(2), owns("a", 2), facts.TargetAssignmentRemoved("g", "consumer")],
+        "Assigning",
+        1,
+    ),
+]
+STREAMS = [
+    ("no topology yet", [streams_member("a"), epoch(1, kind="streams")], "NotReady"),
+    ("4.1 does not say whether it is valid", [streams_member("a"), topology(1), epoch(1, kind="streams")], None),
+    (
+        "the topology changed and is not validated yet",
+        [streams_member("a"), topology(2), epoch(2, kind="streams", valid=1)],
+        "NotReady",
+    ),
+    (
+        "valid, assigned, reconciled",
+        [
+            streams_member("a"),
+            topology(1),
+            epoch(2, kind="streams", valid=1),
+            target(2, "streams"),
+            streams_owns("a", 2),
+        ],
+        "Stable",
+    ),
+    ("nobody is there: Empty comes before NotReady", [topology(2), epoch(2, kind="streams", valid=1)], "Empty"),
+]
+
+
+@pytest.mark.parametrize(("told", "state", "members"), [row[1:] for row in CONSUMER], ids=[row[0] for row in CONSUMER])
+def test_the_state_of_a_consumer_group(told: list[object], state: str, members: int) -> None:
+    """Each story ends in the state that Kafka's tools would print."""
+    roster = Roster("consumer")
+    for event in told:
+        roster.apply(event)
+    assert (roster.state, len(roster.members)) == (state, members)
+
+
+@pytest.mark.parametrize(("told", "state"), [row[1:] for row in STREAMS], ids=[row[0] for row in STREAMS])
+def test_the_state_of_a_streams_group(told: list[object], state: str | None) -> None:
+    """As a consumer group's, but NotReady without a valid topology, and unknown where the log does not tell."""
+    roster = Roster("streams")
+    for event in told:
+        roster.apply(event)
+    assert roster.state == state
+
+
+def test_the_state_of_a_share_group() -> None:
+    """Share groups are Empty or Stable, and nothing between."""
+    roster = Roster("share")
+    roster.apply(epoch(5, kind="share"))
+    assert roster.state == "Empty"
+    roster.apply(facts.ShareMemberRecorded("g", "a", None, "c", "/h", ("t",)))
+    assert roster.state == "Stable"

@@ -1,0 +1,33 @@
+"""Partitions as bits: the same answers as sets of numbers give."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.groups.membership.partition_bits import HIGHEST, bits, first, partitions_of, together
+
+NUMBERS = st.lists(st.one_of(st.integers(0, 200), st.sampled_from([-1, HIGHEST, HIGHEST + 1, 2**31 - 1])), max_size=8)
+
+
+@given(NUMBERS)
+def test_bits_are_the_set_of_possible_partitions(numbers: list[int]) -> None:
+    """There and back, without those that no topic can have: a client may write any number, and must not cost memory."""
+    assert partitions_of(bits(tuple(numbers))) == tuple(sorted({one for one in numbers if 0 <= one <= HIGHEST}))
+
+
+@given(st.integers(0, 300))
+def test_the_first_partitions_are_those_of_a_topic(count: int) -> None:
+    """A topic of so many partitions has those from 0 on."""
+    assert partitions_of(first(count)) == tuple(range(count))
+
+
+@given(st.lists(st.tuples(st.sampled_from("tuv"), NUMBERS.map(tuple)), max_size=5))
+def test_rows_of_a_topic_are_one(rows: list[tuple[str, tuple[int, ...]]]) -> None:
+    """By topic, once, with every partition that any row names."""
+    every: dict[str, set[int]] = {}
+    for topic, numbers in rows:
+        every.setdefault(topic, set()).update(one for one in numbers if 0 <= one <= HIGHEST)
+    found = together(rows)
+    assert [topic for topic, _ in found] == sorted(every)
+    assert {topic: set(partitions_of(mask)) for topic, mask in found} == every

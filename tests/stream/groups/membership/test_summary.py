@@ -1,0 +1,66 @@
+"""The outline of a group says, of what it says at all, what membership says."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders import scalar
+from decoders.errors import DecodeError
+from decoders.tables import BY_NUMBER
+from stream.groups.lifecycle.record import digest
+from stream.groups.membership.model import SIMPLE, Membership
+from stream.groups.membership.summary import Outline, Outlines, group_of
+from tests.decoders.writing import random_record
+from tests.stream.groups.written import classic, column, gone, memberships
+from tests.support.histories import RECORDS
+
+HISTORIES = st.lists(st.one_of(RECORDS, RECORDS.map(gone)), max_size=20)
+
+
+def outlined(told: Membership | None) -> Outline | None:
+    """Take from a membership what an outline has."""
+    if told is None:
+        return None
+    return Outline(
+        kind=told.kind,
+        state=told.state,
+        members=told.members,
+        names=frozenset(map(digest, told.member_names)),
+        number=told.generation if told.kind in {"classic", SIMPLE} else told.assignment_epoch,
+        state_time=told.state_time,
+        protocol_type=told.protocol_type,
+    )
+
+
+@given(HISTORIES)
+def test_outline_and_membership_agree(history: list[tuple[bytes, bytes | None]]) -> None:
+    """The quick reading and the full one never differ, for any records in any order."""
+    outlines = Outlines()
+    outlines.apply(column(history))
+    assert outlines.get("g") == outlined(memberships(history).of.get("g"))
+
+
+def test_a_group_is_named_by_its_key_whatever_its_type() -> None:
+    """All membership keys begin with their group, broken UTF-8 in it repaired as Java does it."""
+    chance = random.Random(5)  # noqa: S311 - any records will do
+    for number in (2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23):
+        for _ in range(20):
+            key, _ = random_record(chance, BY_NUMBER[number])
+            read = scalar.decode(key, None)
+            assert not isinstance(read, DecodeError)
+            assert group_of(key) == read.key.get("group", read.key.get("group_id"))
+    assert group_of(b"\0\2\0\3a\xffb") == "a\N{REPLACEMENT CHARACTER}b"
+
+
+@pytest.mark.parametrize(("at", "wanted"), [(-1, None), (0, 0), (1234, 1234)])
+def test_an_unknown_state_time_is_none(at: int, wanted: int | None) -> None:
+    """Kafka's -1 is no moment."""
+    outlines = Outlines()
+    outlines.apply(column([classic(time=at)]))
+    outline = outlines.get("g")
+    assert outline is not None
+    assert outline.state_time == wanted

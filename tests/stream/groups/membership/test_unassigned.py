@@ -1,0 +1,269 @@
+"""What groups leave to nobody: partitions without an owner, topics without a subscriber."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from stream.groups.membership.model import Membership
+from stream.groups.membership.unassigned import Ownership, Ownerships, ownership, subscribed_topics
+from tests.stream.groups.written import (
+    NAMES,
+    ORDERS,
+    Written,
+    assignment,
+    classic,
+    classic_member,
+    connect_metadata,
+    connect_work,
+    group_epoch,
+    member,
+    memberships,
+    resolved,
+    sharer,
+    shares,
+    stands,
+    subscription,
+    topology,
+    worker,
+    works,
+)
+
+COUNTS = {"orders": 3, "payments": 2, "app-repartition": 2, "gone": 0}
+BOTH = subscription("orders", "payments")
+
+# story, records, topics with offsets, partition counts, unowned, unsubscribed
+STORIES: list[tuple[str, list[Written], list[str], dict[str, int], Any, Any]] = [
+    (
+        "everything has an owner",
+        [classic(classic_member("a", wants=BOTH, has=assignment({"orders": [0, 1, 2], "payments": [0, 1]})))],
+        ["orders", "payments"],
+        COUNTS,
+        (),
+        (),
+    ),
+    (
+        "an assignor left some to nobody",
+        [classic(classic_member("a", wants=BOTH, has=assignment({"orders": [1]})))],
+        ["orders"],
+        COUNTS,
+        (("orders", (0, 2)), ("payments", (0, 1))),
+        (),
+    ),
+    (
+        "the topic grew, and the group was not rebalanced yet",
+        [member("a", "orders"), stands("a", 1, {ORDERS: [0, 1, 2]})],
+        ["orders"],
+        COUNTS | {"orders": 5},
+        (("orders", (3, 4)),),
+        (),
+    ),
+    (
+        "two members own it together; one gives up what the other waits for",
+        [
+            member("a", "orders"),
+            member("b", "orders"),
+            stands("a", 1, {ORDERS: [0]}, gives_up={ORDERS: [1]}, state=1),
+            stands("b", 2, {}),
+        ],
+        [],
+        COUNTS,
+        (("orders", (2,)),),
+        (),
+    ),
+    (
+        "a topic was subscribed to once",
+        [member("a", "orders"), stands("a", 1, {ORDERS: [0, 1, 2]})],
+        ["payments", "orders", "audit"],
+        COUNTS,
+        (),
+        ("audit", "payments"),
+    ),
+    (
+        "what a regular expression matches is subscribed to",
+        [member("a", regex="pay.*"), resolved("pay.*", "payments")],
+        ["payments"],
+        COUNTS,
+        (("payments", (0, 1)),),
+        (),
+    ),
+    (
+        "a regular expression that is not resolved: it might match anything",
+        [member("a", "orders", regex="pay.*"), stands("a", 1, {ORDERS: [0, 1, 2]})],
+        ["payments"],
+        COUNTS,
+        None,
+        None,
+    ),
+    ("nobody is there: the state says so, and nothing else", [classic()], ["orders"], COUNTS, None, None),
+    ("nobody is there in a newer group", [group_epoch(4)], ["orders"], COUNTS, None, None),
+    (
+        "a subscription cannot be read",
+        [classic(classic_member("a", wants=b"\0", has=assignment({"orders": [0]})))],
+        ["orders"],
+        COUNTS,
+        None,
+        None,
+    ),
+    (
+        "an assignment cannot be read: the subscription still tells what nobody wants",
+        [classic(classic_member("a", wants=BOTH, has=b"\0"))],
+        ["orders", "audit"],
+        COUNTS,
+        None,
+        ("audit",),
+    ),
+    (
+        "Connect knows no topics here",
+        [
+            classic(
+                classic_member("a", wants=connect_metadata(), has=connect_work({"s": [0]})),
+                kind="connect",
+                protocol="c",
+            )
+        ],
+        ["orders"],
+        COUNTS,
+        None,
+        None,
+    ),
+    (
+        "the cluster did not tell how many partitions a topic has",
+        [member("a", "orders", "audit"), stands("a", 1, {ORDERS: [0]})],
+        ["orders"],
+        COUNTS,
+        None,
+        (),
+    ),
+    (
+        "a topic that does not exist has no partitions to own",
+        [member("a", "orders", "gone"), stands("a", 1, {ORDERS: [0, 1, 2]})],
+        ["orders"],
+        COUNTS,
+        (),
+        (),
+    ),
+    (
+        "an id without a name: it may be the topic that seems unowned",
+        [member("a", "orders"), stands("a", 1, {bytes(15) + b"x": [0]})],
+        ["orders"],
+        COUNTS,
+        None,
+        (),
+    ),
+    (
+        "a share group's partition needs one of its members",
+        [sharer("a", "orders"), sharer("b", "orders"), shares("a", 1, {ORDERS: [0]}), shares("b", 1, {ORDERS: [0]})],
+        [],
+        COUNTS,
+        (("orders", (1, 2)),),
+        (),
+    ),
+    (
+        "tasks of a streams group read more than one topic; standby tasks read none",
+        [
+            worker("a"),
+            topology(1, s0=["orders", "payments"], s1=["app-repartition"]),
+            works("a", 1, active={"0": [0, 1, 2]}, standby={"1": [0, 1]}),
+        ],
+        ["orders", "app-repartition", "audit"],
+        COUNTS,
+        (("app-repartition", (0, 1)),),
+        ("audit",),
+    ),
+    (
+        "what is owned beyond a topic's end, or of a topic that nobody wants, does not count",
+        [classic(classic_member("a", wants=subscription("orders"), has=assignment({"orders": [0, 9], "audit": [1]})))],
+        [],
+        COUNTS,
+        (("orders", (1, 2)),),
+        (),
+    ),
+]
+IDS = [row[0] for row in STORIES]
+
+
+@pytest.mark.parametrize(
+    ("written", "offsets", "counts", "unowned", "unsubscribed"), [row[1:] for row in STORIES], ids=IDS
+)
+def test_what_a_group_leaves_to_nobody(
+    written: list[Written], offsets: list[str], counts: dict[str, int], unowned: Any, unsubscribed: Any
+) -> None:
+    """In full for one group, and the same as counts among all."""
+    found = memberships(written).of
+    assert ownership(found["g"], offsets, counts, NAMES) == Ownership(unowned, unsubscribed)
+    counted = Ownerships().counts(found, rows([("g", topic) for topic in offsets]), counts, NAMES)
+    sums = {"g": sum(len(partitions) for _, partitions in unowned)} if unowned is not None else {}
+    assert counted.unowned == sums
+    assert counted.unsubscribed == ({"g": len(unsubscribed)} if unsubscribed is not None else {})
+
+
+def rows(offsets: list[tuple[str, str]]) -> tuple[pa.DictionaryArray, pa.DictionaryArray]:
+    """Give committed offsets as the fleet has them: a group and a topic each."""
+    columns = ([group for group, _ in offsets], [topic for _, topic in offsets])
+    groups, topics = (pa.array(column, pa.string()).dictionary_encode() for column in columns)
+    return groups, topics
+
+
+def a_group(subscribed: set[str], owned: dict[str, int]) -> Membership:
+    """Give a group with one member."""
+    return Membership("classic", "Stable", 1, subscribed=frozenset(subscribed), owned=tuple(owned.items()))
+
+
+def test_all_groups_at_once_are_each_judged_as_one_alone() -> None:
+    """Over ticks in which groups, counts, names and offsets change at random, the cache never tells what was."""
+    chance = random.Random(7)  # noqa: S311 -- no secret
+    topics = [f"t{number}" for number in range(6)]
+    every = Ownerships()
+    fleet: dict[str, Membership] = {}
+    counts = dict.fromkeys(topics, 4)
+    for _ in range(60):
+        for name in chance.sample("abcdefgh", 3):
+            if chance.random() < 0.3:
+                fleet.pop(name, None)
+                continue
+            owned = {topic: chance.randrange(64) for topic in chance.sample(topics, 2)}
+            fleet[name] = a_group(set(chance.sample(topics, 2)), owned)
+        if chance.random() < 0.5:
+            counts = counts | {chance.choice(topics): chance.randrange(7)}
+        offsets = [(chance.choice("abcdefghxyz"), chance.choice(topics)) for _ in range(40)]
+        found = every.counts(dict(fleet), rows(offsets), counts, {})
+        for name, one in fleet.items():
+            alone = ownership(one, {topic for group, topic in offsets if group == name}, counts, {})
+            assert alone.unowned is not None
+            assert alone.unsubscribed is not None
+            assert found.unowned[name] == sum(len(partitions) for _, partitions in alone.unowned)
+            assert found.unsubscribed[name] == len(alone.unsubscribed)
+        assert found.unowned.keys() == found.unsubscribed.keys() == fleet.keys()
+
+
+def test_a_name_that_comes_to_be_known_is_used() -> None:
+    """A group is judged again when the cluster names a topic that its records knew by id only."""
+    every = Ownerships()
+    found = memberships([member("a", "orders"), stands("a", 1, {ORDERS: [0]})]).of
+    assert every.counts(found, rows([]), COUNTS, {}).unowned == {}
+    assert every.counts(found, rows([]), COUNTS, NAMES).unowned == {"g": 2}
+
+
+def test_of_a_group_that_rebalances_it_is_not_known_who_owns_what() -> None:
+    """The log has a classic group's generation before only: nothing is counted as unowned meanwhile."""
+    found = memberships([classic(classic_member("a", wants=BOTH))]).of
+    counted = Ownerships().counts(found, rows([("g", "audit")]), COUNTS, {}, {"g"})
+    assert counted.unowned == {}
+    assert counted.unsubscribed == {"g": 1}
+
+
+def test_the_topics_whose_counts_are_needed() -> None:
+    """All that any group subscribes to, whether it has offsets or not."""
+    fleet = {"a": a_group({"t", "u"}, {}), "b": a_group({"t"}, {}), "c": Membership("simple", "Empty", 0)}
+    assert subscribed_topics(fleet) == {"t", "u"}
+    assert subscribed_topics({}) == set()
+
+
+def test_no_offsets_and_no_groups() -> None:
+    """An empty cluster has no counts."""
+    found = Ownerships().counts({}, rows([]), {}, {})
+    assert (found.unowned, found.unsubscribed) == ({}, {})

@@ -1,0 +1,296 @@
+"""The driver's fleet: what the changes say, whatever order or repetition they come in."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders.columnar import decode_keys
+from stream.groups.codec import pack
+from stream.groups.commits.runs import columns_of
+from stream.groups.driver_state import NO_NEWS, Fleet, ForgottenOffset
+from stream.groups.reduce import Rules
+from tests.stream.groups.written import classic, classic_member
+from tests.support.commits import KEEP
+from tests.support.fleets import Raw, World, delta_of
+from tests.support.laws import examples
+from tests.support.lives import at, commits, forgets, line
+from tests.support.raw import commit_key, commit_value, group_key, group_value
+
+if TYPE_CHECKING:
+    from stream.groups.driver_state import FleetColumns
+
+RECORDS: st.SearchStrategy[Raw] = st.one_of(
+    st.tuples(
+        st.builds(commit_key, st.sampled_from("abc"), st.just("t"), st.integers(0, 2)),
+        st.one_of(st.none(), st.builds(commit_value, st.integers(0, 9), st.integers(0, 60))),
+    ),
+    st.tuples(
+        st.builds(group_key, st.sampled_from("abc")),
+        st.one_of(st.none(), st.builds(group_value, st.integers(0, 3), st.lists(st.just("m"), max_size=2))),
+    ),
+)
+
+
+def seen(fleet: Fleet) -> tuple[dict[tuple[str, str, int], int], dict[str, tuple[str | None, int]]]:
+    """Read offsets and memberships as plain values."""
+    columns = fleet.columns()
+    names = zip(columns.group.to_pylist(), columns.topic.to_pylist(), columns.partition.tolist(), strict=True)
+    offsets = dict(zip(names, columns.runs.spans.last_offset.tolist(), strict=True))
+    return offsets, {name: (known.state, known.members) for name, known in columns.memberships.items()}
+
+
+@examples(40)
+@given(st.lists(st.lists(RECORDS, min_size=1, max_size=6), max_size=6))
+def test_a_fleet_built_by_changes_is_one_seeded_from_the_state(batches: list[list[Raw]]) -> None:
+    """Restart and going on are the same: the state at the end, applied at once, gives the same fleet."""
+    world = World()
+    for batch in batches:
+        world.read(batch)
+    restarted = Fleet()
+    restarted.seed(0, world.state)
+    assert seen(restarted) == seen(world.fleet)
+    assert restarted.columns().lives == world.fleet.columns().lives
+
+
+@examples(40)
+@given(st.lists(st.lists(RECORDS, min_size=1, max_size=6), min_size=1, max_size=6), st.integers(0, 5))
+def test_a_change_applied_again_is_harmless(batches: list[list[Raw]], again: int) -> None:
+    """A micro-batch that Spark delivers twice, also late, leaves the fleet as it was."""
+    world = World()
+    changes = [world.read(batch) for batch in batches]
+    before = seen(world.fleet)
+    lives = world.fleet.columns().lives
+    assert world.fleet.apply(0, changes[-1]) == NO_NEWS
+    assert world.fleet.apply(0, changes[again % len(changes)]) == NO_NEWS
+    assert seen(world.fleet) == before
+    assert world.fleet.columns().lives == lives
+
+
+def test_rows_and_names_stay_together() -> None:
+    """After rows came, went and came again, each row's names are those in its key."""
+    world = World()
+    world.read([(commit_key(group, "t", n), commit_value(n, 1)) for group in "abc" for n in range(3)])
+    world.read([(commit_key("b", "t", 1), None), (commit_key("a", "t", 0), commit_value(9, 2))])
+    world.read([(commit_key("d", "u", 7), commit_value(5, 3))])
+    columns = world.fleet.columns()
+    read = decode_keys(columns.runs.keys)
+    assert columns.group.to_pylist() == read.group.to_pylist()
+    assert columns.topic.to_pylist() == read.topic.to_pylist()
+    assert columns.partition.tolist() == read.partition.tolist()
+
+
+def test_every_forgotten_offset_is_told_with_what_it_was() -> None:
+    """Also one that is committed again in the same batch, and one that was committed in it; unknown ones are not."""
+    world = World()
+    world.take(delta_of([*commits(10, 0, 1), *_expiring(20, 2, expires=500)], 0))
+    log = [*forgets(30, 0, 2, 9), *commits(40, 0, 3), *forgets(50, 3), *forgets(60, 0), *commits(70, 0)]
+    world.take(delta_of(log, 3))
+    assert sorted(world.news.forgotten, key=lambda each: each.time) == [
+        ForgottenOffset(commit_key("g", "t", 0), "g", "t", 0, 30, 10, None),
+        ForgottenOffset(commit_key("g", "t", 2), "g", "t", 2, 30, 20, 500),
+        ForgottenOffset(commit_key("g", "t", 3), "g", "t", 3, 50, 40, None),
+        ForgottenOffset(commit_key("g", "t", 0), "g", "t", 0, 60, 40, None),
+    ]
+
+
+def _expiring(time: int, partition: int, *, expires: int) -> list[tuple[int, bytes, bytes | None]]:
+    """Commit as brokers up to 2.0 did (value v1), with the time of expiry."""
+    ((_, key, _),) = commits(time, partition)
+    value = b"\0\1" + (5).to_bytes(8, "big") + b"\0\0" + time.to_bytes(8, "big") + expires.to_bytes(8, "big")
+    return [(time, key, value)]
+
+
+def test_transitions_are_told_when_they_arrive() -> None:
+    """Each batch brings its own, not those before; a batch of mere commits brings none."""
+    world = World(Rules(KEEP, live_from=3))
+    member = classic_member("a")
+    told = []
+    for log in (
+        [*commits(10, 0), *at(20, classic(member))],
+        [*commits(30, 0)],
+        [*at(40, classic(generation=2)), *forgets(50, 0)],
+    ):
+        world.take(delta_of(log, world.state.position + 1))
+        told.append([(group, line(each), each.live) for group, each in world.news.transitions])
+    assert told == [
+        [("g", "10 created", False), ("g", "20 rebalanced +1", False)],
+        [],
+        [("g", "40 emptied -1", True), ("g", "50 forgotten classic/Empty offsets=1", True)],
+    ]
+
+
+def test_the_dead_stay_until_they_are_dropped() -> None:
+    """A dead group keeps its life, without rows or membership; the holder's clock ends that, unless it was reborn."""
+    world = World(Rules(KEEP, grace_ms=None))
+    log = [*commits(10, 0, group="a"), *commits(10, 0, group="b"), *commits(10, 0, group="c")]
+    world.take(delta_of([*log, *forgets(20, 0, group="a"), *forgets(30, 0, group="b")], 0))
+    columns = world.fleet.columns()
+    assert {group: life.died for group, life in columns.lives.items()} == {"a": 20, "b": 30, "c": None}
+    assert columns.group.to_pylist() == ["c"]
+    world.fleet.drop_dead(30, now=2000)
+    assert world.fleet.columns().lives.keys() == {"b", "c"}
+    world.take(delta_of(commits(40, 0, group="b"), 5))
+    world.fleet.drop_dead(1000, now=2000)
+    assert world.fleet.columns().lives.keys() == {"b", "c"}
+
+
+def test_what_the_state_forgot_the_fleet_forgets() -> None:
+    """The state's own grace, told by the records' time, ends a life on the driver too."""
+    world = World(Rules(KEEP, grace_ms=100))
+    world.take(delta_of([*commits(10, 0, group="a"), *forgets(20, 0, group="a"), *commits(30, 0, group="b")], 0))
+    assert world.fleet.columns().lives.keys() == {"a", "b"}
+    world.take(delta_of(commits(10_000, 0, group="b"), 3))
+    assert world.fleet.columns().lives.keys() == {"b"}
+
+
+def test_the_members_of_a_group_in_any_shard() -> None:
+    """The fleet finds the group; nobody is told of one that it does not know."""
+    fleet = Fleet()
+    for shard, name in enumerate("ab"):
+        world = World()
+        world.take(delta_of(at(10, _of(name, classic(classic_member(f"member-{name}")))), 0))
+        fleet.seed(shard, world.state)
+    assert [each.member_id for each in fleet.detail("b")] == ["member-b"]
+    assert fleet.detail("c") == ()
+
+
+def _of(group: str, written: tuple[bytes, bytes | None]) -> tuple[bytes, bytes | None]:
+    return group_key(group), written[1]
+
+
+@pytest.mark.parametrize("batches", [15, pytest.param(100, marks=pytest.mark.long)])
+def test_churn_leaves_a_bounded_state(batches: int) -> None:
+    """Tens of thousands of groups that live a second each leave of themselves only those of the last hours."""
+    hour = 3_600_000
+    world = World(Rules(KEEP, grace_ms=hour))
+    sizes = []
+    for batch in range(batches):
+        log = []
+        for number in range(batch * 1000, batch * 1000 + 1000):
+            time, name = number * 10_000, f"throw-away-{number}"
+            log += [*commits(time, 0, 1, group=name), *forgets(time + 1000, 0, 1, group=name)]
+        world.take(delta_of(log, batch * 4000))
+        sizes.append(len(world.state.lives))
+    assert world.news.transitions, "the last batch has something to tell"
+    assert world.state.position == 4 * batches * 1000 - 1
+    # A group each ten seconds: those of twice the grace are kept, and at most what one batch brought.
+    assert max(sizes) <= 2 * hour // 10_000 + 1000
+    assert len(pack(world.state)) < 2 << 20
+    assert (len(world.state.runs), len(world.state.records), len(world.state.forgotten)) == (0, 0, 0)
+    assert len(world.fleet.columns().lives) == sizes[-1]
+
+
+SHARDED: st.SearchStrategy[list[tuple[int, list[Raw]]]] = st.lists(
+    st.tuples(st.integers(0, 2), st.lists(RECORDS, min_size=1, max_size=5)), max_size=8
+)
+
+
+def table(columns: FleetColumns) -> list[tuple[Any, ...]]:
+    """Give every row whole, with its slots, as plain values."""
+    runs = columns.runs
+    slots: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+    for row, *slot in zip(*(column.tolist() for column in columns_of(runs.slots)), strict=True):
+        slots[row].append(tuple(slot))
+    return [
+        (key, *numbers, columns.group[row].as_py(), columns.topic[row].as_py(), partition, tuple(slots[row]))
+        for row, (key, partition, *numbers) in enumerate(
+            zip(
+                runs.keys.to_pylist(),
+                columns.partition.tolist(),
+                *(column.tolist() for column in columns_of(runs.spans)),
+                runs.metadata.to_pylist(),
+                strict=True,
+            )
+        )
+    ]
+
+
+@examples(40)
+@given(SHARDED, st.sets(st.integers(0, 7)))
+def test_looking_at_the_columns_changes_nothing(batches: list[tuple[int, list[Raw]]], looks: set[int]) -> None:
+    """Whenever they were looked at before, the columns hold the same rows; and what was given stays as it was."""
+    worlds = [World() for _ in range(3)]
+    looked, unseen = Fleet(), Fleet()
+    given_before: list[tuple[FleetColumns, list[tuple[Any, ...]]]] = []
+    for number, (shard, batch) in enumerate(batches):
+        change = worlds[shard].read([(key.replace(b"t", b"%d" % shard), value) for key, value in batch])
+        looked.apply(shard, change)
+        unseen.apply(shard, change)
+        if number in looks:
+            columns = looked.columns()
+            given_before.append((columns, table(columns)))
+    now = looked.columns()
+    assert sorted(table(now)) == sorted(table(unseen.columns()))
+    assert all(table(columns) == rows for columns, rows in given_before)
+    assert now.ranks.groups == sorted({*now.group.to_pylist(), *now.memberships, *now.lives})
+    ordered = [(group, topic, at) for _, *_, group, topic, at, _ in (table(now)[row] for row in now.ranks.order)]
+    assert ordered == sorted(ordered)
+    named = zip(now.ranks.group.tolist(), now.ranks.topic.tolist(), now.ranks.partition.tolist(), strict=True)
+    assert [(now.ranks.groups[group], now.ranks.topics[topic], at) for group, topic, at in named] == ordered
+
+
+def test_commits_of_known_offsets_move_no_row() -> None:
+    """The order is worked out again when an offset comes or goes, or a group, and only then."""
+    world = World()
+    world.read([(commit_key(group, "t", n), commit_value(n, 1)) for group in "abc" for n in range(3)])
+    first = world.fleet.columns().ranks
+    world.read([(commit_key("b", "t", 1), commit_value(7, 2)), (commit_key("a", "t", 0), commit_value(9, 2))])
+    assert world.fleet.columns().ranks is first
+    world.read([(group_key("d"), group_value(1, ["m"]))])
+    second = world.fleet.columns().ranks
+    assert second is not first
+    world.read([(commit_key("b", "t", 1), None)])
+    assert world.fleet.columns().ranks is not second
+
+
+def test_a_stored_run_of_a_negative_partition_is_dropped() -> None:
+    """A state written before such keys were refused is read without them; the other rows stay as they are."""
+    world = World()
+    world.read([(commit_key("g", "t", at), commit_value(7, 1)) for at in range(2)])
+    keys = pa.array([world.state.runs.keys[0].as_py(), commit_key("g", "t", -255)], pa.binary())
+    stored = dataclasses.replace(world.state, runs=dataclasses.replace(world.state.runs, keys=keys))
+    fleet = Fleet()
+    fleet.seed(0, stored)
+    columns = fleet.columns()
+    assert (columns.group.to_pylist(), columns.partition.tolist(), len(columns.runs)) == (["g"], [0], 1)
+
+
+def _of_two_shards(old: list[tuple[str, int, int]], new: list[tuple[str, int, int]]) -> Fleet:
+    """Give a fleet of what two partitions of the offsets topic hold: commits as (group, offset, time in ms)."""
+    fleet = Fleet()
+    for shard, rows in enumerate((old, new)):
+        world = World()
+        world.read([(commit_key(group, "t", 0), commit_value(offset, time)) for group, offset, time in rows])
+        world.read([(group_key(group), group_value(shard + 1, ["m"])) for group, _, _ in rows])
+        fleet.seed(shard, world.state)
+    return fleet
+
+
+def test_group_whose_coordinator_moved_is_shown_once() -> None:
+    """After partitions were added, a group has records in two of them; the coordinator knows those of the newer one."""
+    fleet = _of_two_shards([("moved", 5, 10), ("stayed", 6, 10)], [("moved", 1, 20), ("new", 3, 20)])
+    offsets, memberships = seen(fleet)
+    assert offsets == {("moved", "t", 0): 1, ("stayed", "t", 0): 6, ("new", "t", 0): 3}
+    assert memberships.keys() == {"moved", "stayed", "new"}
+    columns = fleet.columns()
+    assert columns.memberships["moved"].generation == 2
+    assert len(columns.runs) == 3
+    assert sorted(columns.ranks.groups) == ["moved", "new", "stayed"]
+
+
+def test_group_that_died_where_it_was_before_lives_on_where_it_is_now() -> None:
+    """The old partition's records expire later than the group's newest commit."""
+    fleet = _of_two_shards([("stayed", 6, 10)], [("moved", 1, 20)])
+    world = World()
+    world.read([(commit_key("moved", "t", 0), commit_value(5, 30))])
+    world.read([(commit_key("moved", "t", 0), None)])
+    fleet.seed(2, world.state)
+    assert seen(fleet)[0] == {("moved", "t", 0): 1, ("stayed", "t", 0): 6}
+    assert fleet.columns().lives["moved"].died is None

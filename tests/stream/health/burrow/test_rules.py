@@ -1,0 +1,152 @@
+"""Burrow's rules as it has them, with its oddities; the columns are held against the rules written out one by one."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.health.burrow.rules import INTERVALS, NONE, Ring, Slot, Status, evaluate, roll_up, side_by_side
+
+NOW = 1_700_000_000_000
+SECOND = 1_000
+
+
+def ring(offsets: list[int], lags: list[int], *, last: int = 0, every: int = 10) -> Ring:
+    """Make a ring whose commits came every so many seconds, the newest `last` seconds ago."""
+    made = Ring()
+    times = [NOW - (last + every * (len(offsets) - 1 - at)) * SECOND for at in range(len(offsets))]
+    made.slots = [Slot(*each) for each in zip(offsets, range(len(offsets)), times, lags, strict=True)]
+    return made
+
+
+UP = [100, 110, 120, 130, 140, 150, 160, 170, 180, 190]
+LAGS = [5, 4, 6, 4, 6, 4, 6, 4, 6, 4]
+GROWS = [1, 2, 3, 3, 5, 6, 7, 8, 9, 10]
+CASES = {
+    "no commit at all": (Ring(), [500], Status.OK),
+    "no lag now, though it was silent for an hour": (ring(UP, GROWS, last=3600), [190], Status.OK),
+    "silent for longer than the window spans": (ring(UP, LAGS, last=91), [500], Status.STOP),
+    "silent for exactly as long as the window spans": (ring(UP, LAGS, last=90), [500], Status.OK),
+    "silent, but an end not long ago was no further": (ring(UP, LAGS, last=91), [190, 500], Status.OK),
+    "one commit and lag: stopped at once": (ring([100], [3], last=1), [500], Status.STOP),
+    "went back and stayed there": (ring([100, 110, 50, 60], [5, 4, 60, 61]), [500], Status.REWIND),
+    "went back and came again": (ring([100, 110, 50, 110], [5, 4, 60, 61]), [500], Status.OK),
+    "was without lag once": (ring([100, 100, 100], [5, 0, 7]), [500], Status.OK),
+    "commits repeat themselves": (ring([100, 100, 100], [5, 6, 7]), [500], Status.STALL),
+    "lag grows with every commit": (ring(UP, GROWS), [500], Status.WARN),
+    "lag stays the same": (ring(UP, [7] * 10), [500], Status.WARN),
+    "lag goes down once": (ring(UP, LAGS), [500], Status.OK),
+    "all slots were filled in late": (ring(UP, [NONE] * 10), [500], Status.WARN),
+}
+
+
+@pytest.mark.parametrize(("made", "ends", "wanted"), CASES.values(), ids=CASES.keys())
+def test_a_window_has_the_status_burrow_gives_it(made: Ring, ends: list[int], wanted: Status) -> None:
+    """Each of the six rules, at its edge."""
+    assert Status(int(evaluate(side_by_side([made], [ends]), NOW)[0])) is wanted
+
+
+def by_the_book(made: Ring, ends: list[int], now: int, allowed: int, least: float) -> Status:  # noqa: PLR0911 - six rules
+    """Walk through the rules as Burrow's own code does, one window at a time."""
+    window = made.slots
+    if not window or len(window) / INTERVALS < least:
+        return Status.OK
+    current = max(0, ends[-1] - window[-1].offset) if ends else 0
+    if current <= allowed:
+        return Status.OK
+    zero = any(end <= window[-1].offset for end in ends)
+    if now // 1000 * 1000 - window[-1].timestamp > window[-1].timestamp - window[0].timestamp and not zero:
+        return Status.STOP
+    for at in range(1, len(window)):
+        if window[at].offset < window[at - 1].offset:
+            if not any(later.offset >= window[at - 1].offset for later in window[at:]):
+                return Status.REWIND
+            break
+    lags = [slot.lag for slot in window if slot.lag != NONE]
+    if any(lag <= allowed for lag in lags):
+        return Status.OK
+    if all(slot.offset == window[0].offset for slot in window):
+        return Status.STALL
+    if all(earlier <= later for earlier, later in itertools.pairwise(lags)):
+        return Status.WARN
+    return Status.OK
+
+
+SLOTS = st.lists(st.tuples(st.integers(0, 6), st.integers(-1, 4), st.integers(0, 40)), max_size=INTERVALS)
+
+
+@given(
+    st.lists(st.tuples(SLOTS, st.lists(st.integers(0, 12), max_size=INTERVALS)), min_size=1, max_size=5),
+    st.integers(0, 60),
+    st.integers(0, 3),
+    st.sampled_from([0.0, 0.35, 1.0]),
+)
+def test_columns_answer_as_the_book_does(
+    drawn: list[tuple[list[tuple[int, int, int]], list[int]]], later: int, allowed: int, least: float
+) -> None:
+    """For any windows, ends and settings."""
+    rings, ends = [], []
+    for slots, known in drawn:
+        made, time = Ring(), 0
+        for order, (offset, lag, pause) in enumerate(slots):
+            time += pause
+            made.slots.append(Slot(offset, order, NOW + time * SECOND, lag))
+        rings.append(made)
+        ends.append(known)
+    now = NOW + later * SECOND + 999
+    found = evaluate(side_by_side(rings, ends), now, allowed_lag=allowed, minimum_complete=least)
+    assert found.tolist() == [by_the_book(*each, now, allowed, least) for each in zip(rings, ends, strict=True)]
+
+
+def kept(made: Ring) -> list[tuple[int, int, int, int]]:
+    """List the slots of a ring."""
+    return [(slot.offset, slot.order, slot.timestamp, slot.lag) for slot in made.slots]
+
+
+def test_a_commit_is_appended_with_its_lag_and_the_oldest_falls_off() -> None:
+    """The lag is held against the newest end, and is never negative."""
+    made = Ring(3)
+    for order, offset in enumerate([10, 20, 30, 40]):
+        made.commit(offset, order, order * SECOND, 35)
+    assert kept(made) == [(20, 1, 1000, 15), (30, 2, 2000, 5), (40, 3, 3000, 0)]
+
+
+def test_a_commit_before_any_end_is_known_is_dropped() -> None:
+    """Burrow knows partitions by their ends."""
+    made = Ring()
+    made.commit(10, 0, 0, None)
+    assert made.slots == []
+
+
+def test_a_late_commit_is_put_where_it_belongs_without_a_lag() -> None:
+    """By its order; one that is there already, or too old for a full ring, is dropped."""
+    made = Ring(4)
+    for order in (2, 4, 6):
+        made.commit(order, order, order * SECOND, 10)
+    made.commit(3, 3, 3 * SECOND, 10)
+    made.commit(4, 4, 4 * SECOND, 10)
+    made.commit(1, 1, SECOND, 10)
+    assert kept(made) == [(2, 2, 2000, 8), (3, 3, 3000, NONE), (4, 4, 4000, 6), (6, 6, 6000, 4)]
+    made.commit(5, 5, 5 * SECOND, 10)
+    assert [slot.order for slot in made.slots] == [3, 4, 5, 6]
+
+
+def test_commits_too_close_together_share_a_slot_and_its_first_time() -> None:
+    """Else a fast committer would never open a new one."""
+    made = Ring(3, min_distance=1)
+    for at in range(5):
+        made.commit(at, at, at * 400, 10)
+    assert kept(made) == [(2, 2, 0, 8), (4, 4, 1200, 6)]
+    made.commit(3, 3, 1100, 10)
+    assert kept(made) == [(2, 2, 0, 8), (3, 3, 1100, NONE), (4, 4, 1200, 6)]
+
+
+def test_a_group_has_the_worst_status_of_its_partitions_and_all_errors_are_one() -> None:
+    """STOP, STALL and REWIND of a partition are ERR of its group; one without partitions is not found."""
+    status = np.array([Status.OK, Status.WARN, Status.STALL, Status.OK, Status.OK], np.int8)
+    found = roll_up(status, np.array([0, 0, 1, 1, 3], np.int64), 4)
+    assert [Status(int(each)) for each in found] == [Status.WARN, Status.ERR, Status.NOTFOUND, Status.OK]

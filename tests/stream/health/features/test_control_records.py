@@ -1,0 +1,82 @@
+"""What of a lag is no data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream.health.features.control_records import READABLE, Tails, unread, without_markers, worth_reading
+from stream.health.features.lag import Distances
+
+ONE = np.array([7], np.int64)
+
+
+def column(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Give a column of one."""
+    return np.array([value], np.int64)
+
+
+def tail(end: int, data_from: int, data_end: int, place: int = 7) -> Tails:
+    """Give what was found at the end of one partition."""
+    return Tails(column(place), column(end), column(data_from), column(data_end))
+
+
+CASES = {
+    # story: next offset, end, tail -> lag, whether the tail was read
+    "a marker and nothing else": (99, 100, tail(100, 99, 99), (0, True)),
+    "a record, then a marker": (98, 100, tail(100, 98, 99), (1, True)),
+    "data to the end": (90, 100, tail(100, 90, 100), (10, True)),
+    "another group stood further back": (99, 100, tail(100, 50, 99), (0, True)),
+    "the fetch began above the commit": (80, 100, tail(100, 90, 90), (20, False)),
+    "the end has moved since": (99, 105, tail(100, 99, 99), (6, False)),
+    "another partition was read": (99, 100, tail(100, 99, 99, place=8), (1, False)),
+    "nobody reads tails": (99, 100, None, (1, False)),
+}
+
+
+@pytest.mark.parametrize(("next_offset", "end", "found", "wanted"), CASES.values(), ids=CASES.keys())
+def test_a_lag_holds_what_its_tail_holds(
+    next_offset: int, end: int, found: Tails | None, wanted: tuple[int, bool]
+) -> None:
+    """Only if that very tail has been read, from the commit or before it."""
+    lag = column(end - next_offset)
+    told = unread(lag, np.array([True]), ONE, next_offset=column(next_offset), end=column(end), tails=found)
+    assert (told.lag[0], told.read[0]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("lag", "still", "found", "wanted"),
+    [
+        (1, True, None, True),
+        (READABLE + 1, True, None, False),
+        (1, False, None, False),
+        (0, True, None, False),
+        (1, True, tail(100, 99, 100), False),
+    ],
+    ids=["short and still", "too long", "still being written", "nothing unread", "read already"],
+)
+def test_a_tail_is_read_once_and_only_when_nothing_comes(
+    lag: int,
+    still: bool,  # noqa: FBT001 - a table
+    found: Tails | None,
+    wanted: bool,  # noqa: FBT001 - a table
+) -> None:
+    """A busy partition is never fetched, and a short quiet one until its end moves."""
+    known = np.array([True])
+    told = unread(column(lag), known, ONE, next_offset=column(100 - lag), end=column(100), tails=found)
+    assert worth_reading(told, known, np.array([still])).tolist() == [wanted]
+
+
+def lost(committed: int, tails: Tails | None) -> int:
+    """Say how much was lost of a log that retention emptied up to 100."""
+    ends = Distances(*(column(value) for value in (100, 100, 100, 0, 100 - committed, 0)))
+    return int(without_markers(ends, column(committed), ONE, tails).lost[0])
+
+
+def test_markers_that_retention_takes_are_no_loss() -> None:
+    """What was known of the tail is remembered as long as the partition ends there."""
+    assert lost(99, tail(100, 99, 99)) == 0
+    assert lost(90, tail(100, 90, 95)) == 5
+    assert lost(90, tail(100, 95, 95)) == 10
+    assert lost(99, tail(101, 99, 99)) == 1
+    assert lost(99, None) == 1

@@ -1,0 +1,260 @@
+"""The history of ends, held against producers whose every send time is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED, Found, History
+
+TICK = 10_000
+ROW = np.array([0], np.int64)
+
+
+def one(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Give a column of one."""
+    return np.array([value], np.int64)
+
+
+def watched(sent: list[int], until: int, *, points: int = 48, start: int = 0) -> History:
+    """Watch one partition every tick, to which records are sent at these moments (ascending)."""
+    history = History(points)
+    history.grow(1)
+    moments = np.arange(start, until + 1, TICK)
+    ends = np.searchsorted(np.array(sent), moments, side="right")
+    for now, end in zip(moments.tolist(), ends.tolist(), strict=True):
+        history.observe(ROW, now, one(end))
+    return history
+
+
+def told(history: History, offset: int) -> tuple[int, Found]:
+    """Ask when one record was written."""
+    time, found = history.time_of(ROW, one(offset))
+    return int(time[0]), Found(int(found[0]))
+
+
+@given(st.lists(st.integers(1, 460_000), min_size=1, max_size=300).map(sorted))
+def test_every_record_is_dated_to_within_one_tick_while_nothing_had_to_be_thinned(sent: list[int]) -> None:
+    """Whatever the input, evenly spread or all at once, no record is dated wrong by more than a tick."""
+    history = watched(sent, 470_000)
+    for offset, true in enumerate(sent):
+        time, found = told(history, offset)
+        assert found is Found.BETWEEN
+        assert abs(time - true) <= TICK
+
+
+INPUTS = {
+    "steady": list(range(7, 7_200_000, 100)),
+    "bursts of a thousand every ten minutes": [
+        at + n // 10 for at in range(123_456, 7_200_000, 600_000) for n in range(1_000)
+    ],
+    "steady by day and silent by night": [at for at in range(0, 7_200_000, 250) if (at // 1_800_000) % 2 == 0],
+}
+
+
+@pytest.mark.parametrize("sent", INPUTS.values(), ids=INPUTS.keys())
+def test_two_hours_of_even_or_bursty_input_are_dated_to_the_tick(sent: list[int]) -> None:
+    """Points that had to go were those that said nothing: 48 of them tell two hours of plain input to the tick."""
+    history = watched(sent, 7_200_000)
+    offsets = np.arange(sent[0] == 0, len(sent), 97)
+    times, found = history.time_of(np.zeros(len(offsets), np.int64), offsets)
+    assert (found == Found.BETWEEN).all()
+    assert np.abs(times - np.array(sent)[offsets]).max() <= TICK
+
+
+def test_input_without_any_order_is_dated_the_better_the_newer_it_is() -> None:
+    """What must be forgotten of ten hours of noise costs a fifth of the age at most; the newest part is exact."""
+    noise = np.random.default_rng(5)
+    every = np.sort(np.concatenate([at + noise.integers(0, 60_000, 500) for at in noise.integers(0, 36_000_000, 200)]))
+    sent = every[every < 36_000_000]
+    history = watched(sent.tolist(), 36_000_000)
+    offsets = np.arange(1, len(sent), 61)
+    times, _ = history.time_of(np.zeros(len(offsets), np.int64), offsets)
+    error, age = np.abs(times - sent[offsets]), 36_000_000 - sent[offsets]
+    assert (error <= np.maximum(age / 5, TICK)).all()
+    assert error[age < 60_000].max(initial=0) <= TICK
+
+
+def test_what_is_older_than_the_history_is_said_to_be_older_and_not_guessed() -> None:
+    """The first point's time is given, with the word that the truth lies before it."""
+    history = watched(list(range(0, 500_000, 100)), 500_000, start=250_000)
+    assert told(history, 3) == (250_000, Found.OLDER)
+
+
+def test_what_has_not_been_written_yet_is_said_to_be_newer() -> None:
+    """An offset at or above the newest end has no time."""
+    history = watched([5, 6], 50_000)
+    assert told(history, 2) == (50_000, Found.NEWER)
+
+
+def test_a_row_without_points_knows_nothing() -> None:
+    """Neither a time nor an end is made up."""
+    history = History()
+    history.grow(1)
+    assert told(history, 0)[1] is Found.UNKNOWN
+    assert history.end_at(ROW, one(5)).tolist() == [-1]
+    assert history.start(ROW).tolist() == [-1]
+
+
+def test_a_lone_record_is_put_in_the_middle_of_its_tick() -> None:
+    """The best guess for one record between two looks is half a tick wrong at most."""
+    history = watched([12_345], 30_000)
+    assert told(history, 0) == (15_000, Found.BETWEEN)
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=400))
+def test_quiet_stretches_cost_two_points_however_long(steps: list[int]) -> None:
+    """Points are bounded, the first stays for ever, the ends never fall and the times always rise."""
+    history = History(16)
+    history.grow(1)
+    for tick, end in enumerate(np.cumsum(steps).tolist()):
+        history.observe(ROW, tick * TICK, one(end))
+    times, ends = history.points(0)
+    assert len(times) <= 16
+    assert times[0] == 0
+    assert times[-1] == (len(steps) - 1) * TICK
+    assert ends[-1] == sum(steps)
+    assert times == sorted(set(times))
+    assert ends == sorted(ends)
+
+
+def test_silence_takes_no_room() -> None:
+    """A thousand ticks without a record are two points."""
+    assert watched([5], 10_000_000).points(0) == ([0, 10_000, 10_000_000], [0, 1, 1])
+
+
+def test_the_end_at_a_moment_is_interpolated_and_unknown_before_the_first() -> None:
+    """Between two looks records are taken as evenly written; after the newest the newest end holds."""
+    history = History()
+    history.grow(1)
+    history.observe(ROW, 10_000, one(100))
+    history.observe(ROW, 20_000, one(200))
+    asked = np.array([9_999, 10_000, 12_500, 20_000, 99_000], np.int64)
+    assert history.end_at(np.zeros(5, np.int64), asked).tolist() == [-1, 100, 125, 200, 200]
+
+
+def test_a_log_that_was_cut_begins_a_new_history() -> None:
+    """Times of records that are gone say nothing of those that took their offsets."""
+    history = watched(list(range(100)), 50_000)
+    history.observe(ROW, 60_000, one(40))
+    assert history.points(0) == ([60_000], [40])
+
+
+def test_a_clock_that_was_set_back_changes_nothing() -> None:
+    """A look that is not later than the last one is ignored, for that row alone."""
+    history = History()
+    history.grow(2)
+    history.observe(ROW, 10_000, one(5))
+    history.observe(np.array([0, 1], np.int64), 10_000, np.array([9, 9], np.int64))
+    assert history.points(0) == ([10_000], [5])
+    assert history.points(1) == ([10_000], [9])
+
+
+def test_a_seed_goes_in_front_of_the_first_look() -> None:
+    """Answers of offsets-for-times become points; no later record means that nothing was written since."""
+    history = History()
+    history.grow(3)
+    rows = np.arange(3, dtype=np.int64)
+    history.observe(rows, 100_000, np.array([500, 500, 500], np.int64))
+    asked = np.array([40_000, 70_000, 100_000], np.int64)
+    answers = np.array([[200, 350, 400], [480, NO_LATER_RECORD, NO_LATER_RECORD], [NOT_ANSWERED, 450, 460]], np.int64)
+    history.seed(rows, asked, answers)
+    assert history.points(0) == ([40_000, 70_000, 100_000], [200, 350, 500])
+    assert history.points(1) == ([40_000, 70_000, 100_000], [480, 500, 500])
+    assert history.points(2) == ([70_000, 100_000], [450, 500])
+
+
+def test_a_seed_whose_timestamps_do_not_ascend_is_lowered_to_the_later_answers() -> None:
+    """Timestamps are the producers' own, so an earlier time may answer with a later offset; ends cannot fall."""
+    history = History()
+    history.grow(1)
+    history.observe(ROW, 100_000, one(500))
+    history.seed(ROW, np.array([40_000, 70_000], np.int64), np.array([[600, 300]], np.int64))
+    assert history.points(0) == ([40_000, 70_000, 100_000], [300, 300, 500])
+
+
+def test_a_seed_leaves_room_and_prefers_its_newest_times() -> None:
+    """A seed longer than what fits drops its oldest answers."""
+    history = History(8)
+    history.grow(1)
+    history.observe(ROW, 100_000, one(500))
+    asked = np.arange(10_000, 100_000, 10_000)
+    history.seed(ROW, asked, np.array([asked // 1_000], np.int64))
+    assert history.points(0)[0] == [50_000, 60_000, 70_000, 80_000, 90_000, 100_000]
+
+
+def test_rows_are_independent_of_each_other() -> None:
+    """What one partition goes through, thinning included, never shows in its neighbour."""
+    history, alone = History(8), History(8)
+    history.grow(3)
+    alone.grow(1)
+    for tick in range(100):
+        ends = np.array([tick * 7, (tick // 9) * 50, tick], np.int64)
+        history.observe(np.arange(3, dtype=np.int64), tick * TICK, ends)
+    assert [history.points(row)[1][-1] for row in range(3)] == [693, 550, 99]
+    history.take(np.array([2], np.int64))
+    assert len(history) == 1
+    assert history.points(0)[1][-1] == 99
+    history.forget(ROW)
+    assert history.points(0) == ([], [])
+
+
+def test_a_history_too_small_to_be_thinned_is_refused() -> None:
+    """Fewer than eight points could not keep both ends and drop a quarter."""
+    with pytest.raises(ValueError, match="8 at least"):
+        History(7)
+
+
+@given(
+    st.integers(8, 20),
+    st.lists(st.tuples(st.integers(0, 400_000), st.integers(0, 900)), max_size=40),
+)
+def test_what_becomes_known_later_keeps_the_order(points: int, learned: list[tuple[int, int]]) -> None:
+    """However many answers come, and however they contradict: times rise, ends do not fall, no row overflows."""
+    history = History(points)
+    history.grow(2)
+    for tick in range(6):
+        history.observe(np.array([0, 1], np.int64), 100_000 + tick * 10_000, np.array([tick * 100] * 2, np.int64))
+    untouched = history.points(1)
+    rows = np.zeros(len(learned), np.int64)
+    history.insert(rows, np.array([time for time, _ in learned], np.int64), np.array([o for _, o in learned], np.int64))
+    times, ends = history.points(0)
+    assert times == sorted(set(times))
+    assert ends == sorted(ends)
+    assert (times[-1], ends[-1]) == (150_000, 500)
+    assert len(times) < points, "the next look has a place"
+    assert history.points(1) == untouched
+    for tick in range(6, 6 + points):
+        history.observe(np.array([0, 1], np.int64), 100_000 + tick * 10_000, np.array([tick * 100] * 2, np.int64))
+        history.insert(rows[:1], np.array([101_000 + tick * 10_000 - 10_000], np.int64), np.array([0], np.int64))
+        times, ends = history.points(0)
+        assert times == sorted(set(times))
+        assert ends == sorted(ends)
+        assert len(times) < points
+
+
+def test_what_becomes_known_later_stands_where_it_belongs() -> None:
+    """Between points, before the oldest, not at or after the newest; a second answer for a time changes nothing."""
+    history = History()
+    history.grow(2)
+    history.observe(ROW, 10_000, one(100))
+    history.observe(ROW, 20_000, one(200))
+    asked = np.array([15_000, 5_000, 20_000, 99_000, 15_000, 12_000], np.int64)
+    history.insert(np.zeros(6, np.int64), asked, np.array([110, 7, 150, 300, 180, 500], np.int64))
+    assert history.points(0) == ([5_000, 10_000, 12_000, 15_000, 20_000], [7, 100, 110, 110, 200])
+    history.insert(one(1), one(5_000), one(7))
+    assert history.points(1) == ([], []), "a row without an end has no past"
+
+
+def test_brackets_are_the_points_on_both_sides() -> None:
+    """Where an offset is beyond them on one side, that is said."""
+    history = History()
+    history.grow(2)
+    history.observe(ROW, 10_000, one(100))
+    history.observe(ROW, 20_000, one(200))
+    found = history.brackets(np.array([0, 0, 0, 1], np.int64), np.array([50, 150, 200, 5], np.int64))
+    assert found.found.tolist() == [Found.OLDER, Found.BETWEEN, Found.NEWER, Found.UNKNOWN]
+    assert (found.since[0], found.until[0]) == (-1, 10_000)
+    assert (found.since[1], found.until[1], found.start[1], found.end[1]) == (10_000, 20_000, 100, 200)

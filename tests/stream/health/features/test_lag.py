@@ -1,0 +1,84 @@
+"""Lag and the other distances, and what is said where there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.health.features.lag import NOT_KNOWN, Ends, distances, lag
+
+
+def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Give a column."""
+    return np.array(values, np.int64)
+
+
+def ends(start: int, stable: int, high: int, *, known: bool = True, place: int = 7) -> Ends:
+    """Give the ends of one partition."""
+    return Ends(ints(place), ints(high), ints(start), np.array([known]), ints(stable))
+
+
+CASES = {
+    # story: (committed, log start, last stable, high watermark) -> (lag, stable lag, lost, margin)
+    "in the middle": ((50, 10, 90, 100), (50, 40, 0, 40)),
+    "at the end": ((100, 10, 100, 100), (0, 0, 0, 90)),
+    "all that is stable is read": ((90, 10, 90, 100), (10, 0, 0, 80)),
+    "read beyond what is stable, as read_uncommitted does": ((95, 10, 90, 100), (5, 0, 0, 85)),
+    "below the log start": ((5, 10, 90, 100), (90, 80, 5, 0)),
+    "below the start of an empty log": ((5, 100, 100, 100), (0, 0, 95, 0)),
+    "at the start": ((10, 10, 10, 10), (0, 0, 0, 0)),
+}
+
+
+@pytest.mark.parametrize(("given_", "wanted"), CASES.values(), ids=CASES.keys())
+def test_distances_are_measured_from_where_the_group_can_still_read(
+    given_: tuple[int, ...], wanted: tuple[int, ...]
+) -> None:
+    """What lies below the log start is lost, not waiting."""
+    committed, start, stable, high = given_
+    found = lag(ints(committed), ints(7), ends(start, stable, high))
+    more = distances(ints(committed), found, ends(start, stable, high))
+    assert found.known.tolist() == [True]
+    assert (found.lag[0], more.stable_lag[0], more.lost[0], more.margin[0]) == wanted
+
+
+UNKNOWN = {
+    "the cluster did not answer": (50, ends(0, 100, 100, known=False)),
+    "another partition answered": (50, ends(0, 100, 100, place=8)),
+    "nobody was asked": (50, Ends(ints(), ints(), ints(), np.empty(0, np.bool_))),
+    "above the end": (101, ends(0, 100, 100)),
+}
+
+
+@pytest.mark.parametrize(("committed", "given_"), UNKNOWN.values(), ids=UNKNOWN.keys())
+def test_what_is_not_known_is_never_a_number(committed: int, given_: Ends) -> None:
+    """Neither 0 nor negative: marked as unknown, all of it."""
+    found = lag(ints(committed), ints(7), given_)
+    more = distances(ints(committed), found, given_)
+    assert found.known.tolist() == [False]
+    assert [more.stable_lag[0], more.lost[0], more.margin[0]] == [NOT_KNOWN] * 3
+
+
+def test_ends_without_a_last_stable_offset_leave_the_rest_known() -> None:
+    """Not every caller reads it."""
+    plain = Ends(ints(7), ints(100), ints(10), np.array([True]))
+    more = distances(ints(50), lag(ints(50), ints(7), plain), plain)
+    assert (more.last_stable[0], more.stable_lag[0], more.margin[0]) == (NOT_KNOWN, NOT_KNOWN, 40)
+
+
+@given(st.integers(0, 200), st.integers(0, 100), st.integers(0, 100), st.integers(0, 100))
+def test_nothing_is_ever_negative(committed: int, start: int, more: int, open_: int) -> None:
+    """For any offsets, and the lag is the way to the end from the commit or the log start."""
+    high = start + more + open_
+    given_ = ends(start, start + more, high)
+    found = lag(ints(committed), ints(7), given_)
+    told = distances(ints(committed), found, given_)
+    if committed > high:
+        assert not found.known[0]
+        return
+    assert found.lag[0] == high - max(committed, start)
+    assert 0 <= told.stable_lag[0] <= found.lag[0]
+    assert told.lost[0] - told.margin[0] == start - committed
+    assert min(told.lost[0], told.margin[0]) == 0

@@ -1,0 +1,132 @@
+"""What a commit above the end means, told by topic ids and leader epochs."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from stream.health.features.lag import BEYOND_END, Ends, lag
+from stream.health.features.offset_out_of_range import (
+    RECREATED,
+    STALE_END,
+    TRUNCATED,
+    WORDS,
+    Origins,
+    is_unknown,
+    judge,
+    topic_ids,
+    with_cuts,
+)
+from stream.health.features.partition_history import Memory
+from stream.health.features.window import build
+from stream.health.limits import Limits
+from tests.stream.health.simulator import MINUTE, Partition, Scene, look
+
+OLD, NEW = bytes(range(16)), bytes(range(1, 17))
+
+
+def said(
+    committed: int,
+    *,
+    epoch: int = -1,
+    leader: int = -1,
+    epoch_end: int | None = None,
+    was: bytes | None = None,
+    now: bytes | None = None,
+) -> str:
+    """Judge one commit on a partition of 100 offsets."""
+    column = np.array([committed], np.int64)
+    ends = Ends(np.array([7]), np.array([100]), np.array([0]), np.array([True]), None, np.array([leader], np.int32))
+    origins = Origins(
+        leader_epoch=np.array([epoch], np.int32),
+        epoch_end=None if epoch_end is None else np.array([epoch_end], np.int64),
+        topic_id=topic_ids(pa.array([was], pa.binary(16))),
+        current_topic_id=topic_ids(pa.array([now], pa.binary(16))),
+    )
+    code = judge(column, lag(column, np.array([7]), ends), ends, origins)
+    assert is_unknown(code).tolist() == [WORDS[code[0]] == RECREATED]
+    return WORDS[code[0]]
+
+
+def test_a_sound_commit_has_nothing() -> None:
+    """Below the end, of the same topic or one of which no id is known."""
+    assert said(50) == ""
+    assert said(100, was=OLD, now=OLD, epoch=3, leader=3, epoch_end=100) == ""
+
+
+CASES = {
+    "nothing more is known": (said(101), BEYOND_END),
+    "another topic id": (said(101, was=OLD, now=NEW), RECREATED),
+    "another topic id, and the new log has grown past it": (said(50, was=OLD, now=NEW), RECREATED),
+    "an id on one side only": (said(101, was=OLD), BEYOND_END),
+    "the all-zero id of an old broker": (said(101, was=bytes(16), now=NEW), BEYOND_END),
+    "a later epoch than the leader's: an earlier life": (said(101, epoch=9, leader=2), RECREATED),
+    "a later epoch than the leader's, of the same topic": (said(101, epoch=9, leader=2, was=OLD, now=OLD), STALE_END),
+    "a new leader, and a shorter log": (said(101, epoch=4, leader=5), TRUNCATED),
+    "a new leader of the same topic": (said(101, epoch=4, leader=5, was=OLD, now=OLD), TRUNCATED),
+    "the same leader of the same topic": (said(101, epoch=4, leader=4, was=OLD, now=OLD), STALE_END),
+    "the same epoch, and no ids": (said(101, epoch=0, leader=0), BEYOND_END),
+    "the epoch ended before the commit, and the log has grown again": (
+        said(90, epoch=4, leader=5, epoch_end=80),
+        TRUNCATED,
+    ),
+    "the epoch ended at the commit": (said(90, epoch=4, leader=5, epoch_end=90), ""),
+}
+
+
+@pytest.mark.parametrize(("found", "wanted"), CASES.values(), ids=CASES.keys())
+def test_what_happened_is_named_as_far_as_it_is_known(found: str, wanted: str) -> None:
+    """Re-created, truncated, a stale end, or only beyond the end."""
+    assert found == wanted
+
+
+def test_topic_ids_of_a_slice_are_its_own() -> None:
+    """Arrow columns may begin anywhere in their buffer, and hold nulls."""
+    whole = pa.array([OLD, NEW, None, OLD], pa.binary(16))
+    ids = topic_ids(whole)
+    assert (topic_ids(whole.slice(1, 2)) == ids[1:3]).all()
+    assert ids[2].tolist() == [0, 0]
+    assert (ids[0] == ids[3]).all()
+    assert len(topic_ids(pa.array([], pa.binary(16)))) == 0
+
+
+@pytest.mark.parametrize(
+    ("told", "now", "named"),
+    [
+        pytest.param(STALE_END, None, TRUNCATED, id="the same topic by the id of the commit"),
+        pytest.param(BEYOND_END, NEW, TRUNCATED, id="the same topic as ever, or the fall would be forgotten"),
+        pytest.param(BEYOND_END, None, BEYOND_END, id="without ids it may have been made anew"),
+        pytest.param(RECREATED, NEW, RECREATED, id="what the commit tells stands"),
+        pytest.param("", NEW, "", id="the commit is below the new end"),
+    ],
+)
+def test_an_end_that_was_seen_to_go_back(told: str, now: bytes | None, named: str) -> None:
+    """It names what a commit above the end cannot tell."""
+    code, ids = np.array([WORDS.index(told)] * 2, np.int8), topic_ids(pa.array([now, now], pa.binary(16)))
+    after = with_cuts(code, np.array([True, False]), Origins(current_topic_id=ids))
+    assert [WORDS[each] for each in after.tolist()] == [named, told]
+    assert WORDS[with_cuts(code, np.array([True, False]), Origins())[0]] == (TRUNCATED if told == STALE_END else told)
+
+
+FOREIGN = {
+    "recreated": Origins(
+        topic_id=topic_ids(pa.array([OLD], pa.binary(16))), current_topic_id=topic_ids(pa.array([NEW], pa.binary(16)))
+    ),
+    "truncated": Origins(epoch_end=np.array([20], np.int64)),
+}
+
+
+@pytest.mark.parametrize("committed", [50, 700], ids=["below the log start", "above it"])
+@pytest.mark.parametrize("word", FOREIGN)
+def test_nothing_is_measured_from_an_offset_of_another_log(word: str, committed: int) -> None:
+    """Neither what was lost nor how much margin is left: the offset counts records that this log never had."""
+    partition = Partition(lambda _: 1_000, [(0, committed)], log_start=lambda _: 100)
+    seen = look(Scene([partition]), MINUTE)
+    sound = build(seen, Memory(), Limits())
+    assert (int(sound.ends.lost[0]), int(sound.ends.margin[0])) == (max(100 - committed, 0), max(committed - 100, 0))
+    window = build(dataclasses.replace(seen, origins=FOREIGN[word]), Memory(), Limits())
+    assert WORDS[window.broken[0]] == word
+    assert (int(window.ends.lost[0]), int(window.ends.margin[0])) == (-1, -1)

@@ -1,0 +1,73 @@
+"""How long until retention reaches a group's next record."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from stream.health.features.end_history import History
+from stream.health.features.lag import Distances
+from stream.health.features.retention_loss import forecast
+from stream.health.features.time_lag import Rates, TimeLag
+from stream.health.limits import Limits
+from tests.stream.health.panes import MINUTE, NOW, SECOND, Row, pane
+
+ROW = np.zeros(1, np.int64)
+
+
+def column(value: float, kind: type = np.int64) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Give a column of one."""
+    return np.array([value], kind)
+
+
+def told(
+    *,
+    pace: int = 100,
+    moves: int = 10,
+    consume: float = 50.0,
+    margin: int = 30_000,
+    age: int = 5 * MINUTE,
+    trend: int = 0,
+    retention: int = -1,
+) -> tuple[int, bool]:
+    """Forecast for one row whose log start moved so often, once a minute, until now."""
+    history = History(12)
+    history.grow(1)
+    for minute in range(10, -1, -1):
+        start = pace * 60 * max(10 - minute - (10 - moves), 0)
+        history.observe(ROW, NOW - minute * MINUTE, column(100_000 + start))
+    ends = Distances(*(column(0) for _ in range(5)), column(margin))
+    rates = Rates(column(100.0, float), column(consume, float), column(-1))
+    time_lag = TimeLag(column(age), np.array([True]), column(NOW - age))
+    seen = dataclasses.replace(pane(Row()).seen, retention=column(retention))
+    soon, near = forecast(seen, history, ROW, ends, time_lag, rates, column(trend), Limits())
+    return int(soon[0]), bool(near[0])
+
+
+CASES = {
+    "half the pace: margin by the difference": (told(), (10 * MINUTE, False)),
+    "less margin: near": (told(margin=15_000), (5 * MINUTE, True)),
+    "it stands still": (told(consume=0.0), (5 * MINUTE, True)),
+    "nothing is known of its rate": (told(consume=float("nan")), (5 * MINUTE, True)),
+    "as fast as retention": (told(consume=100.0), (-1, False)),
+    "faster": (told(consume=400.0), (-1, False)),
+    "lag falls": (told(trend=-1), (-1, False)),
+    "close to the end": (told(age=15 * SECOND), (-1, False)),
+    "a log start that never moved": (told(moves=0), (-1, False)),
+    "a log start that moved in one half only": (told(moves=3, consume=0.0), (-1, False)),
+    "the retention time is known, and far": (told(moves=0, retention=60 * MINUTE), (55 * MINUTE, False)),
+    "the retention time is known, and near": (told(moves=0, retention=6 * MINUTE), (MINUTE, True)),
+    "older than the retention time": (told(moves=0, retention=4 * MINUTE), (0, True)),
+    "the nearer one counts": (told(consume=0.0, retention=6 * MINUTE), (MINUTE, True)),
+}
+
+
+@pytest.mark.parametrize(("found", "wanted"), CASES.values(), ids=CASES.keys())
+def test_loss_is_foretold_by_the_pace_of_the_log_start_and_by_age(
+    found: tuple[int, bool], wanted: tuple[int, bool]
+) -> None:
+    """The nearer of the two, and never further ahead than there is past to draw it from."""
+    assert found[0] == pytest.approx(wanted[0], rel=0.01)
+    assert found[1] is wanted[1]

@@ -1,0 +1,139 @@
+"""Time lag and rates, held against producers and consumers whose every step is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.groups.commits.slots import Slots
+from stream.health.features.end_history import History
+from stream.health.features.time_lag import TimeLag, rates, stretch, time_lag, worst
+
+TICK = 10_000
+ROW = np.zeros(1, np.int64)
+YES = np.array([True])
+
+
+def one(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Give a column of one."""
+    return np.array([value], np.int64)
+
+
+def watched(sent: np.ndarray[tuple[int], np.dtype[np.int64]], until: int) -> History:
+    """Watch one partition every tick."""
+    history = History()
+    history.grow(1)
+    for now in range(0, until + 1, TICK):
+        history.observe(ROW, now, one(int(np.searchsorted(sent, now, side="right"))))
+    return history
+
+
+@st.composite
+def producers(draw: st.DrawFn) -> list[int]:
+    """Send evenly, or in bursts, or both: the moments of all records, ascending."""
+    sent: list[int] = []
+    if draw(st.booleans()):
+        sent += range(1, 300_000, draw(st.integers(200, 20_000)))
+    for at in draw(st.lists(st.integers(1, 299_000), max_size=6)):
+        sent += [at + n for n in range(draw(st.integers(1, 400)))]
+    return sorted(sent) or [5]
+
+
+@given(producers(), st.floats(0, 1), st.integers(1, 30))
+def test_the_age_of_the_oldest_unread_record_is_right_to_within_a_tick(
+    sent: list[int], share: float, ticks: int
+) -> None:
+    """Against the true age, for steady and for bursty input, wherever the group stands."""
+    now = ticks * TICK
+    moments = np.array(sent, np.int64)
+    end = int(np.searchsorted(moments, now, side="right"))
+    committed = int(share * end)
+    found = time_lag(watched(moments, now), ROW, one(committed), np.array([committed < end]), YES, now)
+    assert found.exact.all()
+    true = now - sent[committed] if committed < end else 0
+    assert abs(int(found.age[0]) - true) <= TICK
+    if committed == end:
+        assert (found.age[0], found.since[0]) == (0, -1)
+
+
+def test_nothing_unread_is_exactly_zero_without_any_history() -> None:
+    """It needs no history to know that nobody waits."""
+    found = time_lag(History(), one(-1), one(5), np.array([False]), YES, 100)
+    assert (found.age[0], found.exact[0]) == (0, True)
+
+
+def test_what_is_older_than_the_history_is_a_lower_bound_and_flagged() -> None:
+    """At least as old as the history, never guessed beyond it."""
+    history = History()
+    history.grow(1)
+    history.observe(ROW, 50_000, one(500))
+    history.observe(ROW, 60_000, one(600))
+    found = time_lag(history, ROW, one(3), YES, YES, 90_000)
+    assert (found.age[0], found.exact[0], found.since[0]) == (40_000, False, 50_000)
+
+
+def test_what_is_not_known_has_no_age() -> None:
+    """No end, no row or no point: -1, and not exact."""
+    history = History()
+    history.grow(1)
+    for rows, unread, known in ((one(-1), YES, YES), (ROW, YES, YES), (ROW, ~YES, ~YES)):
+        found = time_lag(history, rows, one(3), unread, known, 90_000)
+        assert (found.age[0], found.exact[0], found.since[0]) == (-1, False, -1)
+
+
+def test_a_group_is_as_late_as_its_latest_partition_and_exact_only_if_none_can_be_later() -> None:
+    """One unknown partition makes the maximum a lower bound."""
+    age = np.array([5, 9, 7, 4, -1, -1], np.int64)
+    exact = np.array([True, True, False, True, False, False])
+    of = np.array([0, 0, 1, 1, 2, 3], np.int64)
+    found, sure = worst(TimeLag(age, exact, age), of, 5)
+    assert found.tolist() == [9, 7, -1, -1, -1]
+    assert sure.tolist() == [True, False, False, False, False]
+
+
+def slots(*each: tuple[int, int]) -> Slots:
+    """Give slots of one row: (time, offset)."""
+    time, offset = (np.array(column, np.int64) for column in zip(*each, strict=True))
+    return Slots(np.zeros(len(time), np.int64), time // 30_000, offset, time, np.ones(len(time), np.int64))
+
+
+def test_the_steady_part_of_a_window_begins_after_the_last_step_back() -> None:
+    """Rates over a rewind would be nonsense."""
+    found = stretch(slots((10_000, 50), (40_000, 90), (70_000, 20), (100_000, 40)), 2, 110_000)
+    assert (found.start_time[0], found.start_offset[0], found.end_time[0]) == (70_000, 20, 100_000)
+    assert (found.start_time[1], found.end_time[1]) == (-1, -1)
+
+
+def test_a_window_ends_now_once_its_commits_are_overdue() -> None:
+    """Else a group that stopped would for ever read as fast as before."""
+    late = slots((10_000, 50), (40_000, 90))
+    assert stretch(late, 1, 100_000).end_time.tolist() == [40_000]
+    assert stretch(late, 1, 100_001).end_time.tolist() == [100_001]
+
+
+@pytest.mark.parametrize(
+    ("per_second", "reads", "wanted"),
+    [(100, 150, 20_000), (100, 100, -1), (100, 50, -1)],
+    ids=["catches up", "keeps its distance", "falls behind"],
+)
+def test_time_to_catch_up_is_lag_by_the_difference_of_the_rates(per_second: int, reads: int, wanted: int) -> None:
+    """And never, if there is none."""
+    history = watched(np.arange(0, 300_000, 1_000 // per_second), 300_000)
+    made = slots(*((at, at // 1_000 * reads) for at in range(30_000, 300_001, 30_000)))
+    window = stretch(made, 1, 300_000)
+    found = rates(window, one(300 * reads), one(1_000), history, ROW, end=one(300 * per_second), now=300_000)
+    assert found.consume[0] == pytest.approx(reads, rel=0.01)
+    assert found.produce[0] == pytest.approx(per_second, rel=0.01)
+    assert found.catch_up[0] == pytest.approx(wanted, rel=0.05)
+
+
+def test_rates_without_commits_or_history_are_not_known() -> None:
+    """Not zero; but nothing unread needs no time to catch up."""
+    none = stretch(Slots(*(np.empty(0, np.int64) for _ in range(5))), 1, 5)
+    for history in (History(), watched(np.array([5]), 20_000)):
+        found = rates(none, one(5), one(0), history, ROW if len(history) else one(-1), end=one(5), now=20_000)
+        assert np.isnan(found.produce).all()
+        assert np.isnan(found.consume).all()
+        assert found.catch_up.tolist() == [0]

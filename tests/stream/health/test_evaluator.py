@@ -1,0 +1,165 @@
+"""The tick as a whole: laws that hold for any group, and what is said of one."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.health.evaluator import Judge
+from stream.health.inputs import Stage
+from stream.health.limits import Limits
+from stream.health.verdict import SEVERITY, Severity, Verdict
+from tests.stream.health.simulator import (
+    HOUR,
+    MINUTE,
+    NOON,
+    SECOND,
+    SLOT,
+    TICK,
+    Membership,
+    Partition,
+    Scene,
+    by_list,
+    consume,
+    evenly,
+    look,
+    watch,
+)
+from tests.support.laws import examples
+
+STEADY = evenly(100)
+V = Verdict
+
+
+@st.composite
+def input_(draw: st.DrawFn) -> list[int]:
+    """Write records in any pattern: evenly, in bursts, hardly at all."""
+    times = draw(st.lists(st.integers(-20 * MINUTE, 5 * MINUTE), max_size=20))
+    bursts = draw(st.lists(st.tuples(st.integers(-20 * MINUTE, 5 * MINUTE), st.integers(1, 300)), max_size=4))
+    return sorted([*times, *(at + n * 10 for at, size in bursts for n in range(size))])
+
+
+@examples(10)
+@given(input_(), st.integers(1, 40), st.booleans(), st.sampled_from([Stage.STABLE, Stage.OFFSETS_ONLY]))
+def test_a_group_that_reads_everything_is_never_sick(
+    sent: list[int],
+    every: int,
+    repeats: bool,  # noqa: FBT001 - drawn
+    stage: Stage,
+) -> None:
+    """Whatever is written, and however often it commits, if it commits all there is each time."""
+    end = by_list(sent or [0])
+    commits = consume(end, -20 * MINUTE, 5 * MINUTE, every=every * SECOND, repeats=repeats)
+    scene = Scene([Partition(end, commits)], memberships=[Membership(-HOUR, stage)])
+    called = {(each.time, each.verdict) for each in watch(scene, -3 * MINUTE, 5 * MINUTE) if each.sick}
+    assert called == set()
+
+
+@examples(10)
+@given(st.integers(0, 20), st.integers(1, 60), st.booleans())
+def test_idle_time_on_a_quiet_topic_changes_nothing(records: int, minutes: int, repeats: bool) -> None:  # noqa: FBT001 - drawn
+    """A group that has read all is caught up, after a minute without records as after an hour of it."""
+    end = by_list([-30 * MINUTE + n * MINUTE for n in range(records)])
+    last = minutes * MINUTE if repeats else -5 * MINUTE
+    scene = Scene([Partition(end, consume(end, -40 * MINUTE, last, repeats=repeats))])
+    before = watch(scene, -2 * MINUTE, 0)
+    after = watch(scene, minutes * MINUTE, minutes * MINUTE + TICK)
+    assert {each.verdict for each in [*before, *after]} == {V.CAUGHT_UP}
+
+
+@examples(10)
+@given(st.integers(1, 60), st.integers(1, 1_000))
+def test_a_group_that_dies_is_found_whatever_its_cadence_and_its_rate(every: int, rate: int) -> None:
+    """No later than twice its own cadence and three ticks; no count of records decides."""
+    end = evenly(rate)
+    scene = Scene([Partition(end, consume(end, -25 * MINUTE, 0, every=every * SECOND))])
+    ticks = watch(scene, -2 * MINUTE, 5 * MINUTE)
+    found = [each.time for each in ticks if each.verdict is V.STOPPED]
+    assert found
+    assert found[0] <= 2 * (every + SLOT // SECOND) * SECOND + 3 * TICK
+    assert found[0] > every * SECOND
+
+
+def test_a_group_is_spoken_of_by_the_partition_that_shows_it_best() -> None:
+    """How many partitions have it, which one is worst, since when, why, and what to do."""
+    stuck = [Partition(STEADY, consume(STEADY, -HOUR, at)) for at in (-10 * SECOND, 0)]
+    scene = Scene([*stuck, Partition(evenly(1), consume(evenly(1), -HOUR, -10 * SECOND))])
+    finding = watch(scene, -2 * MINUTE, 2 * MINUTE)[-1].judged.of_group(0)
+    assert finding.verdict is V.STOPPED
+    assert finding.severity is Severity.CRITICAL
+    assert finding.sentence.startswith("3 of 3 partitions; orders-0: No commit for 2 min 10 s, where ")
+    assert finding.since == NOON + 20 * SECOND
+    assert finding.evidence["lag"] == 13_000
+    assert finding.evidence["commit_time"] == NOON - 10 * SECOND
+    assert finding.next_step
+
+
+def test_what_is_shown_but_not_found_at_this_moment_is_not_dressed_in_its_numbers() -> None:
+    """The sentence of a fault that has just passed would be a lie."""
+    commits = [*consume(STEADY, -HOUR, 0), *consume(STEADY, MINUTE, HOUR)]
+    finding = watch(Scene([Partition(STEADY, commits)]), -2 * MINUTE, MINUTE)[-1].judged.of_group(0)
+    assert finding.verdict is V.STOPPED
+    assert finding.sentence == "orders-0: Still taken for stopped, until this has lasted: All records are read."
+
+
+def test_a_young_history_is_no_reason_to_call_anybody_fine() -> None:
+    """A lag whose age cannot be known yet is undecided, and said so."""
+    old = Scene([Partition(STEADY, consume(STEADY, -HOUR, -10 * MINUTE))])
+    first = watch(old, 0, 0)[0]
+    assert first.verdict is V.UNKNOWN
+    assert first.judged.of_row(0).sentence.startswith("Not observed for long enough to tell yet: 60,000 offsets unread")
+    assert watch(old, 0, 30 * SECOND)[-1].verdict is V.STOPPED
+
+
+def test_a_seeded_history_tells_at_the_first_tick() -> None:
+    """Offsets-for-times know what the monitor has not seen."""
+    scene = Scene([Partition(STEADY, consume(STEADY, -HOUR, -10 * MINUTE))])
+    judge = Judge(Limits(tick=TICK, slot=SLOT))
+    seen = look(scene, 0)
+    judge.memory.observe(seen)
+    ago = np.array([-60, -30, -12, -9, -6, -3, -1], np.int64) * MINUTE
+    answers = np.array([[STEADY(at) for at in ago.tolist()]], np.int64)
+    judge.memory.seed(seen, NOON + ago, answers)
+    finding = judge.judge(seen).of_row(0)
+    assert finding.verdict is V.STOPPED
+    assert finding.evidence["time_lag"] == pytest.approx(10 * MINUTE, abs=TICK)
+
+
+def test_a_group_without_offsets_has_committed_nothing() -> None:
+    """Said, not guessed at."""
+    seen = look(Scene([Partition(STEADY, consume(STEADY, -HOUR, 0))]), 0)
+    two = {
+        field.name: getattr(seen.groups, field.name).repeat(2)
+        for field in dataclasses.fields(seen.groups)
+        if field.name != "names"
+    }
+    seen = dataclasses.replace(seen, groups=dataclasses.replace(seen.groups, names=["billing", "idle"], **two))
+    finding = Judge().judge(seen).of_group(1)
+    assert (finding.verdict, finding.sentence) == (V.UNKNOWN, "The group has committed no offsets.")
+    assert SEVERITY[finding.verdict] < Severity.WARNING
+
+
+def test_a_fleet_without_rows_is_judged_too() -> None:
+    """Before the first commit there is nothing to say, and nothing to fail on."""
+    judge = Judge()
+    assert judge.pack() is None
+    seen = look(Scene([Partition(STEADY, [])]), 0)
+    none = dataclasses.replace(
+        seen,
+        group=seen.group[:0],
+        topic=seen.topic[:0],
+        partition=seen.partition[:0],
+        spans=seen.spans.take(np.empty(0, np.int64)),
+        slots=seen.slots.take(np.empty(0, np.int64)),
+        subscribed=None,
+        owner=None,
+        expiry=None,
+        retention=None,
+        origins=type(seen.origins)(),
+    )
+    assert len(judge.judge(none).verdict) == 0
+    assert judge.pack() is not None

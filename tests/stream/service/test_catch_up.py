@@ -1,0 +1,116 @@
+"""How far the reader is: by position, exact after batches, roughly while one runs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.checkpoint.spark_offsets import source_positions
+from stream.service.catch_up import Progress
+
+PARTITION = st.integers(0, 5)
+OFFSETS = st.dictionaries(PARTITION, st.integers(0, 1000), max_size=6)
+
+
+@pytest.mark.parametrize(
+    ("starts", "ends", "finished", "behind"),
+    [
+        pytest.param({}, {}, {}, [], id="no partition at all"),
+        pytest.param({0: 0}, {0: 0}, {}, [], id="an empty partition has nothing to read"),
+        pytest.param({0: 40}, {0: 40}, {}, [], id="all records deleted: the log starts at its end"),
+        pytest.param({0: 0}, {0: 5}, {}, [0], id="nothing finished yet"),
+        pytest.param({0: 0}, {0: 5}, {0: 4}, [0], id="the last record is missing"),
+        pytest.param({0: 0}, {0: 5}, {0: 5}, [], id="read to the end; a marker at the tail counts as read"),
+        pytest.param({0: 0}, {0: 5}, {0: 9}, [], id="more has come since the start"),
+        pytest.param({0: 5}, {0: 5}, {}, [], id="the checkpoint holds all there was at the start"),
+        pytest.param({0: 7}, {0: 5}, {}, [], id="read ahead of the last stable offset of the start"),
+        pytest.param({0: 0, 1: 0}, {0: 5, 1: 3}, {1: 3}, [0], id="one of two is behind"),
+        pytest.param({}, {3: 2}, {}, [3], id="a partition the checkpoint does not know is read from its start"),
+    ],
+)
+def test_catch_up_is_over_when_every_position_is_at_its_end(
+    starts: dict[int, int], ends: dict[int, int], finished: dict[int, int], behind: list[int]
+) -> None:
+    """A partition is behind while the next offset to read is before the end that it had at the start."""
+    progress = Progress(starts, ends)
+    progress.finish(finished)
+    assert progress.behind == behind
+    assert progress.caught_up is (not behind)
+
+
+def test_positions_are_those_of_finished_batches() -> None:
+    """They begin with those of the state, and only the end of a batch moves them."""
+    progress = Progress({0: 3, 1: 4}, {0: 9, 1: 9})
+    progress.pulse({0: 8})
+    assert progress.positions == {0: 3, 1: 4}
+    progress.finish({0: 9})
+    assert progress.positions == {0: 9, 1: 4}
+
+
+def test_pulses_move_the_bar_and_never_readiness() -> None:
+    """While a batch runs its tasks may say that they are at the end: that is shown, and not believed."""
+    progress = Progress({0: 0}, {0: 10})
+    progress.pulse({0: 10})
+    assert progress.catch_up(0.0).ratio == 1.0
+    assert not progress.caught_up
+    assert progress.behind == [0]
+
+
+@given(starts=OFFSETS, ends=OFFSETS, seen=st.lists(st.dictionaries(st.integers(0, 7), st.integers(-5, 2000))))
+def test_ratio_only_rises_and_stays_between_zero_and_one(
+    starts: dict[int, int], ends: dict[int, int], seen: list[dict[int, int]]
+) -> None:
+    """Whatever order pulses come in, from whatever partition, the bar does not go back or beyond its ends."""
+    progress = Progress(starts, ends)
+    ratios = [progress.catch_up(0.0).ratio]
+    for at, positions in enumerate(seen):
+        progress.pulse(positions)
+        ratios.append(progress.catch_up(float(at)).ratio)
+    assert ratios == sorted(ratios)
+    assert all(0.0 <= ratio <= 1.0 for ratio in ratios)
+
+
+@given(starts=OFFSETS, ends=OFFSETS)
+def test_reading_to_the_ends_is_enough_from_any_start(starts: dict[int, int], ends: dict[int, int]) -> None:
+    """Once the ends of the start are finished, the catch-up is over, whole, and nothing is left."""
+    progress = Progress(starts, ends)
+    progress.finish(ends)
+    assert progress.caught_up
+    now = progress.catch_up(1.0)
+    assert (now.ratio, now.seconds_left) == (1.0, 0.0)
+
+
+def test_rate_and_time_left_come_from_the_last_seconds() -> None:
+    """The pace is that of the last ten seconds, not of the whole catch-up; what is left is divided by it."""
+    progress = Progress({0: 0}, {0: 1000})
+    progress.catch_up(0.0)
+    progress.pulse({0: 100})
+    assert progress.catch_up(10.0).rate == 10.0
+    progress.pulse({0: 400})
+    now = progress.catch_up(15.0)
+    assert now.rate == 60.0
+    assert now.seconds_left == 10.0
+
+
+@pytest.mark.parametrize("seconds", [0.0, 5.0], ids=["the first look", "nothing has moved since"])
+def test_no_time_left_is_promised_without_a_pace(seconds: float) -> None:
+    """Without a rate above zero there is no estimate, rather than an endless one."""
+    progress = Progress({0: 0}, {0: 10})
+    progress.catch_up(0.0)
+    assert progress.catch_up(seconds).seconds_left is None
+
+
+@given(positions=OFFSETS)
+def test_positions_are_read_as_spark_writes_them(positions: dict[int, int]) -> None:
+    """Spark keys partitions by text; other topics in the same offset are passed over."""
+    text = json.dumps({"t": {str(partition): offset for partition, offset in positions.items()}, "other": {"0": 1}})
+    assert source_positions(text, "t") == positions
+
+
+@pytest.mark.parametrize("absent", [None, "", "{}", '{"other":{"0":1}}'])
+def test_no_offset_is_no_position(absent: str | None) -> None:
+    """Before the first batch there is nothing to read."""
+    assert source_positions(absent, "t") == {}

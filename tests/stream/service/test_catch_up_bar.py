@@ -1,0 +1,61 @@
+"""The catch-up as shown: a bar where someone looks, a line now and then where a log is read."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import structlog
+
+from stream.service import catch_up_bar as catchup
+from stream.service.catch_up import CatchUp
+from stream.service.catch_up_bar import CatchUpView
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+def test_a_terminal_gets_a_bar() -> None:
+    """Share, pace and time left; and the bar goes when it is done."""
+    screen = Terminal()
+    view = CatchUpView(screen)
+    view.show(CatchUp(0.25, 1_234_567.0, 9.6))
+    view._bar.refresh()  # type: ignore[union-attr]
+    view.done()
+    assert "25%" in screen.getvalue()
+    assert "1,234,567 offsets/s, about 10 s left" in screen.getvalue()
+
+
+def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not ten a second: one when its time has come, with the same numbers."""
+    now = [100.0]
+    monkeypatch.setattr(catchup.time, "monotonic", lambda: now[0])
+    view = CatchUpView(io.StringIO())
+    with structlog.testing.capture_logs() as lines:
+        for second in range(25):
+            now[0] = 100.0 + second
+            view.show(CatchUp(0.5, None, None))
+    view.done()
+    assert [(line["event"], line["percent"]) for line in lines] == [("catching up", 50.0)] * 2
+
+
+def test_a_log_gets_its_first_line_with_the_first_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catch-up of three seconds is told of too, once; that it is done is said by another line."""
+    now = [100.0]
+    monkeypatch.setattr(catchup.time, "monotonic", lambda: now[0])
+    view = CatchUpView(io.StringIO())
+    with structlog.testing.capture_logs() as lines:
+        middle = [CatchUp(0.4, 2000.0, 3.0)] * 20
+        for tenth, state in enumerate([CatchUp(0.0, None, None), *middle, CatchUp(1.0, 9.0, 0.0)]):
+            now[0] = 100.0 + tenth / 10
+            view.show(state)
+    view.done()
+    assert [(line["percent"], line["pace"]) for line in lines] == [(40.0, "2,000 offsets/s, about 3 s left")]

@@ -1,0 +1,118 @@
+"""Open descriptors per role, and the limit on them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream.service.descriptors import Descriptors
+
+LIMITS = """Limit                     Soft Limit           Hard Limit           Units
+Max processes             96384                96384                processes
+Max open files            {}                 1048576              files
+"""
+
+
+def process(proc: Path, number: int, opened: int, limit: str, children: tuple[int, ...] = ()) -> None:
+    """Write what /proc has of a process with two threads, the second of which started its children."""
+    folder = proc / str(number)
+    (folder / "fd").mkdir(parents=True)
+    for descriptor in range(opened):
+        (folder / "fd" / str(descriptor)).touch()
+    (folder / "limits").write_text(LIMITS.format(limit))
+    for thread, started in ((number, ()), (number + 1000, children)):
+        (folder / "task" / str(thread)).mkdir(parents=True)
+        (folder / "task" / str(thread) / "children").write_text("".join(f"{child} " for child in started))
+
+
+def rows(descriptors: Descriptors) -> dict[str, tuple[int, int]]:
+    """Return open and limit by role."""
+    return {row["role"]: (row["open"], row["limit"]) for row in descriptors.table().to_pylist()}
+
+
+def test_each_generation_of_processes_is_a_role(tmp_path: Path) -> None:
+    """The driver starts the JVM, the JVM the daemons, a daemon the workers."""
+    process(tmp_path, 1, 10, "1024", (2,))
+    process(tmp_path, 2, 30, "4096", (3,))
+    process(tmp_path, 3, 4, "4096", (4,))
+    process(tmp_path, 4, 6, "4096")
+    assert rows(Descriptors(1, tmp_path)) == {
+        "driver": (10, 1024),
+        "jvm": (30, 4096),
+        "python_daemon": (4, 4096),
+        "python_worker": (6, 4096),
+    }
+
+
+def test_process_nearest_to_its_limit_stands_for_its_role(tmp_path: Path) -> None:
+    """Not the one with the most descriptors, and not the sum: each process has a limit of its own."""
+    process(tmp_path, 1, 1, "1024", (2, 3))
+    process(tmp_path, 2, 40, "4096")
+    process(tmp_path, 3, 20, "64")
+    assert rows(Descriptors(1, tmp_path))["jvm"] == (20, 64)
+
+
+@pytest.mark.parametrize("limit", ["unlimited", "0"])
+def test_role_without_a_limit_is_absent(tmp_path: Path, limit: str) -> None:
+    """There is no share of it that could be reported."""
+    process(tmp_path, 1, 1, limit)
+    assert rows(Descriptors(1, tmp_path)) == {}
+
+
+def test_process_that_has_ended_is_left_out(tmp_path: Path) -> None:
+    """Its parent still names it as a child."""
+    process(tmp_path, 1, 1, "1024", (2,))
+    assert rows(Descriptors(1, tmp_path)) == {"driver": (1, 1024)}
+
+
+def test_system_without_proc_gives_no_rows(tmp_path: Path) -> None:
+    """Unknown is absent."""
+    assert rows(Descriptors(1, tmp_path / "none")) == {}
+
+
+def test_proc_is_not_read_for_every_scrape(tmp_path: Path) -> None:
+    """A reading is served for five seconds."""
+    now = [100.0]
+    descriptors = Descriptors(1, tmp_path, lambda: now[0])
+    process(tmp_path, 1, 1, "1024")
+    assert rows(descriptors) == {"driver": (1, 1024)}
+    (tmp_path / "1" / "fd" / "1").touch()
+    now[0] = 104.9
+    assert rows(descriptors) == {"driver": (1, 1024)}
+    now[0] = 105.0
+    assert rows(descriptors) == {"driver": (2, 1024)}
+
+
+def test_own_process_is_read() -> None:
+    """The real /proc: an opened file is one more descriptor."""
+    before = rows(Descriptors(os.getpid()))["driver"]
+    with Path(os.devnull).open():
+        assert rows(Descriptors(os.getpid()))["driver"] == (before[0] + 1, before[1])
+
+
+_RAISE = """
+import resource, subprocess, sys
+from stream import logs
+from stream.service.descriptors import raise_limit
+resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, 200))
+logs.configure("debug", "json")
+raise_limit()
+show = "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE))"
+print(subprocess.run([sys.executable, "-c", show], capture_output=True, text=True).stdout.strip())
+"""
+
+
+@pytest.mark.parametrize("soft", [100, 200])
+def test_soft_limit_is_raised_to_the_hard_one_and_inherited(soft: int) -> None:
+    """A process started afterwards, as the JVM is, has it too; the log says so at level debug."""
+    done: Any = subprocess.run(
+        [sys.executable, "-c", _RAISE.format(soft=soft)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "(200, 200)"
+    assert f'"limit": 200, "before": {soft}' in done.stderr
+    assert '"level": "debug"' in done.stderr

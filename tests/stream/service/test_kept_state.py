@@ -1,0 +1,213 @@
+"""What becomes of the state when a query fails: nothing, set aside at once, or marked for the next start."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import pytest
+import structlog
+
+from stream.checkpoint.directory import Ends, open_checkpoint
+from stream.checkpoint.manifest import Layout
+from stream.cluster.log_tails import TailRead, TailWanted
+from stream.cluster.offsets_topic import OffsetsTopic
+from stream.errors import ExitCode, Refusal
+from stream.groups.shard import empty_shard
+from stream.service import kept_state
+from stream.service.kept_state import KeptState, StateUnusableError
+from stream.service.status import CATCHING_UP, FAILED, RUNNING, Vitals
+from stream.service.supervisor import end_of_query
+from stream.spark.errors import SparkCallError, SparkFailure
+from stream.spark.jvm import JVM_GONE
+from stream.spark.state_reader import UnreadableShardError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stream.cluster.transport.client import Cluster
+
+TOPIC: Final = OffsetsTopic("c", uuid.UUID(int=7), (0,), (1,))
+LAYOUT: Final = Layout(sub_shards=1, offsets_partitions=1, shuffle_partitions=1, slot_ms=30_000, keep_slots=10)
+BROKEN: Final = SparkFailure("java.io.EOFException", "[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED]\njava.io.EOFException")
+UNKNOWN: Final = SparkFailure("ValueError: surprise", "ValueError: surprise")
+KAFKA: Final = SparkFailure("org.apache.kafka.common.errors.TimeoutException", "org.apache.kafka.common.errors...")
+GONE: Final = SparkFailure(JVM_GONE, "")
+FULL: Final = SparkFailure("java.io.IOException: No space left on device", "[STATE_STORE_X] No space left on device")
+
+
+@contextlib.contextmanager
+def opened(root: Path, vitals: Vitals | None = None) -> Iterator[KeptState]:
+    """Open the state for a while, with one finished batch in it unless it was set aside."""
+    ends = Ends({0: (0, 100, 100)}, time.time(), 3600.0)
+    checkpoint = open_checkpoint(root, TOPIC, LAYOUT, ends)
+    own = vitals or Vitals("0", 30.0)
+    with contextlib.closing(KeptState(checkpoint, cast("Cluster", object()), own, {0: 0})) as state:
+        yield state
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Give a checkpoint with one finished batch."""
+    with opened(tmp_path):
+        spark = tmp_path / "v1" / "spark"
+        files = {
+            "metadata": '{"id":"8a1b"}',
+            "offsets/0": 'v1\n{}\n{"__consumer_offsets":{"0":50}}',
+            "commits/0": "v1\n{}",
+            "state/0/_metadata/v2/0": 'v2\n{"stateStoreInfo":[{"numPartitions":1}]}',
+            "state/0/_stateSchema/0": "v3",
+            "state/0/0/1.changelog": "changes",
+        }
+        for name, text in files.items():
+            (spark / name).parent.mkdir(parents=True, exist_ok=True)
+            (spark / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("failure", [UNKNOWN, GONE], ids=["unknown", "the JVM is gone"])
+def test_two_starts_that_fail_in_a_row_set_the_state_aside(root: Path, failure: SparkFailure) -> None:
+    """Nothing that fails the same way for ever is left to fail for ever."""
+    for _ in range(2):
+        with opened(root) as state:
+            assert not state.note_failure(failure, shown=False)
+    vitals = Vitals("0", 30.0)
+    with structlog.testing.capture_logs() as logs, opened(root, vitals) as state:
+        assert state.checkpoint.fresh
+    assert vitals.resyncs == 1
+    assert failure.cause in logs[0]["why"]
+    assert (Path(logs[0]["kept"]) / "spark" / "commits" / "0").exists()
+
+
+@pytest.mark.parametrize(
+    ("failure", "shown", "batch_ended"),
+    [(KAFKA, False, False), (GONE, True, False), (UNKNOWN, False, True), (GONE, True, True)],
+    ids=["Kafka's client", "the JVM of a quiet cluster", "after a batch", "the JVM after a batch"],
+)
+def test_failure_that_is_not_about_the_state_sets_nothing_aside(
+    root: Path, failure: SparkFailure, *, shown: bool, batch_ended: bool
+) -> None:
+    """However often it happens."""
+    for _ in range(3):
+        with opened(root) as state:
+            if batch_ended:
+                state.note_batch()
+            assert not state.note_failure(failure, shown=shown)
+    with opened(root) as state:
+        assert not state.checkpoint.fresh
+
+
+def test_broken_state_is_set_aside_at_once_and_only_once(root: Path) -> None:
+    """Before anything of it was shown, the same process begins again; a second time is left to the next start."""
+    with opened(root) as state:
+        with pytest.raises(StateUnusableError, match=r"spark: java\.io\.EOFException"):
+            state.note_failure(BROKEN, shown=False)
+        state.start_over("it is broken")
+        assert state.checkpoint.fresh
+        assert state.lost() is None
+        assert state.note_failure(BROKEN, shown=False)
+    with opened(root) as state:
+        assert "EOFException" in str(state.checkpoint.set_aside)
+
+
+def test_broken_state_of_which_something_was_shown_is_marked(root: Path) -> None:
+    """The process ends with the code of a damaged checkpoint, and the next start sets it aside."""
+    vitals = Vitals("0", 30.0)
+    vitals.phase = RUNNING
+    with opened(root) as state:
+        assert end_of_query(BROKEN, vitals, state) == ExitCode.CHECKPOINT_DAMAGED
+        assert vitals.phase == FAILED
+        assert not state.checkpoint.fresh
+    with opened(root) as state:
+        assert state.checkpoint.fresh
+
+
+def test_full_volume_is_refused_and_the_state_kept(root: Path) -> None:
+    """Even where Spark reports it as an error of the state store."""
+    vitals = Vitals("0", 30.0)
+    vitals.phase = CATCHING_UP
+    with opened(root) as state, pytest.raises(Refusal, match="no space left") as refused:
+        end_of_query(FULL, vitals, state)
+    assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
+    with opened(root) as state:
+        assert not state.checkpoint.fresh
+
+
+def test_query_that_failed_because_its_checkpoint_was_deleted_says_so(root: Path) -> None:
+    """Whatever Spark makes of it."""
+    with opened(root) as state, structlog.testing.capture_logs() as logs:
+        assert state.lost() is None
+        (root / "v1" / "spark" / "metadata").unlink()
+        assert end_of_query(UNKNOWN, Vitals("0", 30.0), state) == ExitCode.CHECKPOINT_DAMAGED
+    assert "metadata was deleted" in logs[0]["why"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [UnreadableShardError("shard 3 of the state cannot be read"), SparkCallError("read the state", BROKEN)],
+    ids=["our codec", "Spark"],
+)
+def test_state_that_cannot_be_loaded_is_set_aside(
+    root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """The same start goes on with an empty state; the reason is in the log."""
+
+    def fail(*_: object) -> Any:
+        raise error
+
+    monkeypatch.setattr(kept_state, "stored_shards", fail)
+    vitals = Vitals("0", 30.0)
+    with opened(root, vitals) as state:
+        assert state.load(Any) == []  # type: ignore[arg-type]
+        assert state.checkpoint.fresh
+        assert str(error) in str(state.checkpoint.set_aside)
+    assert vitals.resyncs == 1
+
+
+def test_state_that_cannot_be_loaded_for_want_of_space_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be sound: the caller is told of the failure."""
+
+    def fail(*_: object) -> Any:
+        raise SparkCallError("read the state", FULL)
+
+    monkeypatch.setattr(kept_state, "stored_shards", fail)
+    with opened(root) as state:
+        with pytest.raises(SparkCallError):
+            state.load(Any)  # type: ignore[arg-type]
+        assert not state.checkpoint.fresh
+
+
+@pytest.mark.parametrize(
+    ("position", "data_end", "problem"),
+    [
+        (49, None, None),
+        (44, 45, None),
+        (44, None, None),
+        (44, 48, "the state has read partition 0 of __consumer_offsets up to 45, the offset log up to 50"),
+        (50, None, "the state has read __consumer_offsets to 50 in partition 0, the offset log ends at 50"),
+    ],
+    ids=["where the log ends", "markers follow", "not known what follows", "a record follows", "beyond the log"],
+)
+def test_state_must_be_that_of_the_offset_log(
+    root: Path, monkeypatch: pytest.MonkeyPatch, position: int, data_end: int | None, problem: str | None
+) -> None:
+    """The topic tells whether there are records between the state and the offset log."""
+    asked: list[TailWanted] = []
+
+    def read_tails(_: Cluster, wanted: list[TailWanted]) -> list[TailRead]:
+        asked.extend(wanted)
+        return [TailRead(each, data_end) for each in wanted]
+
+    shard = dataclasses.replace(empty_shard(), position=position)
+    monkeypatch.setattr(kept_state, "stored_shards", lambda *_: [(0, shard)])
+    monkeypatch.setattr(kept_state, "read_tails", read_tails)
+    with opened(root) as state:
+        loaded = state.load(Any)  # type: ignore[arg-type]
+        assert loaded == ([(0, shard)] if problem is None else [])
+        assert state.checkpoint.fresh == (problem is not None)
+        assert problem is None or problem in str(state.checkpoint.set_aside)
+    assert asked == ([TailWanted("__consumer_offsets", 0, 45, 50)] if position == 44 else [])

@@ -1,0 +1,49 @@
+"""Whether the state is to blame for a failed query, told by texts that Spark really gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from stream.service.state_errors import is_of_kafka, is_of_the_process, is_of_the_state
+from stream.spark.errors import SparkFailure
+from stream.spark.jvm import JVM_GONE
+
+FRAMES = """
+\tat org.apache.spark.sql.execution.streaming.state.RocksDBFileManager.loadCheckpointFromDfs(RocksDBFileManager.scala)
+\tat org.apache.kafka.clients.consumer.KafkaConsumer.poll(KafkaConsumer.java:900)
+"""
+LOADING = "Caused by: org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error occurred"
+SUM = "org.apache.hadoop.fs.ChecksumException: Checksum error: file:/ck/state/0/0/9.changelog at 1024 exp: 1 got: 2"
+NO_METADATA = "[STREAMING_CHECKPOINT_MISSING_METADATA_FILE] Checkpoint location file:/ck is in an inconsistent state"
+NO_STATE = "[STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY] Cannot restart streaming query"
+OPERATOR = "[STDS_FAILED_TO_READ_OPERATOR_METADATA] Failed to read the operator metadata"
+CODEC = "stream.groups.codec.UnknownFormatError: not a packed shard of format 2 or below: b'LW'"
+FULL = "java.io.IOException: No space left on device"
+MEMORY = "java.lang.OutOfMemoryError: Java heap space"
+TIMEOUT = "org.apache.kafka.common.errors.TimeoutException: Timeout of 60000ms expired"
+
+
+@pytest.mark.parametrize("text", [LOADING, SUM, NO_METADATA, NO_STATE, OPERATOR, CODEC])
+def test_state_is_to_blame(text: str) -> None:
+    """Spark's own error conditions, Hadoop's checksums and our codec; in the cause or further up."""
+    assert is_of_the_state(SparkFailure(text, text + FRAMES))
+    assert is_of_the_state(SparkFailure("java.lang.NullPointerException", f"job failed\n{text}{FRAMES}"))
+    assert not is_of_kafka(SparkFailure(text, text + FRAMES))
+
+
+@pytest.mark.parametrize(
+    ("text", "of_the_process", "of_kafka"),
+    [(FULL, True, False), (f"{LOADING}\n{MEMORY}", True, False), (f"{LOADING}\n{FULL}", True, False),
+     (TIMEOUT, False, True), ("ValueError: surprise", False, False)],
+)  # fmt: skip
+def test_state_is_not_to_blame(text: str, *, of_the_process: bool, of_kafka: bool) -> None:
+    """A full volume or heap fails the reading of sound state as well; frames of a stack trace say nothing."""
+    failure = SparkFailure(text.splitlines()[-1], text + FRAMES)
+    found = (is_of_the_state(failure), is_of_the_process(failure), is_of_kafka(failure))
+    assert found == (False, of_the_process, of_kafka)
+
+
+def test_jvm_that_is_gone_blames_no_state() -> None:
+    """It left no text; memory is the usual reason."""
+    assert is_of_the_process(SparkFailure(JVM_GONE, ""))
+    assert not is_of_the_state(SparkFailure(JVM_GONE, ""))

@@ -1,0 +1,152 @@
+"""Readiness and own health: every reason a sentence, and only when it holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream.groups.decode_stats import Fault, Tally
+from stream.service import status as phases
+from stream.service.catch_up import Progress
+from stream.service.status import Vitals
+from stream.tick.offsets_topic_lag import Unanswered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LIMIT = 60.0
+NOW = 1_000_000_000.0
+AWAY = "127.0.0.1:9092 refuses the connection: nothing listens there"
+
+
+def vitals(
+    phase: str, *, trouble: str | None = None, age: float | None = None, unanswered: Sequence[Unanswered] = ()
+) -> Vitals:
+    """Give a monitor in a phase, with or without trouble and a snapshot of some age in seconds."""
+    own = Vitals("1.2.3", LIMIT, clock=lambda: NOW)
+    own.phase, own.trouble, own.cluster_id = phase, trouble, "cluster"
+    own.unanswered = unanswered
+    own.snapshot_taken_at = None if age is None else NOW - age
+    own.progress = Progress({0: 0, 1: 0, 2: 0}, {0: 5, 1: 5, 2: 0})
+    return own
+
+
+@pytest.mark.parametrize(
+    ("own", "reasons"),
+    [
+        pytest.param(vitals(phases.RUNNING, age=1), [], id="running, fresh"),
+        pytest.param(vitals(phases.RUNNING, age=1, trouble=AWAY), [], id="Kafka just left, the numbers are fresh"),
+        pytest.param(
+            vitals(phases.RUNNING, age=99, trouble=AWAY), [AWAY, "the snapshot is 99 s old (limit 60 s)"],
+            id="Kafka left long ago",
+        ),
+        pytest.param(
+            vitals(phases.RUNNING, age=99), ["the snapshot is 99 s old (limit 60 s)"], id="ticks do not come through"
+        ),
+        pytest.param(vitals(phases.RUNNING), ["the first snapshot is not taken yet"], id="caught up, no tick yet"),
+        pytest.param(vitals(phases.CONNECTING), ["no broker has answered yet"], id="just started"),
+        pytest.param(vitals(phases.CONNECTING, trouble=AWAY), [AWAY], id="no broker at the start"),
+        pytest.param(
+            vitals(phases.WAITING),
+            ["the cluster has no topic __consumer_offsets yet: no group has ever committed"],
+            id="a new cluster",
+        ),
+        pytest.param(vitals(phases.STARTING), ["the monitor is starting"], id="Spark boots"),
+        pytest.param(
+            vitals(phases.CATCHING_UP), ["offsets partitions not read to their ends yet: 2"], id="two of three to read"
+        ),
+        pytest.param(
+            vitals(phases.CATCHING_UP, trouble=AWAY), ["offsets partitions not read to their ends yet: 2", AWAY],
+            id="Kafka left while catching up",
+        ),
+        pytest.param(
+            vitals(phases.RUNNING, age=1, unanswered=[Unanswered(3, "no_leader", NOW - 59)]), [],
+            id="an offsets partition has just lost its leader",
+        ),
+        pytest.param(
+            vitals(
+                phases.RUNNING, age=1,
+                unanswered=[
+                    Unanswered(3, "no_leader", NOW - 61), Unanswered(7, "no_leader", NOW - 99),
+                    Unanswered(8, "timed_out", NOW - 99),
+                ],
+            ),
+            [
+                "offsets partitions that have no leader: 3, 7",
+                "offsets partitions that do not tell their ends (timed_out): 8",
+            ],
+            id="offsets partitions without a leader",
+        ),
+        pytest.param(
+            vitals(phases.CATCHING_UP, unanswered=[Unanswered(3, "no_leader", NOW)]),
+            [
+                "offsets partitions not read to their ends yet: 2",
+                "offsets partitions that have no leader: 3",
+            ],
+            id="an offsets partition without a leader is what the catch-up waits for",
+        ),
+        pytest.param(vitals(phases.STOPPING, age=1), ["the monitor is stopping"], id="told to stop"),
+        pytest.param(vitals(phases.FAILED, age=1), ["the monitor is failed"], id="the query failed"),
+    ],
+)  # fmt: skip
+def test_readiness_says_why_not(own: Vitals, reasons: list[str]) -> None:
+    """Ready means complete and fresh; whatever is missing is a sentence for a person."""
+    status = own.status()
+    assert list(status.not_ready_reasons) == reasons
+    assert status.ready is (not reasons)
+
+
+def test_partitions_that_are_not_read_yet_are_a_reason() -> None:
+    """Whatever else is fresh: commits in them are not shown."""
+    own = vitals(phases.RUNNING, age=1)
+    own.partitions_added = (50, 51)
+    assert own.status().not_ready_reasons == ("partitions added to __consumer_offsets and not read yet: 2",)
+    own.partitions_added = ()
+    assert own.status().ready
+
+
+def test_every_phase_but_running_is_unready() -> None:
+    """No phase slips through without a reason."""
+    others = [
+        phases.CONNECTING, phases.WAITING, phases.STARTING, phases.CATCHING_UP, phases.STOPPING, phases.FAILED,
+    ]  # fmt: skip
+    assert [phase for phase in others if vitals(phase, age=0).status().ready] == []
+
+
+def test_kafka_is_reachable_only_after_it_has_answered() -> None:
+    """Before the first answer it is not; while it does not answer it is not."""
+    own = Vitals("1.2.3", LIMIT, clock=lambda: NOW)
+    assert own.status().kafka_reachable is False
+    own.cluster_id = "cluster"
+    assert own.status().kafka_reachable is True
+    own.trouble = AWAY
+    assert own.status().kafka_reachable is False
+
+
+def test_counts_of_batches_add_up() -> None:
+    """Records and errors of all batches since the start are summed by type, version and reason."""
+    own = vitals(phases.RUNNING, age=0)
+    short, newer = Fault(None, None, "short"), Fault(1, 99, "unknown_version")
+    own.count(Tally(Counter({1: 5, None: 1, 99: 2}), Counter({newer: 1, short: 1})))
+    own.count(Tally(Counter({1: 2, 2: 1}), Counter({short: 2})))
+    own.count(Tally())
+    status = own.status()
+    records = {row["record_type"]: (row["tracking"], row["records"]) for row in status.records_read.to_pylist()}
+    assert records == {
+        "OFFSET_COMMIT": ("tracked", 7),
+        "GROUP_METADATA": ("tracked", 1),
+        "none": ("unknown", 1),
+        "99": ("unknown", 2),
+    }
+    assert status.decode_errors.to_pylist() == [
+        {"record_type": "OFFSET_COMMIT", "version": "99", "reason": "unknown_version", "records": 1},
+        {"record_type": "none", "version": "", "reason": "short", "records": 3},
+    ]
+
+
+def test_catch_up_is_unknown_before_there_is_anything_to_read() -> None:
+    """Absent, not zero."""
+    status = Vitals("1.2.3", LIMIT).status()
+    assert (status.catch_up_ratio, status.catch_up_records_per_second, status.catch_up_seconds_left) == (None,) * 3

@@ -1,0 +1,144 @@
+"""A capture as the job's source: the job over it ends where `replay` does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from stream.groups.codec import unpack
+from stream.groups.commits.runs import Spans
+from stream.groups.driver_state import Fleet
+from stream.groups.placement import Placement
+from stream.groups.reduce import Rules
+from stream.offline.capture import CaptureFile
+from stream.offline.replay import Replay
+from stream.spark import source
+from stream.spark.pipeline import JobOptions, changes, write
+from stream.spark.session import SessionOptions, end_session, open_session
+from tests.stream.offline.captures import RECORDED, capture_of, commit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Any
+
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    """Give a session as the job has it, without a connector: no broker is read here."""
+    options = SessionOptions("local[2]", "512m", "127.0.0.1", (), shuffle_partitions=2)
+    session = open_session(options)
+    yield session
+    end_session(session, 20)
+
+
+def _job(folder: Path) -> JobOptions:
+    return JobOptions(
+        partitions=range(4),
+        security={},
+        placement=Placement(4, 1),
+        checkpoint=str(folder / "checkpoint"),
+        tasks=2,
+        trigger_seconds=0.1,
+        max_offsets_per_trigger=1_000_000,
+        slot_ms=30_000,
+        rules=Rules(keep_slots=10),
+        live_from={},
+        pulse=None,
+    )
+
+
+def _rows(fleet: Fleet) -> list[dict[str, Any]]:
+    """Give every number of every run, by group, topic and partition."""
+    columns = fleet.columns()
+    names = zip(columns.group.to_pylist(), columns.topic.to_pylist(), columns.partition.tolist(), strict=True)
+    spans = columns.runs.spans
+    numbers = {
+        name: np.asarray(getattr(spans, name)).tolist() for name in Spans.__dataclass_fields__ if name != "reset"
+    }
+    metadata = columns.runs.metadata.to_pylist()
+    found = [
+        {"name": name, "metadata": metadata[at], **{key: column[at] for key, column in numbers.items()}}
+        for at, name in enumerate(names)
+    ]
+    return sorted(found, key=lambda each: each["name"])
+
+
+class _Driver:
+    """What the driver keeps of the batches."""
+
+    def __init__(self) -> None:
+        self.fleet = Fleet()
+        self.batches = 0
+
+    def __call__(self, table: pa.Table, _: int) -> None:
+        self.batches += 1
+        for each in table.to_pylist():
+            self.fleet.apply(each["shard"], unpack(each["change"]))
+
+
+def test_the_job_over_a_capture_ends_where_replay_does(spark: SparkSession, tmp_path: Path) -> None:
+    """Real traffic of every kind of group: the same runs, number by number, and the same memberships."""
+    driver, job = _Driver(), _job(tmp_path)
+    query = write(changes(source.capture_file(spark, RECORDED), job), job, driver)
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    replay = Replay()
+    replay.read(CaptureFile(RECORDED).rows())
+    assert driver.batches
+    assert _rows(driver.fleet) == _rows(replay.fleet)
+    assert driver.fleet.columns().memberships == replay.fleet.columns().memberships
+
+
+def test_what_a_capture_gains_is_read_on(spark: SparkSession, tmp_path: Path) -> None:
+    """A capture that is gone on with under a running job gives the new rows, and the old ones no second time."""
+    path = capture_of(tmp_path / "c.avro", [commit(at, at, group=f"g{at % 2}", partition=at % 2) for at in range(10)])
+    driver, job = _Driver(), _job(tmp_path)
+    query = write(changes(source.capture_file(spark, path), job), job, driver)
+    try:
+        query.processAllAvailable()
+        before = _rows(driver.fleet)
+        capture_of(path, [commit(at, at, group=f"g{at % 2}", partition=at % 2) for at in range(10, 20)])
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert [each["commits"] for each in before] == [5, 5]
+    assert [each["commits"] for each in _rows(driver.fleet)] == [10, 10]
+    assert [each["last_offset"] for each in _rows(driver.fleet)] == [18, 19]
+
+
+def test_each_partition_is_one_task_in_the_order_of_its_log(spark: SparkSession, tmp_path: Path) -> None:
+    """Whatever the order of partitions in the file, a task sees one partition, whole and ascending."""
+    rows = [commit(at, at, partition=partition) for at in range(5000) for partition in (2, 0, 1)]
+    path = capture_of(tmp_path / "c.avro", rows)
+    seen: list[Any] = []
+
+    def collect(batch: Any, _: int) -> None:
+        seen.extend(batch.selectExpr("spark_partition_id() AS task", "partition", "offset", "timestamp").collect())
+
+    query = (
+        source.capture_file(spark, path)
+        .writeStream.foreachBatch(collect)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    tasks: dict[int, list[Any]] = {}
+    for each in seen:
+        tasks.setdefault(each["task"], []).append(each)
+    assert sorted({each["partition"] for each in task}.pop() for task in tasks.values()) == [0, 1, 2]
+    for task in tasks.values():
+        assert [each["offset"] for each in task] == list(range(5000))
+        assert task[7]["timestamp"].timestamp() == 7

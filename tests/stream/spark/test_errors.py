@@ -1,0 +1,211 @@
+"""Errors of Spark: the cause in one line, and text that outlives the JVM."""
+
+from __future__ import annotations
+
+import socket
+import socketserver
+import subprocess
+import traceback
+from collections import deque
+from typing import TYPE_CHECKING
+
+import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark import accumulators
+from pyspark.errors import PySparkException
+
+from sandbox.jars import connector_jars
+from sandbox.ports import LOOPBACK
+from stream.spark import jvm
+from stream.spark.errors import SparkCallError, SparkFailure, root_cause, spark_call
+from stream.spark.session import SessionOptions, end_session, open_session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NESTED = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted
+=== Streaming Query ===
+Identifier: lagwarden
+org.apache.spark.SparkException: Job aborted due to stage failure
+\tat org.apache.spark.scheduler.DAGScheduler.failJobAndIndependentStages(DAGScheduler.scala:1)
+Caused by: org.apache.spark.SparkException: Task failed
+\tat org.apache.spark.scheduler.Task.run(Task.scala:1)
+Caused by: java.io.IOException:   No space left\ton device
+\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)
+\t... 12 more
+"""
+
+OF_PYTHON = """[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function
+py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
+  File "stream/service/job.py", line 1, in _on_batch
+    self._publisher.apply(changes)
+ValueError: not a packed   shard of format 2
+
+	at py4j.Protocol.getReturnValue(Protocol.java:476)
+"""
+
+WORKER_KILLED = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception
+py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
+  File "stream/spark/pipeline.py", line 1, in collect
+    on_batch(batch.toArrow(), number)
+py4j.protocol.Py4JJavaError: An error occurred while calling o182.getResult.
+: org.apache.spark.SparkException: Exception thrown in awaitResult: Job aborted due to stage failure
+\tat org.apache.spark.util.SparkThreadUtils$.awaitResult(SparkThreadUtils.scala:1)
+Caused by: org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)
+\tat org.apache.spark.api.python.BasePythonRunner.read(PythonRunner.scala:1)
+Caused by: java.io.EOFException
+\tat java.base/java.io.DataInputStream.readInt(DataInputStream.java:1)
+"""
+
+IN_A_TASK = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception
+org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "stream/spark/fold_task.py", line 1, in fold
+ValueError: not a key
+\tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:1)
+Return Message: Traceback (most recent call last):
+  File "stream/spark/pipeline.py", line 1, in collect
+py4j.protocol.Py4JJavaError: An error occurred while calling o182.getResult.
+: org.apache.spark.SparkException: Job aborted due to stage failure
+"""
+
+JAVA_IN_PYTHON = """py4j.Py4JException: Return Message: Traceback (most recent call last):
+  File "stream/spark/pipeline.py", line 1, in collect
+pyspark.errors.exceptions.captured.IllegalArgumentException: requirement failed
+JVM stacktrace:
+Caused by: java.io.IOException: No space left on device
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        pytest.param(NESTED, "java.io.IOException: No space left on device", id="the last cause of a chain"),
+        pytest.param("java.lang.IllegalStateException: gone", "java.lang.IllegalStateException: gone", id="one line"),
+        pytest.param("\n\n  [STREAM_FAILED] it failed\n\tat x", "[STREAM_FAILED] it failed", id="no cause: first line"),
+        pytest.param("\tCaused by: x\n", "x", id="an indented cause"),
+        pytest.param(WORKER_KILLED, "Python worker exited unexpectedly (crashed)", id="a worker that was killed"),
+        pytest.param(IN_A_TASK, "ValueError: not a key", id="what Python raised in a task"),
+        pytest.param(JAVA_IN_PYTHON, "java.io.IOException: No space left on device", id="Java's error in Python's"),
+        pytest.param(OF_PYTHON, "ValueError: not a packed shard of format 2", id="what Python raised"),
+        pytest.param("", "no message", id="nothing at all"),
+        pytest.param(" \n\t\n", "no message", id="nothing but space"),
+    ],
+)
+def test_cause_is_one_line_that_says_what_happened(text: str, cause: str) -> None:
+    """Of pages of trace the last cause is told, with its spaces set straight; else the first line there is."""
+    assert root_cause(text) == cause
+
+
+class TextInTheJvm(PySparkException):
+    """A PySpark exception whose text can only be read while the JVM runs."""
+
+    jvm_runs = True
+
+    def __str__(self) -> str:
+        """Fetch the text."""
+        if not self.jvm_runs:
+            raise Py4JNetworkError("Answer from Java side is empty")
+        return "it failed\nCaused by: java.io.IOException: No space left on device"
+
+
+def test_text_is_read_before_the_jvm_ends() -> None:
+    """The raised error holds the cause and the whole text itself, and prints nothing that only the JVM knows."""
+    source = TextInTheJvm("x")
+    with pytest.raises(SparkCallError) as raised, spark_call("read the state"):
+        raise source
+    source.jvm_runs = False
+    assert str(raised.value) == "could not read the state: java.io.IOException: No space left on device"
+    assert raised.value.failure.detail.startswith("it failed\n")
+    assert "str() failed" not in "".join(traceback.format_exception(raised.value))
+
+
+@pytest.fixture(autouse=True)
+def _no_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the JVM of an earlier test."""
+    monkeypatch.setattr(jvm, "_launched", deque(maxlen=1))
+
+
+@pytest.mark.parametrize(
+    ("program", "end"),
+    [
+        ("kill -9 $$", "was killed by SIGKILL, as the kernel does when memory is short"),
+        ("kill -15 $$", "was ended by SIGTERM"),
+        (
+            "echo java.lang.OutOfMemoryError: Java heap space; echo bye; exit 3",
+            "ended with exit code 3: java.lang.OutOf",
+        ),
+        ("echo bye; exit 1", "ended with exit code 1"),
+    ],
+)
+def test_end_of_the_jvm_is_described(program: str, end: str) -> None:
+    """By its signal or exit code, and by the line in which it said why."""
+    output, writer = jvm._Pipe.open()
+    with writer:
+        process = subprocess.Popen(["/bin/sh", "-c", program], stdout=writer)
+    jvm._launched.append(jvm._Launched(process, output))
+    assert jvm.describe_end().startswith(f"Spark's JVM {end}")
+    assert "bye" not in jvm.describe_end()
+    assert SparkFailure.of(Py4JNetworkError("x")).cause == jvm.describe_end()
+
+
+class Failing(socketserver.BaseRequestHandler):
+    """A request whose other side is gone."""
+
+    def handle(self) -> None:
+        """Fail as PySpark's handler does."""
+        raise EOFError
+
+
+@pytest.mark.parametrize("unix", [False, True], ids=["TCP", "Unix socket"])
+def test_accumulators_print_nothing_when_the_jvm_ends(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, unix: bool
+) -> None:
+    """The JVM closes its connection to the accumulator server of either kind without a word."""
+    jvm.hush_accumulators()
+    server: socketserver.TCPServer
+    if unix:
+        server = accumulators.AccumulatorUnixServer(str(tmp_path / "socket"), Failing)
+        client = socket.socket(socket.AF_UNIX)
+    else:
+        server = accumulators.AccumulatorTCPServer((LOOPBACK, 0), Failing, "")
+        client = socket.socket()
+    with server, client:
+        client.connect(server.server_address)
+        server.handle_request()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("error", [Py4JError("x"), Py4JNetworkError("x"), ConnectionResetError(104, "x")])
+def test_jvm_that_is_gone_is_named_as_the_cause(error: Exception) -> None:
+    """A call that finds no JVM fails with a sentence, not with the words of a socket."""
+    with pytest.raises(SparkCallError) as raised, spark_call("start the query"):
+        raise error
+    assert raised.value.failure == SparkFailure("Spark's JVM does not answer", "")
+
+
+def test_jvm_that_ends_before_the_text_is_read_is_named_as_the_cause() -> None:
+    """The exception arrived, its text did not."""
+    error = TextInTheJvm("x")
+    error.jvm_runs = False
+    assert SparkFailure.of(error) == SparkFailure("Spark's JVM does not answer", "")
+
+
+def test_other_exceptions_pass() -> None:
+    """Faults of this program keep their type and traceback."""
+    with pytest.raises(KeyError), spark_call("start the query"):
+        raise KeyError("shard")
+
+
+@pytest.mark.spark
+def test_cause_of_a_real_error_is_there_after_the_jvm_has_ended(tmp_path: Path) -> None:
+    """A damaged file is named in the error although the JVM that reported it is gone."""
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(b"PAR1 this is not a parquet file PAR1")
+    options = SessionOptions("local[1]", "512m", "127.0.0.1", connector_jars(), 1)
+    session = open_session(options)
+    with pytest.raises(SparkCallError) as raised, spark_call("read the file"):
+        session.read.schema("a int").parquet(str(damaged)).toArrow()
+    end_session(session, 30)
+    assert str(raised.value).startswith("could not read the file: ")
+    assert "JVM" not in str(raised.value)
+    assert "damaged.parquet" in raised.value.failure.detail

@@ -1,0 +1,110 @@
+"""A task's work without Spark: Arrow batches in, packed deltas and a tally out, pulses on the side."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import socket
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.groups.codec import unpack
+from stream.groups.decode_stats import Tally
+from stream.groups.placement import Placement
+from stream.groups.reduce import reduce
+from stream.groups.shard import empty_shard
+from stream.spark import fold_task as combine
+from stream.spark.fold_task import Combine
+from tests.support.commits import KEEP, SLOT_MS, read_run
+from tests.support.laws import examples
+from tests.support.raw import commit_key, commit_value
+
+if TYPE_CHECKING:
+    from stream.groups.shard import Shard
+
+
+def batch_of(records: list[tuple[int, int, bytes | None, bytes | None]]) -> pa.RecordBatch:
+    """Give records (partition, offset, key, value) as Spark hands them to a worker."""
+    partition, offset, key, value = zip(*records, strict=True) if records else ((), (), (), ())
+    return pa.record_batch(
+        {
+            "partition": pa.array(partition, pa.int32()),
+            "offset": pa.array(offset, pa.int64()),
+            "timestamp": pa.array([1_000_000] * len(records), pa.timestamp("us", tz="UTC")),
+            "key": pa.array(key, pa.binary()),
+            "value": pa.array(value, pa.binary()),
+        }
+    )
+
+
+RECORDS = [(0, at, commit_key("g", "t", at % 3), commit_value(at, at)) for at in range(40)]
+
+
+@functools.cache
+def whole() -> Shard:
+    """Give the delta of all records in one batch."""
+    (out,) = Combine(Placement(1, 1), SLOT_MS, KEEP, None)(iter([batch_of(RECORDS)]))
+    return unpack(out.column("delta")[0].as_py())
+
+
+@examples(60)
+@given(cuts=st.lists(st.integers(0, 40), max_size=5), rows=st.sampled_from([1, 7, 65_536]))
+def test_the_sizes_of_batches_do_not_matter(cuts: list[int], rows: int) -> None:
+    """However Spark cuts a task's records, one delta per shard comes out, and the same one."""
+    borders = [0, *sorted(cuts), len(RECORDS)]
+    batches = [batch_of(RECORDS[a:b]) for a, b in itertools.pairwise(borders)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(combine, "_FOLD_ROWS", rows)
+        (out,) = Combine(Placement(1, 1), SLOT_MS, KEEP, None)(iter(batches))
+    delta = unpack(out.column("delta")[0].as_py())
+    assert [read_run(delta.runs, row) for row in range(3)] == [read_run(whole().runs, row) for row in range(3)]
+    assert Tally.from_json(out.column("tally")[0].as_py()).records == {1: 40}
+
+
+def test_a_task_without_records_gives_nothing() -> None:
+    """An empty share of the topic makes no delta and no tally."""
+    assert list(Combine(Placement(1, 1), SLOT_MS, KEEP, None)(iter([batch_of([])]))) == []
+    assert list(Combine(Placement(1, 1), SLOT_MS, KEEP, None)(iter([]))) == []
+
+
+def test_the_tally_stands_once() -> None:
+    """A task that touches many shards counts its records once, beside the first delta."""
+    records = [(n, 5, commit_key("g", "t", 0), commit_value(1, 1)) for n in range(4)]
+    outs = list(Combine(Placement(4, 1), SLOT_MS, KEEP, None)(iter([batch_of(records)])))
+    assert [out.column("shard")[0].as_py() for out in outs] == [0, 1, 2, 3]
+    assert [out.column("tally")[0].is_valid for out in outs] == [True, False, False, False]
+    state, _ = reduce(empty_shard(), [unpack(outs[0].column("delta")[0].as_py())], KEEP)
+    assert state.position == 5
+
+
+def test_records_of_no_group_are_counted_too() -> None:
+    """A task that met nothing but garbage touches no shard's state, and its tally arrives all the same."""
+    garbage = batch_of([(1, 7, b"\xff\xff", b"x"), (1, 8, b"", None)])
+    (out,) = Combine(Placement(4, 16), SLOT_MS, KEEP, None)(iter([garbage]))
+    tally = Tally.from_json(out.column("tally")[0].as_py())
+    assert (tally.records, tally.faults.total()) == ({None: 2}, 2)
+    state, change = reduce(empty_shard(), [unpack(out.column("delta")[0].as_py())], KEEP)
+    assert (state.position, len(change.runs), len(change.records)) == (empty_shard().position, 0, 0)
+
+
+def test_pulses_say_how_far_the_task_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pulse carries the next position of each partition that was read since the last."""
+    monkeypatch.setattr(combine, "_PULSE_SECONDS", 0.0)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear:
+        ear.bind(("127.0.0.1", 0))
+        ear.settimeout(5)
+        list(
+            Combine(Placement(2, 1), SLOT_MS, KEEP, ear.getsockname())(iter([batch_of([*RECORDS, (1, 9, None, None)])]))
+        )
+        assert json.loads(ear.recv(1000)) == {"0": 40, "1": 10}
+
+
+def test_a_listener_that_is_gone_does_not_hurt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Progress is for the eye: a task does not fail because nobody listens."""
+    monkeypatch.setattr(combine, "_PULSE_SECONDS", 0.0)
+    assert list(Combine(Placement(1, 1), SLOT_MS, KEEP, ("256.0.0.1", 9))(iter([batch_of(RECORDS)])))

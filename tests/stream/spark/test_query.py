@@ -1,0 +1,37 @@
+"""What is told of a query that failed: one line, the one that says what happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
+
+from stream.spark.query import failure, last_report, stop
+
+
+class QueryOfADeadJvm:
+    """A query whose every question fails as py4j fails when the JVM is gone."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    "error", [Py4JError("x"), Py4JNetworkError("x"), ConnectionRefusedError(111, "x")], ids=lambda e: type(e).__name__
+)
+def test_jvm_that_is_gone_is_a_failure_of_the_query(error: Exception) -> None:
+    """Killed or out of memory: no report, and a cause in words, instead of a traceback."""
+    query: Any = QueryOfADeadJvm(error)
+    assert last_report(query) is None
+    assert "JVM does not answer" in str(failure(query))
+
+
+@pytest.mark.parametrize("error", [Py4JError("x"), ConnectionRefusedError(111, "x")], ids=lambda e: type(e).__name__)
+def test_stopping_a_query_whose_jvm_is_gone_ends_at_once(error: Exception) -> None:
+    """There is nothing left to stop, and the exception does not reach the caller."""
+    query: Any = QueryOfADeadJvm(error)
+    assert stop(query, 60.0)

@@ -1,0 +1,36 @@
+"""What members want and have is worked out again only when something changed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from stream.health.inputs import NOBODY, NOT_TOLD
+from stream.tick.context import NOWHERE
+from stream.tick.inputs.assignment import Members
+from stream.tick.inputs.rows import Belongings
+from tests.stream.groups import written
+from tests.support.fleets import World
+from tests.support.raw import commit_key, commit_value
+
+
+def test_the_same_rows_give_the_same_answer_until_a_state_changes() -> None:
+    """A commit changes nothing of it; a rebalance that the cluster tells, and an assignment, do."""
+    world, belongings, members = World(), Belongings(), Members()
+
+    def owner(asked: dict[str, str]) -> list[int]:
+        fleet, around = world.fleet.columns(), dataclasses.replace(NOWHERE, asked=asked)
+        return members.wanted(belongings.rows(fleet, around), fleet, around).owner.tolist()
+
+    def joined(*has: int) -> None:
+        member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": has}))
+        world.read([written.classic(member)])
+
+    joined(0)
+    world.read([(commit_key("g", "t", 0), commit_value(1, 1))])
+    assert owner({}) == [0]
+    world.read([(commit_key("g", "t", 0), commit_value(2, 2))])
+    assert owner({}) == [0]
+    assert owner({"g": "PreparingRebalance"}) == [NOT_TOLD]
+    assert owner({}) == [0]
+    joined(1)
+    assert owner({}) == [NOBODY]

@@ -1,0 +1,466 @@
+"""What health is told: from records in the log and ends to columns, and through the judge to a verdict."""
+
+from __future__ import annotations
+
+import dataclasses
+import string
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.cluster.open_transactions import OPEN_TRANSACTIONS
+from stream.groups.commits.runs import columns_of
+from stream.groups.expiry.predict import predict
+from stream.groups.reduce import Rules
+from stream.groups.row_order import Names, Ranks
+from stream.health.evaluator import Judge
+from stream.health.inputs import NO_COMMIT, NOBODY, NOT_TOLD, OpenTransaction, Stage
+from stream.health.limits import Limits
+from stream.health.verdict import VERDICTS, Verdict
+from stream.tick.context import NOWHERE
+from stream.tick.inputs.builder import Asked, observed
+from stream.tick.inputs.group_state import rebalancing_since
+from stream.tick.snapshot import build as snapshot
+from tests.stream.groups import written
+from tests.support.commits import SLOT_MS
+from tests.support.fleets import World, ends_of
+from tests.support.laws import examples
+from tests.support.lives import renamed
+from tests.support.raw import commit_key, commit_value, group_key, group_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tests.support.fleets import Raw
+    from tests.support.lives import Written
+
+START = 1_700_000_000_000
+TICK = 10
+"""Seconds; all times in the stories are seconds since START."""
+RATE = 100
+LIMITS = Limits(slot=SLOT_MS)
+LONG_PAST = 10_000
+"""A position behind all records of the stories: what they tell of was over before the monitor came."""
+V = Verdict
+
+
+def end(second: float) -> int:
+    """Where partition 0 of a topic ends: 100 records per second are written."""
+    return 100_000 + int(RATE * second)
+
+
+@dataclasses.dataclass(frozen=True)
+class Story:
+    """What a group does; each function is asked at every tick what happened since the one before."""
+
+    commit: Callable[[int], int | None]
+    records: Mapping[int, tuple[Written, ...]] = dataclasses.field(default_factory=dict)
+    asked: str | None = None
+    topic: str = "t"
+    """Whose partition 0 is meant; it lies so in `ENDS`."""
+    live_from: int = 0
+
+
+def joined(generation: int, *members: str, wants: str = "t", has: str = "t") -> tuple[Written, ...]:
+    """Give the record of a generation: the first member owns partition 0 of a topic. Without members it is empty."""
+    owns: list[written.Parts] = [{has: (0,)}, *({} for _ in members[1:])]
+    each = [
+        written.classic_member(name, wants=written.subscription(wants), has=written.assignment(own))
+        for name, own in zip(members, owns, strict=False)
+    ]
+    return (written.classic(*each, generation=generation, time=-1),)
+
+
+def until(last: int) -> Callable[[int], int | None]:
+    """Read all but the last five seconds, up to some time."""
+    return lambda second: end(second - 5) if second <= last else None
+
+
+def back(second: int) -> int:
+    """Read all but the last five seconds; at 600 go back by ten minutes, and read on as fast as it is written."""
+    return end(second - 5) if second < 600 else end(second - 600)
+
+
+def first_half(second: int) -> int:
+    """Where `held` ends for readers of committed records: from 600 on a transaction is open."""
+    return min(end(second), end(600))
+
+
+NORMAL = {0: joined(1, "m")}
+STORM = {at: joined(1 + at // 20, "m", f"n{at}") for at in range(0, 900, 20)}
+SLOW = {at: 100_000 + 10 * at for at in range(0, 910, 10)}
+
+STORIES: list[tuple[str, Story, Verdict]] = [
+    ("reads all there is", Story(end, NORMAL), V.CAUGHT_UP),
+    ("keeps up at a distance of seconds", Story(until(900), NORMAL), V.OK),
+    ("no commit any more, with a member", Story(until(600), NORMAL), V.STOPPED),
+    ("no commit any more, and never a member", Story(until(600)), V.STOPPED),
+    ("commits the same offset again and again", Story(lambda at: end(min(at, 600) - 5), NORMAL), V.STALLED),
+    ("its members went", Story(until(600), {**NORMAL, 600: joined(2)}), V.NO_MEMBERS),
+    ("went back by itself", Story(back, NORMAL), V.REWOUND),
+    ("was set back while empty", Story(back, {**NORMAL, 590: joined(2), 610: joined(3, "m")}), V.RESET),
+    ("was set back before it was emptied", Story(back, {**NORMAL, 620: joined(2), 630: joined(3, "m")}), V.REWOUND),
+    ("a rebalance every 20 seconds", Story(SLOW.get, STORM), V.REBALANCE_STORM),
+    ("the same rebalances, long past", Story(SLOW.get, STORM, live_from=LONG_PAST), V.FALLING_BEHIND),
+    ("the rebalance does not end", Story(until(600), NORMAL, asked="PreparingRebalance"), V.REBALANCING_TOO_LONG),
+    ("nobody wants the topic", Story(until(600), {0: joined(1, "m", wants="other", has="other")}), V.ABANDONED),
+    ("nobody owns the partition", Story(until(600), {0: joined(1, "m", has="other")}), V.UNASSIGNED),
+    (
+        "an open transaction holds it back",
+        Story(first_half, {0: joined(1, "m", wants="held", has="held")}, topic="held"),
+        V.HELD_BACK,
+    ),
+    ("the topic is gone", Story(end, {0: joined(1, "m", wants="gone", has="gone")}, topic="gone"), V.UNKNOWN),
+]
+
+
+def ends_at(second: int) -> pa.Table:
+    """Give the ends of all topics: `quiet` gets no records, the last offsets of `held` are in a transaction."""
+    rows = {"t": (end(second),) * 2, "quiet": (7, 7), "held": (end(second), first_half(second))}
+    told: list[Any] = [(topic, 0, *both, 0, None) for topic, both in rows.items()]
+    return ends_of([*told, ("gone", -1, None, None, None, "unknown_topic")])
+
+
+def play(stories: Mapping[str, Story], live_from: int) -> dict[str, tuple[Verdict, Verdict]]:
+    """Let stories happen tick by tick, each to its group, beside each other and beside a healthy group.
+
+    Gives the verdicts at the end, of the partition and of the group, by the name of the story.
+    """
+    world, judge = World(Rules(60, live_from=live_from)), Judge(LIMITS)
+    groups = dict(zip(string.ascii_lowercase, stories.values(), strict=False))
+    since: dict[str, int] = {}
+    for second in range(0, 900 + 1, TICK):
+        now = START + second * 1000
+        happens: list[Raw] = [(commit_key("z", "quiet", 0), commit_value(7, now))]
+        for group, story in groups.items():
+            happens += [renamed(record, group) for record in story.records.get(second, ())]
+            offset = story.commit(second)
+            happens += [] if offset is None else [(commit_key(group, story.topic, 0), commit_value(offset, now))]
+        world.read(happens, now)
+        asked = {group: story.asked for group, story in groups.items() if story.asked and second > 600}
+        around = dataclasses.replace(NOWHERE, asked=asked)
+        since = rebalancing_since(since, around, now)
+        moment = Asked(rebalancing_since=since)
+        seen = observed(world.fleet.columns(), ends_at(second), around, now / 1000, moment, limits=LIMITS)
+        judged = judge.judge(seen)
+    assert seen.groups.names == (*groups, "z")
+    assert seen.group.tolist() == list(range(len(groups) + 1)), "each group has its one row"
+    verdicts = [(VERDICTS[row], VERDICTS[all_]) for row, all_ in zip(judged.verdict, judged.group_verdict, strict=True)]
+    assert verdicts[-1] == (V.CAUGHT_UP, V.CAUGHT_UP)
+    return dict(zip(stories, verdicts, strict=False))
+
+
+@pytest.fixture(scope="module")
+def ended() -> dict[str, tuple[Verdict, Verdict]]:
+    """Play all stories; those whose past was not seen as it happened are another monitor's."""
+    verdicts = {}
+    for live_from in (0, LONG_PAST):
+        verdicts |= play({name: story for name, story, _ in STORIES if story.live_from == live_from}, live_from)
+    return verdicts
+
+
+@pytest.mark.parametrize(("name", "verdict"), [(s[0], s[2]) for s in STORIES], ids=[s[0] for s in STORIES])
+def test_what_a_group_does_gets_its_verdict(
+    ended: dict[str, tuple[Verdict, Verdict]], name: str, verdict: Verdict
+) -> None:
+    """From the records in the log to the verdict of the partition and of its group."""
+    assert ended[name] == (verdict, verdict)
+
+
+MINUTE = 60_000
+ALIVE = group_value(1, ["m"], time=-1)
+EMPTIED_TWICE = [ALIVE, *(group_value(2 + n, ["m"] * (n % 2), time=-1) for n in range(3))]
+GROUPS: list[tuple[str, list[tuple[int, bytes]], dict[str, str], dict[str, Any]]] = [
+    (
+        "members since its generation",
+        [(5, ALIVE)],
+        {},
+        {"stage": Stage.STABLE, "since": 5, "members": 1, "rebalances": 1, "emptied": -1, "refilled": -1},
+    ),
+    (
+        "emptied, and still empty",
+        [(5, ALIVE), (7, group_value(2, [], time=-1))],
+        {},
+        {"stage": Stage.EMPTY, "since": 7, "members": 0, "emptied": 7, "refilled": -1},
+    ),
+    (
+        "emptied and filled again, and rebalanced after that",
+        [
+            (5, ALIVE),
+            (7, group_value(2, [], time=-1)),
+            (9, group_value(3, ["m"], time=-1)),
+            (11, group_value(4, ["m", "n"], time=-1)),
+        ],
+        {},
+        {"stage": Stage.STABLE, "since": 11, "members": 2, "rebalances": 3, "emptied": 7, "refilled": 9},
+    ),
+    (
+        "emptied for the second time",
+        [(5 + 2 * n, value) for n, value in enumerate(EMPTIED_TWICE)],
+        {},
+        {"stage": Stage.EMPTY, "since": 11, "rebalances": 2, "emptied": 11, "refilled": -1},
+    ),
+    (
+        "rebalances older than a storm are forgotten",
+        [(0, ALIVE), (8 * MINUTE, group_value(2, ["m"], time=-1))],
+        {},
+        {"since": 8 * MINUTE, "rebalances": 1},
+    ),
+    (
+        "asked to be rebalancing, for the first time",
+        [(5, ALIVE)],
+        {"g": "CompletingRebalance"},
+        {"stage": Stage.REBALANCING, "since": 10 * MINUTE},
+    ),
+]
+
+
+@pytest.mark.parametrize(("records", "asked", "told"), [g[1:] for g in GROUPS], ids=[g[0] for g in GROUPS])
+def test_where_a_group_stands(records: list[tuple[int, bytes]], asked: dict[str, str], told: dict[str, Any]) -> None:
+    """Stage, dates and rebalances follow from the group's life and from what the cluster told."""
+    world = World()
+    for time, value in records:
+        world.read([(group_key("g"), value)], START + time)
+    around = dataclasses.replace(NOWHERE, asked=asked)
+    groups = observed(world.fleet.columns(), ends_of([]), around, START / 1000 + 10 * 60).groups
+    moments = {"since", "emptied", "refilled"}
+    seen = {name: int(getattr(groups, name)[0]) for name in told}
+    assert seen == {name: each + START if name in moments and each >= 0 else each for name, each in told.items()}
+
+
+KINDS: list[tuple[str, list[Raw], Stage, bool]] = [
+    ("offsets only", [(commit_key("g", "t", 0), commit_value(1, 1))], Stage.OFFSETS_ONLY, False),
+    ("a group that nobody has joined", [written.classic(kind="")], Stage.OFFSETS_ONLY, False),
+    ("a classic group", [written.classic(written.classic_member("m"))], Stage.STABLE, False),
+    ("a static member", [written.classic(written.classic_member("m", instance="i"))], Stage.STABLE, True),
+    ("no target assignment yet", [written.group_epoch(2), written.member("m", "t")], Stage.REBALANCING, False),
+    (
+        "a member on its way",
+        [written.group_epoch(2), written.member("m", "t"), written.target_epoch(2), written.stands("m", 1, {})],
+        Stage.REBALANCING,
+        False,
+    ),
+    (
+        "all where they should be",
+        [written.group_epoch(2), written.member("m", "t"), written.target_epoch(2), written.stands("m", 2, {})],
+        Stage.STABLE,
+        False,
+    ),
+    (
+        "a topology that is not ready",
+        [written.group_epoch(2, kind=17, validated_topology_epoch=0), written.worker("m"), written.topology(1)],
+        Stage.REBALANCING,
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("records", "stage", "static"), [k[1:] for k in KINDS], ids=[k[0] for k in KINDS])
+def test_the_stage_of_every_kind_of_group(records: list[Raw], stage: Stage, static: bool) -> None:  # noqa: FBT001 - a row
+    """Kafka's states of all kinds of groups in the words of health; static members are known as such."""
+    world = World()
+    world.read(records, START)
+    groups = observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000).groups
+    assert (Stage(int(groups.stage[0])), bool(groups.static[0])) == (stage, static)
+    assert int(groups.members[0]) == (NOT_TOLD if stage is Stage.OFFSETS_ONLY else 1)
+
+
+def test_share_groups_are_told_where_their_progress_is_kept() -> None:
+    """They commit no offsets by their nature: no other place has to be watched, and Kafka's tool shows the lag."""
+    world = World()
+    world.read([written.group_epoch(2, kind=11), written.sharer("m", "orders")], START)
+    share = Judge().judge(observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000))
+    assert share.sentence_of_group(0) == share.of_group(0).sentence
+    assert "__share_group_state" in share.of_group(0).sentence
+    assert "kafka-share-groups.sh" in share.of_group(0).next_step
+    world = World()
+    world.read([written.classic(written.classic_member("m"))], START)
+    other = Judge().judge(observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000))
+    assert "watch them there" in other.of_group(0).next_step
+    assert "watch them there" not in share.of_group(0).next_step
+
+
+def test_a_group_from_before_lives_were_kept_is_dated_by_its_record() -> None:
+    """The broker's own time of the state stands in where nothing is known of the life."""
+    world = World()
+    world.read([(group_key("g"), group_value(1, ["m"], time=START - 9))], START)
+    fleet = dataclasses.replace(world.fleet.columns(), lives={})
+    groups = observed(fleet, ends_of([]), NOWHERE, START / 1000).groups
+    assert (groups.since.tolist(), groups.rebalances.tolist()) == ([START - 9], [0])
+
+
+def test_a_dead_group_has_nobody_and_no_rows() -> None:
+    """It keeps its place among the groups as long as the read model shows it."""
+    world = World()
+    world.read([(group_key("g"), ALIVE), (commit_key("g", "t", 0), commit_value(1, 1))], START)
+    world.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], START + 1000)
+    seen = observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000 + 2)
+    assert (len(seen), seen.groups.names, seen.groups.members.tolist()) == (0, ("g",), [0])
+    assert Judge().judge(seen).of_group(0).verdict is V.UNKNOWN
+
+
+def test_who_owns_what_by_names_and_by_ids() -> None:
+    """Nobody, the only member, or not told: several members, an id without a name, a group that reassigns."""
+    own = written.stands("m", 2, {written.ORDERS: (0, 9)})
+    alone: list[Raw] = [written.group_epoch(2), written.member("m", "orders"), written.target_epoch(2), own]
+    rows = [(topic, number) for topic in ("orders", "payments") for number in (0, 1, 9)]
+    commits: list[Raw] = [(commit_key("g", *row), commit_value(1, 1)) for row in rows]
+    known = dataclasses.replace(NOWHERE, topic_names=written.NAMES)
+
+    def owners(records: list[Raw], around: Any = known) -> tuple[list[int], list[int]]:
+        world = World()
+        world.read([*commits, *records], START)
+        seen = observed(world.fleet.columns(), ends_of([]), around, START / 1000)
+        assert seen.owner is not None
+        assert seen.subscribed is not None
+        return seen.owner.tolist(), seen.subscribed.tolist()
+
+    wants = [1, 1, 1, 0, 0, 0]
+    assert owners(alone) == ([0, NOBODY, 0, NOBODY, NOBODY, NOBODY], wants)
+    assert owners(alone, NOWHERE) == ([NOT_TOLD] * 6, wants)
+    assert owners([]) == ([NOT_TOLD] * 6, [NOT_TOLD] * 6)
+    assert owners([*alone, written.group_epoch(3)]) == ([NOT_TOLD] * 6, wants)
+    far = (commit_key("g", "orders", 70_000), commit_value(1, 1))
+    assert owners([far, *alone]) == ([0, NOBODY, 0, NOT_TOLD, NOBODY, NOBODY, NOBODY], [1, *wants])
+    by_regex = [*alone, written.member("m", "orders", regex="pay.*")]
+    assert owners(by_regex)[1] == [NOT_TOLD] * 6
+    both = [*alone, written.member("n", "orders"), written.stands("n", 2, {written.ORDERS: (1,)})]
+    assert owners(both) == ([NOT_TOLD, NOT_TOLD, NOT_TOLD, NOBODY, NOBODY, NOBODY], wants)
+
+
+def test_what_else_was_asked_stands_beside_the_rows_it_is_about() -> None:
+    """Expiry and retention by row, transactions by place, topics made anew by number; nothing is unknown as zero."""
+    world = World()
+    commits = [("h", "b", 1, 70), ("g", "c", 0, 60), ("g", "a", 0, 50)]
+    world.read([(commit_key(g, t, p), commit_value(1, time)) for g, t, p, time in commits], START)
+    fleet = world.fleet.columns()
+    now = START / 1000
+    around = dataclasses.replace(
+        NOWHERE,
+        retention=dataclasses.replace(NOWHERE.retention, retention_ms=1000),
+        topic_ids={"b": b"b" * 16},
+        made_anew={"a": START - 1, "b": START},
+    )
+    rows: list[dict[str, Any]] = [
+        {"partition": 0, "error": "no_leader"},
+        {"partition": 1, "start_offset": 5, "producer_id": 9, "transactional_id": "tx", "start_time": 77},
+        {"partition": 1, "start_offset": 8, "producer_id": 10},
+    ]
+    asked = Asked(
+        expiry=predict(fleet, around.retention),
+        retention={"a": 500, "c": 700},
+        transactions={"b": pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)},
+    )
+    seen = observed(fleet, ends_of([]), around, now, asked)
+    assert (seen.groups.names, seen.topics) == (("g", "h"), ("a", "b", "c"))
+    assert list(zip(seen.group.tolist(), seen.topic.tolist(), seen.partition.tolist(), strict=True)) == [
+        (0, 0, 0),
+        (0, 2, 0),
+        (1, 1, 1),
+    ]
+    assert seen.expiry is not None
+    assert seen.expiry.tolist() == [1050, 1060, 1070]
+    assert seen.retention is not None
+    assert seen.retention.tolist() == [500, 700, -1]
+    assert seen.transactions == {(1, 1): OpenTransaction(9, "tx", 77)}
+    assert seen.recreated is not None
+    assert seen.recreated.tolist() == [1]
+    assert seen.origins.current_topic_id is not None
+    assert seen.origins.current_topic_id.any(axis=1).tolist() == [False, False, True]
+
+
+def test_ends_are_sorted_by_place_and_unknown_where_an_end_is() -> None:
+    """Topics that no group uses, and topics that could not be described, have no ends; a missing one is no zero."""
+    world = World()
+    world.read([(commit_key("g", topic, 0), commit_value(1, 1)) for topic in "ab"], START)
+    ends = ends_of(
+        [
+            ("0", 0, 7, 7, 0, None),
+            ("a", -1, None, None, None, "not_authorized"),
+            ("b", 0, 25, None, 3, "timed_out"),
+            ("b", 1, 9, 8, None, "timed_out"),
+            ("b", 2, 9, 8, 1, None),
+        ]
+    )
+    unsorted = ends.take(list(reversed(range(len(ends)))))
+    seen = observed(world.fleet.columns(), unsorted, NOWHERE, START / 1000).ends
+    b = 1 << 32
+    assert (seen.place.tolist(), seen.known.tolist()) == ([b, b | 1, b | 2], [True, False, True])
+    assert (seen.high_watermark.tolist(), seen.log_start.tolist()) == ([25, 9, 9], [3, 0, 1])
+    assert seen.last_stable is not None
+    assert seen.last_stable.tolist() == [-1, 8, 8]
+
+
+def test_an_empty_fleet_is_nothing_to_judge() -> None:
+    """No groups, no rows, no ends, and no error."""
+    seen = observed(World().fleet.columns(), ends_of([]), NOWHERE, START / 1000)
+    judged = Judge().judge(seen)
+    assert (len(seen), seen.groups.names, len(seen.ends.place), len(judged.group_verdict)) == (0, (), 0, 0)
+
+
+PLACES = st.tuples(st.sampled_from(["b", "a", "é"]), st.sampled_from(["y", "x"]), st.integers(0, 9))
+
+
+def test_no_end_was_ever_known() -> None:
+    """A fleet whose topics are all gone or denied from the first tick on is judged unknown, and that is all."""
+    world = World()
+    world.read([(commit_key("g", "t", 0), commit_value(5, START))], time=START)
+    judge = Judge(LIMITS)
+    for tick in range(3):
+        seen = observed(
+            world.fleet.columns(),
+            ends_of([("t", -1, None, None, None, "unknown_topic")]),
+            NOWHERE,
+            START / 1000 + TICK * tick,
+            limits=LIMITS,
+        )
+        judged = judge.judge(seen)
+        assert judged.of_row(0).verdict is V.UNKNOWN
+
+
+@examples(30)
+@given(st.lists(st.tuples(PLACES, st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=30), st.randoms())
+def test_the_order_of_the_fleet_does_not_matter(commits: list[Any], chance: Any) -> None:
+    """Shuffled rows give the same columns, slots too; they are sorted, and in the order of the read model."""
+    world = World()
+    world.read([(commit_key(*place), commit_value(offset, time)) for place, offset, time in commits], START)
+    fleet = world.fleet.columns()
+    order = list(range(len(fleet.runs)))
+    chance.shuffle(order)
+    rows = np.array(order, np.int64)
+    moved = dataclasses.replace(
+        fleet,
+        runs=fleet.runs.take(rows),
+        group=fleet.group.take(pa.array(rows)),
+        topic=fleet.topic.take(pa.array(rows)),
+        partition=fleet.partition[rows],
+        ranks=Ranks(
+            Names([(fleet.group.take(pa.array(rows)), fleet.topic.take(pa.array(rows)), fleet.partition[rows])]),
+            frozenset(fleet.ranks.groups),
+        ),
+    )
+    one, other = (observed(each, ends_of([]), NOWHERE, START / 1000) for each in (fleet, moved))
+    for name in ("group", "topic", "partition", "subscribed", "owner"):
+        assert getattr(one, name).tolist() == getattr(other, name).tolist()
+    for name in ("spans", "slots"):
+        for column, again in zip(columns_of(getattr(one, name)), columns_of(getattr(other, name)), strict=True):
+            assert column.tolist() == again.tolist()
+    shown = snapshot.build(fleet, ends_of([]), START / 1000).partitions.to_pylist()
+    assert [(row["group"], row["topic"], row["partition"], row["committed_offset"]) for row in shown] == [
+        (one.groups.names[group], one.topics[topic], partition, offset)
+        for group, topic, partition, offset in zip(
+            one.group.tolist(),
+            one.topic.tolist(),
+            one.partition.tolist(),
+            one.spans.last_offset.tolist(),
+            strict=True,
+        )
+    ]
+    last = np.flatnonzero(np.append(np.diff(one.slots.row) != 0, True))
+    newest = {int(one.slots.row[at]): int(one.slots.time[at]) for at in last}
+    assert {row: time // SLOT_MS for row, time in newest.items()}.keys() == set(range(len(one)))
+    assert NO_COMMIT not in one.spans.last_offset

@@ -1,0 +1,270 @@
+"""Which tails are read when: once, while nothing moves, and never so often that a broker would notice."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pytest
+
+from stream.cluster.log_tails import TailRead, TailWanted
+from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.errors import Unreachable
+from stream.tick.lookups import log_tails as enquiries_tails
+from stream.tick.lookups.budget import Allowances
+from stream.tick.lookups.ends import EndsByName
+from stream.tick.lookups.log_tails import TailWatch
+from tests.stream.health.panes import Row, pane
+from tests.support.fleets import ends_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream.health.features.window import Window
+
+TOPICS = ["orders", "payments"]
+
+
+class Brokers:
+    """Answers reads of tails: markers behind an offset, or a reason; keeps what was asked."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[TailWanted] = []
+        self.data_end: int | None = 10_001
+        self.reason: Reason | None = None
+        self.away = False
+        self.transactions = True
+        monkeypatch.setattr(enquiries_tails, "read_tails", self._read)
+        monkeypatch.setattr(enquiries_tails, "has_transactions", lambda _: self.transactions)
+
+    def _read(self, _: object, wanted: Sequence[TailWanted], **__: Any) -> list[TailRead]:
+        if self.away:
+            raise Unreachable("away", "")
+        self.asked += wanted
+        return [TailRead(each, self.data_end, self.reason) for each in wanted]
+
+
+@pytest.fixture
+def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
+    """Give brokers that find markers only."""
+    return Brokers(monkeypatch)
+
+
+def watch(allowances: Allowances | None = None) -> TailWatch:
+    """Give a watch of its own."""
+    ticks = itertools.count()
+    return TailWatch(cast("Any", None), allowances or Allowances(), lambda: float(next(ticks)))
+
+
+def window(*rows: Row) -> Window:
+    """Give a window in which every tail is worth reading."""
+    made = pane(*rows)
+    return dataclasses.replace(made, tail=dataclasses.replace(made.tail, wanted=np.ones(len(rows), np.bool_)))
+
+
+def ends(**high: int) -> EndsByName:
+    """Give ends: of partition 0 of each topic."""
+    return EndsByName(ends_of([(topic, 0, end, end, 0, None) for topic, end in high.items()]))
+
+
+ROW = Row(committed=10_000, end=10_003, lag=3)
+
+
+def rows_of(tails: Any) -> list[tuple[int, ...]]:
+    """Give tails as tuples of place, data_from, data_end and end."""
+    columns = (tails.place, tails.data_from, tails.data_end, tails.end)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def test_a_tail_is_read_once_for_as_long_as_it_stands(brokers: Brokers) -> None:
+    """What was found stays known without another question, and is forgotten when the end moves."""
+    tails = watch()
+    assert rows_of(tails.look(TOPICS, ends(orders=10_003))) == []
+    tails.note(window(ROW))
+    for _ in range(3):
+        assert rows_of(tails.look(TOPICS, ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
+    assert brokers.asked == [TailWanted("orders", 0, 10_000, 10_003)]
+    assert rows_of(tails.look(TOPICS, ends(orders=10_004))) == []
+
+
+def test_an_end_that_is_not_known_forgets_nothing(brokers: Brokers) -> None:
+    """A leader that is away for a tick costs no second reading."""
+    tails = watch()
+    tails.note(window(ROW))
+    tails.look(TOPICS, ends(orders=10_003))
+    tails.look(TOPICS, EndsByName(ends_of([("orders", 0, None, None, None, "no_leader")])))
+    tails.look(TOPICS, EndsByName(ends_of([("orders", -1, None, None, None, "unknown_topic")])))
+    assert len(rows_of(tails.look(TOPICS, ends(orders=10_003)))) == 1
+    assert len(brokers.asked) == 1
+
+
+def test_a_tail_that_moved_since_it_was_noted_is_not_read(brokers: Brokers) -> None:
+    """It is none of those that stand still."""
+    tails = watch()
+    tails.note(window(ROW))
+    assert rows_of(tails.look(TOPICS, ends(orders=10_009))) == []
+    assert brokers.asked == []
+
+
+def test_one_reading_for_all_groups_before_a_tail(brokers: Brokers) -> None:
+    """The one that is furthest from the end counts; one further still has it read again."""
+    tails = watch()
+    tails.note(window(ROW, Row(group="other", committed=9_998, end=10_003, lag=5)))
+    tails.look(TOPICS, ends(orders=10_003))
+    assert brokers.asked == [TailWanted("orders", 0, 9_998, 10_003)]
+    tails.note(window(Row(group="third", committed=9_000, end=10_003, lag=1_003)))
+    assert rows_of(tails.look(TOPICS, ends(orders=10_003))) == [(0, 9_000, 10_001, 10_003)]
+
+
+def test_places_are_numbered_by_the_topics_given(brokers: Brokers) -> None:
+    """Topics come and go between ticks; the tails of one that is not among them are left out."""
+    tails = watch()
+    tails.note(window(ROW, Row(topic="payments", committed=10_000, end=10_003, lag=3)))
+    at_rest = ends(orders=10_003, payments=10_003)
+    assert [row[0] for row in rows_of(tails.look(TOPICS, at_rest))] == [0, 1 << 32]
+    assert [row[0] for row in rows_of(tails.look(["a", "orders", "payments"], at_rest))] == [1 << 32, 2 << 32]
+    assert [row[0] for row in rows_of(tails.look(["payments"], at_rest))] == [0]
+    assert len(brokers.asked) == 2
+
+
+def test_the_shortest_first_and_so_many_at_a_tick(brokers: Brokers) -> None:
+    """Those that are left are noted again by whoever still wants them."""
+    tails = watch(Allowances(tails=1))
+    tails.note(window(Row(committed=9_000, end=10_003, lag=1_003), Row(topic="payments", end=10_003, lag=1)))
+    tails.look(TOPICS, ends(orders=10_003, payments=10_003))
+    assert [each.topic for each in brokers.asked] == ["payments"]
+
+
+UNREADABLE = pytest.mark.parametrize(
+    ("reason", "attempts", "word"),
+    [
+        pytest.param(Reason.NOT_AUTHORIZED, 1, "not_authorized", id="denied: that will not be otherwise"),
+        pytest.param(Reason.UNSUPPORTED, 1, "unsupported", id="the broker is too old"),
+        pytest.param(Reason.TIMED_OUT, 3, "timed_out", id="it may go better the next time, but not for ever"),
+        pytest.param(Reason.NO_LEADER, 3, "no_leader", id="the leader is away"),
+        pytest.param(None, 3, "timed_out", id="not read to its end in time"),
+    ],
+)
+
+
+@UNREADABLE
+def test_a_tail_that_cannot_be_read_is_told_with_its_reason(
+    brokers: Brokers, reason: Reason | None, attempts: int, word: str
+) -> None:
+    """Nothing is claimed of what it holds."""
+    brokers.data_end, brokers.reason = None, reason
+    tails = watch()
+    for attempt in range(1, attempts + 2):
+        tails.note(window(ROW))
+        found = tails.look(TOPICS, ends(orders=10_003))
+        assert rows_of(found) == []
+        told = list(zip(found.unreadable.tolist(), found.reasons.tolist(), strict=True))
+        assert told == ([(0, word)] if attempt >= attempts else [])
+    assert len(brokers.asked) == attempts
+    assert tails.look(["another", *TOPICS], ends(orders=10_003)).unreadable.tolist() == [1 << 32]
+
+
+@UNREADABLE
+def test_without_any_transaction_a_tail_that_cannot_be_read_holds_records(
+    brokers: Brokers, reason: Reason | None, attempts: int, word: str
+) -> None:
+    """Markers are written by transactions alone."""
+    brokers.data_end, brokers.reason, brokers.transactions = None, reason, False
+    tails = watch()
+    found = []
+    for _ in range(attempts):
+        tails.note(window(ROW))
+        found.append(tails.look(TOPICS, ends(orders=10_003)))
+    assert [rows_of(each) for each in found] == [[]] * (attempts - 1) + [[(0, 10_000, 10_003, 10_003)]]
+    assert word not in found[-1].reasons
+
+
+def kept(made: Window) -> Window:
+    """Return the window with every row judged by what is known of its tail."""
+    return dataclasses.replace(made, tail=dataclasses.replace(made.tail, kept=np.ones(len(made), np.bool_)))
+
+
+def test_a_tail_that_cannot_be_read_is_tried_again_later(brokers: Brokers) -> None:
+    """A right may be granted while the monitor runs; until then the reason stays, and the brokers are spared."""
+    brokers.data_end, brokers.reason = None, Reason.NOT_AUTHORIZED
+    clock = [0.0]
+    tails = TailWatch(cast("Any", None), Allowances(seldom=600), lambda: clock[0])
+    unreadable = []
+    for clock[0] in (10, 20, 300, 600, 620):
+        tails.note(kept(window(ROW)))
+        unreadable.append(len(tails.look(TOPICS, ends(orders=10_003)).unreadable))
+    assert (unreadable, len(brokers.asked)) == ([1] * 5, 2)
+    brokers.data_end, brokers.reason = 10_000, None
+    clock[0] = 1_230
+    tails.note(kept(window(ROW)))
+    found = tails.look(TOPICS, ends(orders=10_003))
+    assert (rows_of(found), len(found.unreadable)) == ([(0, 10_000, 10_000, 10_003)], 0)
+
+
+def test_the_reason_does_not_go_when_the_partition_grows(brokers: Brokers) -> None:
+    """Else a group without the right would look stuck at the tick at which a record comes."""
+    brokers.data_end, brokers.reason = None, Reason.NOT_AUTHORIZED
+    tails = watch()
+    tails.note(window(ROW))
+    assert len(tails.look(TOPICS, ends(orders=10_003)).unreadable) == 1
+    assert len(tails.look(TOPICS, ends(orders=10_008)).unreadable) == 1
+
+
+def test_an_unreadable_tail_that_nobody_waits_before_is_let_go(brokers: Brokers) -> None:
+    """The groups have read on, and nothing will ask for it again."""
+    brokers.data_end, brokers.reason = None, Reason.NOT_AUTHORIZED
+    clock = [0.0]
+    tails = TailWatch(cast("Any", None), Allowances(seldom=600), lambda: clock[0])
+    tails.note(window(ROW))
+    assert len(tails.look(TOPICS, ends(orders=10_003)).unreadable) == 1
+    tails.note(pane(ROW))
+    clock[0] = 601
+    assert len(tails.look(TOPICS, ends(orders=10_003)).unreadable) == 0
+
+
+def test_a_tail_of_markers_is_remembered_while_a_group_stands_before_it(brokers: Brokers) -> None:
+    """What has come behind the markers is what the group has not read; they do not make it older."""
+    brokers.data_end = 10_000
+    tails = watch()
+    tails.note(window(ROW))
+    tails.look(TOPICS, ends(orders=10_003))
+    tails.note(kept(pane(ROW)))
+    assert rows_of(tails.look(TOPICS, ends(orders=10_009))) == [(0, 10_000, 10_000, 10_003)]
+    tails.note(pane(ROW))
+    assert rows_of(tails.look(TOPICS, ends(orders=10_009))) == []
+
+
+def test_a_tail_above_the_end_is_forgotten_at_once(brokers: Brokers) -> None:
+    """The log was cut, and other records may stand there now."""
+    brokers.data_end = 10_000
+    tails = watch()
+    tails.note(window(ROW))
+    tails.look(TOPICS, ends(orders=10_003))
+    tails.note(kept(pane(ROW)))
+    assert rows_of(tails.look(TOPICS, ends(orders=10_002))) == []
+
+
+def test_while_nobody_answers_no_tail_is_to_blame(brokers: Brokers) -> None:
+    """However often it is tried."""
+    brokers.away = True
+    tails = watch()
+    for _ in range(5):
+        tails.note(window(ROW))
+        assert rows_of(tails.look(TOPICS, ends(orders=10_003))) == []
+    brokers.away = False
+    tails.note(window(ROW))
+    assert rows_of(tails.look(TOPICS, ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
+
+
+def test_names_of_topics_that_came_and_went_are_let_go(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster that makes topics for minutes only must not fill the memory over years."""
+    monkeypatch.setattr(enquiries_tails, "_SPARE_NAMES", 5)
+    tails = watch()
+    for number in range(40):
+        name = f"t{number}"
+        tails.note(window(Row(topic=name, committed=10_000, end=10_003, lag=3)))
+        assert rows_of(tails.look([name], ends(**{name: 10_003}))) == [(0, 10_000, 10_001, 10_003)]
+    assert len(tails._names) < 10
+    assert len(brokers.asked) == 40

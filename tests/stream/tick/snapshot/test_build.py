@@ -1,0 +1,185 @@
+"""The snapshot: lag where it is known, a reason where it is not, groups summed, everything sorted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporters.readmodel import GROUPS, PARTITIONS, UNKNOWN_LAGS
+from stream.tick.snapshot import build as snapshot
+from tests.support.fleets import World, ends_of
+from tests.support.laws import examples
+from tests.support.raw import commit_key, commit_value, group_key, group_value
+
+# The story, what was committed on t-0, the partition's (high watermark, log start, error) or None, lag, reason.
+STORIES = [
+    ("behind the end", 10, (25, 0, None), 15, None),
+    ("at the end", 25, (25, 0, None), 0, None),
+    ("below the log start: only what is left to read counts", 10, (25, 20, None), 5, None),
+    ("all that was unread is gone", 10, (25, 25, None), 0, None),
+    ("above the end: never negative", 30, (25, 0, None), None, "beyond_end"),
+    ("no leader to ask", 10, (None, None, "no_leader"), None, "no_leader"),
+    ("the end is known, the start is not", 10, (25, None, "timed_out"), None, "timed_out"),
+]
+
+
+def rows(table: Any) -> list[dict[str, Any]]:
+    """Read a table as plain rows."""
+    listed: list[dict[str, Any]] = table.to_pylist()
+    return listed
+
+
+@pytest.mark.parametrize(("committed", "end", "lag", "reason"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
+def test_the_lag_of_a_partition(
+    committed: int, end: tuple[int | None, int | None, str | None], lag: int | None, reason: str | None
+) -> None:
+    """Each story gives its lag, or no lag and its reason."""
+    world = World()
+    world.read([(commit_key("g", "t", 0), commit_value(committed, 7))])
+    high, start, error = end
+    built = snapshot.build(world.fleet.columns(), ends_of([("t", 0, high, high, start, error)]), 1.0)
+    (row,) = rows(built.partitions)
+    assert (row["committed_offset"], row["lag"], row["lag_unknown_reason"]) == (committed, lag, reason)
+    (group,) = rows(built.groups)
+    assert (group["lag_sum"], group["lag_max"], group["partitions_lag_unknown"]) == (lag, lag, int(lag is None))
+    assert rows(built.unknown_lags) == ([] if lag is not None else [{"group": "g", "reason": reason, "partitions": 1}])
+
+
+@pytest.mark.parametrize(
+    ("ends", "reason"),
+    [
+        ([], "not_asked"),
+        ([("t", -1, None, None, None, "unknown_topic")], "unknown_topic"),
+        ([("t", -1, None, None, None, "not_authorized")], "not_authorized"),
+        ([("t", 1, 5, 5, 0, None)], "unknown_partition"),
+        ([("other", 0, 5, 5, 0, None)], "not_asked"),
+    ],
+    ids=["no answer yet", "topic gone", "not allowed", "no such partition", "an answer for others"],
+)
+def test_a_partition_that_the_cluster_does_not_know(ends: list[Any], reason: str) -> None:
+    """What cannot be asked has no numbers at all, and one reason."""
+    world = World()
+    world.read([(commit_key("g", "t", 0), commit_value(3, 7))])
+    (row,) = rows(snapshot.build(world.fleet.columns(), ends_of(ends), 1.0).partitions)
+    assert (row["lag"], row["high_watermark"], row["log_start_offset"]) == (None, None, None)
+    assert row["lag_unknown_reason"] == reason
+
+
+def test_groups_are_summed_over_what_is_known() -> None:
+    """Sum and maximum over the known partitions, the unknown ones counted beside them by reason."""
+    world = World()
+    world.read(
+        [
+            (commit_key("g", "a", 0), commit_value(1, 50)),
+            (commit_key("g", "a", 1), commit_value(1, 70)),
+            (commit_key("g", "gone", 0), commit_value(1, 60)),
+            (commit_key("g", "gone", 1), commit_value(1, 60)),
+            (commit_key("h", "a", 0), commit_value(2, 10)),
+        ]
+    )
+    ends = ends_of(
+        [("a", 0, 4, 4, 0, None), ("a", 1, 11, 11, 0, None), ("gone", -1, None, None, None, "unknown_topic")]
+    )
+    built = snapshot.build(world.fleet.columns(), ends, 1.0)
+    g, h = rows(built.groups)
+    assert (g["lag_sum"], g["lag_max"], g["partitions"], g["partitions_lag_unknown"]) == (13, 10, 4, 2)
+    assert (h["lag_sum"], h["lag_max"], h["partitions"], h["partitions_lag_unknown"]) == (2, 2, 1, 0)
+    assert built.groups.column("last_commit_time").cast(pa.int64())[0].as_py() == 70
+    assert rows(built.unknown_lags) == [{"group": "g", "reason": "unknown_topic", "partitions": 2}]
+
+
+def test_what_the_membership_records_tell() -> None:
+    """Stable with members, Empty without; offsets alone make a simple group; newer kinds as their pieces add up."""
+    world = World()
+    member = bytes.fromhex("00000002720263032f68020274000000012c08756e69666f726d00")
+    consumer = (b"\x00\x05\x00\x01k\x00\x02m1", member)
+    world.read(
+        [
+            (group_key("busy"), group_value(7, ["m1", "m2"])),
+            (group_key("left"), group_value(8, [])),
+            (commit_key("simple", "t", 0), commit_value(1, 1)),
+            (commit_key("k", "t", 0), commit_value(1, 1)),
+            consumer,
+        ]
+    )
+    told = {row["group"]: row for row in rows(snapshot.build(world.fleet.columns(), ends_of([]), 1.0).groups)}
+    seen = {name: (row["kind"], row["state"], row["members"], row["generation"]) for name, row in told.items()}
+    assert seen == {
+        "busy": ("classic", "Stable", 2, 7),
+        "left": ("classic", "Empty", 0, 8),
+        "simple": ("simple", "Empty", 0, None),
+        "k": ("consumer", "Reconciling", 1, None),
+    }
+    assert told["busy"]["protocol_type"] == "consumer"
+    assert told["busy"]["lag_sum"] is None, "a group without offsets has no lag"
+
+
+def test_tombstones_take_rows_and_groups_away() -> None:
+    """A deleted offset is in no table any more; of a group that died remains one row that says so."""
+    world = World()
+    world.read(
+        [
+            (commit_key("g", "t", 0), commit_value(1, 1)),
+            (commit_key("g", "t", 1), commit_value(1, 1)),
+            (group_key("g"), group_value(1, ["m"])),
+        ],
+        time=1000,
+    )
+    world.read([(commit_key("g", "t", 1), None)], time=2000)
+    built = snapshot.build(world.fleet.columns(), ends_of([]), 1.0)
+    assert [row["partition"] for row in rows(built.partitions)] == [0]
+    world.read([(commit_key("g", "t", 0), None), (group_key("g"), None)], time=3000)
+    built = snapshot.build(world.fleet.columns(), ends_of([]), 1.0)
+    assert (len(built.partitions), len(built.groups), len(built.unknown_lags)) == (0, 1, 0)
+    (dead,) = rows(built.groups)
+    assert (dead["state"], dead["kind"], dead["members"], dead["partitions"]) == ("Dead", "classic", 0, 0)
+    assert (dead["lag_sum"], dead["last_commit_time"], dead["death_cause"]) == (None, None, "unknown")
+    world.fleet.drop_dead(died_before=2**62, now=2**62)
+    built = snapshot.build(world.fleet.columns(), ends_of([]), 1.0)
+    assert (len(built.groups), len(built.transitions)) == (0, 0)
+
+
+@examples(50)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("bac"), st.sampled_from(["y", "x", "é"]), st.integers(0, 3), st.integers(0, 9)),
+        max_size=25,
+    )
+)
+def test_tables_are_sorted_typed_and_agree(commits: list[tuple[str, str, int, int]]) -> None:
+    """Rows come sorted by their labels, columns as the read model promises, and groups sum up their partitions."""
+    world = World()
+    records = [(commit_key(*place), commit_value(offset, 1)) for *place, offset in commits]
+    for begin in range(0, len(records), 5):
+        world.read(records[begin : begin + 5])
+    ends = ends_of([(topic, partition, 5, 5, 0, None) for topic in ("x", "y") for partition in range(3)])
+    built = snapshot.build(world.fleet.columns(), ends, 1.0)
+    assert (built.partitions.schema, built.groups.schema) == (PARTITIONS, GROUPS)
+    assert built.unknown_lags.schema == UNKNOWN_LAGS
+    listed = rows(built.partitions)
+    places = [(row["group"], row["topic"], row["partition"]) for row in listed]
+    assert places == sorted({(group, topic, partition) for group, topic, partition, _ in commits})
+    for group in rows(built.groups):
+        lags = [row["lag"] for row in listed if row["group"] == group["group"]]
+        known = [lag for lag in lags if lag is not None]
+        assert group["lag_sum"] == (sum(known) if known else None)
+        assert group["lag_max"] == max(known, default=None)
+        assert group["partitions_lag_unknown"] == len(lags) - len(known)
+
+
+@pytest.mark.parametrize("offset", [-1, -1001, -(2**63)])
+def test_a_negative_offset_has_no_lag(offset: int) -> None:
+    """A broker takes such a commit for none: the lag is unknown, and the reason says so."""
+    world = World()
+    world.read([(commit_key("g", "t", 0), commit_value(offset, 1)), (commit_key("g", "t", 1), commit_value(0, 1))])
+    ends = ends_of([("t", partition, 10, 10, 0, None) for partition in range(2)])
+    built = snapshot.build(world.fleet.columns(), ends, 1.0)
+    assert [(row["lag"], row["lag_unknown_reason"]) for row in rows(built.partitions)] == [
+        (None, "negative_offset"),
+        (10, None),
+    ]
+    assert built.groups.column("lag_sum").to_pylist() == [10]

@@ -1,0 +1,52 @@
+"""The search for the groups that make an evaluation fail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.tick.isolation import MOST_TRIALS, faulty_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Trials:
+    """Evaluates groups, some of which fail, and counts how often it is asked."""
+
+    def __init__(self, bad: set[str]) -> None:
+        self.count = 0
+        self._bad = bad
+
+    def __call__(self, groups: Sequence[str]) -> Exception | None:
+        """Return an error that names the first group that fails."""
+        self.count += 1
+        first = next((name for name in groups if name in self._bad), None)
+        return None if first is None else ValueError(first)
+
+
+@given(st.integers(0, 300), st.sets(st.integers(0, 299), max_size=5))
+def test_exactly_the_faulty_groups_are_found(total: int, bad: set[int]) -> None:
+    """Each group that fails by itself is found with its own error, and no other group."""
+    groups = [f"g{at}" for at in range(total)]
+    wanted = {f"g{at}" for at in bad if at < total}
+    found = faulty_groups(groups, Trials(wanted))
+    assert {name: str(error) for name, error in found.items()} == {name: name for name in wanted}
+
+
+def test_one_faulty_group_of_a_large_fleet_takes_few_trials() -> None:
+    """Twice the logarithm of the number of groups, and one."""
+    trials = Trials({"g77777"})
+    assert list(faulty_groups([f"g{at}" for at in range(100_000)], trials)) == ["g77777"]
+    assert trials.count <= 35
+
+
+def test_the_trials_are_bounded() -> None:
+    """Where very many groups fail, whole blocks are returned; every faulty group is in one of them."""
+    bad = {f"g{at}" for at in range(0, 4096, 3)}
+    trials = Trials(bad)
+    found = faulty_groups([f"g{at}" for at in range(4096)], trials)
+    assert bad <= found.keys()
+    assert trials.count <= 2 * MOST_TRIALS + 1

@@ -1,0 +1,341 @@
+"""A tick isolates its faults: one group that cannot be evaluated is shown as unknown, all others are published."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+import httpx
+import pytest
+import structlog
+
+from exporters.http.routes import build_app
+from stream.cluster.offsets_topic import NAME
+from stream.groups.expiry import predict as expiry
+from stream.groups.expiry.predict import Retention
+from stream.groups.membership import classic
+from stream.groups.membership import unassigned as ownership
+from stream.groups.membership.memberships import Memberships
+from stream.health.evaluator import Judged
+from stream.service.catch_up import Progress
+from stream.service.status import RUNNING, Vitals
+from stream.tick import context as surroundings
+from stream.tick import publisher as publish
+from stream.tick.context import NOWHERE
+from stream.tick.inputs import assignment as observed_members
+from stream.tick.inputs import times as observed_times
+from stream.tick.publisher import Publisher
+from stream.tick.snapshot import groups as snapshot_groups
+from stream.tick.terminations import Ledger
+from tests.stream.groups import written
+from tests.support.fleets import World, ends_of
+from tests.support.raw import commit_key, commit_value, group_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream.cluster.transport.client import Cluster
+    from stream.tick.context_poller import Survey
+
+CLUSTER = cast("Cluster", object())
+BAD = 666
+"""The generation of the group that cannot be evaluated."""
+
+
+class Around:
+    """Answers like a survey."""
+
+    def look(self, *_: Any) -> surroundings.Surroundings:
+        """Topic t has one partition, and offsets are kept for a week."""
+        return dataclasses.replace(NOWHERE, retention=Retention(604_800_000, None, "broker"), partition_counts={"t": 1})
+
+
+class Monitor:
+    """A publisher with groups a to e, of which c may be faulty; each has a member and a commit."""
+
+    def __init__(self) -> None:
+        self.vitals = Vitals("1", 60)
+        self.vitals.phase, self.vitals.cluster_id = RUNNING, "c"
+        self.vitals.progress = Progress({0: 80}, {0: 90})
+        self.publisher = Publisher(self.vitals)
+        self.world = World()
+        for group in "abcde":
+            self.join(group, BAD if group == "c" else 1)
+            self.commit(group, 4)
+
+    def join(self, group: str, generation: int) -> None:
+        """Write the record of a group with one member."""
+        wants, has = written.subscription("t"), written.assignment({"t": (0,)})
+        _, value = written.classic(written.classic_member("m", wants=wants, has=has), generation=generation)
+        self.read(group_key(group), value)
+
+    def commit(self, group: str, offset: int) -> None:
+        """Commit an offset."""
+        self.read(commit_key(group, "t", 0), commit_value(offset, int(time.time() * 1000)))
+
+    def read(self, key: bytes, value: bytes | None) -> None:
+        """Let the publisher see a record."""
+        self.publisher.apply([(0, self.world.read([(key, value)], time=int(time.time() * 1000)))])
+
+    def tick(self) -> dict[str, dict[str, Any]]:
+        """Tick; return the groups that are shown."""
+        assert self.publisher.tick(CLUSTER, cast("Survey", Around()), current=True) is not None
+        published = self.publisher.current()
+        assert published is not None
+        return {row["group"]: row for row in published.snapshot.groups.drop_columns(["verdict_since"]).to_pylist()}
+
+    def ask(self, path: str) -> httpx.Response:
+        """Ask for an address."""
+        app = build_app(
+            self.publisher.current,
+            self.vitals.status,
+            details=self.publisher.details,
+            failed=self.vitals.answer_failed,
+        )
+
+        async def send() -> httpx.Response:
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lagwarden") as client:
+                return await client.get(path)
+
+        return asyncio.run(send())
+
+    def errors(self) -> dict[str, int]:
+        """Return the contained faults by part."""
+        return {row["part"]: row["errors"] for row in self.vitals.status().internal_errors.to_pylist()}
+
+
+@pytest.fixture
+def monitor(monkeypatch: pytest.MonkeyPatch) -> Monitor:
+    """Return a monitor of five groups, with a cluster that answers."""
+    ends = ends_of([("t", 0, 10, 10, 0, None), (NAME, 0, 100, 90, 0, None)])
+    monkeypatch.setattr(publish, "read_ends", lambda _cluster, _topics: ends)
+    return Monitor()
+
+
+def raising(function: Callable[..., Any], is_bad: Callable[..., bool]) -> Callable[..., Any]:
+    """Let a function raise for the faulty group."""
+
+    def patched(*arguments: Any, **named: Any) -> Any:
+        if is_bad(*arguments):
+            raise ZeroDivisionError("a fault for the test")
+        return function(*arguments, **named)
+
+    return patched
+
+
+def of_generation(group: Any, *_: Any) -> bool:
+    """Tell the faulty group by its generation."""
+    return bool(group.generation == BAD)
+
+
+def at_its_place(judged: Judged, group: int) -> bool:
+    """Tell the faulty group by its name, in a judgement."""
+    return judged.window.seen.groups.names[group] == "c"
+
+
+PLACES: list[Any] = [
+    pytest.param(classic, "membership", of_generation, id="its membership"),
+    pytest.param(expiry, "clock_of", of_generation, id="its expiry"),
+    pytest.param(ownership, "_unowned", of_generation, id="what its members own"),
+    pytest.param(observed_members._Members, "_turn_to", lambda _, name: name == "c", id="its members"),
+    pytest.param(snapshot_groups, "_told", lambda name, *_: name == "c", id="its row of the snapshot"),
+    pytest.param(Judged, "sentence_of_group", at_its_place, id="its sentence"),
+]
+
+
+@pytest.mark.parametrize(("owner", "name", "is_bad"), PLACES)
+def test_a_group_that_cannot_be_evaluated_is_unknown_and_the_others_are_published(
+    owner: Any, name: str, is_bad: Callable[..., bool], monitor: Monitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the evaluation fails: numbers of the others are right, the group is named, counted and told of."""
+    monkeypatch.setattr(owner, name, raising(getattr(owner, name), is_bad))
+    with structlog.testing.capture_logs() as lines:
+        groups = monitor.tick()
+    assert list(groups) == list("abcde")
+    assert {group: row["lag_sum"] for group, row in groups.items()} == {"a": 6, "b": 6, "c": None, "d": 6, "e": 6}
+    bad = groups["c"]
+    assert (bad["verdict"], bad["severity"], bad["partitions_lag_unknown"]) == ("unknown", "unknown", 1)
+    assert "internal error: ZeroDivisionError" in bad["sentence"]
+    published = monitor.publisher.current()
+    assert published is not None
+    reasons = [row for row in published.snapshot.unknown_lags.to_pylist() if row["group"] == "c"]
+    assert reasons == [{"group": "c", "reason": "internal_error", "partitions": 1}]
+    assert [line["group"] for line in lines if "cannot be evaluated" in line["event"]] == ["c"]
+    status = monitor.vitals.status()
+    assert (status.groups_not_evaluated, monitor.errors()["group"]) == (1, 1)
+    text = monitor.ask("/metrics").text
+    assert "lagwarden_groups_not_evaluated 1.0\n" in text or "lagwarden_groups_not_evaluated 1\n" in text
+    assert 'lagwarden_group_partitions_lag_unknown{group="c",reason="internal_error"} 1\n' in text
+    assert 'lagwarden_group_lag{group="e"} 6\n' in text
+
+
+def test_the_answers_about_it_are_clear(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """API and page of the group say what is the matter; what is not known of it is null, and lists have it."""
+    monkeypatch.setattr(classic, "membership", raising(classic.membership, of_generation))
+    monitor.tick()
+    answer = monitor.ask("/api/v1/group?name=c")
+    assert answer.status_code == 200
+    told = answer.json()
+    assert (told["verdict"], told["by_member"], told["unknown_lags"]) == ("unknown", None, {"internal_error": 1})
+    page = monitor.ask("/group?name=c")
+    assert page.status_code == 200
+    assert "internal error: ZeroDivisionError" in page.text
+    assert [row["group"] for row in monitor.ask("/api/v1/groups").json()["groups"]] == list("abcde")
+    assert monitor.ask("/").status_code == 200
+    assert monitor.ask("/api/v1/group?name=a").json()["by_member"] is not None
+
+
+def test_it_is_not_searched_for_again(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next ticks leave it out at once, name it no more, and give the same numbers."""
+    monkeypatch.setattr(snapshot_groups, "_told", raising(snapshot_groups._told, lambda name, *_: name == "c"))
+    before = monitor.tick()
+    searches = []
+    monkeypatch.setattr("stream.tick.quarantine.faulty_groups", lambda *_: searches.append(1))
+    with structlog.testing.capture_logs() as lines:
+        after = [monitor.tick() for _ in range(3)]
+    assert [{name: row["lag_sum"] for name, row in groups.items()} for groups in after] == [
+        {name: row["lag_sum"] for name, row in before.items()}
+    ] * 3
+    assert searches == []
+    assert not [line for line in lines if "cannot be evaluated" in line["event"]]
+    assert monitor.errors()["group"] == 1
+
+
+def test_it_is_tried_again_when_its_state_changes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new commit has it evaluated again; while that still fails it stays out, and the others stay published."""
+    with monkeypatch.context() as patch:
+        patch.setattr(snapshot_groups, "_told", raising(snapshot_groups._told, lambda name, *_: name == "c"))
+        monitor.tick()
+    assert monitor.tick()["c"]["verdict"] == "unknown", "nothing new of it: it is not tried"
+    monitor.commit("c", 7)
+    groups = monitor.tick()
+    assert (groups["c"]["lag_sum"], groups["c"]["state"], groups["a"]["lag_sum"]) == (3, "Stable", 6)
+    assert monitor.vitals.status().groups_not_evaluated == 0
+
+
+def test_a_trial_that_fails_doubles_the_time_to_the_next(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group that commits at every tick is not tried at every tick."""
+    trials = []
+    told = raising(snapshot_groups._told, lambda name, *_: name == "c" and not trials.append(name))
+    monkeypatch.setattr(snapshot_groups, "_told", told)
+    monitor.tick()
+    searched = len(trials)
+    for offset in range(5, 10):
+        monitor.commit("c", offset)
+        assert monitor.tick()["a"]["lag_sum"] == 6
+    assert len(trials) - searched == 1
+
+
+def test_it_is_tried_again_after_ten_minutes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What made it fail may lie outside of the log."""
+    with monkeypatch.context() as patch:
+        patch.setattr(snapshot_groups, "_told", raising(snapshot_groups._told, lambda name, *_: name == "c"))
+        monitor.tick()
+    later = time.time() + 601
+    monkeypatch.setattr(publish.time, "time", lambda: later)
+    assert monitor.tick()["c"]["lag_sum"] == 6
+
+
+def test_a_sentence_that_fails_only_once_a_verdict_has_lasted_is_isolated(
+    monitor: Monitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search knows what earlier ticks knew: a fault that needs a history is found, too."""
+    real, ticks = Judged.sentence_of_group, []
+
+    def sentence(judged: Judged, group: int) -> str:
+        if len(ticks) >= 3 and at_its_place(judged, group):
+            raise OverflowError("a fault for the test")
+        return real(judged, group)
+
+    monkeypatch.setattr(Judged, "sentence_of_group", sentence)
+    for _ in range(5):
+        groups = monitor.tick()
+        ticks.append(1)
+        monitor.commit("a", 4)
+    assert groups["a"]["lag_sum"] == 6
+    assert "OverflowError" in groups["c"]["sentence"]
+
+
+@pytest.mark.parametrize(("owner", "name", "_is_bad"), PLACES[1:5])
+def test_a_fault_of_all_groups_ends_the_tick(
+    owner: Any, name: str, _is_bad: object, monitor: Monitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not one group's: the process is to end with its own exit code, as before."""
+    monkeypatch.setattr(owner, name, raising(getattr(owner, name), lambda *_: True))
+    with pytest.raises(ZeroDivisionError):
+        monitor.tick()
+
+
+def test_a_fault_without_any_group_ends_the_tick(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is searched for where even no group can be evaluated."""
+    monkeypatch.setattr(observed_times.CommitTimes, "believable", raising(lambda: None, lambda *_: True))
+    with pytest.raises(ZeroDivisionError):
+        monitor.tick()
+
+
+def test_an_ending_that_cannot_be_judged_is_counted(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cause is unknown, the deaths of other groups are judged."""
+    monitor.tick()
+    for group in "bc":
+        monitor.read(commit_key(group, "t", 0), None)
+        monitor.read(group_key(group), None)
+    real = surroundings.cause_of
+    calls = []
+    monkeypatch.setattr(surroundings, "cause_of", raising(real, lambda *_: not calls and not calls.append(1)))
+    groups = monitor.tick()
+    assert {groups[name]["state"] for name in "bc"} == {"Dead"}
+    assert monitor.errors()["ending"] >= 1
+
+
+def test_predictions_are_judged_group_by_group_where_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tombstones of the other groups are still held against their predictions."""
+    world, ledger = World(), Ledger()
+    world.read([(commit_key(group, "t", 0), commit_value(1, 1000)) for group in "abc"], time=1000)
+    before = world.fleet.columns()
+    world.read([(commit_key(group, "t", 0), None) for group in "abc"], time=2000)
+    ledger.take(world.news, catching_up=False)
+    around = Around().look()
+    context = surroundings.Context.of(before, around, ownership.Ownerships())
+    hours = raising(publish_hours(), lambda forgotten, *_: any(each.group == "b" for each in forgotten))
+    monkeypatch.setattr("stream.tick.terminations.hours_before", hours)
+    accounts = ledger.judge_predictions(world.fleet.columns(), context, 3.0, current=True)
+    counted = {row["outcome"]: row["offsets"] for row in accounts.checks.to_pylist()}
+    assert (counted["deleted"], ledger.faults) == (2, 1)
+
+
+def publish_hours() -> Callable[..., Any]:
+    """Return the real prediction."""
+    from stream.groups.expiry.check import hours_before  # noqa: PLC0415 - the one that is not patched
+
+    return hours_before
+
+
+def test_a_detail_that_fails_is_a_clear_error(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only this group's API and page answer 500; what failed is said, counted and logged once a minute."""
+    monitor.tick()
+    monkeypatch.setattr(Memberships, "detail", raising(Memberships.detail, lambda _, group, *__: group == "c"))
+    with structlog.testing.capture_logs() as lines:
+        api, page = monitor.ask("/api/v1/group?name=c"), monitor.ask("/group?name=c")
+        view = monitor.ask("/groups/c")
+    assert (api.status_code, page.status_code, view.status_code) == (500, 500, 500)
+    assert api.json()["group"] == "c"
+    assert "internal error" in api.json()["error"]
+    assert "This page could not be made" in page.text
+    assert monitor.ask("/api/v1/group?name=a").status_code == 200
+    assert monitor.ask("/api/v1/groups").status_code == 200
+    assert monitor.errors()["answer"] == 3
+    assert len([line for line in lines if "answer" in line["event"]]) == 1
+
+
+def test_a_group_that_is_gone_is_forgotten(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is shown of it once the log and its grace time know it no more."""
+    monkeypatch.setattr(snapshot_groups, "_told", raising(snapshot_groups._told, lambda name, *_: name == "c"))
+    monitor.tick()
+    monitor.read(commit_key("c", "t", 0), None)
+    monitor.read(group_key("c"), None)
+    later = time.time() + 3700
+    monkeypatch.setattr(publish.time, "time", lambda: later)
+    assert list(monitor.tick()) == list("abde")
+    assert monitor.vitals.status().groups_not_evaluated == 0
