@@ -46,7 +46,7 @@ quick: lint types contracts  ## what needs no JVM: lint, types, import contracts
 	$(BIN)/pytest -q -n auto -m "$(QUICK)"
 
 test: setup quick  ## everything but the slow profiles: quick first, then Spark and a real broker
-	$(BIN)/pytest -v -m "$(FULL)"
+	$(BIN)/pytest -v -n 2 --dist loadfile --durations=20 -m "$(FULL)"
 
 play: setup  ## fifty groups, sick and healthy, on a real broker, and what is said of each; six minutes on a quiet machine
 	$(BIN)/pytest -v -m play
