@@ -100,7 +100,7 @@ def members_table(group: Answer, *, verbose: bool) -> TextTable:
 
 
 def _verbose(member: Answer) -> list[str]:
-    wanted = [*map(shown, member["subscription"]), *([f"/{member['regex']}/"] if member["regex"] else [])]
+    wanted = [*map(shown, member["subscription"]), *([f"/{shown(member['regex'])}/"] if member["regex"] else [])]
     return [
         _cell(member["epoch"]),
         _assignment(member["assignment"]) or "-",

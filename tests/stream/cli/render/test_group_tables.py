@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.cli.group_source import chosen, duration, no_such_group, unix_time
-from stream.cli.render.group_tables import groups_table, transitions_table
+from stream.cli.render.group_tables import groups_table, members_table, transitions_table
 from stream.cli.render.tables import Column, TextTable, narrowed, plain_lines, shown
 from stream.errors import ExitCode
 
@@ -125,3 +125,22 @@ def test_a_story_is_one_line() -> None:
     happened = {"time": "2023-11-14T22:13:20.500Z", "transition": "dead", "cause": "topic deleted", "live": True}
     (row,) = transitions_table([{**happened, "text": "a\nb"}]).rows
     assert row == ["2023-11-14 22:13:20.500", "dead", "topic-deleted", "live", "a\\nb"]
+
+
+MEMBER_TEXTS = ("member_id", "instance_id", "client_host", "client_id", "regex", "assignor", "state")
+
+
+@pytest.mark.parametrize("field", MEMBER_TEXTS)
+def test_no_field_of_a_member_reaches_a_terminal_raw(field: str) -> None:
+    """A control character in any text that a client chose is printed as its escape."""
+    member = {
+        **dict.fromkeys(MEMBER_TEXTS, "x"),
+        "assignment": {"t": [0]},
+        "subscription": ["t"],
+        "epoch": 1,
+        "away": False,
+        field: "x\x1b[2J\x00",
+    }
+    lines = list(plain_lines(members_table({"group": "g", "by_member": [member]}, verbose=True)))
+    assert "x\\x1b[2J\\x00" in lines[1]
+    assert all(line.isprintable() for line in lines)
