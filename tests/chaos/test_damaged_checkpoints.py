@@ -247,7 +247,7 @@ def session() -> Iterator[SparkSession]:
     options = SessionOptions("local[2]", "512m", "127.0.0.1", jars, 2)
     session = open_session(options)
     yield session
-    end_session(session, options, 10)
+    end_session(session, 10)
 
 
 class Run:
