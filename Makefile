@@ -51,7 +51,7 @@ test: setup quick  ## everything but the slow profiles: quick first, then Spark 
 play: setup  ## fifty groups, sick and healthy, on a real broker, and what is said of each; six minutes on a quiet machine
 	$(BIN)/pytest -v -m play
 
-chaos: setup  ## kills, broker outages, damaged checkpoints, HTTP abuse, hostile names; six minutes, LONG=1 for half an hour
+chaos: setup  ## kills, broker outages, damaged checkpoints, HTTP abuse, hostile names; under ten minutes, LONG=1 for more rounds
 	$(BIN)/pytest -v -m "chaos$(if $(LONG),, and not long)"
 
 soak: setup  ## descriptors, threads, memory and checkpoint of a monitor under traffic stay flat; MINUTES=20
