@@ -58,7 +58,7 @@ soak: setup  ## descriptors, threads, memory and checkpoint of a monitor under t
 	SOAK_MINUTES=$(MINUTES) $(BIN)/pytest -v -s -m soak
 
 stable: setup  ## the integration tests N=5 times, the last two beside two busy cores, and which of them failed how often
-	$(BIN)/python -m sandbox.stability --runs $(N) --loaded 2 -- -q -m "$(FULL)" tests/integration
+	$(BIN)/python -m sandbox.stability --runs $(N) --loaded 2 -- -q -n 2 --dist loadfile -m "$(FULL)" tests/integration
 
 bench: setup  ## benchmarks: a table and ratios, minutes
 	$(BIN)/python -m bench

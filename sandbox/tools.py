@@ -7,6 +7,7 @@ Source: `org.apache.kafka.tools.consumer.group.ConsumerGroupCommand` of 4.3.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 import subprocess
@@ -21,12 +22,18 @@ if TYPE_CHECKING:
 CONSUMER_GROUPS: Final = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 LIMIT: Final = 60.0
 """Seconds after which a tool that still waits for its broker is ended."""
+LISTING_ATTEMPTS: Final = 3
+GROUP_NOT_FOUND: Final = "GroupIdNotFoundException"
 QUIET: Final = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 HEADER_FIELD: Final = re.compile(r"\S+(?: \(ID\))?")
 
 
 class ToolError(RuntimeError):
     """The tool failed, or printed an error while saying it had succeeded. The message is what it printed."""
+
+
+class GroupRemovedError(ToolError):
+    """A group of the request does not exist."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,8 +64,8 @@ class GroupState:
 
 
 def describe_groups(bootstrap: str) -> list[GroupOffset]:
-    """Give the offsets of all groups but share, streams and Connect ones, which this tool does not describe."""
-    rows = table_rows(consumer_groups(bootstrap, "--describe", "--all-groups"))
+    """Return the offsets of all groups except share, streams and Connect groups, which this tool does not describe."""
+    rows = table_rows(_describe_all(bootstrap))
     return [
         GroupOffset(
             group=row["GROUP"] or "",
@@ -76,8 +83,8 @@ def describe_groups(bootstrap: str) -> list[GroupOffset]:
 
 
 def describe_state(bootstrap: str) -> list[GroupState]:
-    """Give the state of all groups that this tool describes."""
-    rows = table_rows(consumer_groups(bootstrap, "--describe", "--all-groups", "--state"))
+    """Return the state of all groups that this tool describes."""
+    rows = table_rows(_describe_all(bootstrap, "--state"))
     return [
         GroupState(
             group=row["GROUP"] or "",
@@ -118,8 +125,21 @@ def run_tool(main_class: str, *arguments: str, version: str = BROKER) -> str:
     except subprocess.TimeoutExpired as error:
         raise ToolError(f"{main_class} {' '.join(arguments)}: no answer in {LIMIT:.0f} s") from error
     if done.returncode or any(line.startswith("Error:") for line in done.stdout.splitlines()):
-        raise ToolError((done.stdout + done.stderr).strip())
+        printed = (done.stdout + done.stderr).strip()
+        raise (GroupRemovedError if GROUP_NOT_FOUND in printed else ToolError)(printed)
     return done.stdout
+
+
+def _describe_all(bootstrap: str, *arguments: str) -> str:
+    """Return the output of `--describe --all-groups`. Raises ToolError.
+
+    The tool lists the groups first and describes them in a second request. It fails as a whole when the broker removes
+    one of them in between, so that failure is repeated.
+    """
+    for _ in range(LISTING_ATTEMPTS - 1):
+        with contextlib.suppress(GroupRemovedError):
+            return consumer_groups(bootstrap, "--describe", "--all-groups", *arguments)
+    return consumer_groups(bootstrap, "--describe", "--all-groups", *arguments)
 
 
 def table_rows(said: str) -> list[dict[str, str | None]]:

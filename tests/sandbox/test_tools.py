@@ -68,6 +68,40 @@ def test_lines_around_a_table_are_passed_over() -> None:
     assert tools.table_rows(DELETED) == [{"TOPIC": "t", "PARTITION": "0", "STATUS": "Successful"}]
 
 
+def test_group_removed_between_listing_and_description_is_described_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tool fails for all groups when one of them was removed after its listing; other failures are not repeated."""
+    answers: list[Exception | str] = [tools.GroupRemovedError("old-9"), tools.GroupRemovedError("old-8"), STATES]
+    _answer_in_order(monkeypatch, answers)
+    assert [row.group for row in tools.describe_state("broker:9092")] == ["k848"]
+    assert answers == []
+
+    answers[:] = [tools.ToolError("no broker"), STATES]
+    with pytest.raises(tools.ToolError, match="no broker"):
+        tools.describe_state("broker:9092")
+    answers[:] = [tools.GroupRemovedError("old-9")] * tools.LISTING_ATTEMPTS
+    with pytest.raises(tools.GroupRemovedError):
+        tools.describe_groups("broker:9092")
+
+
+def _answer_in_order(monkeypatch: pytest.MonkeyPatch, answers: list[Exception | str]) -> None:
+    """Replace the official tool by `answers`; each call takes the first one."""
+
+    def answer(*_arguments: str) -> str:
+        first = answers.pop(0)
+        if isinstance(first, Exception):
+            raise first
+        return first
+
+    monkeypatch.setattr(tools, "run_tool", answer)
+
+
+@pytest.mark.kafka
+def test_group_that_does_not_exist_is_its_own_error(broker: Broker) -> None:
+    """The tool's failure for a group that is not there is recognised by the exception that it prints."""
+    with pytest.raises(tools.GroupRemovedError):
+        tools.consumer_groups(broker.bootstrap, "--describe", "--group", "no such group", "--state")
+
+
 @pytest.mark.kafka
 def test_tools_see_and_change_a_simple_group(broker: Broker) -> None:
     """Offsets committed without membership are described as Empty, can be deleted one by one, then the group."""
