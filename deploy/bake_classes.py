@@ -20,7 +20,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
 from stream import logs
-from stream.config.values import cached_classes, cached_jars
+from stream.config.values import class_archive_folder, connector_jars_folder
 from stream.errors import Refusal
 from stream.spark.class_archive import ClassArchive
 from stream.spark.errors import SparkCallError, spark_call
@@ -79,7 +79,7 @@ def _session(archive: ClassArchive) -> SparkSession:
             master="local[2]",
             driver_memory="512m",
             driver_host="127.0.0.1",
-            connector_jars=sorted(cached_jars().glob("*.jar")),
+            connector_jars=sorted(connector_jars_folder().glob("*.jar")),
             shuffle_partitions=2,
             class_archive=archive,
         )
@@ -133,7 +133,7 @@ def _time_limit(seconds: float, over: threading.Event) -> Iterator[None]:
 def main() -> int:
     """Bake unless there is an archive, or it failed before. Returns 1 if there is none in the end."""
     logs.configure("error")
-    folder, version = cached_classes(), metadata.version("pyspark")
+    folder, version = class_archive_folder(), metadata.version("pyspark")
     archive = ClassArchive.existing(folder, version)
     failed = folder / f"spark-{version}.failed"
     if archive is not None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from stream.cli.group_source import Answer, GroupSource
     from stream.cli.render.tables import TextTable
-    from stream.config.options import Config, Groups
+    from stream.config.options import Config, GroupsOptions
 
     Load = Callable[[Path | None, dict[str, object], Sequence[str] | None], Config]
 
@@ -86,7 +86,7 @@ class _Where:
         return Running(self.url or address_of(_load(self.config, _NO_BROKERS, None).http))
 
 
-def _captured(path: Path, configured: Groups) -> GroupSource:
+def _captured(path: Path, configured: GroupsOptions) -> GroupSource:
     """Read a capture; how long its cluster keeps offsets, the configuration may tell."""
     from stream.cli.capture_groups import Captured
     from stream.groups.expiry.predict import Retention

@@ -21,7 +21,7 @@ from stream.cluster.transport.error_codes import Reason
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.poll import ClusterPoll
 from stream.config import kafka_login as security
-from stream.config.metric_selection import choice_of
+from stream.config.metric_selection import selection_from_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ class ClusterWatch:
             return Cluster(kafka.bootstrap_servers, options, request_timeout=kafka.request_timeout)
 
         asked = config.cluster
-        return cls(connect, published, asked.interval, asked.partitions_shown, choice_of(config.metrics))
+        return cls(connect, published, asked.interval, asked.partitions_shown, selection_from_options(config.metrics))
 
     def current(self) -> PublishedCluster | None:
         """Give what the last poll saw; None before the first, after three that failed, and where there are none."""

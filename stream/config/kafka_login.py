@@ -15,7 +15,7 @@ from stream.errors import ExitCode, Refusal
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-    from stream.config.options import Kafka
+    from stream.config.options import KafkaOptions
 
 SPARK_REDACTION: Final = "(?i)secret|password|token|access[.]?key|jaas|keystore"
 """For `spark.redaction.regex`: Spark's own pattern, and the options below that hold a password or a key."""
@@ -27,7 +27,7 @@ _LOGIN_MODULE: Final = {
 }
 
 
-def client_options(kafka: Kafka) -> dict[str, Any]:
+def client_options(kafka: KafkaOptions) -> dict[str, Any]:
     """Give the security options of `stream.cluster.transport.client.Cluster`.
 
     Raises Refusal when a certificate or a key cannot be used.
@@ -42,7 +42,7 @@ def client_options(kafka: Kafka) -> dict[str, Any]:
     return options
 
 
-def spark_kafka_options(kafka: Kafka) -> dict[str, str]:
+def spark_kafka_options(kafka: KafkaOptions) -> dict[str, str]:
     """Give the `kafka.*` options of Spark's source: where the cluster is and how to log in. Holds secrets."""
     options = {
         "kafka.bootstrap.servers": ",".join(kafka.bootstrap_servers),
@@ -60,7 +60,7 @@ def _revealed(secret: SecretStr | None) -> str | None:
     return None if secret is None else secret.get_secret_value()
 
 
-def _tls_context(kafka: Kafka) -> ssl.SSLContext:
+def _tls_context(kafka: KafkaOptions) -> ssl.SSLContext:
     key, value = "ssl_ca_file", kafka.ssl_ca_file
     try:
         context = ssl.create_default_context(cafile=kafka.ssl_ca_file)
@@ -80,7 +80,7 @@ def _tls_context(kafka: Kafka) -> ssl.SSLContext:
     return context
 
 
-def _jaas(kafka: Kafka) -> str:
+def _jaas(kafka: KafkaOptions) -> str:
     """Write the login as Java wants it; a quote or a backslash in a password must not end it."""
     module = _LOGIN_MODULE[str(kafka.sasl_mechanism)]
     user, password = _quoted(kafka.sasl_username), _quoted(_revealed(kafka.sasl_password))
@@ -92,7 +92,7 @@ def _quoted(text: str | None) -> str:
     return f'"{escaped}"'
 
 
-def _java_tls(kafka: Kafka) -> dict[str, str]:
+def _java_tls(kafka: KafkaOptions) -> dict[str, str]:
     options = {}
     authorities = kafka.ssl_ca_file or _system_authorities()
     if authorities is not None:

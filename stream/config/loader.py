@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 from pydantic import ValidationError
 
-from stream.config.options import SECRETS, SECTIONS, Config, Section
+from stream.config.options import SECRETS, SECTIONS, Config, OptionSection
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _FILE_KEYS: Final = {f"{key}_file": key for key in SECRETS}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fault:
+class ConfigFault:
     """One thing wrong with the configuration. `value` is None where there is none to show, or where it is a secret."""
 
     key: str
@@ -55,7 +55,7 @@ class ConfigRefusal(Refusal):
 
     code = ExitCode.USAGE
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
+    def __init__(self, faults: Iterable[ConfigFault]) -> None:
         self.faults = tuple(faults)
         count = len(self.faults)
         what = f"the configuration has {count} fault{'s' if count > 1 else ''}"
@@ -78,7 +78,7 @@ def load(
 
     Raises ConfigRefusal with all faults.
     """
-    faults: list[Fault] = []
+    faults: list[ConfigFault] = []
     settings: dict[str, _Setting] = {}
     for layer in (_from_file(file, faults), _from_environment(environment or {}, faults), _from_flags(flags or {})):
         settings.update(_resolved(layer, faults))
@@ -88,7 +88,7 @@ def load(
     return Config.model_validate(sections)
 
 
-def _from_file(path: Path | None, faults: list[Fault]) -> Iterator[tuple[str, _Setting]]:
+def _from_file(path: Path | None, faults: list[ConfigFault]) -> Iterator[tuple[str, _Setting]]:
     if path is None:
         return
     origin = f"file {path}"
@@ -96,26 +96,26 @@ def _from_file(path: Path | None, faults: list[Fault]) -> Iterator[tuple[str, _S
         tree = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        faults.append(Fault(str(path), f"cannot be read: {reason}", "configuration file"))
+        faults.append(ConfigFault(str(path), f"cannot be read: {reason}", "configuration file"))
         return
     except yaml.YAMLError as error:
-        faults.append(Fault(str(path), f"is not YAML: {_yaml_problem(error)}", "configuration file"))
+        faults.append(ConfigFault(str(path), f"is not YAML: {_yaml_problem(error)}", "configuration file"))
         return
     for section, options in _mapping(str(path), tree, "configuration file", faults):
         if section not in SECTIONS:
-            faults.append(Fault(section, f"no such section; {_nearest(section, SECTIONS)}", origin))
+            faults.append(ConfigFault(section, f"no such section; {_nearest(section, SECTIONS)}", origin))
             continue
         for option, value in _mapping(section, options, origin, faults):
             yield f"{section}.{option}", _Setting(value, origin)
 
 
-def _mapping(key: str, value: object, origin: str, faults: list[Fault]) -> list[tuple[str, object]]:
+def _mapping(key: str, value: object, origin: str, faults: list[ConfigFault]) -> list[tuple[str, object]]:
     """Give the items of what should be a mapping; an empty one may also be left out."""
     if isinstance(value, dict):
         return [(str(name), item) for name, item in value.items()]
     if value is not None:
         # Without the value: what stands there instead of a section may hold its passwords.
-        faults.append(Fault(key, "must be a mapping of names to values", origin))
+        faults.append(ConfigFault(key, "must be a mapping of names to values", origin))
     return []
 
 
@@ -125,18 +125,18 @@ def _yaml_problem(error: yaml.YAMLError) -> str:
     return f"{getattr(error, 'problem', None) or error}{where}"
 
 
-def _from_environment(environment: Mapping[str, str], faults: list[Fault]) -> Iterator[tuple[str, _Setting]]:
-    names = {variable_of(key): key for key in (*KEYS, *_FILE_KEYS)}
+def _from_environment(environment: Mapping[str, str], faults: list[ConfigFault]) -> Iterator[tuple[str, _Setting]]:
+    names = {environment_variable(key): key for key in (*KEYS, *_FILE_KEYS)}
     for variable, value in sorted(environment.items()):
         if not variable.startswith(PREFIX) or variable in _OTHER_VARIABLES or _SERVICE_ADDRESS.match(value):
             continue
         if variable in names:
             yield names[variable], _Setting(_from_text(names[variable], value), f"variable {variable}")
         elif not _SERVICE_LINK.search(variable):
-            faults.append(Fault(variable, f"no such variable; {_nearest(variable, names)}", "environment"))
+            faults.append(ConfigFault(variable, f"no such variable; {_nearest(variable, names)}", "environment"))
 
 
-def variable_of(key: str) -> str:
+def environment_variable(key: str) -> str:
     """Give the environment variable of a key."""
     return PREFIX + key.replace(".", "_").upper()
 
@@ -154,15 +154,15 @@ def _from_text(key: str, value: str) -> object:
     return {name.strip(): text.strip() for name, _, text in pairs}
 
 
-def _resolved(layer: Iterable[tuple[str, _Setting]], faults: list[Fault]) -> dict[str, _Setting]:
+def _resolved(layer: Iterable[tuple[str, _Setting]], faults: list[ConfigFault]) -> dict[str, _Setting]:
     """Read secrets from the files that a layer names, and refuse unknown keys."""
     found: dict[str, _Setting] = {}
     for key, setting in layer:
         target = _FILE_KEYS.get(key, key)
         if target not in KEYS:
-            faults.append(Fault(key, f"no such option; {_nearest(key, KEYS)}", setting.origin))
+            faults.append(ConfigFault(key, f"no such option; {_nearest(key, KEYS)}", setting.origin))
         elif target in found:
-            faults.append(Fault(target, f"is given twice: as itself and as {target}_file", setting.origin))
+            faults.append(ConfigFault(target, f"is given twice: as itself and as {target}_file", setting.origin))
         elif target is key:
             found[key] = setting
         elif (content := _secret(key, setting, faults)) is not None:
@@ -170,18 +170,18 @@ def _resolved(layer: Iterable[tuple[str, _Setting]], faults: list[Fault]) -> dic
     return found
 
 
-def _secret(key: str, setting: _Setting, faults: list[Fault]) -> _Setting | None:
+def _secret(key: str, setting: _Setting, faults: list[ConfigFault]) -> _Setting | None:
     try:
         text = Path(str(setting.value)).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         problem = f"cannot be read: {getattr(error, 'strerror', None) or 'not text'}"
-        faults.append(Fault(key, problem, setting.origin, setting.value))
+        faults.append(ConfigFault(key, problem, setting.origin, setting.value))
         return None
     # An editor ends a file with a line break; a password does not.
     return _Setting(text.removesuffix("\n").removesuffix("\r"), f"file {setting.value}")
 
 
-def _section(name: str, settings: Mapping[str, _Setting], faults: list[Fault]) -> Section | None:
+def _section(name: str, settings: Mapping[str, _Setting], faults: list[ConfigFault]) -> OptionSection | None:
     """Build one section; note its faults."""
     own = {key.partition(".")[2]: setting for key, setting in settings.items() if key.startswith(f"{name}.")}
     try:
@@ -194,21 +194,21 @@ def _section(name: str, settings: Mapping[str, _Setting], faults: list[Fault]) -
     return section
 
 
-def _fault(section: str, problem: Mapping[str, Any], own: Mapping[str, _Setting]) -> Fault:
+def _fault(section: str, problem: Mapping[str, Any], own: Mapping[str, _Setting]) -> ConfigFault:
     option = str(problem["loc"][0])
     if problem["type"] == "missing":
         problem_text = f"is required: set it in the file, or {variable_of(f'{section}.{option}')}, or by --set"
-        return Fault(f"{section}.{option}", problem_text, "not set")
+        return ConfigFault(f"{section}.{option}", problem_text, "not set")
     text = problem["msg"].removeprefix("Value error, ")
     return _named_fault(section, option, re.sub(r"^(Input|String|Path|Value) should ", "must ", text), own)
 
 
-def _named_fault(section: str, option: str, problem: str, own: Mapping[str, _Setting]) -> Fault:
+def _named_fault(section: str, option: str, problem: str, own: Mapping[str, _Setting]) -> ConfigFault:
     key = f"{section}.{option}"
     setting = own.get(option)
     if setting is None:
-        return Fault(key, problem, "default or not set")
-    return Fault(key, problem, setting.origin, None if key in _NOT_SHOWN else setting.value)
+        return ConfigFault(key, problem, "default or not set")
+    return ConfigFault(key, problem, setting.origin, None if key in _NOT_SHOWN else setting.value)
 
 
 def _nearest(word: str, choices: Iterable[str]) -> str:

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from exporters.selection.choice import Choice, Granularity
 from exporters.selection.names import Wanted
-from stream.config.values import target_of
+from stream.config.values import parse_target
 
 if TYPE_CHECKING:
-    from stream.config.options import Metrics
+    from stream.config.options import MetricsOptions
 
 
-def choice_of(metrics: Metrics) -> Choice:
+def selection_from_options(metrics: MetricsOptions) -> Choice:
     """Give the choice that is configured."""
     return Choice(
         granularity=Granularity(metrics.granularity),
         groups=Wanted(metrics.groups_allow, metrics.groups_deny),
         topics=Wanted(metrics.topics_allow, metrics.topics_deny),
         budget=metrics.series_budget,
-        targets=tuple(target_of(text) for text in metrics.targets),
+        targets=tuple(parse_target(text) for text in metrics.targets),
     )

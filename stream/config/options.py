@@ -17,12 +17,12 @@ from stream.config.values import (
     Patterns,
     Seconds,
     Targets,
-    addresses,
-    cached_classes,
-    cached_jars,
-    heap,
-    not_ours,
-    what_java_cannot_read,
+    check_consumer_options,
+    check_heap_size,
+    class_archive_folder,
+    connector_jars_folder,
+    java_key_problem,
+    parse_addresses,
 )
 
 
@@ -34,7 +34,7 @@ def _option(default: Any, what: str, *, unit: str = "", shown: str | None = None
     return Field(default=default, description=what, json_schema_extra=about, **limits)
 
 
-class Section(BaseModel):
+class OptionSection(BaseModel):
     """A group of options. Frozen; unknown names are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -44,10 +44,10 @@ class Section(BaseModel):
         return []
 
 
-class Kafka(Section):
+class KafkaOptions(OptionSection):
     """The cluster to watch, and how to log in to it."""
 
-    bootstrap_servers: Annotated[tuple[Address, ...], BeforeValidator(addresses)] = _option(
+    bootstrap_servers: Annotated[tuple[Address, ...], BeforeValidator(parse_addresses)] = _option(
         ..., "Brokers to begin with, as `host:port`, separated by commas. Two or three are enough."
     )
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = _option(
@@ -72,7 +72,7 @@ class Kafka(Section):
         ge=1,
         le=300,
     )
-    consumer_options: Annotated[dict[str, str], AfterValidator(not_ours)] = _option(
+    consumer_options: Annotated[dict[str, str], AfterValidator(check_consumer_options)] = _option(
         dict, "More options of the Java consumer in Spark's source, such as `fetch.max.bytes`.", shown="none"
     )
 
@@ -98,12 +98,12 @@ class Kafka(Section):
         if ("ssl_certificate_file" in given) != ("ssl_key_file" in given):
             absent = "ssl_key_file" if "ssl_certificate_file" in given else "ssl_certificate_file"
             found.append((absent, "is needed: a certificate and its key go together"))
-        if self.ssl_key_file is not None and (problem := what_java_cannot_read(self.ssl_key_file.read_bytes())):
+        if self.ssl_key_file is not None and (problem := java_key_problem(self.ssl_key_file.read_bytes())):
             found.append(("ssl_key_file", problem))
         return found
 
 
-class Cluster(Section):
+class ClusterOptions(OptionSection):
     """The facts about the cluster beside the groups: brokers, topics, settings, the size of `__consumer_offsets`."""
 
     interval: Seconds = _option(
@@ -118,7 +118,7 @@ class Cluster(Section):
     )
 
 
-class Http(Section):
+class HttpOptions(OptionSection):
     """Where `/metrics`, `/livez`, `/readyz`, the API and the status page are served."""
 
     host: str = _option(
@@ -150,7 +150,7 @@ class Http(Section):
         return []
 
 
-class Checkpoint(Section):
+class CheckpointOptions(OptionSection):
     """Where the job keeps its state over restarts."""
 
     # A local folder: the process holds a lock in it.
@@ -159,7 +159,7 @@ class Checkpoint(Section):
     )
 
 
-class Job(Section):
+class JobOptions(OptionSection):
     """The streaming job and the rhythm of its reader."""
 
     trigger_interval: Seconds = _option(5.0, "How often a micro-batch starts.", unit="seconds", gt=0, le=3600)
@@ -178,14 +178,16 @@ class Job(Section):
     commit_window_slots: int = _option(10, "How many slots of recent commits are kept per partition.", ge=2, le=1000)
     commit_window_slot_seconds: int = _option(30, "How much time one slot holds.", unit="seconds", ge=1, le=86400)
     master: str = _option("local[*]", "Spark's master: `local[N]` runs N tasks in this process.", min_length=1)
-    driver_memory: Annotated[str, AfterValidator(heap)] = _option("2g", "The heap of Spark's JVM, such as `1536m`.")
+    driver_memory: Annotated[str, AfterValidator(check_heap_size)] = _option(
+        "2g", "The heap of Spark's JVM, such as `1536m`."
+    )
     connector_jars: Path = _option(
-        cached_jars,
+        connector_jars_folder,
         "The folder with the jars of Spark's Kafka connector.",
         shown="`jars/connector` in lagwarden's cache folder",
     )
     class_archive: Path = _option(
-        cached_classes,
+        class_archive_folder,
         "The folder with the archive of the JVM's classes that `make setup` and the image's build write. "
         "Without it Spark starts slower.",
         shown="`classes` in lagwarden's cache folder",
@@ -216,7 +218,7 @@ class Job(Section):
         return found
 
 
-class Groups(Section):
+class GroupsOptions(OptionSection):
     """What is remembered of groups, and what is asked about them beside the log."""
 
     dead_grace: Seconds = _option(
@@ -250,7 +252,7 @@ class Groups(Section):
     )
 
 
-class Health(Section):
+class HealthOptions(OptionSection):
     """By which rules groups are judged, and the times that these go by. A group's own cadence stands above them."""
 
     rules: Literal["lagwarden", "burrow"] = _option(
@@ -302,7 +304,7 @@ class Health(Section):
     )
 
 
-class Log(Section):
+class LogOptions(OptionSection):
     """What lagwarden says about itself, on stderr."""
 
     level: Literal["debug", "info", "warning", "error"] = _option("info", "The least important message to print.")
@@ -311,7 +313,7 @@ class Log(Section):
     )
 
 
-class Metrics(Section):
+class MetricsOptions(OptionSection):
     """What of all that is known stands in `/metrics`; a pattern is a regular expression (RE2) of the whole name."""
 
     granularity: Literal["partition", "topic", "group"] = _option(
@@ -344,15 +346,15 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kafka: Kafka
-    cluster: Cluster = Field(default_factory=Cluster)
-    http: Http = Field(default_factory=Http)
-    checkpoint: Checkpoint = Field(default_factory=Checkpoint)
-    job: Job = Field(default_factory=Job)
-    groups: Groups = Field(default_factory=Groups)
-    health: Health = Field(default_factory=Health)
-    log: Log = Field(default_factory=Log)
-    metrics: Metrics = Field(default_factory=Metrics)
+    kafka: KafkaOptions
+    cluster: ClusterOptions = Field(default_factory=ClusterOptions)
+    http: HttpOptions = Field(default_factory=HttpOptions)
+    checkpoint: CheckpointOptions = Field(default_factory=CheckpointOptions)
+    job: JobOptions = Field(default_factory=JobOptions)
+    groups: GroupsOptions = Field(default_factory=GroupsOptions)
+    health: HealthOptions = Field(default_factory=HealthOptions)
+    log: LogOptions = Field(default_factory=LogOptions)
+    metrics: MetricsOptions = Field(default_factory=MetricsOptions)
 
     def masked(self) -> dict[str, Any]:
         """Give the effective values as plain data, every secret as stars."""
@@ -368,16 +370,16 @@ _STARS: Final = "**********"
 _SECRET_OPTION: Final = re.compile(r"password|secret|token|credential|jaas|auth|key", re.IGNORECASE)
 """Names of Kafka client options that may hold a secret."""
 
-SECTIONS: Final[dict[str, type[Section]]] = {
-    "kafka": Kafka,
-    "cluster": Cluster,
-    "http": Http,
-    "checkpoint": Checkpoint,
-    "job": Job,
-    "groups": Groups,
-    "health": Health,
-    "log": Log,
-    "metrics": Metrics,
+SECTIONS: Final[dict[str, type[OptionSection]]] = {
+    "kafka": KafkaOptions,
+    "cluster": ClusterOptions,
+    "http": HttpOptions,
+    "checkpoint": CheckpointOptions,
+    "job": JobOptions,
+    "groups": GroupsOptions,
+    "health": HealthOptions,
+    "log": LogOptions,
+    "metrics": MetricsOptions,
 }
 """The sections in the order of the documentation."""
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pydantic
 
-from stream.config.loader import variable_of
-from stream.config.options import SECRETS, SECTIONS, Section
+from stream.config.loader import environment_variable
+from stream.config.options import SECRETS, SECTIONS, OptionSection
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def markdown() -> str:
     return _PREFACE + chapters + _EXITS + exits
 
 
-def _chapter(name: str, section: type[Section]) -> str:
+def _chapter(name: str, section: type[OptionSection]) -> str:
     head = (
         f"\n## {name}\n\n{section.__doc__}\n\n| key | variable | value | default | meaning |\n|---|---|---|---|---|\n"
     )
@@ -73,7 +73,7 @@ def _chapter(name: str, section: type[Section]) -> str:
 def _row(key: str, field: FieldInfo) -> str:
     about: Any = field.json_schema_extra
     unit = f", {about['unit']}" if about["unit"] else ""
-    variable = variable_of(key)
+    variable = environment_variable(key)
     if key in SECRETS:
         variable = f"{variable}`, `{variable}_FILE"
     value = f"{_value(field.annotation)}{_limits(field)}{unit}"

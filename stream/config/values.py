@@ -23,7 +23,7 @@ _OWN_CONSUMER_OPTIONS: Final = re.compile(
 )
 
 
-def seconds(value: object) -> object:
+def parse_seconds(value: object) -> object:
     """Read `10`, `10s`, `500ms`, `5m`, `2h` as seconds."""
     if not isinstance(value, str):
         return value
@@ -33,7 +33,7 @@ def seconds(value: object) -> object:
     return float(found.group(1)) * _UNITS[found.group(2)]
 
 
-def addresses(value: object) -> object:
+def parse_addresses(value: object) -> object:
     """Read a comma-separated text or a list, of one address at least."""
     found = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
     if not found:
@@ -41,7 +41,7 @@ def addresses(value: object) -> object:
     return found
 
 
-def address(value: str) -> str:
+def check_address(value: str) -> str:
     """Check `host:port`, with IPv6 in brackets."""
     found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\s/\[\]]+):([0-9]{1,5})", value)
     if found is None or not 0 < int(found.group(2)) < 65536:
@@ -49,12 +49,12 @@ def address(value: str) -> str:
     return value
 
 
-def patterns(value: object) -> object:
+def split_patterns(value: object) -> object:
     """Read a comma-separated text or a list; in a text a comma always separates."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
-def pattern(value: str) -> str:
+def check_pattern(value: str) -> str:
     """Check a regular expression as Prometheus writes them."""
     # The engine is Arrow's, which `lagwarden version` need not load.
     from exporters.selection.names import problem_of  # noqa: PLC0415
@@ -64,31 +64,31 @@ def pattern(value: str) -> str:
     return value
 
 
-def target(value: str) -> str:
+def check_target(value: str) -> str:
     """Check `PATTERN=DURATION`."""
-    target_of(value)
+    parse_target(value)
     return value
 
 
-def target_of(value: str) -> tuple[str, float]:
+def parse_target(value: str) -> tuple[str, float]:
     """Read `PATTERN=DURATION` as the pattern and the seconds; a pattern may itself have an equals sign."""
     names, sign, duration = value.rpartition("=")
     if not sign:
         raise ValueError(f"{value!r} must be PATTERN=DURATION, such as 'billing-.*=30s'")
-    number = seconds(duration)
+    number = parse_seconds(duration)
     if not isinstance(number, float) or number <= 0:
         raise ValueError(f"{value!r} must end in a duration above 0, such as 30s")
-    return pattern(names.strip()), number
+    return check_pattern(names.strip()), number
 
 
-def heap(value: str) -> str:
+def check_heap_size(value: str) -> str:
     """Check the size of a heap as Java writes it."""
     if not re.fullmatch(r"[1-9][0-9]*[kmgt]", value.lower()):
         raise ValueError("must be a whole number with k, m, g or t behind it, such as 2g")
     return value
 
 
-def not_ours(value: dict[str, str]) -> dict[str, str]:
+def check_consumer_options(value: dict[str, str]) -> dict[str, str]:
     """Check that no option is taken that lagwarden decides itself."""
     taken = sorted(name for name in value if _OWN_CONSUMER_OPTIONS.fullmatch(name))
     if taken:
@@ -102,23 +102,23 @@ def cache_folder() -> Path:
     return Path(os.environ.get("LAGWARDEN_CACHE") or base).expanduser().absolute()
 
 
-def cached_jars() -> Path:
+def connector_jars_folder() -> Path:
     """Give the folder into which `make setup` fetches the connector's jars."""
     return cache_folder() / "jars" / "connector"
 
 
-def cached_classes() -> Path:
+def class_archive_folder() -> Path:
     """Give the folder of the JVM's class archives."""
     return cache_folder() / "classes"
 
 
-Seconds = Annotated[float, BeforeValidator(seconds)]
-Patterns = Annotated[tuple[Annotated[str, AfterValidator(pattern)], ...], BeforeValidator(patterns)]
-Targets = Annotated[tuple[Annotated[str, AfterValidator(target)], ...], BeforeValidator(patterns)]
-Address = Annotated[str, AfterValidator(address)]
+Seconds = Annotated[float, BeforeValidator(parse_seconds)]
+Patterns = Annotated[tuple[Annotated[str, AfterValidator(check_pattern)], ...], BeforeValidator(split_patterns)]
+Targets = Annotated[tuple[Annotated[str, AfterValidator(check_target)], ...], BeforeValidator(split_patterns)]
+Address = Annotated[str, AfterValidator(check_address)]
 
 
-def what_java_cannot_read(key: bytes) -> str | None:
+def java_key_problem(key: bytes) -> str | None:
     """Say why Kafka's Java client would refuse a key that Python takes, or None."""
     found = re.search(rb"-----BEGIN (ENCRYPTED )?PRIVATE KEY-----([^-]*)-----END", key)
     if found is None:

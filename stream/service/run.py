@@ -22,7 +22,7 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.watch import ClusterWatch
 from stream.config import kafka_login as security
-from stream.config.metric_selection import choice_of
+from stream.config.metric_selection import selection_from_options
 from stream.errors import ExitCode, Refusal
 from stream.service.descriptors import raise_limit
 from stream.service.job import RETRY_SECONDS, Job, tasks_of
@@ -45,7 +45,7 @@ def run(config: Config) -> int:
     """Run the monitor until SIGTERM or SIGINT; give the exit code. Raises Refusal for what a person must mend."""
     raise_limit()
     vitals = Vitals(metadata.version("lagwarden"), config.job.freshness_limit)
-    publisher = Publisher(vitals, config.groups.dead_grace, choice=choice_of(config.metrics))
+    publisher = Publisher(vitals, config.groups.dead_grace, choice=selection_from_options(config.metrics))
     stopping = _stop_signals()
     watch = ClusterWatch.of(config, publisher.current)
     with _serving(config, publisher, vitals, watch), watch:

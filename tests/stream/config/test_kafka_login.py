@@ -15,11 +15,11 @@ from stream.config.loader import ConfigRefusal, load
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
-    from stream.config.options import Kafka
+    from stream.config.options import KafkaOptions
     from tests.stream.conftest import Certificates
 
 
-def kafka(**options: Any) -> Kafka:
+def kafka(**options: Any) -> KafkaOptions:
     """Build the section."""
     return load(flags={"kafka.bootstrap_servers": "a:1,b:2", **{f"kafka.{k}": v for k, v in options.items()}}).kafka
 

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.config.loader import KEYS, ConfigRefusal, load, variable_of
+from stream.config.loader import KEYS, ConfigRefusal, environment_variable, load
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def test_service_links_of_kubernetes_are_no_options() -> None:
 @given(st.sampled_from(KEYS))
 def test_every_option_has_its_own_variable(key: str) -> None:
     """The variable of an option belongs to it alone, so that no value goes astray."""
-    assert [other for other in KEYS if variable_of(other) == variable_of(key)] == [key]
+    assert [other for other in KEYS if environment_variable(other) == environment_variable(key)] == [key]
 
 
 @given(st.integers(1, 3600), st.sampled_from([("ms", 1000.0), ("s", 1.0), ("", 1.0), ("m", 1 / 60), ("h", 1 / 3600)]))

@@ -7,14 +7,14 @@ import pytest
 from exporters.selection.choice import EVERYTHING, Choice, Granularity
 from exporters.selection.names import Wanted
 from stream.config.loader import ConfigRefusal, load
-from stream.config.metric_selection import choice_of
+from stream.config.metric_selection import selection_from_options
 
 BROKER = {"kafka.bootstrap_servers": "broker-1:9092"}
 
 
 def test_nothing_configured_is_everything() -> None:
     """The defaults leave nothing out."""
-    assert choice_of(load(flags=BROKER).metrics) == EVERYTHING
+    assert selection_from_options(load(flags=BROKER).metrics) == EVERYTHING
 
 
 def test_all_of_it_reaches_the_exposition() -> None:
@@ -33,7 +33,7 @@ def test_all_of_it_reaches_the_exposition() -> None:
             "metrics.targets": "billing-.*=30s, a=b=2, .*=1h",
         },
     )
-    assert choice_of(config.metrics) == Choice(
+    assert selection_from_options(config.metrics) == Choice(
         Granularity.TOPIC,
         Wanted(("a{1,3}",), ("console-consumer-.*", "tmp")),
         Wanted(("orders",), ("t",)),

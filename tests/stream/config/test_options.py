@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 from stream.config.loader import KEYS, load
-from stream.config.options import SECRETS, SECTIONS, Kafka
+from stream.config.options import SECRETS, SECTIONS, KafkaOptions
 from stream.config.reference_page import markdown
 
 PAGE = Path(__file__).parents[3] / "docs" / "config.md"
@@ -59,4 +59,4 @@ def test_values_cannot_be_changed() -> None:
 )
 def test_addresses_that_exist_in_the_wild(address: str) -> None:
     """Names, IPv4 and bracketed IPv6 are all addresses."""
-    assert Kafka(bootstrap_servers=address).bootstrap_servers == (address,)  # type: ignore[arg-type]
+    assert KafkaOptions(bootstrap_servers=address).bootstrap_servers == (address,)  # type: ignore[arg-type]
