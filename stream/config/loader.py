@@ -197,7 +197,7 @@ def _section(name: str, settings: Mapping[str, _Setting], faults: list[ConfigFau
 def _fault(section: str, problem: Mapping[str, Any], own: Mapping[str, _Setting]) -> ConfigFault:
     option = str(problem["loc"][0])
     if problem["type"] == "missing":
-        problem_text = f"is required: set it in the file, or {variable_of(f'{section}.{option}')}, or by --set"
+        problem_text = f"is required: set it in the file, or {environment_variable(f'{section}.{option}')}, or by --set"
         return ConfigFault(f"{section}.{option}", problem_text, "not set")
     text = problem["msg"].removeprefix("Value error, ")
     return _named_fault(section, option, re.sub(r"^(Input|String|Path|Value) should ", "must ", text), own)
