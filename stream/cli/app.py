@@ -10,10 +10,9 @@ from __future__ import annotations
 import errno
 import importlib.metadata
 import os
-import re
 import sys
 import traceback
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 -- typer reads annotations when it runs
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -21,6 +20,7 @@ import typer
 from stream.cli import explain as cli_explain
 from stream.cli import groups as cli_groups
 from stream.cli import offline as cli_offline
+from stream.cli.options import BootstrapServers, ConfigFile, Settings, load_config
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
@@ -39,20 +39,10 @@ app: Final = typer.Typer(
 
 _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
-Servers = Annotated[
-    str | None, typer.Option("--bootstrap-servers", "-b", help="Brokers to begin with: host:port, separated by commas.")
-]
-ConfigFile = Annotated[
-    Path | None, typer.Option("--config", "-c", help="YAML file; see docs/config.md.", envvar="LAGWARDEN_CONFIG")
-]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", "-s", metavar="KEY=VALUE", help="Any option, such as job.tick_interval=5s.")
-]
-
 
 @app.command()
 def run(  # noqa: PLR0917 -- typer passes options by name
-    bootstrap_servers: Servers = None,
+    bootstrap_servers: BootstrapServers = None,
     config: ConfigFile = None,
     http_port: Annotated[int | None, typer.Option(help="Port of /metrics and the status page; 0: a free one.")] = None,
     checkpoint_dir: Annotated[Path | None, typer.Option(help="Where the state is kept over restarts.")] = None,
@@ -68,7 +58,7 @@ def run(  # noqa: PLR0917 -- typer passes options by name
         "log.level": log_level,
         "log.format": log_format,
     }
-    effective = _load(config, flags, settings)
+    effective = load_config(config, flags, settings)
 
     from stream import logs  # noqa: PLC0415 -- see the module's docstring
 
@@ -81,13 +71,13 @@ def run(  # noqa: PLR0917 -- typer passes options by name
 
 @app.command("check-config")
 def check_config(
-    bootstrap_servers: Servers = None,
+    bootstrap_servers: BootstrapServers = None,
     config: ConfigFile = None,
     connect: Annotated[bool, typer.Option("--connect", help="Also find out what `run` would meet.")] = False,  # noqa: FBT002 -- a flag
     settings: Settings = None,
 ) -> int:
     """Print the effective configuration with secrets hidden; with --connect, try the machine and the cluster too."""
-    effective = _load(config, {"kafka.bootstrap_servers": bootstrap_servers}, settings)
+    effective = load_config(config, {"kafka.bootstrap_servers": bootstrap_servers}, settings)
 
     import yaml  # noqa: PLC0415 -- see the module's docstring
 
@@ -132,26 +122,9 @@ def acls(
     typer.echo("\n".join(commands(principal, bootstrap_servers, command_config)))
 
 
-def _load(file: Path | None, flags: dict[str, object], settings: Sequence[str] | None) -> Config:
-    """Build the configuration from all sources; a flag that was not given is none."""
-    from stream.config.loader import load  # noqa: PLC0415 -- see the module's docstring
-
-    given = {key: value for key, value in flags.items() if value is not None}
-    for setting in settings or ():
-        key, equals, value = setting.partition("=")
-        if not equals:
-            # Only what can be a key is shown: the rest may be a password.
-            word = re.match(r"[\w.]*", setting)
-            raise typer.BadParameter(
-                f"--set {word.group() if word else ''!r} must be KEY=VALUE, such as --set job.tick_interval=5s"
-            )
-        given[key.strip()] = value
-    return load(file, os.environ, given)
-
-
-cli_groups.register(app, _load)
-cli_explain.register(app, _load)
-cli_offline.register(app, _load)
+cli_groups.register(app)
+cli_explain.register(app)
+cli_offline.register(app)
 
 
 def _try_out(config: Config) -> int:

@@ -10,48 +10,30 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stream.cli.options import ConfigFile, GroupName, InstanceUrl, JsonOutput, load_section
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from stream.cli.api_client import Running
-    from stream.config.options import Config
-
-    Load = Callable[[Path | None, dict[str, object], Sequence[str] | None], Config]
-
-Name = Annotated[str, typer.Argument(metavar="GROUP", help="The group; after `--` if it begins with a dash.")]
-Url = Annotated[
-    str | None, typer.Option("--url", help="A running lagwarden; default: the one that the configuration makes here.")
-]
-ConfigFile = Annotated[
-    Path | None, typer.Option("--config", "-c", help="YAML file; see docs/config.md.", envvar="LAGWARDEN_CONFIG")
-]
-_NO_BROKERS: Final[dict[str, object]] = {"kafka.bootstrap_servers": "localhost:9092"}
-"""The configuration needs brokers to be whole; these verbs never ask one."""
 
 
-def register(app: typer.Typer, load: Load) -> None:
-    """Put the verbs into the command line; `load` builds the configuration, which knows the instance's address."""
-    global _load  # noqa: PLW0603 -- set once, when the command line is put together
-    _load = load
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
     app.command("explain")(explain)
     app.command("top")(top)
 
 
-_load: Load
-
-
 def explain(
-    name: Name,
+    name: GroupName,
     everything: Annotated[bool, typer.Option("--all", help="Tell of every partition and all that is kept.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as the HTTP API has it.")] = False,
-    url: Url = None,
+    as_json: JsonOutput = False,
+    url: InstanceUrl = None,
     config: ConfigFile = None,
 ) -> int:
     """Explain how a group is: verdict, why, the numbers behind it per partition, what to do, and how it came so."""
@@ -74,7 +56,7 @@ def explain(
 
 def top(
     every: Annotated[float, typer.Option(help="Seconds between two looks.", min=0.2)] = 5.0,
-    url: Url = None,
+    url: InstanceUrl = None,
     config: ConfigFile = None,
 ) -> int:
     """Watch all groups live, the worst first: type to filter, Enter opens a group, Esc goes back, q quits."""
@@ -86,6 +68,7 @@ def top(
 def _running(url: str | None, config: Path | None) -> Running:
     """Give the instance that is asked. Raises Refusal."""
     from stream.cli.api_client import Running, address_of
+    from stream.config.options import HttpOptions
 
-    address = url or address_of(_load(config, _NO_BROKERS, None).http)
+    address = url or address_of(load_section(HttpOptions, config))
     return Running(address, otherwise="start `lagwarden run`, or name a running one with --url")

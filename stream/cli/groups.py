@@ -12,53 +12,31 @@ import dataclasses
 import difflib
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from stream.cli.options import CaptureSource, ConfigFile, GroupName, InstanceUrl, JsonOutput, load_section
 from stream.errors import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
 
     from stream.cli.group_source import Answer, GroupSource
     from stream.cli.render.tables import TextTable
-    from stream.config.options import Config, GroupsOptions
-
-    Load = Callable[[Path | None, dict[str, object], Sequence[str] | None], Config]
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The group; after `--` if it begins with a dash.")]
-Url = Annotated[
-    str | None, typer.Option("--url", help="A running lagwarden; default: the one that the configuration makes here.")
-]
-CaptureOption = Annotated[
-    Path | None,
-    typer.Option("--capture", help="A capture file, a partition's folder or a broker's log directory instead."),
-]
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", "-c", help="YAML file; see docs/config.md.", envvar="LAGWARDEN_CONFIG"),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, as the HTTP API has it.")]
+    from stream.config.options import GroupsOptions
 
 _LATEST: Final = 5
 _REBALANCING: Final = frozenset(("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"))
-# The configuration needs brokers to be whole; these verbs never ask one.
-_NO_BROKERS: Final[dict[str, object]] = {"kafka.bootstrap_servers": "localhost:9092"}
 
 groups_app: Final = typer.Typer(help="List groups, or describe one.", rich_markup_mode="markdown")
 
 
-def register(app: typer.Typer, load: Load) -> None:
-    """Put the verbs into the command line; `load` builds the configuration, which knows the instance's address."""
-    global _load  # noqa: PLW0603 -- set once, when the command line is put together
-    _load = load
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
     app.add_typer(groups_app, name="groups")
     app.command("history")(history)
-
-
-_load: Load
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,13 +55,15 @@ class _Where:
 
     def open(self) -> GroupSource:
         """Give the source of groups. Raises Refusal."""
+        from stream.config.options import GroupsOptions, HttpOptions
+
         if self.url is not None and self.capture is not None:
             raise typer.BadParameter("--url and --capture exclude each other")
         if self.capture is not None:
-            return _captured(self.capture, _load(self.config, _NO_BROKERS, None).groups)
+            return _captured(self.capture, load_section(GroupsOptions, self.config))
         from stream.cli.api_client import Running, address_of
 
-        return Running(self.url or address_of(_load(self.config, _NO_BROKERS, None).http))
+        return Running(self.url or address_of(load_section(HttpOptions, self.config)))
 
 
 def _captured(path: Path, configured: GroupsOptions) -> GroupSource:
@@ -108,9 +88,9 @@ def list_groups(
     kind: Annotated[
         list[str] | None, typer.Option(help="Only of this kind: simple, classic, consumer, share or streams.")
     ] = None,
-    as_json: Json = False,
-    url: Url = None,
-    capture: CaptureOption = None,
+    as_json: JsonOutput = False,
+    url: InstanceUrl = None,
+    capture: CaptureSource = None,
     config: ConfigFile = None,
 ) -> int:
     """List all groups: kind, state, members, lag, age of the last commit, and when the first offset expires."""
@@ -138,14 +118,14 @@ def list_groups(
 @groups_app.command("describe")
 def describe(
     context: typer.Context,
-    name: Name,
+    name: GroupName,
     offsets: Annotated[bool, typer.Option("--offsets", help="Show offsets only.")] = False,
     members: Annotated[bool, typer.Option("--members", help="Show the members.")] = False,
     state: Annotated[bool, typer.Option("--state", help="Show the state.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show the members' assignment and subscription.")] = False,
-    as_json: Json = False,
-    url: Url = None,
-    capture: CaptureOption = None,
+    as_json: JsonOutput = False,
+    url: InstanceUrl = None,
+    capture: CaptureSource = None,
     config: ConfigFile = None,
 ) -> int:
     """Describe a group as kafka-consumer-groups does: by default its offsets, and the latest that happened to it."""
@@ -176,10 +156,10 @@ def describe(
 
 
 def history(
-    name: Name,
-    as_json: Json = False,
-    url: Url = None,
-    capture: CaptureOption = None,
+    name: GroupName,
+    as_json: JsonOutput = False,
+    url: InstanceUrl = None,
+    capture: CaptureSource = None,
     config: ConfigFile = None,
 ) -> int:
     """Tell what happened to a group: created, rebalanced, emptied, converted, forgotten, dead, with the cause."""

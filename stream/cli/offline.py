@@ -12,12 +12,13 @@ from __future__ import annotations
 import contextlib
 import enum
 import sys
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 -- typer reads annotations when it runs
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
 from stream.cli.dump_log import dump_log
+from stream.cli.options import LiveCluster, LiveClusterConfig, Settings, load_config
 from stream.cli.render.stdout import (
     print_lines,
     printable,
@@ -31,16 +32,10 @@ from stream.errors import ExitCode, Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from stream.config.options import Config
     from stream.offline.decode import Format
     from stream.offline.rows import Row, Source
     from stream.offline.time_range import Between
 
-Servers = Annotated[
-    str | None, typer.Option("--bootstrap-servers", "-b", help="Read a live cluster: host:port, separated by commas.")
-]
-ConfigFile = Annotated[Path | None, typer.Option("--config", "-c", help="YAML file with the login of the cluster.")]
-Settings = Annotated[list[str] | None, typer.Option("--set", "-s", metavar="KEY=VALUE", help="Any option of `run`.")]
 Topic = Annotated[str, typer.Option(help="The internal topic whose records these are.")]
 Topics = Annotated[list[str] | None, typer.Option("--topic", help="An internal topic; may be given several times.")]
 Formats = Annotated[str, typer.Option("--format", help="json, json-3.9, text-0.8, text-0.9 or text-2.1.")]
@@ -49,17 +44,12 @@ Choice = TypeVar("Choice", bound=enum.Enum)
 _OFFSETS: Final = "__consumer_offsets"
 
 
-def register(app: typer.Typer, load: Callable[[Path | None, dict[str, object], Sequence[str] | None], Config]) -> None:
-    """Put the verbs into the command line; `load` builds the configuration for those that talk to a cluster."""
-    global _load  # noqa: PLW0603 -- set once, when the command line is put together
-    _load = load
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
     app.command("decode")(decode)
     app.command("dump-log")(dump_log)
     app.command("capture")(capture)
     app.command("replay")(replay)
-
-
-_load: Callable[[Path | None, dict[str, object], Sequence[str] | None], Config]
 
 
 def decode(
@@ -68,8 +58,8 @@ def decode(
     ] = None,
     value: Annotated[str | None, typer.Argument(help="Its value; `-` or nothing: a tombstone.")] = None,
     source: Annotated[Path | None, typer.Option("--input", "-i", help="A capture file or a log directory.")] = None,
-    bootstrap_servers: Servers = None,
-    config: ConfigFile = None,
+    bootstrap_servers: LiveCluster = None,
+    config: LiveClusterConfig = None,
     settings: Settings = None,
     topic: Topic = _OFFSETS,
     shape: Formats = "json",
@@ -132,8 +122,8 @@ def capture(
     log_dir: Annotated[
         Path | None, typer.Option(help="Read a partition's folder, or a broker's log directory, instead of a cluster.")
     ] = None,
-    bootstrap_servers: Servers = None,
-    config: ConfigFile = None,
+    bootstrap_servers: LiveCluster = None,
+    config: LiveClusterConfig = None,
     settings: Settings = None,
     topics: Topics = None,
     since: Annotated[str | None, typer.Option("--from", help="Only records from then on: ISO 8601 or Unix ms.")] = None,
@@ -232,7 +222,7 @@ def _live(
     from stream.offline.live import LiveTopics
 
     file, servers, settings = login
-    config = _load(file, {"kafka.bootstrap_servers": servers}, settings)
+    config = load_config(file, {"kafka.bootstrap_servers": servers}, settings)
     logs.configure(config.log.level, config.log.format)
     kafka = config.kafka
     cluster = Cluster(kafka.bootstrap_servers, security.client_options(kafka), request_timeout=kafka.request_timeout)

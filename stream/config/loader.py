@@ -11,7 +11,7 @@ import dataclasses
 import difflib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import yaml
 from pydantic import ValidationError
@@ -20,7 +20,9 @@ from stream.config.options import SECRETS, SECTIONS, Config, OptionSection
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+SectionT = TypeVar("SectionT", bound=OptionSection)
 
 PREFIX: Final = "LAGWARDEN_"
 # Variables of that prefix that are no options: where the cache of jars lies, and the file itself.
@@ -78,14 +80,38 @@ def load(
 
     Raises ConfigRefusal with all faults.
     """
+    return Config.model_validate(_sections(tuple(SECTIONS), file, environment, flags))
+
+
+def load_section(
+    section: type[SectionT],
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    flags: Mapping[str, object] | None = None,
+) -> SectionT:
+    """Build one section from the same sources as `load`; no option of another section has to be set or valid.
+
+    Raises ConfigRefusal with all faults of the section, and with all unknown names in the sources.
+    """
+    name = next(name for name, kind in SECTIONS.items() if kind is section)
+    return cast("SectionT", _sections((name,), file, environment, flags)[name])
+
+
+def _sections(
+    names: Collection[str],
+    file: Path | None,
+    environment: Mapping[str, str] | None,
+    flags: Mapping[str, object] | None,
+) -> dict[str, OptionSection]:
+    """Build the named sections. Raises ConfigRefusal with all faults."""
     faults: list[ConfigFault] = []
     settings: dict[str, _Setting] = {}
     for layer in (_from_file(file, faults), _from_environment(environment or {}, faults), _from_flags(flags or {})):
-        settings.update(_resolved(layer, faults))
-    sections = {name: _section(name, settings, faults) for name in SECTIONS}
+        settings.update(_resolved(layer, names, faults))
+    sections = {name: _section(name, settings, faults) for name in names}
     if faults:
         raise ConfigRefusal(faults)
-    return Config.model_validate(sections)
+    return {name: section for name, section in sections.items() if section is not None}
 
 
 def _from_file(path: Path | None, faults: list[ConfigFault]) -> Iterator[tuple[str, _Setting]]:
@@ -154,13 +180,17 @@ def _from_text(key: str, value: str) -> object:
     return {name.strip(): text.strip() for name, _, text in pairs}
 
 
-def _resolved(layer: Iterable[tuple[str, _Setting]], faults: list[ConfigFault]) -> dict[str, _Setting]:
-    """Read secrets from the files that a layer names, and refuse unknown keys."""
+def _resolved(
+    layer: Iterable[tuple[str, _Setting]], sections: Collection[str], faults: list[ConfigFault]
+) -> dict[str, _Setting]:
+    """Return the settings of the named sections with secrets read from their files; unknown keys are faults."""
     found: dict[str, _Setting] = {}
     for key, setting in layer:
         target = _FILE_KEYS.get(key, key)
         if target not in KEYS:
             faults.append(ConfigFault(key, f"no such option; {_nearest(key, KEYS)}", setting.origin))
+        elif target.partition(".")[0] not in sections:
+            continue
         elif target in found:
             faults.append(ConfigFault(target, f"is given twice: as itself and as {target}_file", setting.origin))
         elif target is key:

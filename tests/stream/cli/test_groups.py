@@ -45,7 +45,7 @@ def _own_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith("LAGWARDEN_") and name != "LAGWARDEN_CACHE":
             monkeypatch.delenv(name)
     app = typer.Typer(name="lagwarden", add_completion=False)
-    cli_groups.register(app, cli._load)
+    cli_groups.register(app)
     monkeypatch.setattr(cli, "app", app)
 
 
@@ -490,7 +490,7 @@ def test_asking_an_instance_loads_nothing_heavy(url: str) -> None:
     script = (
         "import sys; from stream.cli import app as cli, groups as cli_groups;"
         "import typer; cli.app = typer.Typer(name='lagwarden');"
-        "cli_groups.register(cli.app, cli._load); code = cli.main(sys.argv[1:]);"
+        "cli_groups.register(cli.app); code = cli.main(sys.argv[1:]);"
         f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr); sys.exit(code)"
     )
     ran = subprocess.run(

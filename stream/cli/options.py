@@ -1,0 +1,85 @@
+"""Options that several commands share, and the configuration that a command builds from them.
+
+`stream.config` is imported inside the functions, so that `--help` does not load it.
+"""
+
+# ruff: noqa: PLC0415 -- see above
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from stream.config.options import Config, OptionSection
+
+    SectionT = TypeVar("SectionT", bound=OptionSection)
+
+BootstrapServers = Annotated[
+    str | None,
+    typer.Option("--bootstrap-servers", "-b", help="Brokers to connect to first: host:port, separated by commas."),
+]
+ConfigFile = Annotated[
+    Path | None, typer.Option("--config", "-c", help="YAML file; see docs/config.md.", envvar="LAGWARDEN_CONFIG")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", metavar="KEY=VALUE", help="Any option, such as job.tick_interval=5s."),
+]
+
+LiveCluster = Annotated[
+    str | None, typer.Option("--bootstrap-servers", "-b", help="Read a live cluster: host:port, separated by commas.")
+]
+"""Brokers of a command that reads a cluster only when the option is given."""
+LiveClusterConfig = Annotated[
+    Path | None, typer.Option("--config", "-c", help="YAML file with the login of the cluster.")
+]
+"""Selects a live cluster as well, so the environment variable of `ConfigFile` does not apply."""
+
+GroupName = Annotated[str, typer.Argument(metavar="GROUP", help="The group; after `--` if it begins with a dash.")]
+InstanceUrl = Annotated[
+    str | None,
+    typer.Option("--url", help="A running lagwarden; default: http.host and http.port of the configuration."),
+]
+CaptureSource = Annotated[
+    Path | None,
+    typer.Option("--capture", help="A capture file, a partition's folder or a broker's log directory instead."),
+]
+JsonOutput = Annotated[bool, typer.Option("--json", help="Print JSON, as returned by the HTTP API.")]
+
+
+def load_config(
+    file: Path | None, flags: Mapping[str, object] | None = None, settings: Sequence[str] | None = None
+) -> Config:
+    """Build the configuration from a file, the environment, flags (key -> value) and `--set` (`KEY=VALUE`).
+
+    A flag that is None was not given. Raises ConfigRefusal, and BadParameter for a setting without `=`.
+    """
+    from stream.config.loader import load
+
+    given = {key: value for key, value in (flags or {}).items() if value is not None}
+    for setting in settings or ():
+        key, equals, value = setting.partition("=")
+        if not equals:
+            # Only what can be a key is shown: the rest may be a password.
+            word = re.match(r"[\w.]*", setting)
+            raise typer.BadParameter(
+                f"--set {word.group() if word else ''!r} must be KEY=VALUE, such as --set job.tick_interval=5s"
+            )
+        given[key.strip()] = value
+    return load(file, os.environ, given)
+
+
+def load_section(section: type[SectionT], file: Path | None) -> SectionT:
+    """Build one section from a file and the environment, for a command that does not connect to Kafka.
+
+    Raises ConfigRefusal.
+    """
+    from stream.config import loader
+
+    return loader.load_section(section, file, os.environ)

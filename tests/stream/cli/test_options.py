@@ -1,0 +1,61 @@
+"""Options that several commands share, and the configuration that is built from them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+import typer
+
+from stream.cli.options import load_config, load_section
+from stream.config.loader import ConfigRefusal
+from stream.config.options import GroupsOptions, HttpOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the options of the person who runs the tests."""
+    for name in list(os.environ):
+        if name.startswith("LAGWARDEN_"):
+            monkeypatch.delenv(name)
+
+
+def test_flag_that_was_not_given_does_not_hide_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flag of None leaves the option to the other sources; `--set` is as strong as a flag."""
+    monkeypatch.setenv("LAGWARDEN_HTTP_PORT", "1234")
+    flags = {"kafka.bootstrap_servers": "a:1", "http.port": None}
+    config = load_config(None, flags, ["job.shards = 4"])
+    assert (config.http.port, config.job.shards) == (1234, 4)
+
+
+def test_setting_without_value_does_not_print_what_may_be_a_password() -> None:
+    """The error names the part that can be a key and nothing behind it."""
+    with pytest.raises(typer.BadParameter, match=r"--set 'kafka\.sasl_password' must be KEY=VALUE") as refused:
+        load_config(None, {}, ["kafka.sasl_password:hunter2"])
+    assert "hunter2" not in str(refused.value)
+
+
+def test_section_needs_no_brokers(tmp_path: Path) -> None:
+    """A command that asks the HTTP API or reads a capture loads only its own section."""
+    path = tmp_path / "c.yaml"
+    path.write_text("{http: {port: 1234}, kafka: {ssl_ca_file: /no/such/file, sasl_password_file: /no/such/file}}")
+    assert load_section(HttpOptions, path).port == 1234
+    assert load_section(GroupsOptions, path).offsets_retention is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{http: {port: x}}", "{http: {prot: 1}}", "{htpt: {}}", "{kafka: {bootstrap_server: a}}"],
+    ids=["value of the section", "option of the section", "unknown section", "unknown option of another section"],
+)
+def test_section_reports_faults_and_unknown_names(tmp_path: Path, text: str) -> None:
+    """A misspelt name is reported wherever it stands; a value only if it belongs to the section."""
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigRefusal) as refused:
+        load_section(HttpOptions, path)
+    assert len(refused.value.faults) == 1
