@@ -28,17 +28,17 @@ from bench.traffic import Kind
 from exporters.text.exposition import Format, Published
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.codec import pack, unpack
-from stream.groups.driver_state import Fleet
-from stream.groups.expiry.predict import Retention
-from stream.groups.fold import Batch, Fold
-from stream.groups.membership.unassigned import Ownerships
+from stream.groups.driver_state import DriverState
+from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.fold import Fold, RecordColumns
+from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.placement import Placement, partition_for
-from stream.groups.reduce import Rules, reduce
+from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_shard
-from stream.tick.context import Context, Surroundings
+from stream.tick.context import ClusterContext, SnapshotContext
 from stream.tick.heap_trim import give_back
 from stream.tick.snapshot import build as snapshot
-from stream.tick.verdicts.evaluate import Diagnostician
+from stream.tick.verdicts.evaluate import VerdictEvaluator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bench.traffic import Chunk, Traffic
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.groups.shard import Shard
-    from stream.tick.verdicts.evaluate import Diagnosis
+    from stream.tick.verdicts.evaluate import VerdictResult
 
 _Result = TypeVar("_Result")
-_RULES: Final = Rules(keep_slots=10)
+_RULES: Final = StateLimits(keep_slots=10)
 _SLOT_MS: Final = 30_000
 TICKS: Final = 3
 _TICK_SECONDS: Final = 10
@@ -89,7 +89,7 @@ class Job:
             self.states[shard] = pack(state, compressed=True)
             yield shard, unpack(pack(change))
 
-    def _batch(self, chunk: Chunk) -> Batch:
+    def _batch(self, chunk: Chunk) -> RecordColumns:
         of_group = chunk.kind == Kind.MEMBERSHIP
         group = np.where(of_group, chunk.key, chunk.key // self._traffic.partitions_per_group)
         keys = np.where(of_group, self._keys[True][group], self._keys[False][np.where(of_group, 0, chunk.key)])
@@ -100,7 +100,7 @@ class Job:
         starts = np.cumsum(counts) - counts
         position = self._ends[home[order]] + np.arange(len(order)) - starts[home[order]]
         self._ends += counts
-        return Batch(
+        return RecordColumns(
             offsets_partition=home[order],
             position=position,
             time=chunk.time[order],
@@ -166,16 +166,16 @@ class Ticking:
         self._ends = ends_of(traffic)
         counts = dict.fromkeys(traffic.topic_names(), traffic.partitions_per_group)
         ids = dict.fromkeys(traffic.topic_names(), TOPIC_ID)
-        retention = Retention(7 * _DAY_MS, None, "broker")
-        self._around = Surroundings(retention, partition_counts=counts, topic_ids=ids)
-        self._fleet = Fleet()
-        self._ownerships = Ownerships()
-        self._diagnostician = Diagnostician()
+        retention = OffsetsRetention(7 * _DAY_MS, None, "broker")
+        self._around = ClusterContext(retention, partition_counts=counts, topic_ids=ids)
+        self._fleet = DriverState()
+        self._ownerships = UnassignedTracker()
+        self._diagnostician = VerdictEvaluator()
         self._now = time.time()
         self._steps: list[Step] = []
         self._resident: dict[str, int] = {}
         self._published: Published | None = None
-        self._shown: tuple[FleetColumns, Context] | None = None
+        self._shown: tuple[GroupColumns, SnapshotContext] | None = None
         self._began = resident()
 
     def seed(self, states: dict[int, bytes]) -> None:
@@ -192,7 +192,7 @@ class Ticking:
         """Take a batch in, and publish."""
         self._timed("apply", lambda: [self._fleet.apply(shard, unpack(change)) for shard, change in changes])
         fleet = self._timed("columns", self._fleet.columns)
-        context = self._timed("context", lambda: Context.of(fleet, self._around, self._ownerships))
+        context = self._timed("context", lambda: SnapshotContext.of(fleet, self._around, self._ownerships))
         self._now += _TICK_SECONDS
         seen = self._timed("judge", lambda: self._look(fleet, context))
         window, told = seen.diagnosed.opinion.window, seen.diagnosed
@@ -202,7 +202,7 @@ class Ticking:
         self._timed("give memory back", give_back)
         self._note("published")
 
-    def _look(self, fleet: FleetColumns, context: Context) -> Diagnosis:
+    def _look(self, fleet: GroupColumns, context: SnapshotContext) -> VerdictResult:
         """Judge as a tick does, but for what would have to be asked from a cluster."""
         held = self._diagnostician.held_back(fleet, self._ends, self._around, self._now)
         return self._diagnostician.look(held, self._ends, self._around, self._now, context.expiry)

@@ -16,15 +16,15 @@ import numpy as np
 from bench.report import Target, table, target_table
 from stream.groups.commits import runs
 from stream.groups.commits.slots import Slots
-from stream.health.evaluator import Judge
-from stream.health.features.lag import Ends
-from stream.health.inputs import Groups, Observed, Stage
+from stream.health.evaluator import Evaluator
+from stream.health.features.lag import PartitionEnds
+from stream.health.inputs import GroupInputs, GroupStage, HealthInputs
 from stream.health.verdict import sick
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stream.health.evaluator import Judged
+    from stream.health.evaluator import EvaluationResult
 
 PARTITIONS: Final = 200_000
 _PER_TOPIC: Final = 20
@@ -79,9 +79,9 @@ def main() -> None:
 def measure(what: str, size: int, stuck: float) -> Timed:
     """Judge one fleet tick by tick; the first ticks, in which the histories are made, count too."""
     fleet = _Fleet(size, stuck)
-    judge = Judge()
+    judge = Evaluator()
     seconds: list[float] = []
-    judged: Judged | None = None
+    judged: EvaluationResult | None = None
     for tick in range(_TICKS):
         seen = fleet.at(_NOW + tick * _TICK)
         begin = time.process_time()
@@ -109,7 +109,7 @@ class _Fleet:
         self._groups = [f"group-{at:05}" for at in range(min(_GROUPS, size))]
         self._topics = [f"topic-{at:05}" for at in range(size // _PER_TOPIC + 1)]
 
-    def at(self, now: int) -> Observed:
+    def at(self, now: int) -> HealthInputs:
         """Show the fleet at one moment: every group commits every five seconds, the stuck ones stopped at the start."""
         committed_at = np.where(self._stuck, _NOW, now - now % 5_000)
         committed = self._written(committed_at)
@@ -121,7 +121,7 @@ class _Fleet:
             commits=np.full(self._size, 720),
             rewind_time=none,
         )
-        return Observed(
+        return HealthInputs(
             now=now,
             groups=self._membership(),
             topics=self._topics,
@@ -147,9 +147,9 @@ class _Fleet:
         offset = ((time_ - _NOW + 7_200_000) / 1_000 * np.repeat(self._rate, _SLOTS)).astype(np.int64)
         return Slots(row, number, offset, time_, np.full(len(row), 6))
 
-    def _ends(self, now: int) -> Ends:
+    def _ends(self, now: int) -> PartitionEnds:
         high = self._written(np.full(self._size, now))
-        return Ends(
+        return PartitionEnds(
             place=(self._topic << 32) | self._partition.astype(np.int64),
             high_watermark=high,
             log_start=self._written(np.full(self._size, now - now % 60_000 - 3_600_000)),
@@ -158,12 +158,12 @@ class _Fleet:
             leader_epoch=np.zeros(self._size, np.int32),
         )
 
-    def _membership(self) -> Groups:
+    def _membership(self) -> GroupInputs:
         count = len(self._groups)
         never = np.full(count, -1)
-        return Groups(
+        return GroupInputs(
             names=self._groups,
-            stage=np.full(count, Stage.STABLE, np.int8),
+            stage=np.full(count, GroupStage.STABLE, np.int8),
             since=np.full(count, _NOW - 7_200_000),
             members=np.full(count, 4),
             rebalances=np.zeros(count, np.int64),

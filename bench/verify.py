@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bench.oracle import FinalState
     from bench.traffic import Traffic
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
 
 
 _SAMPLE: Final = re.compile(
@@ -24,7 +24,7 @@ _SAMPLE: Final = re.compile(
 _EACH_PARTITION: Final = ("committed_offset", "commit_timestamp_seconds", "lag")
 
 
-def differences(fleet: FleetColumns, wanted: FinalState, traffic: Traffic) -> list[str]:
+def differences(fleet: GroupColumns, wanted: FinalState, traffic: Traffic) -> list[str]:
     """Give a line for each kind of difference between what the job knows and what is true; none when all agrees."""
     number = {key: row for row, key in enumerate(commit_keys(traffic))}
     known = [number.get(_key(fleet, row), -1) for row in range(len(fleet.partition))]
@@ -60,7 +60,7 @@ def _membership_differences(generations: Mapping[str, int | None], wanted: Final
     return [f"{wrong} groups with another membership"] if wrong else []
 
 
-def _key(fleet: FleetColumns, row: int) -> bytes:
+def _key(fleet: GroupColumns, row: int) -> bytes:
     """Spell the key of a row from its three columns, so that the job's decoding of names is checked too."""
     group, topic = fleet.group[row].as_py().encode(), fleet.topic[row].as_py().encode()
     lengths = struct.pack(">hh", 1, len(group)), struct.pack(">h", len(topic))

@@ -22,11 +22,11 @@ from bench.traffic import Traffic, chunks, one_commit_each
 from bench.verify import differences
 from sandbox.jars import connector_jars
 from stream.groups.codec import unpack
-from stream.groups.driver_state import Fleet
+from stream.groups.driver_state import DriverState
 from stream.groups.placement import Placement
-from stream.groups.reduce import Rules
+from stream.groups.reduce import StateLimits
 from stream.spark import pipeline, source
-from stream.spark.pipeline import JobOptions
+from stream.spark.pipeline import PipelineOptions
 from stream.spark.query import last_report
 from stream.spark.session import SessionOptions, open_session
 
@@ -107,7 +107,7 @@ class Bench:
         query.stop()
         return measured
 
-    def pipeline(self, what: str, fleet: Fleet) -> tuple[Measured, StreamingQuery]:
+    def pipeline(self, what: str, fleet: DriverState) -> tuple[Measured, StreamingQuery]:
         """Run the job from an empty checkpoint until it has read all; the query goes on."""
 
         def apply(table: pa.Table, _number: int) -> None:
@@ -138,8 +138,8 @@ class Bench:
             seconds = time.monotonic() - began
         return Measured(what, self._end, seconds, dict(watch.cpu), dict(watch.peak), (batch,)), query
 
-    def _job(self, name: str) -> JobOptions:
-        return JobOptions(
+    def _job(self, name: str) -> PipelineOptions:
+        return PipelineOptions(
             partitions=range(self._traffic.offsets_partitions),
             security={"kafka.bootstrap.servers": self._bootstrap},
             placement=Placement.of(self._traffic.offsets_partitions, _SHARDS),
@@ -148,7 +148,7 @@ class Bench:
             trigger_seconds=TRIGGER_SECONDS,
             max_offsets_per_trigger=_MAX_OFFSETS,
             slot_ms=_SLOT_MS,
-            rules=Rules(keep_slots=_KEEP_SLOTS),
+            rules=StateLimits(keep_slots=_KEEP_SLOTS),
             live_from={},
             pulse=None,
         )
@@ -188,7 +188,7 @@ def measure(bootstrap: str, traffic: Traffic, repeats: int, scratch: Path) -> di
     rows = [bench.raw(f"raw source {turn}") for turn in _turns(repeats)]
     rows += [bench.through_python(f"the same through Python, {turn}") for turn in _turns(repeats)[1:]]
     for turn in _turns(repeats):
-        fleet = Fleet()
+        fleet = DriverState()
         measured, query = bench.pipeline(f"pipeline {turn}", fleet)
         rows.append(measured)
         if turn != _turns(repeats)[-1]:
@@ -204,7 +204,7 @@ def _turns(repeats: int) -> list[str]:
 
 
 def _steady(
-    bench: Bench, query: StreamingQuery, fleet: Fleet, bootstrap: str, traffic: Traffic
+    bench: Bench, query: StreamingQuery, fleet: DriverState, bootstrap: str, traffic: Traffic
 ) -> tuple[list[Measured], list[str]]:
     """Check the catch-up against the oracle, then measure steady batches and check again."""
     larger = dataclasses.replace(traffic, groups=max(*STEADY_GROUPS, traffic.groups))

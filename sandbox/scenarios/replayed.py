@@ -9,7 +9,7 @@ from sandbox.scenarios.official import GroupFacts, MemberFacts
 from sandbox.scenarios.scenario import Expected
 from sandbox.scenarios.scene import Finding
 from stream.groups.expiry.causes import cause_of
-from stream.groups.expiry.predict import Retention
+from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.membership.memberships import SIMPLE
 from stream.offline.replay import ROWS_AT_ONCE, Replay
 from stream.offline.rows import OFFSETS_TOPIC
@@ -17,14 +17,14 @@ from stream.offline.rows import OFFSETS_TOPIC
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from stream.groups.driver_state import Fleet
+    from stream.groups.driver_state import DriverState
     from stream.groups.lifecycle.model import Transition
     from stream.groups.membership.memberships import Member
     from stream.offline.replay import GroupSummary
     from stream.offline.rows import Place, Row
 
 
-RETENTION: Final = Retention(60_000, 2_000, "broker")
+RETENTION: Final = OffsetsRetention(60_000, 2_000, "broker")
 """As the brokers of `sandbox.scenarios.play` are set."""
 
 
@@ -98,7 +98,7 @@ class Story:
         return self._causes[place]
 
 
-def _facts(summary: GroupSummary, fleet: Fleet, names: Mapping[bytes, str]) -> GroupFacts:
+def _facts(summary: GroupSummary, fleet: DriverState, names: Mapping[bytes, str]) -> GroupFacts:
     known = summary.membership
     kind = SIMPLE if known is None else known.kind
     return GroupFacts(

@@ -15,7 +15,7 @@ import numpy as np
 
 from sandbox.verdicts import pace
 from sandbox.verdicts.assess import Outcome, Word, judge
-from stream.health.burrow.rules import INTERVALS, Ring, Status, evaluate, roll_up, side_by_side
+from stream.health.burrow.rules import INTERVALS, BurrowStatus, Ring, evaluate, roll_up, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -102,7 +102,7 @@ def _tick(
     rolled = roll_up(status, of, len(groups))
     for number, group in enumerate(groups):
         worst = int(status[of == number].max())
-        yield group, Word(now, Status(worst).name, sick=rolled[number] > Status.OK)
+        yield group, Word(now, BurrowStatus(worst).name, sick=rolled[number] > BurrowStatus.OK)
 
 
 def _slowed(time: float, began: float) -> int:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from stream.health.limits import Limits
-from stream.tick.lookups.budget import Allowances
+from stream.health.limits import HealthLimits
+from stream.tick.lookups.budget import LookupLimits
 
 FASTER: Final = 5
 """One second of the play stands for so many of production."""
-TICK: Final = Limits().tick / 1_000 / FASTER
+TICK: Final = HealthLimits().tick / 1_000 / FASTER
 """Seconds between two evaluations."""
-SLOT: Final = Limits().slot / 1_000 / FASTER
+SLOT: Final = HealthLimits().slot / 1_000 / FASTER
 """Seconds that a slot of the commit window holds."""
 COMMIT: Final = 5 / FASTER
 """Seconds between the commits of a client as it comes from the shelf (`auto.commit.interval.ms`)."""
-RESTART: Final = Limits().restart / 1_000 / FASTER
-FIRST_COMMIT: Final = Limits().first_commit / 1_000 / FASTER
-REBALANCE: Final = Limits().rebalance / 1_000 / FASTER
+RESTART: Final = HealthLimits().restart / 1_000 / FASTER
+FIRST_COMMIT: Final = HealthLimits().first_commit / 1_000 / FASTER
+REBALANCE: Final = HealthLimits().rebalance / 1_000 / FASTER
 SESSION: Final = 45 / FASTER
 """Seconds after which a member that says nothing is missed (`session.timeout.ms`)."""
 HEARTBEAT: Final = 3 / FASTER
@@ -41,7 +41,7 @@ _SETTINGS: Final = {
 
 def limits() -> dict[str, float]:
     """Give the limits of the play in seconds, by the names of their options."""
-    return {option: getattr(Limits(), name) / 1_000 / FASTER for option, name in _SETTINGS.items()}
+    return {option: getattr(HealthLimits(), name) / 1_000 / FASTER for option, name in _SETTINGS.items()}
 
 
 # --- from when on it can be known, in seconds after the fault, by one who sees every commit and the ends at every tick
@@ -57,7 +57,7 @@ def hidden() -> float:
 
     Where the stable offset stands is seen at the ticks alone, so its age counts from the first of them.
     """
-    return max(missed(), TICK + Allowances().gap_grace)
+    return max(missed(), TICK + LookupLimits().gap_grace)
 
 
 def missed_batches(period: float) -> float:

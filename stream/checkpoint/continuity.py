@@ -19,7 +19,7 @@ _MINUTE = 60.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Past:
+class ReadPositions:
     """What has been read: the topic's id (None: the broker gives none), the next offset per partition, and when.
 
     `current_at` (Unix seconds) is when the reader last had read all there was; None: not known.
@@ -31,7 +31,7 @@ class Past:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Present:
+class TopicNow:
     """The topic of now: its id, (log start, high watermark) per partition, how long tombstones stay in it.
 
     `tombstone_seconds` is the topic's `delete.retention.ms`; None: not known, and then Kafka's default is assumed.
@@ -47,7 +47,7 @@ DEFAULT_TOMBSTONE_SECONDS = 86_400.0
 """Kafka's default of `delete.retention.ms`."""
 
 
-def gap(past: Past, present: Present) -> str | None:
+def gap(past: ReadPositions, present: TopicNow) -> str | None:
     """Say as a sentence why reading on would miss something, or None."""
     if past.topic_id is not None and present.topic_id is not None and past.topic_id != present.topic_id:
         return f"the topic {NAME} was made anew"
@@ -60,7 +60,7 @@ def gap(past: Past, present: Present) -> str | None:
     return _too_long_away(past, present)
 
 
-def _too_long_away(past: Past, present: Present) -> str | None:
+def _too_long_away(past: ReadPositions, present: TopicNow) -> str | None:
     limit = DEFAULT_TOMBSTONE_SECONDS if present.tombstone_seconds is None else present.tombstone_seconds
     if past.current_at is None or present.now - past.current_at <= limit:
         return None

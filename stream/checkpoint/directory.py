@@ -16,7 +16,7 @@ import json
 from typing import IO, TYPE_CHECKING, Final
 
 from stream.checkpoint.audit import batches, check_log, read_offsets
-from stream.checkpoint.continuity import Past, Present, gap
+from stream.checkpoint.continuity import ReadPositions, TopicNow, gap
 from stream.checkpoint.files import DamagedError
 from stream.checkpoint.manifest import FORMAT, MANIFEST, Manifest, check_cluster, read_manifest, replace_json
 from stream.checkpoint.state_files import check_state
@@ -39,7 +39,7 @@ _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Checkpoint:
+class CheckpointDirectory:
     """A checkpoint this run may use, and holds the lock of."""
 
     folder: Path
@@ -67,7 +67,7 @@ class Checkpoint:
         """Note that all there was has been read up to now; a later start tells from it how long nobody read."""
         (self.folder / _CURRENT).touch()
 
-    def start_over(self, reason: str) -> Checkpoint:
+    def start_over(self, reason: str) -> CheckpointDirectory:
         """Set the state aside and return an empty checkpoint under the same lock. Raises Refusal."""
         try:
             return _begin(self.folder, self._fresh, reason, self._lock)
@@ -96,7 +96,7 @@ class Checkpoint:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Ends:
+class OffsetsTopicEnds:
     """The offsets topic at start: (log start, high watermark, last stable offset) per partition, and when (Unix s)."""
 
     logs: dict[int, tuple[int, int, int]]
@@ -104,7 +104,7 @@ class Ends:
     tombstone_seconds: float | None = None
 
 
-def open_checkpoint(root: Path, topic: OffsetsTopic, wanted: Layout, ends: Ends) -> Checkpoint:
+def open_checkpoint(root: Path, topic: OffsetsTopic, wanted: Layout, ends: OffsetsTopicEnds) -> CheckpointDirectory:
     """Open or make the checkpoint for this topic.
 
     The old state is set aside if its files are damaged or do not fit each other, if positions lie outside of the logs
@@ -126,7 +126,7 @@ def open_checkpoint(root: Path, topic: OffsetsTopic, wanted: Layout, ends: Ends)
             reason = str(error)
         else:
             if reason is None:
-                return Checkpoint(folder, found, positions(folder / "spark"), None, None, fresh, lock)
+                return CheckpointDirectory(folder, found, positions(folder / "spark"), None, None, fresh, lock)
         return _begin(folder, fresh, reason, lock)
     except OSError as error:
         lock.close()
@@ -136,14 +136,14 @@ def open_checkpoint(root: Path, topic: OffsetsTopic, wanted: Layout, ends: Ends)
         raise
 
 
-def _begin(folder: Path, manifest: Manifest, reason: str | None, lock: IO[str]) -> Checkpoint:
+def _begin(folder: Path, manifest: Manifest, reason: str | None, lock: IO[str]) -> CheckpointDirectory:
     """Make an empty checkpoint; what is there is set aside for this reason."""
     kept = None if reason is None else _set_aside(folder)
     replace_json(folder / MANIFEST, dataclasses.asdict(manifest))
-    return Checkpoint(folder, manifest, {}, reason, kept, manifest, lock)
+    return CheckpointDirectory(folder, manifest, {}, reason, kept, manifest, lock)
 
 
-def _misfit(folder: Path, found: Manifest, topic: OffsetsTopic, ends: Ends) -> str | None:
+def _misfit(folder: Path, found: Manifest, topic: OffsetsTopic, ends: OffsetsTopicEnds) -> str | None:
     """Say as a sentence why the state cannot be read on, or None. Raises DamagedError."""
     check_log(folder / "spark")
     ended = batches(folder / "spark" / "commits")
@@ -152,9 +152,9 @@ def _misfit(folder: Path, found: Manifest, topic: OffsetsTopic, ends: Ends) -> s
     times, cause = _failed_starts(folder)
     if times >= _MOST_FAILED_STARTS:
         return f"the query could not be continued from {folder / 'spark'}, the last time because: {cause}"
-    past = Past(found.topic_id, positions(folder / "spark"), _current_at(folder))
+    past = ReadPositions(found.topic_id, positions(folder / "spark"), _current_at(folder))
     bounds = {partition: (first, high) for partition, (first, high, _) in ends.logs.items()}
-    return gap(past, Present(_text(topic.topic_id), bounds, ends.now, ends.tombstone_seconds))
+    return gap(past, TopicNow(_text(topic.topic_id), bounds, ends.now, ends.tombstone_seconds))
 
 
 def positions(spark: Path) -> dict[int, int]:

@@ -11,7 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from stream.checkpoint.continuity import Past, Present, gap
+from stream.checkpoint.continuity import ReadPositions, TopicNow, gap
 from stream.checkpoint.side_files import HEARTBEAT, SideFiles
 from stream.cluster.offsets_topic import describe
 from stream.cluster.transport.errors import ClusterError
@@ -19,7 +19,7 @@ from stream.cluster.transport.errors import ClusterError
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from stream.checkpoint.directory import Checkpoint
+    from stream.checkpoint.directory import CheckpointDirectory
     from stream.cluster.transport.client import Cluster
 
 
@@ -28,7 +28,7 @@ class TopicWatch:
 
     def __init__(
         self,
-        checkpoint: Checkpoint,
+        checkpoint: CheckpointDirectory,
         tombstone_seconds: float | None,
         partitions: Collection[int],
         files: SideFiles | None = None,
@@ -64,8 +64,8 @@ class TopicWatch:
         self._note_added(() if topic is None else topic.partitions, logs)
         topic_id = None if topic is None or topic.topic_id is None else str(topic.topic_id)
         bounds = {partition: (first, high) for partition, (first, high, _) in logs.items()}
-        past = Past(self._checkpoint.manifest.topic_id, positions, self._current_at)
-        found = gap(past, Present(topic_id, bounds, time.time(), self._tombstone_seconds))
+        past = ReadPositions(self._checkpoint.manifest.topic_id, positions, self._current_at)
+        found = gap(past, TopicNow(topic_id, bounds, time.time(), self._tombstone_seconds))
         # Twice in a row: a new leader may for a moment know less than the old one did.
         self.broken = found if self._suspected else None
         self._suspected = found is not None

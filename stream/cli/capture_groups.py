@@ -17,9 +17,9 @@ from exporters.moments import LATEST_MS
 from exporters.text.exposition import EMPTY, Published
 from stream.cli.replay_report import faults_lines
 from stream.cluster.partition_offsets import ENDS
-from stream.groups.membership.unassigned import Ownerships
+from stream.groups.membership.unassigned import UnassignedTracker
 from stream.offline.replay import Replay
-from stream.tick.context import NOWHERE, Context, Surroundings
+from stream.tick.context import NOWHERE, ClusterContext, SnapshotContext
 from stream.tick.snapshot.build import build
 from stream.tick.snapshot.group_detail import group_detail
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from exporters.readmodel import GroupDetail
     from stream.cli.group_source import Answer
-    from stream.groups.driver_state import FleetColumns
-    from stream.groups.expiry.predict import Retention
-    from stream.groups.lifecycle.model import Life
+    from stream.groups.driver_state import GroupColumns
+    from stream.groups.expiry.predict import OffsetsRetention
+    from stream.groups.lifecycle.model import GroupHistory
     from stream.offline.rows import Row, Source
 
 _NOTE: Final = "a capture has no ends of partitions: lag is not known; ages count from its newest record"
@@ -45,15 +45,15 @@ class Captured:
 
     knows_ends = False
 
-    def __init__(self, source: Source, retention: Retention = NOWHERE.retention) -> None:
+    def __init__(self, source: Source, retention: OffsetsRetention = NOWHERE.retention) -> None:
         """Read it. What could not be read is in `problems`."""
         self._newest = 0
         replay = Replay()
         replay.read(self._watched(source.rows()))
         self._held = replay.fleet
         self._fleet = replay.fleet.columns()
-        around = Surroundings(retention, topic_names=_topic_names(self._fleet))
-        self._context = Context.of(self._fleet, around, Ownerships())
+        around = ClusterContext(retention, topic_names=_topic_names(self._fleet))
+        self._context = SnapshotContext.of(self._fleet, around, UnassignedTracker())
         self._snapshot = build(self._fleet, ENDS.empty_table(), self._newest / 1000, self._context)
         self.problems = [*source.problems, *faults_lines(replay.tally)]
         self.notes = [*source.notes, _NOTE, *([_NO_RETENTION] if retention.retention_ms is None else [])]
@@ -81,14 +81,14 @@ class Captured:
         return group_detail(name, found, members, self._fleet.topics_of(name), self._context)
 
 
-def _topic_names(fleet: FleetColumns) -> dict[bytes, str]:
+def _topic_names(fleet: GroupColumns) -> dict[bytes, str]:
     """Give the names of topics by id, as far as commits tell both (value version 4): assignments tell the id alone."""
     pairs = pa.table({"id": fleet.runs.topic_id, "name": fleet.topic.cast(pa.string())})
     found = pairs.filter(pairs.column("id").is_valid()).group_by(["id", "name"]).aggregate([]).to_pydict()
     return dict(zip(found["id"], found["name"], strict=True))
 
 
-def _past(life: Life) -> Life:
+def _past(life: GroupHistory) -> GroupHistory:
     """Give a life as history: whatever it was when it happened, who reads a capture was not there."""
     return dataclasses.replace(
         life, transitions=tuple(dataclasses.replace(each, live=False) for each in life.transitions)

@@ -69,7 +69,7 @@ class _Where:
 def _captured(path: Path, configured: GroupsOptions) -> GroupSource:
     """Read a capture; how long its cluster keeps offsets, the configuration may tell."""
     from stream.cli.capture_groups import Captured
-    from stream.groups.expiry.predict import Retention
+    from stream.groups.expiry.predict import OffsetsRetention
     from stream.offline.open_source import open_source
 
     kept, check = configured.offsets_retention, configured.offsets_retention_check
@@ -77,7 +77,7 @@ def _captured(path: Path, configured: GroupsOptions) -> GroupSource:
         return Captured(open_source(path))
     return Captured(
         open_source(path),
-        Retention(round(kept * 1000), None if check is None else round(check * 1000), "configuration"),
+        OffsetsRetention(round(kept * 1000), None if check is None else round(check * 1000), "configuration"),
     )
 
 

@@ -16,7 +16,7 @@ from stream.cli.render.tables import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from stream.groups.decode_stats import Tally
+    from stream.groups.decode_stats import DecodeStats
     from stream.groups.membership.memberships import Membership
     from stream.offline.replay import GroupSummary, Outcome
     from stream.offline.timeline import Moment
@@ -95,7 +95,7 @@ def _membership(membership: Membership) -> dict[str, Any]:
     return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in fields.items()}
 
 
-def faults_lines(tally: Tally) -> Iterable[str]:
+def faults_lines(tally: DecodeStats) -> Iterable[str]:
     """Say, a line per kind, which records could not be decoded, with where one of them stands."""
     for fault, count in tally.faults.most_common():
         sample = next(each for each in tally.samples if each.fault == fault)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _SOURCES: Final = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Setting:
+class TopicConfig:
     """One setting in force. `source` is one of Kafka's words for where it was set, None where the broker is too new.
 
     `value` is None with a `reason` (NOT_FOUND: the broker does not know this setting), or where the broker keeps it
@@ -60,7 +60,7 @@ class Setting:
     name: str
     value: str | None = None
     source: str | None = None
-    reason: Reason | None = None
+    reason: ErrorReason | None = None
 
     def number(self) -> int | None:
         """Give the value as a whole number; None where it is not known or no number."""
@@ -70,7 +70,7 @@ class Setting:
             return None
 
 
-Settings = dict[str, Setting]
+Settings = dict[str, TopicConfig]
 """Settings by name: one for each name asked for."""
 
 
@@ -111,13 +111,13 @@ def read_broker_configs(cluster: Cluster, nodes: Collection[int], names: Collect
 
 def _read(results: Iterable[Any], resources: Iterable[str], names: Collection[str]) -> dict[str, Settings]:
     """Read an answer; what it does not mention is unknown for another reason, never silently left out."""
-    told = {resource: _unknown(names, Reason.OTHER) for resource in resources}
+    told = {resource: _unknown(names, ErrorReason.OTHER) for resource in resources}
     for result in results:
         refused = reasons.of_code(result.error_code)
-        settings = _unknown(names, refused or Reason.NOT_FOUND)
+        settings = _unknown(names, refused or ErrorReason.NOT_FOUND)
         if refused is None:
             settings |= {
-                config.name: Setting(config.name, config.value, _SOURCES.get(config.config_source))
+                config.name: TopicConfig(config.name, config.value, _SOURCES.get(config.config_source))
                 for config in result.configs
                 if config.name in settings
             }
@@ -125,5 +125,5 @@ def _read(results: Iterable[Any], resources: Iterable[str], names: Collection[st
     return told
 
 
-def _unknown(names: Collection[str], reason: Reason) -> Settings:
-    return {name: Setting(name, reason=reason) for name in names}
+def _unknown(names: Collection[str], reason: ErrorReason) -> Settings:
+    return {name: TopicConfig(name, reason=reason) for name in names}

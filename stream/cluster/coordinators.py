@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError, Unsupported
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ class Coordinators:
         self._most = most
         self._node_of: dict[str, int] = {}
 
-    def find(self, keys: Collection[str]) -> dict[str, int | Reason]:
+    def find(self, keys: Collection[str]) -> dict[str, int | ErrorReason]:
         """Give the node that coordinates each key, or the reason why that is not known. Raises nothing."""
-        found: dict[str, int | Reason] = {key: self._node_of[key] for key in keys if key in self._node_of}
+        found: dict[str, int | ErrorReason] = {key: self._node_of[key] for key in keys if key in self._node_of}
         for some in _pieces([key for key in keys if key not in found], _KEYS_AT_ONCE):
             found |= self._ask(some)
         self._remember(found)
@@ -46,23 +46,23 @@ class Coordinators:
         for key in keys:
             self._node_of.pop(key, None)
 
-    def _remember(self, found: dict[str, int | Reason]) -> None:
-        self._node_of |= {key: node for key, node in found.items() if not isinstance(node, Reason)}
+    def _remember(self, found: dict[str, int | ErrorReason]) -> None:
+        self._node_of |= {key: node for key, node in found.items() if not isinstance(node, ErrorReason)}
         for key in list(itertools.islice(self._node_of, max(len(self._node_of) - self._most, 0))):
             del self._node_of[key]  # the oldest first
 
-    def _ask(self, keys: list[str]) -> dict[str, int | Reason]:
+    def _ask(self, keys: list[str]) -> dict[str, int | ErrorReason]:
         try:
             answer = self._cluster.call_any(admin_requests.find_coordinators(keys, self._kind))
         except Unsupported:
             return self._ask_one_by_one(keys)
         except ClusterError as error:
             return dict.fromkeys(keys, reasons.of_failure(error))
-        told: dict[str, int | Reason] = dict.fromkeys(keys, Reason.OTHER)
+        told: dict[str, int | ErrorReason] = dict.fromkeys(keys, ErrorReason.OTHER)
         return told | {each.key: _node(each) for each in answer.coordinators}
 
-    def _ask_one_by_one(self, keys: list[str]) -> dict[str, int | Reason]:
-        told: dict[str, int | Reason] = dict.fromkeys(keys, Reason.NOT_ASKED)
+    def _ask_one_by_one(self, keys: list[str]) -> dict[str, int | ErrorReason]:
+        told: dict[str, int | ErrorReason] = dict.fromkeys(keys, ErrorReason.NOT_ASKED)
         for key in keys[:_SINGLE_KEYS]:
             try:
                 told[key] = _node(self._cluster.call_any(admin_requests.find_coordinator(key, self._kind)))
@@ -72,18 +72,18 @@ class Coordinators:
         return told
 
 
-def by_node(found: dict[str, int | Reason], most: int) -> Iterator[tuple[int, list[str]]]:
+def by_node(found: dict[str, int | ErrorReason], most: int) -> Iterator[tuple[int, list[str]]]:
     """Part the keys whose coordinator is known by it, in lists of at most `most`."""
     of_node: dict[int, list[str]] = {}
     for key, node in found.items():
-        if not isinstance(node, Reason):
+        if not isinstance(node, ErrorReason):
             of_node.setdefault(node, []).append(key)
     for node, keys in of_node.items():
         for some in _pieces(keys, most):
             yield node, some
 
 
-def _node(answer: Any) -> int | Reason:
+def _node(answer: Any) -> int | ErrorReason:
     return reasons.of_code(answer.error_code) or answer.node_id
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from stream.cluster.coordinators import by_node
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError, Unsupported
 
 if TYPE_CHECKING:
@@ -44,9 +44,11 @@ MOST_GROUPS: Final = 5_000
 """How many groups one call asks for; the others come back as not asked."""
 
 _GROUPS_AT_ONCE: Final = 100
-_MOVED: Final = frozenset({Reason.COORDINATOR_CHANGED, Reason.NO_COORDINATOR, Reason.UNREACHABLE, Reason.TIMED_OUT})
+_MOVED: Final = frozenset(
+    {ErrorReason.COORDINATOR_CHANGED, ErrorReason.NO_COORDINATOR, ErrorReason.UNREACHABLE, ErrorReason.TIMED_OUT}
+)
 
-_Row = tuple[str, str | None, int | None, int | None, int | None, Reason | None]
+_Row = tuple[str, str | None, int | None, int | None, int | None, ErrorReason | None]
 
 
 def fetch_offsets(cluster: Cluster, coordinators: Coordinators, groups: Sequence[str]) -> pa.Table:
@@ -55,9 +57,9 @@ def fetch_offsets(cluster: Cluster, coordinators: Coordinators, groups: Sequence
     A group without offsets has no row. Raises nothing. A coordinator that moved is looked up anew by the next call.
     """
     wanted = list(dict.fromkeys(groups))
-    rows: list[_Row] = [_unknown(group, Reason.NOT_ASKED) for group in wanted[MOST_GROUPS:]]
+    rows: list[_Row] = [_unknown(group, ErrorReason.NOT_ASKED) for group in wanted[MOST_GROUPS:]]
     found = coordinators.find(wanted[:MOST_GROUPS])
-    rows += [_unknown(group, node) for group, node in found.items() if isinstance(node, Reason)]
+    rows += [_unknown(group, node) for group, node in found.items() if isinstance(node, ErrorReason)]
     asked = list(by_node(found, _GROUPS_AT_ONCE))
     answers = cluster.call_all([(node, admin_requests.offset_fetch(some)) for node, some in asked])
     for (node, some), answer in zip(asked, answers, strict=True):
@@ -73,7 +75,7 @@ def _fetched(groups: Collection[str], answer: Any) -> Iterator[_Row]:
     for told in answer.groups:
         yield from _offsets(told.group_id, told)
     missing = set(groups) - {told.group_id for told in answer.groups}
-    yield from (_unknown(group, Reason.OTHER) for group in missing)
+    yield from (_unknown(group, ErrorReason.OTHER) for group in missing)
 
 
 def _fetched_by_old(cluster: Cluster, node: int, groups: list[str]) -> Iterator[_Row]:
@@ -101,7 +103,7 @@ def _offsets(group: str, told: Any) -> Iterator[_Row]:
                 yield group, topic.name, p.partition_index, p.committed_offset, epoch, None
 
 
-def _unknown(group: str, reason: Reason) -> _Row:
+def _unknown(group: str, reason: ErrorReason) -> _Row:
     return group, None, None, None, None, reason
 
 

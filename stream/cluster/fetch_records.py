@@ -38,7 +38,7 @@ _PASSING: Final = frozenset({3, 5, 6, 7, 9, 56, 74, 75, 78, 100})
 
 
 @dataclasses.dataclass(slots=True)
-class Stretch:
+class OffsetRange:
     """What is to be read of one partition: from `position` to before `end`, the last stable offset of the start."""
 
     partition: int
@@ -47,7 +47,7 @@ class Stretch:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedRecords:
     """Some consecutive committed records of one partition, and where the reading of it stands after them."""
 
     partition: int
@@ -55,7 +55,7 @@ class Fetched:
     position: int
 
 
-def stretches(cluster: Cluster, topic: str, after: Mapping[int, int]) -> list[Stretch]:
+def stretches(cluster: Cluster, topic: str, after: Mapping[int, int]) -> list[OffsetRange]:
     """Say what there is to read of each partition: all of it, or what lies behind the offset in `after`.
 
     Raises ClusterError where any partition's ends are not known, for then the reading would have holes.
@@ -68,11 +68,11 @@ def stretches(cluster: Cluster, topic: str, after: Mapping[int, int]) -> list[St
             where = topic if row["partition"] < 0 else f"partition {row['partition']} of {topic}"
             raise Unreachable(f"{where} cannot be read ({row['error']})", "check the topic's name and its brokers")
         start = max(row["log_start_offset"], after.get(row["partition"], -1) + 1)
-        found.append(Stretch(row["partition"], start, row["last_stable_offset"]))
+        found.append(OffsetRange(row["partition"], start, row["last_stable_offset"]))
     return found
 
 
-def read_records(cluster: Cluster, topic: str, wanted: Iterable[Stretch]) -> Iterator[Fetched]:
+def read_records(cluster: Cluster, topic: str, wanted: Iterable[OffsetRange]) -> Iterator[FetchedRecords]:
     """Read these stretches, which move forward with the reading. Raises ClusterError."""
     for stretch in wanted:
         failed = 0
@@ -96,7 +96,7 @@ def _leader(cluster: Cluster, topic: str, partition: int) -> int | None:
     return next((leader for leader in leaders if leader >= 0), None)
 
 
-def _fetch(cluster: Cluster, topic: str, stretch: Stretch, node: int) -> Fetched | None:
+def _fetch(cluster: Cluster, topic: str, stretch: OffsetRange, node: int) -> FetchedRecords | None:
     """Read on from the leader; None where that may work the next time."""
     request = requests.fetch(topic, stretch.partition, stretch.position, most_bytes=_MOST_BYTES)
     answer = cluster.call(request, node)
@@ -116,16 +116,16 @@ def _fetch(cluster: Cluster, topic: str, stretch: Stretch, node: int) -> Fetched
     return _take(stretch, part)
 
 
-def _skip_deleted(cluster: Cluster, topic: str, stretch: Stretch) -> Fetched:
+def _skip_deleted(cluster: Cluster, topic: str, stretch: OffsetRange) -> FetchedRecords:
     """Go on where the log begins now: retention has deleted what was to be read next."""
     again = {each.partition: each for each in stretches(cluster, topic, {stretch.partition: stretch.position - 1})}
     found = again.get(stretch.partition)
     # A log that ends before the position was cut or made anew: nothing of the stretch is left.
     stretch.position = stretch.end if found is None or found.end < stretch.position else found.position
-    return Fetched(stretch.partition, [], stretch.position)
+    return FetchedRecords(stretch.partition, [], stretch.position)
 
 
-def _take(stretch: Stretch, part: Any) -> Fetched:
+def _take(stretch: OffsetRange, part: Any) -> FetchedRecords:
     """Take the committed records of an answer, and move on."""
     position = stretch.position
     records: list[LogRecord] = []
@@ -139,7 +139,7 @@ def _take(stretch: Stretch, part: Any) -> Fetched:
         raise Malformed(what, "report it with the broker's version") from fault
     # An answer without a batch: compaction took all that was left below the end.
     stretch.position = stretch.end if position == stretch.position else min(position, stretch.end)
-    return Fetched(stretch.partition, records, stretch.position)
+    return FetchedRecords(stretch.partition, records, stretch.position)
 
 
 def whole_batches(raw: bytes) -> Iterator[LogBatch]:

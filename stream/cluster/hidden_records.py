@@ -15,7 +15,7 @@ from decoders.log.transactions import is_transactional_data, transaction_marker
 from stream.cluster.fetch_records import whole_batches
 from stream.cluster.leaders import find_leaders
 from stream.cluster.transport import requests
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def read_hidden(
     except ClusterError:
         return {}
     led = {partition: leaders.of(topic, partition) for partition in positions}
-    nodes = {partition: leader for partition, leader in led.items() if not isinstance(leader, Reason)}
+    nodes = {partition: leader for partition, leader in led.items() if not isinstance(leader, ErrorReason)}
     found: dict[int, HiddenRead] = {}
     open_ = sorted(nodes)
     while open_:

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from stream.cluster.transport import error_codes as reasons
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from stream.cluster.transport.client import Cluster
 
-Leader = tuple[int, int] | Reason
+Leader = tuple[int, int] | ErrorReason
 """The node and its epoch, or why there is none."""
 
 _TOPICS_AT_ONCE: Final = 5_000
@@ -30,7 +30,7 @@ class Leaders:
 
     def of(self, topic: str, partition: int) -> Leader:
         """Give the leader of a partition; NOT_FOUND where there is no such partition."""
-        return self._found.get((topic, partition), self._found.get((topic, _TOPIC), Reason.NOT_FOUND))
+        return self._found.get((topic, partition), self._found.get((topic, _TOPIC), ErrorReason.NOT_FOUND))
 
 
 def find_leaders(cluster: Cluster, topics: Collection[str]) -> Leaders:
@@ -40,8 +40,8 @@ def find_leaders(cluster: Cluster, topics: Collection[str]) -> Leaders:
     for start in range(0, len(names), _TOPICS_AT_ONCE):
         for topic in cluster.metadata(names[start : start + _TOPICS_AT_ONCE]).topics:
             if not topic.partitions:
-                found[topic.name, _TOPIC] = reasons.of_code(topic.error_code) or Reason.NOT_FOUND
+                found[topic.name, _TOPIC] = reasons.of_code(topic.error_code) or ErrorReason.NOT_FOUND
             for p in topic.partitions:
                 led = p.leader_id >= 0
-                found[topic.name, p.partition_index] = (p.leader_id, p.leader_epoch) if led else Reason.NO_LEADER
+                found[topic.name, p.partition_index] = (p.leader_id, p.leader_epoch) if led else ErrorReason.NO_LEADER
     return Leaders(found)

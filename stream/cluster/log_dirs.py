@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ REPLICA_SIZES: Final = pa.schema(
 )
 """One row per replica, sorted by broker, topic and partition."""
 
-_Row = tuple[int, str | None, int | None, str | None, int | None, int | None, bool | None, Reason | None]
+_Row = tuple[int, str | None, int | None, str | None, int | None, int | None, bool | None, ErrorReason | None]
 
 
 def read_replica_sizes(
@@ -80,7 +80,7 @@ def _told(node: int, answer: Any) -> Iterator[_Row]:
     refused = reasons.of_code(answer.error_code)
     # Before version 3 (Kafka 3.2) a denial is an answer without a single disk.
     if refused is not None or not answer.results:
-        yield _unknown(node, refused or Reason.NOT_AUTHORIZED)
+        yield _unknown(node, refused or ErrorReason.NOT_AUTHORIZED)
         return
     for disk in answer.results:
         error = reasons.of_code(disk.error_code)
@@ -93,5 +93,5 @@ def _told(node: int, answer: Any) -> Iterator[_Row]:
                 yield node, topic.name, p.partition_index, disk.log_dir, p.partition_size, p.offset_lag, future, None
 
 
-def _unknown(node: int, reason: Reason, log_dir: str | None = None) -> _Row:
+def _unknown(node: int, reason: ErrorReason, log_dir: str | None = None) -> _Row:
     return node, None, None, log_dir, None, None, None, reason

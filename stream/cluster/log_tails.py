@@ -23,7 +23,7 @@ from stream.cluster.fetch_records import whole_batches
 from stream.cluster.leaders import find_leaders
 from stream.cluster.transport import error_codes as reasons
 from stream.cluster.transport import requests
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _ROUNDS: Final = 8
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TailWanted:
+class TailRequest:
     """A stretch of offsets up to the high watermark `end` of its partition."""
 
     topic: str
@@ -56,15 +56,15 @@ class TailRead:
     None with a `reason`: it could not be read. None without: it was not read to its end in time, or has moved.
     """
 
-    wanted: TailWanted
+    wanted: TailRequest
     data_end: int | None = None
-    reason: Reason | None = None
+    reason: ErrorReason | None = None
 
 
 class _Reading:
     """One tail under way."""
 
-    def __init__(self, wanted: TailWanted) -> None:
+    def __init__(self, wanted: TailRequest) -> None:
         self.wanted = wanted
         self.node, self.epoch = -1, -1
         self.position = wanted.data_from
@@ -86,10 +86,10 @@ class _Reading:
             if self.position >= self.wanted.end or (alone and self.position == before):
                 self.end(data_end=data_end(self.batches, self.wanted))
         except Damaged:
-            self.end(reason=Reason.OTHER)
+            self.end(reason=ErrorReason.OTHER)
         return len(raw)
 
-    def end(self, *, data_end: int | None = None, reason: Reason | None = None) -> None:
+    def end(self, *, data_end: int | None = None, reason: ErrorReason | None = None) -> None:
         """Say what came of it."""
         self.read = TailRead(self.wanted, data_end, reason)
         self.batches = []
@@ -97,7 +97,7 @@ class _Reading:
 
 def read_tails(
     cluster: Cluster,
-    wanted: Sequence[TailWanted],
+    wanted: Sequence[TailRequest],
     *,
     most_bytes: int = 16 << 20,
     seconds: float = 2.0,
@@ -128,7 +128,7 @@ def _unfinished(reading: _Reading) -> TailRead:
     return TailRead(reading.wanted, reading.wanted.end if certain else None)
 
 
-def data_end(batches: Sequence[LogBatch], wanted: TailWanted) -> int:
+def data_end(batches: Sequence[LogBatch], wanted: TailRequest) -> int:
     """Say where the data ends in a whole tail. Raises Damaged."""
     markers = TransactionMarkers()
     for batch in batches:
@@ -155,7 +155,7 @@ def _find(cluster: Cluster, readings: Iterable[_Reading]) -> None:
     leaders = find_leaders(cluster, {reading.wanted.topic for reading in readings})
     for reading in readings:
         leader = leaders.of(reading.wanted.topic, reading.wanted.partition)
-        if isinstance(leader, Reason):
+        if isinstance(leader, ErrorReason):
             reading.end(reason=leader)
         else:
             reading.node, reading.epoch = leader
@@ -178,7 +178,7 @@ def _round(cluster: Cluster, readings: Sequence[_Reading], *, alone: bool, most_
             if part is not None:
                 came += reading.take(part, alone=alone)
             elif alone:
-                reading.end(reason=reasons.of_code(answer.error_code) or Reason.OTHER)
+                reading.end(reason=reasons.of_code(answer.error_code) or ErrorReason.OTHER)
     return came
 
 

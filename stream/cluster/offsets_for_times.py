@@ -15,7 +15,7 @@ import pyarrow as pa
 from stream.cluster.leaders import find_leaders
 from stream.cluster.transport import error_codes as reasons
 from stream.cluster.transport import requests
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ _PARTITIONS_AT_ONCE: Final = 2_000
 _REMOTE_STORAGE_MS: Final = 5_000
 
 _Row = tuple[str, int, int]
-_Told = tuple[int | None, int | None, int | None, Reason | None]
+_Told = tuple[int | None, int | None, int | None, ErrorReason | None]
 
 
 def read_offsets_for_times(cluster: Cluster, wanted: pa.Table) -> pa.Table:
@@ -66,11 +66,11 @@ def read_offsets_for_times(cluster: Cluster, wanted: pa.Table) -> pa.Table:
     columns = [wanted[name].to_pylist() for name in WANTED.names]
     rows: list[_Row] = list(zip(*columns, strict=True))
     leaders = find_leaders(cluster, {topic for topic, _, _ in rows})
-    told: list[_Told] = [(None, None, None, Reason.OTHER)] * len(rows)
+    told: list[_Told] = [(None, None, None, ErrorReason.OTHER)] * len(rows)
     of_node: dict[int, list[int]] = {}
     for at, (topic, partition, _) in enumerate(rows):
         leader = leaders.of(topic, partition)
-        if isinstance(leader, Reason):
+        if isinstance(leader, ErrorReason):
             told[at] = (None, None, None, leader)
         else:
             of_node.setdefault(leader[0], []).append(at)
@@ -102,7 +102,7 @@ def _request(rows: list[_Row], piece: list[int], leaders: Leaders) -> Any:
     partitions: dict[str, list[tuple[int, int, int]]] = {}
     for topic, partition, time in (rows[at] for at in piece):
         leader = leaders.of(topic, partition)
-        epoch = -1 if isinstance(leader, Reason) else leader[1]
+        epoch = -1 if isinstance(leader, ErrorReason) else leader[1]
         partitions.setdefault(topic, []).append((partition, epoch, time))
     return requests.list_offsets_for_times(partitions, timeout_ms=_REMOTE_STORAGE_MS)
 

@@ -15,7 +15,7 @@ from kafka.protocol.metadata import ApiVersionsRequest
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport.errors import ClusterError
-from stream.groups.expiry.broker_rules import Retention, Rules, Source
+from stream.groups.expiry.broker_rules import ExpiryRules, OffsetsRetention, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,13 +29,13 @@ _DENIED: Final = 31  # CLUSTER_AUTHORIZATION_FAILED
 
 _MARKS: Final = (
     # ConsumerGroupHeartbeat learnt regular expressions in 4.0, whose only group coordinator is that of KIP-848.
-    (Rules.NONE_PENDING, 68, 1),
+    (ExpiryRules.NONE_PENDING, 68, 1),
     # KIP-814 brought the newest JoinGroup, in 3.2.
-    (Rules.UNSUBSCRIBED_IF_STABLE, 11, 9),
+    (ExpiryRules.UNSUBSCRIBED_IF_STABLE, 11, 9),
     # KIP-496 brought OffsetDelete and the expiry of topics that are not subscribed to, in 2.4.
-    (Rules.UNSUBSCRIBED, 47, 0),
+    (ExpiryRules.UNSUBSCRIBED, 47, 0),
     # KIP-211 took the retention out of OffsetCommit, in 2.1.
-    (Rules.EMPTY_ONLY, 8, 5),
+    (ExpiryRules.EMPTY_ONLY, 8, 5),
 )
 """A broker that knows this request (its number) in this version has at least these rules; newest first.
 
@@ -50,14 +50,14 @@ class _Told:
     node: int
     retention_ms: int | None = None
     check_interval_ms: int | None = None
-    rules: Rules | None = None
+    rules: ExpiryRules | None = None
     # Why it does not tell its settings, a clause for a person.
     silence: str | None = None
 
 
 def read_retention(
     cluster: Cluster, configured_ms: int | None = None, configured_check_interval_ms: int | None = None
-) -> Retention:
+) -> OffsetsRetention:
     """Ask all brokers; of values that differ the smallest and the oldest rules count, and a remark says so.
 
     The configured ones (ms) stand in for what no broker tells. Raises nothing: a cluster that is away tells nothing.
@@ -67,7 +67,7 @@ def read_retention(
     kept = _smallest(RETENTION, {each.node: each.retention_ms for each in told}, remarks)
     interval = _smallest(CHECK_INTERVAL, {each.node: each.check_interval_ms for each in told}, remarks)
     source: Source = "broker" if kept is not None else "unknown" if configured_ms is None else "configuration"
-    return Retention(
+    return OffsetsRetention(
         retention_ms=configured_ms if kept is None else kept,
         check_interval_ms=configured_check_interval_ms if interval is None else interval,
         source=source,
@@ -76,12 +76,12 @@ def read_retention(
     )
 
 
-def rules_of(api_versions: Mapping[int, int]) -> Rules:
+def rules_of(api_versions: Mapping[int, int]) -> ExpiryRules:
     """Recognise a broker's rules by the newest version of each request that it knows (ApiVersions)."""
     for rules, request, version in _MARKS:
         if api_versions.get(request, -1) >= version:
             return rules
-    return Rules.PER_OFFSET
+    return ExpiryRules.PER_OFFSET
 
 
 def _ask(cluster: Cluster) -> list[_Told]:
@@ -124,7 +124,7 @@ def _settings(node: int, answer: Any) -> _Told:
     )
 
 
-def _rules(answer: Any) -> Rules | None:
+def _rules(answer: Any) -> ExpiryRules | None:
     if isinstance(answer, ClusterError) or answer.error_code:
         return None
     return rules_of({each.api_key: each.max_version for each in answer.api_keys})
@@ -145,12 +145,12 @@ def _smallest(name: str, values: Mapping[int, int | None], remarks: list[str]) -
     return min(known.values(), default=None)
 
 
-def _oldest(rules: Mapping[int, Rules | None], remarks: list[str]) -> Rules:
+def _oldest(rules: Mapping[int, ExpiryRules | None], remarks: list[str]) -> ExpiryRules:
     """Give the oldest rules of all; the newest ones where no broker tells its version."""
     known = {node: value for node, value in rules.items() if value is not None}
     if len(set(known.values())) > 1:
         remarks.append(f"brokers are of different versions ({_each(known)}): the oldest one's expiry rules count")
-    return next((each for each in Rules if each in known.values()), Rules.NONE_PENDING)
+    return next((each for each in ExpiryRules if each in known.values()), ExpiryRules.NONE_PENDING)
 
 
 def _each(values: Mapping[int, object]) -> str:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class _Open:
     start_time: int | None = None
     timeout_ms: int | None = None
     hanging: bool | None = None
-    error: Reason | None = None
+    error: ErrorReason | None = None
 
 
 def read_open_transactions(cluster: Cluster, topic: str, partitions: Collection[int]) -> pa.Table:
@@ -102,9 +102,9 @@ def _open(cluster: Cluster, topic: str, partitions: Sequence[int]) -> list[_Open
     for partition in partitions:
         node = leader_of.get(partition)
         if node is None:
-            rows.append(_Open(partition, error=refused or Reason.NOT_FOUND))
+            rows.append(_Open(partition, error=refused or ErrorReason.NOT_FOUND))
         elif node < 0:
-            rows.append(_Open(partition, error=Reason.NO_LEADER))
+            rows.append(_Open(partition, error=ErrorReason.NO_LEADER))
         else:
             led.setdefault(node, []).append(partition)
     answers = cluster.call_all([(node, admin_requests.describe_producers(topic, some)) for node, some in led.items()])
@@ -120,7 +120,7 @@ def _producers(partitions: Sequence[int], answer: Any) -> Iterator[_Open]:
     told = {p.partition_index: p for topic in answer.topics for p in topic.partitions}
     for partition in partitions:
         p = told.get(partition)
-        error = Reason.OTHER if p is None else reasons.of_code(p.error_code)
+        error = ErrorReason.OTHER if p is None else reasons.of_code(p.error_code)
         if p is None or error is not None:
             yield _Open(partition, error=error)
             continue
@@ -138,7 +138,7 @@ def _identify(cluster: Cluster, rows: Sequence[_Open]) -> None:
     nodes = [broker.node for broker in cluster.brokers]
     answers = cluster.call_all([(node, admin_requests.list_transactions(producers)) for node in nodes])
     owner: dict[int, tuple[int, str]] = {}
-    failed = Reason.NOT_FOUND
+    failed = ErrorReason.NOT_FOUND
     for node, answer in zip(nodes, answers, strict=True):
         error = reasons.of_failure(answer) if isinstance(answer, ClusterError) else reasons.of_code(answer.error_code)
         if error is not None:
@@ -167,11 +167,11 @@ def _describe(cluster: Cluster, rows: Sequence[_Open], topic: str) -> None:
             told |= {each.transactional_id: each for each in answer.transaction_states}
     for row in rows:
         if row.transactional_id is not None:
-            _note(row, told.get(row.transactional_id, Reason.OTHER), topic)
+            _note(row, told.get(row.transactional_id, ErrorReason.OTHER), topic)
 
 
 def _note(row: _Open, told: Any, topic: str) -> None:
-    row.error = told if isinstance(told, Reason) else reasons.of_code(told.error_code)
+    row.error = told if isinstance(told, ErrorReason) else reasons.of_code(told.error_code)
     if row.error is not None:
         return
     row.state = told.transaction_state

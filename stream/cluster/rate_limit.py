@@ -25,7 +25,7 @@ def worth_asking(memberships: Mapping[str, Membership], now: int, recent_ms: int
     ]
 
 
-class AskingBudget:
+class RequestBudget:
     """Chooses the groups to ask now: those that wait longest, at most so many per second on average.
 
     `per_second` groups are saved up to `most`, which is also what one choice gives at most. A group waits since it was

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Incarnation:
+class TopicIncarnation:
     """One life of a topic's name. Times in ms, by the clock of whoever looked.
 
     It was created at some time up to `first_seen`, and deleted at some time between `last_seen` and `gone`, which is
@@ -41,7 +41,7 @@ class TopicIds:
     def __init__(self, *, grace_ms: int = 600_000, most_gone: int = 10_000) -> None:
         self._grace_ms = grace_ms
         self._most_gone = most_gone
-        self._of_id: dict[bytes, Incarnation] = {}
+        self._of_id: dict[bytes, TopicIncarnation] = {}
         self._current: dict[str, bytes] = {}
         self._newest: dict[str, bytes] = {}
         self.dropped = 0
@@ -52,7 +52,7 @@ class TopicIds:
 
     def observe(
         self, ids: Mapping[str, bytes], now: int, *, absent: Collection[str] | None = None
-    ) -> list[Incarnation]:
+    ) -> list[TopicIncarnation]:
         """Take in the ids by name as the cluster told them at `now`; give the topics that were created anew.
 
         `absent` are the names that the cluster said it does not know. None: `ids` are those of all topics, so that
@@ -80,11 +80,11 @@ class TopicIds:
         """Give the id that a name has now; None where there is no such topic, or it has no id."""
         return self._current.get(name)
 
-    def known(self, topic_id: bytes) -> Incarnation | None:
+    def known(self, topic_id: bytes) -> TopicIncarnation | None:
         """Give what is remembered of an id."""
         return self._of_id.get(topic_id)
 
-    def created_anew(self, name: str) -> Incarnation | None:
+    def created_anew(self, name: str) -> TopicIncarnation | None:
         """Give the life that a name has now if it had another one before, as far as that is remembered."""
         life = self._of_id.get(self._current.get(name, b""))
         return life if life is not None and life.replaces is not None else None
@@ -108,13 +108,13 @@ class TopicIds:
             self._drop(topic_id)
             self.dropped += referred
 
-    def _start(self, name: str, topic_id: bytes, now: int) -> Incarnation:
+    def _start(self, name: str, topic_id: bytes, now: int) -> TopicIncarnation:
         self._end(name, now)
         back = self._of_id.get(topic_id)
         if back is not None:  # it was there all the while: a broker with old metadata had not heard of it yet
             born = dataclasses.replace(back, last_seen=now, gone=None)
         else:
-            born = Incarnation(name, topic_id, now, now, replaces=self._newest.get(name))
+            born = TopicIncarnation(name, topic_id, now, now, replaces=self._newest.get(name))
         self._of_id[topic_id] = born
         self._current[name] = self._newest[name] = topic_id
         return born if back is None else dataclasses.replace(born, replaces=None)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport import error_codes as reasons
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError, Unsupported
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Topology:
     cluster_id: str | None
     brokers: tuple[Broker, ...]
     controller: int | None
-    controller_error: Reason | None
+    controller_error: ErrorReason | None
     topics: pa.Table
     partitions: pa.Table
 
@@ -84,7 +84,7 @@ class Topology:
     def absent(self) -> list[str]:
         """Give the topics that were asked for by name and do not exist."""
         rows = zip(self.topics["topic"].to_pylist(), self.topics["error"].to_pylist(), strict=True)
-        return [name for name, error in rows if error == Reason.NOT_FOUND]
+        return [name for name, error in rows if error == ErrorReason.NOT_FOUND]
 
 
 def read_topology(cluster: Cluster, topics: Collection[str] | None = None, *, brief: bool = False) -> Topology:
@@ -95,12 +95,12 @@ def read_topology(cluster: Cluster, topics: Collection[str] | None = None, *, br
     """
     answers = [cluster.metadata(some) for some in _pieces(topics)]
     described = sorted((topic for answer in answers for topic in answer.topics), key=lambda topic: topic.name)
-    controller = Reason.NOT_ASKED if brief else _controller(cluster, answers[-1].controller_id)
+    controller = ErrorReason.NOT_ASKED if brief else _controller(cluster, answers[-1].controller_id)
     return Topology(
         cluster_id=cluster.cluster_id,
         brokers=cluster.brokers,
-        controller=None if isinstance(controller, Reason) else controller,
-        controller_error=controller if isinstance(controller, Reason) else None,
+        controller=None if isinstance(controller, ErrorReason) else controller,
+        controller_error=controller if isinstance(controller, ErrorReason) else None,
         topics=_topics(described),
         partitions=_partitions(() if brief else described),
     )
@@ -115,7 +115,7 @@ def _pieces(topics: Collection[str] | None) -> Iterator[list[str] | None]:
         yield names[start : start + _TOPICS_AT_ONCE]
 
 
-def _controller(cluster: Cluster, named: int) -> int | Reason:
+def _controller(cluster: Cluster, named: int) -> int | ErrorReason:
     """Find the active controller.
 
     Metadata names it truly with ZooKeeper only: with KRaft a broker names any broker, to which admin requests may go
@@ -124,19 +124,19 @@ def _controller(cluster: Cluster, named: int) -> int | Reason:
     try:
         answer = cluster.call_any(admin_requests.describe_quorum())
     except Unsupported:
-        return named if named >= 0 else Reason.NO_LEADER
+        return named if named >= 0 else ErrorReason.NO_LEADER
     except ClusterError as error:
         return reasons.of_failure(error)
     if answer.error_code:
-        return reasons.of_code(answer.error_code) or Reason.OTHER
+        return reasons.of_code(answer.error_code) or ErrorReason.OTHER
     told = [partition for topic in answer.topics for partition in topic.partitions]
     if not told:
-        return Reason.OTHER
+        return ErrorReason.OTHER
     refused = reasons.of_code(told[0].error_code)
     if refused is not None:
         return refused
     leader: int = told[0].leader_id
-    return leader if leader >= 0 else Reason.NO_LEADER
+    return leader if leader >= 0 else ErrorReason.NO_LEADER
 
 
 def _topics(described: Iterable[Any]) -> pa.Table:

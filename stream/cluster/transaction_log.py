@@ -22,7 +22,7 @@ from decoders.scalar import decode_transaction
 from stream.cluster.fetch_records import read_records, stretches
 from stream.cluster.leaders import find_leaders
 from stream.cluster.open_transactions import ENDS_BY_ITSELF
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -35,7 +35,7 @@ NAME: Final = "__transaction_state"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Transactions:
+class OngoingTransactionsByProducer:
     """What a reading has found: the newest record of each transactional id that is open or was asked for."""
 
     asked: frozenset[int]
@@ -62,10 +62,10 @@ def has_transactions(cluster: Cluster) -> bool:
 
     True also where the brokers do not tell. Raises ClusterError when no broker answers at all.
     """
-    return find_leaders(cluster, [NAME]).of(NAME, 0) is not Reason.NOT_FOUND
+    return find_leaders(cluster, [NAME]).of(NAME, 0) is not ErrorReason.NOT_FOUND
 
 
-class Reading:
+class TransactionLogScan:
     """One reading of the whole topic as it is now, for these producers. Raises ClusterError, also in `go_on`."""
 
     def __init__(self, cluster: Cluster, producers: Collection[int]) -> None:
@@ -76,14 +76,16 @@ class Reading:
         self._named: dict[int, TransactionStateRecorded] = {}
         self._undecoded = 0
 
-    def go_on(self, clock: Callable[[], float], deadline: float) -> Transactions | None:
+    def go_on(self, clock: Callable[[], float], deadline: float) -> OngoingTransactionsByProducer | None:
         """Read on, at least one answer, until the deadline; None while something is left for the next time."""
         for fetched in read_records(self._cluster, NAME, self._left):
             self._take(fetched.records)
             if clock() >= deadline:
                 break
         self._left = [each for each in self._left if each.position < each.end]
-        return None if self._left else Transactions(self._asked, self._open, self._named, self._undecoded)
+        return (
+            None if self._left else OngoingTransactionsByProducer(self._asked, self._open, self._named, self._undecoded)
+        )
 
     def _take(self, records: Iterable[LogRecord]) -> None:
         for each in records:

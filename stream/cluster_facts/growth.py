@@ -12,7 +12,7 @@ WINDOW_SECONDS: Final = 3600.0
 _MOST_POINTS: Final = 256
 
 
-class Growth:
+class LogGrowth:
     """Remembers what was measured at each poll, by key, for an hour."""
 
     def __init__(self) -> None:

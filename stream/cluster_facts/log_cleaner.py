@@ -37,7 +37,7 @@ Replica = tuple[int, int]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Limits:
+class CompactionConfig:
     """The settings of `__consumer_offsets` that bound its size."""
 
     segment_bytes: int
@@ -56,7 +56,7 @@ class Limits:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Sizes:
+class OffsetsPartitionSizes:
     """The offsets topic at one moment. Time in Unix seconds, sizes in bytes."""
 
     time: float
@@ -94,7 +94,7 @@ class CleanerWatch:
         self._record_bytes = 0.0
         self._since: dict[tuple[str, Replica], float] = {}
 
-    def look(self, sizes: Sizes, limits: Limits) -> list[str]:
+    def look(self, sizes: OffsetsPartitionSizes, limits: CompactionConfig) -> list[str]:
         """Take in the sizes and give a sentence for each broker and sign that has stayed; none: all is well."""
         self._measure(sizes)
         self._logs = {replica: self._grown(replica, size, sizes.time) for replica, size in sizes.replicas.items()}
@@ -106,7 +106,7 @@ class CleanerWatch:
             [each for each in found if sizes.time - self._since[each.sign, each.replica] >= limits.patience]
         )
 
-    def _measure(self, sizes: Sizes) -> None:
+    def _measure(self, sizes: OffsetsPartitionSizes) -> None:
         """Learn how many bytes a record takes: the most that was seen, as a compaction in between hides some."""
         for (broker, partition), log in self._logs.items():
             written = sizes.high_watermarks.get(partition, 0) - self._ends.get(partition, math.inf)
@@ -121,7 +121,7 @@ class CleanerWatch:
             return _Log(size, size, time)
         return before._replace(size=size)
 
-    def _outgrown(self, time: float, limits: Limits) -> Iterator[_Overdue]:
+    def _outgrown(self, time: float, limits: CompactionConfig) -> Iterator[_Overdue]:
         """Find the logs that have grown past their bound without shrinking: their clean part was below the floor."""
         for replica, log in self._logs.items():
             allowed = limits.allowed(log.floor)
@@ -132,7 +132,7 @@ class CleanerWatch:
                 )
                 yield _Overdue(log.size - allowed, "growth", replica, told)
 
-    def _unexplained(self, sizes: Sizes, limits: Limits) -> Iterator[_Overdue]:
+    def _unexplained(self, sizes: OffsetsPartitionSizes, limits: CompactionConfig) -> Iterator[_Overdue]:
         """Find the logs that are larger than their living keys explain, by the bytes that a record was seen to take."""
         large = {replica: size for replica, size in sizes.replicas.items() if size > limits.allowed(0)}
         keys = sizes.keys() if large and self._record_bytes else None
@@ -149,7 +149,7 @@ class CleanerWatch:
                 yield _Overdue(size - allowed, "keys", replica, told)
 
 
-def _differing(sizes: Sizes, limits: Limits) -> Iterator[_Overdue]:
+def _differing(sizes: OffsetsPartitionSizes, limits: CompactionConfig) -> Iterator[_Overdue]:
     """Find the replicas that are larger than the smallest one in sync allows: each broker compacts its own copy."""
     smallest: dict[int, tuple[int, int]] = {}
     for broker, partition in sizes.in_sync:

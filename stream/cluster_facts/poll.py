@@ -18,11 +18,11 @@ from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.topology import read_topology
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts import tables
-from stream.cluster_facts.growth import Growth
-from stream.cluster_facts.log_cleaner import CleanerWatch, Limits, Sizes
+from stream.cluster_facts.growth import LogGrowth
+from stream.cluster_facts.log_cleaner import CleanerWatch, CompactionConfig, OffsetsPartitionSizes
 from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class ClusterPoll:
         self._cluster = cluster
         self._most_shown = most_partitions_shown
         self._cleaner = CleanerWatch()
-        self._growth = Growth()
+        self._growth = LogGrowth()
 
     def look(self, snapshot: Snapshot | None, now: float) -> ClusterFacts:
         """Ask at `now` (Unix seconds); the snapshot tells which topics groups read. Raises ClusterError."""
@@ -94,7 +94,7 @@ class ClusterPoll:
         disk = self._on_disk(now, offsets, of_topics.get(NAME, {}), of_brokers, snapshot)
         sizes = size_per_broker(disk.replicas)
         unknown = tables.unknown_of(topology, disk.replicas, configs)
-        unknown["topic setting", Reason.NOT_ASKED] += left_out
+        unknown["topic setting", ErrorReason.NOT_ASKED] += left_out
         unknown["partition series", "not_shown"] += len(partitions) - len(shown)
         return ClusterFacts(
             taken_at=now,
@@ -137,10 +137,12 @@ class ClusterPoll:
             evidence += self._cleaner.look(self._sizes(now, there, offsets, snapshot), limits)
         return _OnDisk(replicas, bool(evidence) if evidence or judged else None, tuple(evidence))
 
-    def _sizes(self, now: float, replicas: pa.Table, offsets: pa.Table, snapshot: Snapshot | None) -> Sizes:
+    def _sizes(
+        self, now: float, replicas: pa.Table, offsets: pa.Table, snapshot: Snapshot | None
+    ) -> OffsetsPartitionSizes:
         rows = zip(*(replicas[name].to_pylist() for name in ("broker", "partition", "size")), strict=True)
         in_sync = zip(*(offsets[name].to_pylist() for name in ("partition", "in_sync_brokers")), strict=True)
-        return Sizes(
+        return OffsetsPartitionSizes(
             time=now,
             replicas={(broker, partition): size for broker, partition, size in rows},
             in_sync={(broker, partition) for partition, brokers in in_sync for broker in brokers},
@@ -182,12 +184,12 @@ def _turned_off(topic: Settings, brokers: Mapping[int, Settings]) -> list[str]:
     ]
 
 
-def _limits(topic: Settings) -> Limits | None:
+def _limits(topic: Settings) -> CompactionConfig | None:
     """Read what bounds the size of the offsets topic; None where it may not be known."""
     segment, ratio = _value(topic, "segment.bytes"), _value(topic, "min.cleanable.dirty.ratio")
     if segment is None or ratio is None:
         return None
-    return Limits(int(segment), float(ratio), int(_value(topic, "min.compaction.lag.ms") or 0) / 1000)
+    return CompactionConfig(int(segment), float(ratio), int(_value(topic, "min.compaction.lag.ms") or 0) / 1000)
 
 
 def _value(settings: Settings, name: str) -> str | None:

@@ -24,7 +24,7 @@ from exporters.cluster.model import (
 )
 from exporters.readmodel import NAME
 from stream.cluster.topic_health import partition_facts, topic_facts
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -116,7 +116,7 @@ def configs_table(brokers: Mapping[int, Settings], topics: Mapping[str, Settings
         (scope, name, each.name, each.value, each.source, each.reason)
         for scope, name, settings in scopes
         for each in sorted(settings.values(), key=lambda setting: setting.name)
-        if each.reason != Reason.NOT_FOUND
+        if each.reason != ErrorReason.NOT_FOUND
     ]
     return _table(rows, CONFIGS)
 

@@ -17,7 +17,7 @@ import structlog
 from exporters.cluster.exposition import PublishedCluster
 from exporters.selection.choice import EVERYTHING, Choice
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.poll import ClusterPoll
 from stream.config import kafka_login as security
@@ -136,7 +136,7 @@ class ClusterWatch:
     def _say_denied(self, facts: ClusterFacts) -> None:
         """Name each right that is missing, once."""
         rows = facts.unknown_facts.select(["fact", "reason"]).to_pylist()
-        rights = {_RIGHTS[row["fact"]] for row in rows if row["reason"] == Reason.NOT_AUTHORIZED}
+        rights = {_RIGHTS[row["fact"]] for row in rows if row["reason"] == ErrorReason.NOT_AUTHORIZED}
         if missing := rights - self._denied:
             self._denied |= missing
             _log.warning(

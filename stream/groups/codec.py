@@ -19,15 +19,15 @@ import pyarrow as pa
 
 from stream.groups.commits.runs import Spans
 from stream.groups.commits.slots import Slots, no_slots
-from stream.groups.commits.tombstones import Forgotten, no_forgotten
-from stream.groups.lifecycle.table import Lives, no_lives
+from stream.groups.commits.tombstones import OffsetTombstones, no_forgotten
+from stream.groups.lifecycle.table import HistoryTable, no_lives
 from stream.groups.lifecycle.tracker import adopt
 from stream.groups.shard import Records, Runs, Shard, no_records, no_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_Table = TypeVar("_Table", Runs, Slots, Records, Lives, Forgotten)
+_Table = TypeVar("_Table", Runs, Slots, Records, HistoryTable, OffsetTombstones)
 
 FORMAT: Final = 2
 """Number of the layout this module writes. Every layout ever released stays readable."""
@@ -38,7 +38,7 @@ _SECTIONS: Final = {1: 3, 2: 5}
 _LENGTH: Final = struct.Struct("<i")
 _SPANS: Final = tuple(Spans.__dataclass_fields__)
 _SLOTS: Final = tuple(Slots.__dataclass_fields__)
-_FORGOTTEN: Final = tuple(Forgotten.__dataclass_fields__)
+_FORGOTTEN: Final = tuple(OffsetTombstones.__dataclass_fields__)
 
 
 class UnknownFormatError(ValueError):
@@ -134,11 +134,11 @@ def _records_batch(records: Records) -> pa.RecordBatch:
     )
 
 
-def _lives_batch(lives: Lives) -> pa.RecordBatch:
+def _lives_batch(lives: HistoryTable) -> pa.RecordBatch:
     return pa.record_batch({"group": lives.groups, "life": lives.values, "died": np.ascontiguousarray(lives.died)})
 
 
-def _forgotten_batch(forgotten: Forgotten) -> pa.RecordBatch:
+def _forgotten_batch(forgotten: OffsetTombstones) -> pa.RecordBatch:
     keys, *numbers = (getattr(forgotten, name) for name in _FORGOTTEN)
     columns = {name: np.ascontiguousarray(column) for name, column in zip(_FORGOTTEN[1:], numbers, strict=True)}
     return pa.record_batch({"key": keys, **columns})
@@ -174,18 +174,18 @@ def _records(section: bytes) -> Records:
     return Records(columns["key"], columns["value"], position, time, packed=section)
 
 
-def _lives(section: bytes) -> Lives:
+def _lives(section: bytes) -> HistoryTable:
     if not section:
         return no_lives()
     columns = _read(section)
-    return Lives(columns["group"], columns["life"], _numbers(columns["died"]), packed=section)
+    return HistoryTable(columns["group"], columns["life"], _numbers(columns["died"]), packed=section)
 
 
-def _forgotten(section: bytes) -> Forgotten:
+def _forgotten(section: bytes) -> OffsetTombstones:
     if not section:
         return no_forgotten()
     columns = _read(section)
-    return Forgotten(columns["key"], *(_numbers(columns[name]) for name in _FORGOTTEN[1:]))
+    return OffsetTombstones(columns["key"], *(_numbers(columns[name]) for name in _FORGOTTEN[1:]))
 
 
 def _numbers(column: pa.Array) -> Any:

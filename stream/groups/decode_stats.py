@@ -13,7 +13,7 @@ SAMPLE_BYTES: Final = 256
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fault:
+class DecodeFault:
     """A kind of decode error: what the metrics count by. None means not known (no key, no value)."""
 
     record_type: int | None
@@ -22,10 +22,10 @@ class Fault:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Sample:
+class FaultSample:
     """One malformed record, cut to `SAMPLE_BYTES` per side, hexadecimal."""
 
-    fault: Fault
+    fault: DecodeFault
     field: str
     offsets_partition: int
     position: int
@@ -34,20 +34,20 @@ class Sample:
 
 
 @dataclasses.dataclass(slots=True)
-class Tally:
+class DecodeStats:
     """Records by type (None: no type to read) and malformed ones by fault, with a few samples."""
 
     records: Counter[int | None] = dataclasses.field(default_factory=Counter)
-    faults: Counter[Fault] = dataclasses.field(default_factory=Counter)
-    samples: list[Sample] = dataclasses.field(default_factory=list)
+    faults: Counter[DecodeFault] = dataclasses.field(default_factory=Counter)
+    samples: list[FaultSample] = dataclasses.field(default_factory=list)
 
-    def fault(self, sample: Sample) -> None:
+    def fault(self, sample: FaultSample) -> None:
         """Count a malformed record; keep it while there are few of its kind."""
         self.faults[sample.fault] += 1
         if self.faults[sample.fault] <= SAMPLES:
             self.samples.append(sample)
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: DecodeStats) -> None:
         """Take the counts of another in; of its samples the newest ones push out the oldest."""
         self.records.update(other.records)
         self.faults.update(other.faults)
@@ -71,13 +71,13 @@ class Tally:
         )
 
     @classmethod
-    def from_json(cls, text: str) -> Tally:
+    def from_json(cls, text: str) -> DecodeStats:
         """Read what `to_json` wrote."""
         read: dict[str, Any] = json.loads(text)
         return cls(
             Counter(dict(map(tuple, read["records"]))),
-            Counter({Fault(*fault): count for *fault, count in read["faults"]}),
-            [Sample(**{**sample, "fault": Fault(**sample["fault"])}) for sample in read["samples"]],
+            Counter({DecodeFault(*fault): count for *fault, count in read["faults"]}),
+            [FaultSample(**{**sample, "fault": DecodeFault(**sample["fault"])}) for sample in read["samples"]],
         )
 
 

@@ -1,7 +1,7 @@
 """The driver's copy of all shards, kept current by the changes of each micro-batch, and read as whole columns.
 
 A change replaces what it touches: the newest position wins, so a batch that is applied twice is harmless. What a change
-tells that is new (transitions, offsets forgotten) is handed on as `News`, once.
+tells that is new (transitions, offsets forgotten) is handed on as `ChangeEvents`, once.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from stream.groups.commits.runs import Spans, columns_of
 from stream.groups.commits.slots import Slots
 from stream.groups.lifecycle.record import life_of
 from stream.groups.membership.memberships import Membership, Memberships
-from stream.groups.row_order import Names, Ranks
+from stream.groups.row_order import RowLabels, RowOrder
 from stream.groups.shard import Runs, concat_runs, empty_shard, no_runs, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
-    from stream.groups.commits.tombstones import Forgotten
-    from stream.groups.lifecycle.model import Life, Transition
-    from stream.groups.lifecycle.table import Lives
+    from stream.groups.commits.tombstones import OffsetTombstones
+    from stream.groups.lifecycle.model import GroupHistory, Transition
+    from stream.groups.lifecycle.table import HistoryTable
     from stream.groups.membership.memberships import Member
     from stream.groups.row_order import RowNames
     from stream.groups.shard import Shard
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class FleetColumns:
+class GroupColumns:
     """All groups at one moment. Row i of `runs` belongs to `group[i]`, `topic[i]`, `partition[i]`."""
 
     runs: Runs
@@ -44,9 +44,9 @@ class FleetColumns:
     partition: np.ndarray[tuple[int], np.dtype[np.int32]]
     memberships: Mapping[str, Membership]
     """What is known of each group's membership; a group that only has offsets is not in it."""
-    lives: Mapping[str, Life]
+    lives: Mapping[str, GroupHistory]
     """The life of every group, also of those that died and have not been dropped yet."""
-    ranks: Ranks
+    ranks: RowOrder
     """The order in which readers see the rows and the groups."""
     faults: Mapping[str, Exception] = dataclasses.field(default_factory=dict)
     """Groups whose membership records could not be evaluated because of a fault of the program."""
@@ -63,7 +63,7 @@ class FleetColumns:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ForgottenOffset:
+class RemovedOffset:
     """An offset whose tombstone arrived, and what stood there until then. Times in ms; `key` is that of the runs."""
 
     key: bytes
@@ -78,7 +78,7 @@ class ForgottenOffset:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class News:
+class ChangeEvents:
     """What a change told that was not known before: transitions with their groups, and offsets forgotten.
 
     An operation that the end of a batch cut in two may be told twice, the second time as it turned out to be. Batches
@@ -86,27 +86,27 @@ class News:
     """
 
     transitions: tuple[tuple[str, Transition], ...] = ()
-    forgotten: tuple[ForgottenOffset, ...] = ()
+    forgotten: tuple[RemovedOffset, ...] = ()
 
 
-NO_NEWS: Final = News()
+NO_NEWS: Final = ChangeEvents()
 _NONE: Final = frozenset[str]()
 
 
-class Fleet:
+class DriverState:
     """Not thread-safe: the holder guards it."""
 
     def __init__(self) -> None:
         self._shards: dict[int, _Held] = {}
         self._left: dict[int, AbstractSet[str]] = {}
-        self._names = Names([])
-        self._ranks = Ranks(self._names, frozenset())
+        self._names = RowLabels([])
+        self._ranks = RowOrder(self._names, frozenset())
 
     def seed(self, shard: int, state: Shard) -> None:
         """Begin with a shard's whole state: nothing in it is news."""
         self._shards.setdefault(shard, _Held()).apply(state)
 
-    def apply(self, shard: int, change: Shard) -> News:
+    def apply(self, shard: int, change: Shard) -> ChangeEvents:
         """Take in what a batch changed in one shard, and give what is new in it; nothing when it comes again."""
         return self._shards.setdefault(shard, _Held()).apply(change)
 
@@ -125,7 +125,7 @@ class Fleet:
                 return held.memberships.detail(group, topic_names)
         return ()
 
-    def columns(self, records_of: Collection[str] = ()) -> FleetColumns:
+    def columns(self, records_of: Collection[str] = ()) -> GroupColumns:
         """Give all rows of all shards as they are now. Later changes do not touch what was given.
 
         It has the membership records of these groups, too.
@@ -140,7 +140,7 @@ class Fleet:
         parts = [shard.rows_without(gone) for gone, shard in held] if left else []
         self._names = self._names.of([names for _, names in parts] if left else [shard.names() for _, shard in held])
         self._ranks = self._ranks.of(self._names, memberships.keys() | lives.keys())
-        return FleetColumns(
+        return GroupColumns(
             runs=concat_runs([runs for runs, _ in parts]) if parts else _whole([shard for _, shard in held]),
             group=self._names.group,
             topic=self._names.topic,
@@ -184,12 +184,12 @@ class _Held:
     def __init__(self) -> None:
         self.runs = no_runs()
         self.memberships = Memberships()
-        self.lives: dict[str, Life] = {}
+        self.lives: dict[str, GroupHistory] = {}
         self._dead: dict[str, int] = {}
         self._position = empty_shard().position
         self._names: RowNames | None = None
 
-    def apply(self, change: Shard) -> News:
+    def apply(self, change: Shard) -> ChangeEvents:
         if change.position < self._position:
             return NO_NEWS
         again, self._position = change.position == self._position, change.position
@@ -199,7 +199,7 @@ class _Held:
             self._take_runs(change.runs)
         if again or not (transitions or len(change.forgotten)):
             return NO_NEWS
-        return News(transitions, tuple(_told(change.forgotten)))
+        return ChangeEvents(transitions, tuple(_told(change.forgotten)))
 
     def drop_dead(self, died_before: int, now: int) -> None:
         for group in [group for group, died in self._dead.items() if died > now]:
@@ -207,7 +207,7 @@ class _Held:
         for group in [group for group, died in self._dead.items() if died < died_before]:
             del self._dead[group], self.lives[group]
 
-    def _take_lives(self, lives: Lives) -> Iterator[tuple[str, Transition]]:
+    def _take_lives(self, lives: HistoryTable) -> Iterator[tuple[str, Transition]]:
         """Put the newer lives in place of those held; give the transitions that they have more."""
         for name, packed in zip(lives.groups.to_pylist(), lives.values.to_pylist(), strict=True):
             group = name.decode()
@@ -287,7 +287,7 @@ def _part(runs: Runs, start: int, count: int) -> Runs:
     )
 
 
-def _told(forgotten: Forgotten) -> Iterator[ForgottenOffset]:
+def _told(forgotten: OffsetTombstones) -> Iterator[RemovedOffset]:
     known = forgotten.take(forgotten.known)
     names = decode_keys(known.keys)
     columns = (
@@ -299,4 +299,4 @@ def _told(forgotten: Forgotten) -> Iterator[ForgottenOffset]:
         known.last_time.tolist(),
         [None if time < 0 else time for time in known.expire_time.tolist()],
     )
-    return (ForgottenOffset(*row) for row in zip(*columns, strict=True))
+    return (RemovedOffset(*row) for row in zip(*columns, strict=True))

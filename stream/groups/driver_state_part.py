@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.row_order import Names, Ranks
+from stream.groups.row_order import RowLabels, RowOrder
 from stream.groups.shard import no_runs
 
 if TYPE_CHECKING:
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
 
 
-def rows_of_groups(fleet: FleetColumns, groups: AbstractSet[str]) -> NDArray[np.intp]:
+def rows_of_groups(fleet: GroupColumns, groups: AbstractSet[str]) -> NDArray[np.intp]:
     """Return the rows of these groups."""
     mine = np.array([name in groups for name in fleet.group.dictionary.to_pylist()] or [False], np.bool_)
     return np.flatnonzero(mine[fleet.group.indices.to_numpy(zero_copy_only=False)])
 
 
-def part_of(fleet: FleetColumns, groups: AbstractSet[str]) -> FleetColumns:
+def part_of(fleet: GroupColumns, groups: AbstractSet[str]) -> GroupColumns:
     """Return these groups alone: their rows, memberships and lives."""
     rows = rows_of_groups(fleet, groups)
     chosen = pa.array(rows)
@@ -33,7 +33,7 @@ def part_of(fleet: FleetColumns, groups: AbstractSet[str]) -> FleetColumns:
     group, topic = (column.take(chosen).cast(pa.string()).dictionary_encode() for column in (fleet.group, fleet.topic))
     memberships = {name: each for name, each in fleet.memberships.items() if name in groups}
     lives = {name: each for name, each in fleet.lives.items() if name in groups}
-    names = Names([(group, topic, fleet.partition[rows])])
+    names = RowLabels([(group, topic, fleet.partition[rows])])
     return dataclasses.replace(
         fleet,
         runs=fleet.runs.take(rows) if len(rows) else no_runs(),
@@ -42,12 +42,12 @@ def part_of(fleet: FleetColumns, groups: AbstractSet[str]) -> FleetColumns:
         partition=names.partition,
         memberships=memberships,
         lives=lives,
-        ranks=Ranks(names, memberships.keys() | lives.keys()),
+        ranks=RowOrder(names, memberships.keys() | lives.keys()),
         records={name: each for name, each in fleet.records.items() if name in groups},
         faults={},
     )
 
 
-def every_group(fleet: FleetColumns) -> frozenset[str]:
+def every_group(fleet: GroupColumns) -> frozenset[str]:
     """Return the names of all groups of a fleet."""
     return frozenset(fleet.ranks.groups)

@@ -20,11 +20,11 @@ from decoders.tables import BY_NUMBER
 from stream.groups.commits import runs as run_columns
 from stream.groups.commits import slots as window
 from stream.groups.commits import tombstones
-from stream.groups.commits.keys import Distinct, Kind, groups_of_commits
+from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commits
 from stream.groups.commits.runs import NEVER, TOPIC_ID
 from stream.groups.commits.slots import Slots
-from stream.groups.commits.tombstones import Forgotten, no_forgotten
-from stream.groups.decode_stats import Fault, Sample, Tally, hexadecimal
+from stream.groups.commits.tombstones import OffsetTombstones, no_forgotten
+from stream.groups.decode_stats import DecodeFault, DecodeStats, FaultSample, hexadecimal
 from stream.groups.membership.summary import groups_of, type_of
 from stream.groups.shard import Records, Runs, Shard, concat_records, join_runs, no_records, no_runs
 
@@ -40,7 +40,7 @@ JOIN_AT: Final = 400_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Batch:
+class RecordColumns:
     """A stretch of records in log order (within each offsets partition); times in ms."""
 
     offsets_partition: NDArray[np.int32]
@@ -51,12 +51,14 @@ class Batch:
     rows: NDArray[np.int64] | None = None
     """Which rows of `keys` and `values` the records are, ascending; None: all of them."""
 
-    def take(self, rows: NDArray[Any]) -> Batch:
+    def take(self, rows: NDArray[Any]) -> RecordColumns:
         """Give these records, ascending. Their bytes stay where they are."""
         if len(rows) == len(self.position):
             return self
         moved = rows if self.rows is None else self.rows[rows]
-        return Batch(self.offsets_partition[rows], self.position[rows], self.time[rows], self.keys, self.values, moved)
+        return RecordColumns(
+            self.offsets_partition[rows], self.position[rows], self.time[rows], self.keys, self.values, moved
+        )
 
     def record(self, at: int) -> tuple[bytes | None, bytes | None]:
         """Give key and value of a record."""
@@ -78,7 +80,7 @@ class _Pile:
 
     runs: list[Runs] = dataclasses.field(default_factory=list)
     records: list[Records] = dataclasses.field(default_factory=list)
-    forgotten: list[Forgotten] = dataclasses.field(default_factory=list)
+    forgotten: list[OffsetTombstones] = dataclasses.field(default_factory=list)
     position: int = -1
     time: int = NEVER
 
@@ -86,7 +88,7 @@ class _Pile:
         if sum(map(len, self.runs)) > JOIN_AT:
             self.join(keep_slots)
 
-    def join(self, keep_slots: int) -> tuple[Runs, Forgotten]:
+    def join(self, keep_slots: int) -> tuple[Runs, OffsetTombstones]:
         """Bring everything to one table each; the tombstones first, for joined runs tell nothing of what they ended."""
         forgotten = tombstones.resolve(tombstones.concat(self.forgotten), self.runs)
         runs = join_runs(self.runs, keep_slots)
@@ -102,24 +104,24 @@ class Fold:
         self._slot_ms = slot_ms
         self._keep_slots = keep_slots
         self._piles: dict[int, _Pile] = {}
-        self.tally = Tally()
+        self.tally = DecodeStats()
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: RecordColumns) -> None:
         """Fold a batch in; batches come in log order."""
         if not len(batch.position):
             return
         encoded = batch.keys.dictionary_encode()
         codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-        distinct = Distinct.of(encoded.dictionary, decode_keys(encoded.dictionary))
+        distinct = DistinctKeys.of(encoded.dictionary, decode_keys(encoded.dictionary))
         self._count(distinct, codes)
         self._note_positions(batch)
         kinds = distinct.kind[codes]
-        for row in np.flatnonzero(kinds == Kind.REFUSED).tolist():
+        for row in np.flatnonzero(kinds == RecordRole.REFUSED).tolist():
             self._refuse(batch, row)
-        members = np.flatnonzero(kinds == Kind.MEMBERSHIP)
+        members = np.flatnonzero(kinds == RecordRole.MEMBERSHIP)
         if len(members):
             self._add_memberships(batch.take(members))
-        commits = np.flatnonzero(kinds == Kind.COMMIT)
+        commits = np.flatnonzero(kinds == RecordRole.COMMIT)
         if len(commits):
             self._add_commits(batch.take(commits), distinct, distinct.identity[codes[commits]])
 
@@ -129,14 +131,14 @@ class Fold:
         for partition, pile in sorted(piles.items()):
             yield from self._deltas(partition, pile)
 
-    def _count(self, distinct: Distinct, codes: NDArray[np.int32]) -> None:
+    def _count(self, distinct: DistinctKeys, codes: NDArray[np.int32]) -> None:
         per_key = np.bincount(codes, minlength=len(distinct.kind))
         for number in np.unique(distinct.record_type):
             count = int(per_key[distinct.record_type == number].sum())
             if count:
                 self.tally.records[int(number) if number >= 0 else None] += count
 
-    def _note_positions(self, batch: Batch) -> None:
+    def _note_positions(self, batch: RecordColumns) -> None:
         for partition in _distinct(batch.offsets_partition):
             rows = np.flatnonzero(batch.offsets_partition == partition)
             self._note(int(partition), int(batch.position[rows[-1]]), int(batch.time[rows].max()))
@@ -150,7 +152,7 @@ class Fold:
 
     # Memberships: decoded to see that they are sound, kept as the log has them.
 
-    def _add_memberships(self, batch: Batch) -> None:
+    def _add_memberships(self, batch: RecordColumns) -> None:
         read = batch.records()
         pairs = zip(read.keys.to_pylist(), read.values.to_pylist(), strict=True)
         sound = np.ones(len(read), np.bool_)
@@ -161,7 +163,7 @@ class Fold:
             mine = sound & (batch.offsets_partition == partition)
             self._pile(int(partition)).records.append(read if mine.all() else read.take(mine))
 
-    def _sound(self, batch: Batch, at: int, key: bytes | None, value: bytes | None) -> bool:
+    def _sound(self, batch: RecordColumns, at: int, key: bytes | None, value: bytes | None) -> bool:
         """Whether a record can be read; it is tallied if not."""
         read = scalar.decode(key, value, scalar.NO_FIELDS)
         if isinstance(read, DecodeError):
@@ -169,14 +171,16 @@ class Fold:
             return False
         return True
 
-    def _refuse(self, batch: Batch, at: int) -> None:
+    def _refuse(self, batch: RecordColumns, at: int) -> None:
         """Tally a record whose key cannot be read."""
         self._sound(batch, at, *batch.record(at))
 
-    def _tally_fault(self, batch: Batch, at: int, error: DecodeError, key: bytes | None, value: bytes | None) -> None:
+    def _tally_fault(
+        self, batch: RecordColumns, at: int, error: DecodeError, key: bytes | None, value: bytes | None
+    ) -> None:
         self.tally.fault(
-            Sample(
-                Fault(error.type, error.version, error.reason.value),
+            FaultSample(
+                DecodeFault(error.type, error.version, error.reason.value),
                 error.field,
                 int(batch.offsets_partition[at]),
                 int(batch.position[at]),
@@ -187,7 +191,7 @@ class Fold:
 
     # Commits: decoded as columns, folded to runs.
 
-    def _add_commits(self, batch: Batch, distinct: Distinct, identity: NDArray[np.int64]) -> None:
+    def _add_commits(self, batch: RecordColumns, distinct: DistinctKeys, identity: NDArray[np.int64]) -> None:
         read = decode_commit_values(batch.values, batch.rows)
         offset, time = read.offset, read.commit_timestamp
         patches: dict[int, dict[str, Any]] = {}
@@ -220,8 +224,8 @@ class Fold:
 
     def _add_tombstones(
         self,
-        batch: Batch,
-        distinct: Distinct,
+        batch: RecordColumns,
+        distinct: DistinctKeys,
         identity: NDArray[np.int64],
         sorting: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]],
         commits: tuple[CommitColumns, NDArray[np.int64], dict[int, dict[str, Any]]],
@@ -236,7 +240,7 @@ class Fold:
         def where_known(values: NDArray[np.int64]) -> NDArray[np.int64]:
             return np.where(known, values, NEVER)
 
-        forgotten = Forgotten(
+        forgotten = OffsetTombstones(
             keys=distinct.identities.take(pa.array(identity[rows])),
             position=batch.position[rows],
             time=batch.time[rows],
@@ -250,7 +254,7 @@ class Fold:
             self._pile(int(partition)).forgotten.append(forgotten.take(partitions == partition))
 
     def _ask_scalar(
-        self, batch: Batch, rows: NDArray[np.intp], offset: NDArray[np.int64], time: NDArray[np.int64]
+        self, batch: RecordColumns, rows: NDArray[np.intp], offset: NDArray[np.int64], time: NDArray[np.int64]
     ) -> tuple[dict[int, dict[str, Any]], list[int]]:
         """Let the scalar interpreter read what the columnar one declined; give the values read and the bad rows."""
         patches: dict[int, dict[str, Any]] = {}

@@ -14,8 +14,8 @@ import numpy as np
 
 from stream.groups.commits import tombstones as forgotten
 from stream.groups.lifecycle import tracker as chronicle
-from stream.groups.lifecycle.tracker import Read
-from stream.groups.lifecycle.transitions import Keeping
+from stream.groups.lifecycle.tracker import NewRecords
+from stream.groups.lifecycle.transitions import HistoryLimits
 from stream.groups.shard import (
     Records,
     Runs,
@@ -33,15 +33,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.commits.tombstones import Forgotten
 
-_Rows = TypeVar("_Rows", "Runs", "Records", "Forgotten")
+_Rows = TypeVar("_Rows", "Runs", "Records", "forgotten.OffsetTombstones")
 KEEP_TRANSITIONS: Final = 32
 GRACE_MS: Final = 3_600_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Rules:
+class StateLimits:
     """What a state keeps. None: all of it, for ever.
 
     `grace_ms` is how long a dead group is remembered, so that what comes after it is a rebirth. The state forgets it
@@ -56,18 +55,20 @@ class Rules:
     live_from: int = 0
 
 
-def reduce(state: Shard, deltas: Iterable[Shard], rules: Rules | int) -> tuple[Shard, Shard]:
+def reduce(state: Shard, deltas: Iterable[Shard], rules: StateLimits | int) -> tuple[Shard, Shard]:
     """Apply deltas to a state; give the new state and the change: the new rows of every key that was touched.
 
     A bare number stands for rules that keep so many slots and are as they are by default.
     """
-    rules = Rules(rules) if isinstance(rules, int) else rules
+    rules = StateLimits(rules) if isinstance(rules, int) else rules
     ordered = sorted(deltas, key=lambda delta: delta.position)
     fresh = [_unseen(delta, state.position) for delta in ordered if delta.position > state.position]
     read = _read(state, fresh, rules.keep_slots)
     runs, changed_runs = _reduce_runs(state, read.runs, read.rows, rules.keep_slots)
     records, changed_records = _reduce_records(state.records, read.records)
-    lives, changed_lives = chronicle.tell(state, read, Keeping(rules.keep_transitions, rules.grace_ms, rules.live_from))
+    lives, changed_lives = chronicle.tell(
+        state, read, HistoryLimits(rules.keep_transitions, rules.grace_ms, rules.live_from)
+    )
     position = max([state.position, *(delta.position for delta in fresh)])
     return (
         Shard(runs, records, position, lives, time=read.time),
@@ -90,12 +91,12 @@ def _after(rows: _Rows, positions: NDArray[np.int64], position: int) -> _Rows:
     return rows.take(~seen) if seen.any() else rows
 
 
-def _read(state: Shard, fresh: list[Shard], keep_slots: int) -> Read:
+def _read(state: Shard, fresh: list[Shard], keep_slots: int) -> NewRecords:
     """Put together what was read."""
     runs = join_runs([delta.runs for delta in fresh], keep_slots)
     records = [delta.records for delta in fresh if len(delta.records)]
     gone = forgotten.concat([delta.forgotten for delta in fresh])
-    return Read(
+    return NewRecords(
         records=concat_records(records) if records else no_records(),
         forgotten=forgotten.resolve(gone, [state.runs, *(delta.runs for delta in fresh)]),
         runs=runs,

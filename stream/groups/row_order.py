@@ -25,7 +25,7 @@ RowNames = tuple[pa.DictionaryArray, pa.DictionaryArray, Partitions]
 _NAME: Final = pa.dictionary(pa.int32(), pa.string())
 
 
-class Names:
+class RowLabels:
     """Group, topic and partition of every row of all shards, one shard after the other."""
 
     def __init__(self, shards: Sequence[RowNames]) -> None:
@@ -34,26 +34,26 @@ class Names:
         self.topic = _unified([topic for _, topic, _ in shards])
         self.partition = np.concatenate([np.empty(0, np.int32), *(partition for _, _, partition in shards)])
 
-    def of(self, shards: Sequence[RowNames]) -> Names:
+    def of(self, shards: Sequence[RowNames]) -> RowLabels:
         """Give the names of these shards: these very ones where they are of the same shards, by identity."""
         same = len(shards) == len(self._shards) and all(map(_is, shards, self._shards))
-        return self if same else Names(shards)
+        return self if same else RowLabels(shards)
 
 
-class Ranks:
+class RowOrder:
     """Names in their order, and rows in the order of their names. Everything is worked out when it is first asked for.
 
     `groups` also has groups without rows. Row i of the order is row `order[i]` of the fleet; `group`, `topic` (numbers
     of names) and `partition` are given in that order.
     """
 
-    def __init__(self, names: Names, groups: AbstractSet[str]) -> None:
+    def __init__(self, names: RowLabels, groups: AbstractSet[str]) -> None:
         self._names = names
         self._known = groups
 
-    def of(self, names: Names, groups: AbstractSet[str]) -> Ranks:
+    def of(self, names: RowLabels, groups: AbstractSet[str]) -> RowOrder:
         """Give the ranks of these: these very ones where nothing changed."""
-        return self if names is self._names and groups == self._known else Ranks(names, groups)
+        return self if names is self._names and groups == self._known else RowOrder(names, groups)
 
     @functools.cached_property
     def groups(self) -> list[str]:

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from stream.groups.commits import runs as run_columns
 from stream.groups.commits import slots as window
 from stream.groups.commits.runs import NEVER, TOPIC_ID, Spans
-from stream.groups.commits.tombstones import Forgotten, no_forgotten
-from stream.groups.lifecycle.table import Lives, no_lives
+from stream.groups.commits.tombstones import OffsetTombstones, no_forgotten
+from stream.groups.lifecycle.table import HistoryTable, no_lives
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,8 +102,8 @@ class Shard:
     runs: Runs
     records: Records
     position: int
-    lives: Lives = dataclasses.field(default_factory=no_lives)
-    forgotten: Forgotten = dataclasses.field(default_factory=no_forgotten)
+    lives: HistoryTable = dataclasses.field(default_factory=no_lives)
+    forgotten: OffsetTombstones = dataclasses.field(default_factory=no_forgotten)
     """The offset tombstones among what was read."""
     time: int = NEVER
     """The newest timestamp (ms) of a record read."""

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from stream.health.columns import Codes, Ints
     from stream.health.evidence import Value
-    from stream.health.features.partition_history import Memory
+    from stream.health.features.partition_history import PartitionHistory
     from stream.health.features.window import Window
-    from stream.health.inputs import Observed
+    from stream.health.inputs import HealthInputs
     from stream.health.verdict import Severity
 
 
@@ -33,7 +33,7 @@ class Finding:
     next_step: str
 
 
-class Opinion(Protocol):
+class Evaluation(Protocol):
     """Verdicts on one moment. Columns have one element per row, those of groups one per name of a group."""
 
     @property
@@ -81,19 +81,19 @@ class Opinion(Protocol):
         """Give the sentence of that alone."""
 
 
-class Judging(Protocol):
+class EvaluationRules(Protocol):
     """A set of rules at work, moment after moment."""
 
-    memory: Memory
+    memory: PartitionHistory
     """What is remembered of the cluster."""
 
-    def begin(self, seen: Observed, history: tuple[Ints, Ints] | None) -> None:
+    def begin(self, seen: HealthInputs, history: tuple[Ints, Ints] | None) -> None:
         """See the first moment before it is judged; put what offsets-for-times answered in front of the histories."""
 
     def miss(self) -> None:
         """Note that the cluster did not answer at a tick."""
 
-    def judge(self, seen: Observed) -> Opinion:
+    def judge(self, seen: HealthInputs) -> Evaluation:
         """Judge one moment; moments come in order."""
 
     def pack(self) -> bytes | None:

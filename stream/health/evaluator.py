@@ -11,8 +11,8 @@ from stream.health import hysteresis
 from stream.health.evaluation import Finding
 from stream.health.evidence import evidence
 from stream.health.features import window as windows
-from stream.health.features.partition_history import Memory
-from stream.health.limits import Limits
+from stream.health.features.partition_history import PartitionHistory
+from stream.health.limits import HealthLimits
 from stream.health.rules import RULES
 from stream.health.rules.rule import waiting
 from stream.health.rules.unassigned import may_be_taken_up
@@ -21,8 +21,8 @@ from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity
 if TYPE_CHECKING:
     from stream.health.columns import Codes, Ints
     from stream.health.features.window import Window
-    from stream.health.hysteresis import Shown
-    from stream.health.inputs import Observed
+    from stream.health.hysteresis import ShownVerdicts
+    from stream.health.inputs import HealthInputs
 
 _RULE_OF = {rule.verdict: rule for rule in RULES}
 _BY_PACE = [CODE[each] for each in (Verdict.OK, Verdict.RECOVERING, Verdict.SKEWED, Verdict.FALLING_BEHIND)]
@@ -42,7 +42,7 @@ _NO_OFFSETS_OF_SHARE = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Judged:
+class EvaluationResult:
     """What is to be said at one tick. Columns have one element per row, those of groups one per name of a group."""
 
     window: Window
@@ -112,19 +112,19 @@ class Judged:
         return _sentence(self.window, row, VERDICTS[self.verdict[row]], int(self.found[row]))
 
 
-class Judge:
+class Evaluator:
     """Judges one moment after the other. Moments come in order; one is not judged twice."""
 
-    def __init__(self, limits: Limits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
+    def __init__(self, limits: HealthLimits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
         """Begin, with what an earlier process packed, if there is any."""
-        self.limits = limits or Limits()
-        self.memory = Memory(points, tick=self.limits.tick)
+        self.limits = limits or HealthLimits()
+        self.memory = PartitionHistory(points, tick=self.limits.tick)
         self._packed = packed
         self._keys = np.empty(0, np.int64)
         self._shown = hysteresis.begin(0, 0)
-        self._seen: Observed | None = None
+        self._seen: HealthInputs | None = None
 
-    def begin(self, seen: Observed, history: tuple[Ints, Ints] | None) -> None:
+    def begin(self, seen: HealthInputs, history: tuple[Ints, Ints] | None) -> None:
         """See the first moment before it is judged; put what offsets-for-times answered in front of the histories."""
         self.memory.observe(seen)
         if history is not None:
@@ -134,7 +134,7 @@ class Judge:
         """Note that the cluster did not answer at a tick."""
         self.memory.miss()
 
-    def judge(self, seen: Observed) -> Judged:
+    def judge(self, seen: HealthInputs) -> EvaluationResult:
         """Judge one moment. Not to be called before the initial catch-up is over: half of a group looks sick."""
         window = windows.build(seen, self.memory, self.limits)
         found = find(window)
@@ -144,13 +144,13 @@ class Judge:
         shown = self._shown
         code, row, rows = roll_up(shown.verdict, window.lag, seen.group, len(seen.groups.names))
         since = _since(shown, code, row, seen.group)
-        return Judged(window, found, shown.verdict, shown.since, code, row, rows, since)
+        return EvaluationResult(window, found, shown.verdict, shown.since, code, row, rows, since)
 
     def pack(self) -> bytes | None:
         """Give what is shown as bytes for the next process; None before the first moment."""
         return None if self._seen is None else hysteresis.pack(self._shown, self._seen)
 
-    def _carried(self, seen: Observed) -> Shown:
+    def _carried(self, seen: HealthInputs) -> ShownVerdicts:
         keys = self.memory.keys(seen)
         if self._packed is not None:
             before = hysteresis.unpack(self._packed, seen, seen.now)
@@ -161,7 +161,7 @@ class Judge:
         return before
 
 
-def _since(shown: Shown, group_verdict: Codes, group_row: Ints, group: Ints) -> Ints:
+def _since(shown: ShownVerdicts, group_verdict: Codes, group_row: Ints, group: Ints) -> Ints:
     """Give since when the first of each group's rows has the group's verdict, -1 for a group without rows."""
     since = np.full(len(group_verdict), np.iinfo(np.int64).max)
     mine = shown.verdict == group_verdict[group] if len(group) else np.empty(0, np.bool_)

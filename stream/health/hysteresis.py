@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream.health.columns import Codes, Flags, Ints
-    from stream.health.inputs import Observed
+    from stream.health.inputs import HealthInputs
 
 WITHDRAW: Final = 3
 """Ticks without a finding until a sick verdict is withdrawn."""
@@ -56,7 +56,7 @@ _PACKED: Final = pa.schema(
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Shown:
+class ShownVerdicts:
     """What is shown of each row; one element per row."""
 
     verdict: Codes
@@ -75,15 +75,15 @@ class Shown:
         return len(self.verdict)
 
 
-def begin(rows: int, now: int) -> Shown:
+def begin(rows: int, now: int) -> ShownVerdicts:
     """Give the state of rows that have never been judged."""
     # An array of its own for each column: `unpack` writes into them.
     unknown, unfound = (np.full(rows, _UNKNOWN, np.int8) for _ in range(2))
     since, since_found = (np.full(rows, now, np.int64) for _ in range(2))
-    return Shown(unknown, since, unfound, since_found, *(np.zeros(rows, np.int64) for _ in range(3)))
+    return ShownVerdicts(unknown, since, unfound, since_found, *(np.zeros(rows, np.int64) for _ in range(3)))
 
 
-def step(before: Shown, found: Codes, now: int) -> Shown:
+def step(before: ShownVerdicts, found: Codes, now: int) -> ShownVerdicts:
     """Take in what the rules found at one tick (codes, or `UNDECIDED`)."""
     held = found == UNDECIDED
     candidate = np.where(held, before.candidate, found).astype(np.int8)
@@ -94,7 +94,7 @@ def step(before: Shown, found: Codes, now: int) -> Shown:
     sick = np.where(held, before.sick_ticks, np.where(is_sick, before.sick_ticks + 1, 0))
     well = np.where(held, before.well_ticks, np.where(is_sick, 0, before.well_ticks + 1))
     changes = ~held & (candidate != before.verdict) & _believed(before.verdict, candidate, ticks, sick, well)
-    return Shown(
+    return ShownVerdicts(
         verdict=np.where(changes, candidate, before.verdict).astype(np.int8),
         since=np.where(changes, since, before.since),
         candidate=candidate,
@@ -119,7 +119,7 @@ def _believed(shown: Codes, candidate: Codes, ticks: Ints, sick: Ints, well: Int
     return believed
 
 
-def carry(before: Shown, keys_before: Ints, keys: Ints, now: int) -> Shown:
+def carry(before: ShownVerdicts, keys_before: Ints, keys: Ints, now: int) -> ShownVerdicts:
     """Bring the state of the rows of the last tick to those of this one; rows that are new begin."""
     if len(keys) == len(keys_before) and (keys == keys_before).all():
         return before
@@ -131,14 +131,14 @@ def carry(before: Shown, keys_before: Ints, keys: Ints, now: int) -> Shown:
     met = keys_before[order[at]] == keys
     old = order[at[met]]
     columns = {}
-    for field in dataclasses.fields(Shown):
+    for field in dataclasses.fields(ShownVerdicts):
         column = getattr(state, field.name).copy()
         column[met] = getattr(before, field.name)[old]
         columns[field.name] = column
-    return Shown(**columns)
+    return ShownVerdicts(**columns)
 
 
-def pack(state: Shown, seen: Observed) -> bytes:
+def pack(state: ShownVerdicts, seen: HealthInputs) -> bytes:
     """Give the state of the rows of one moment as bytes."""
 
     def named(codes: Ints | Codes, names: Sequence[str]) -> pa.DictionaryArray:
@@ -167,7 +167,7 @@ def pack(state: Shown, seen: Observed) -> bytes:
     return packed
 
 
-def unpack(packed: bytes, seen: Observed, now: int) -> Shown:
+def unpack(packed: bytes, seen: HealthInputs, now: int) -> ShownVerdicts:
     """Bring packed state to the rows of a moment. Bytes of another format, or damaged ones, begin anew.
 
     A verdict by a name that is not known any more begins anew too.
@@ -189,7 +189,7 @@ def unpack(packed: bytes, seen: Observed, now: int) -> Shown:
     return state
 
 
-def _rows(table: pa.Table, seen: Observed) -> tuple[Ints, Ints]:
+def _rows(table: pa.Table, seen: HealthInputs) -> tuple[Ints, Ints]:
     """Find the rows of a moment that a packed table speaks of, and the place in the table of each."""
     group, topic = _numbers(table["group"], seen.groups.names), _numbers(table["topic"], seen.topics)
     there = np.flatnonzero((group >= 0) & (topic >= 0))

@@ -12,7 +12,7 @@ import enum
 from typing import TYPE_CHECKING
 
 from stream.groups.commits.slots import no_slots
-from stream.health.features.offset_out_of_range import Origins
+from stream.health.features.offset_out_of_range import CommitOrigins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from stream.groups.commits.runs import Spans
     from stream.groups.commits.slots import Slots
     from stream.health.columns import Codes, Flags, Ints
-    from stream.health.features.control_records import Tails
-    from stream.health.features.lag import Ends, Lag
+    from stream.health.features.control_records import LogTails
+    from stream.health.features.lag import Lag, PartitionEnds
 
 NO_COMMIT = -1
 """In `spans.last_offset`: a partition that a member owns, or that belongs to a subscribed topic, without any commit."""
@@ -32,7 +32,7 @@ NOT_TOLD = -1
 """In an optional column of numbers: not known."""
 
 
-class Stage(enum.IntEnum):
+class GroupStage(enum.IntEnum):
     """Where a group stands, in the words of all kinds of groups."""
 
     UNTOLD = 0
@@ -46,7 +46,7 @@ class Stage(enum.IntEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Groups:
+class GroupInputs:
     """One element per name of a group. Moments in ms, -1 where there was none or it is not known."""
 
     names: Sequence[str]
@@ -78,12 +78,12 @@ class OpenTransaction:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Observed:
+class HealthInputs:
     """One moment. Rows are (group, topic, partition), sorted by these; numbers are places in the lists of names."""
 
     now: int
     """When the ends had been read, after the commits (ms)."""
-    groups: Groups
+    groups: GroupInputs
     topics: Sequence[str]
     group: Ints
     topic: Ints
@@ -91,9 +91,9 @@ class Observed:
     spans: Spans
     slots: Slots
     """Of the rows of `spans`, sorted by row and number."""
-    ends: Ends
+    ends: PartitionEnds
     """Places numbered by `topics`."""
-    origins: Origins = dataclasses.field(default_factory=Origins)
+    origins: CommitOrigins = dataclasses.field(default_factory=CommitOrigins)
     recreated: Ints | None = None
     """Numbers of topics that have another id than at the tick before."""
     subscribed: Codes | None = None
@@ -104,7 +104,7 @@ class Observed:
     """When the broker forgets the offset; negative: never, or not known."""
     retention: Ints | None = None
     """How long the topic keeps records (retention.ms); -1: for ever, compacted, or not known."""
-    tails: Tails | None = None
+    tails: LogTails | None = None
     """None: nobody reads tails, and a lag is taken for data. Else a row is undecided until its tail has been read."""
     transactions: Mapping[tuple[int, int], OpenTransaction] = dataclasses.field(default_factory=dict)
     """By (topic number, partition)."""
@@ -119,10 +119,10 @@ class Observed:
     answered_since: Ints | None = None
     """Per row: since when its coordinator stores commits again after a pause (ms); -1, or None: there was none."""
 
-    def judged(self) -> Observed:
+    def judged(self) -> HealthInputs:
         """Give what is still looked at after the judgement; the commit windows alone are more than all the rest."""
         return dataclasses.replace(
-            self, slots=no_slots(), origins=Origins(), found=None, read_until=None, answered_since=None
+            self, slots=no_slots(), origins=CommitOrigins(), found=None, read_until=None, answered_since=None
         )
 
     def __len__(self) -> int:
@@ -130,4 +130,4 @@ class Observed:
 
 
 NOBODY = -2
-"""In `Observed.owner`: the members are known, and none of them owns the partition."""
+"""In `HealthInputs.owner`: the members are known, and none of them owns the partition."""

@@ -6,7 +6,7 @@ import dataclasses
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Limits:
+class HealthLimits:
     """All in milliseconds. A group's own cadence, where it is known, stands above every one of these."""
 
     tick: int = 10_000

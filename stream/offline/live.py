@@ -12,7 +12,7 @@ from stream.offline.rows import Origin, Row, UnreadableRefusal
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from stream.cluster.fetch_records import Stretch
+    from stream.cluster.fetch_records import OffsetRange
     from stream.cluster.transport.client import Cluster
     from stream.offline.rows import Place
 
@@ -51,7 +51,7 @@ class LiveTopics:
     def rows(self, after: Mapping[Place, int] | None = None) -> Iterator[Row]:
         """Give the committed rows, topic by topic, partition by partition. Raises ClusterError."""
         known = after or {}
-        wanted: dict[str, list[Stretch]] = {
+        wanted: dict[str, list[OffsetRange]] = {
             topic: stretches(
                 self._cluster, topic, {number: last for (name, number), last in known.items() if name == topic}
             )

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.decode_stats import Tally
-from stream.groups.driver_state import Fleet
-from stream.groups.fold import Batch, Fold
+from stream.groups.decode_stats import DecodeStats
+from stream.groups.driver_state import DriverState
+from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
-from stream.groups.reduce import Rules, reduce
+from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_shard
 from stream.offline.rows import OFFSETS_TOPIC, in_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from stream.groups.driver_state import FleetColumns
-    from stream.groups.lifecycle.model import Life
+    from stream.groups.driver_state import GroupColumns
+    from stream.groups.lifecycle.model import GroupHistory
     from stream.groups.membership.memberships import Membership
     from stream.groups.shard import Shard
     from stream.offline.rows import Row
@@ -63,7 +63,7 @@ class GroupSummary:
     group: str
     membership: Membership | None
     offsets: tuple[Offset, ...]
-    life: Life
+    life: GroupHistory
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Outcome:
     """What the rows amount to: all groups by name, those that have died, and what was read and could not be."""
 
     groups: tuple[GroupSummary, ...]
-    tally: Tally
+    tally: DecodeStats
     dead: tuple[GroupSummary, ...] = ()
 
 
@@ -79,10 +79,10 @@ class Replay:
     """The pipeline: rows in with `read`, in any number of calls; the fleet and the states are always current."""
 
     def __init__(self, *, slot_ms: int = _SLOT_MS, keep_slots: int = _KEEP_SLOTS) -> None:
-        self.fleet = Fleet()
-        self.tally = Tally()
+        self.fleet = DriverState()
+        self.tally = DecodeStats()
         # Nothing is forgotten, and nothing is news to anyone: rows are history.
-        self._rules = Rules(keep_slots, keep_transitions=None, grace_ms=None)
+        self._rules = StateLimits(keep_slots, keep_transitions=None, grace_ms=None)
         # One shard per offsets partition: finer ones only spread the work.
         self._fold = Fold(Placement(1, 1), slot_ms=slot_ms, keep_slots=keep_slots)
         self.states: dict[int, Shard] = {}
@@ -120,9 +120,9 @@ class Replay:
         )
 
 
-def batch_of(rows: list[Row]) -> Batch:
+def batch_of(rows: list[Row]) -> RecordColumns:
     """Put rows into the columns that a fold takes; a record without a timestamp counts as of time 0."""
-    return Batch(
+    return RecordColumns(
         offsets_partition=np.array([row.partition for row in rows], np.int32),
         position=np.array([row.offset for row in rows], np.int64),
         time=np.array([row.timestamp or 0 for row in rows], np.int64),
@@ -131,7 +131,7 @@ def batch_of(rows: list[Row]) -> Batch:
     )
 
 
-def _offsets(columns: FleetColumns) -> list[Offset]:
+def _offsets(columns: GroupColumns) -> list[Offset]:
     runs = columns.runs
     spans = runs.spans
     parts: tuple[list[Any], ...] = (

@@ -28,7 +28,7 @@ class CatchUp:
     seconds_left: float | None
 
 
-class Progress:
+class CatchUpProgress:
     """Progress from where the reader started to the ends captured at start."""
 
     def __init__(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
-from stream.checkpoint.directory import Ends, open_checkpoint
+from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
 from stream.checkpoint.manifest import Layout
 from stream.checkpoint.topic_watch import TopicWatch
 from stream.cluster.configs import read_topic_config
@@ -26,32 +26,32 @@ from stream.cluster.transport.errors import ClusterError
 from stream.config import kafka_login as security
 from stream.errors import ExitCode
 from stream.groups.codec import unpack
-from stream.groups.decode_stats import Tally
-from stream.groups.expiry.predict import Retention
+from stream.groups.decode_stats import DecodeStats
+from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.placement import Placement
-from stream.groups.reduce import Rules
-from stream.service.catch_up import Progress
+from stream.groups.reduce import StateLimits
+from stream.service.catch_up import CatchUpProgress
 from stream.service.cpu_quota import usable_cores
 from stream.service.kept_state import KeptState, StateUnusableError
 from stream.service.status import CATCHING_UP, STARTING
-from stream.service.supervisor import Following, end_of_query
+from stream.service.supervisor import QuerySupervisor, end_of_query
 from stream.service.wiring import allowances, limits
 from stream.spark.errors import SparkCallError, SparkFailure, spark_call
-from stream.spark.pipeline import JobOptions, start
+from stream.spark.pipeline import PipelineOptions, start
 from stream.spark.task_progress import Pulses
-from stream.tick.context_poller import Survey
-from stream.tick.lookups.scheduler import Enquiries
-from stream.tick.verdicts.evaluate import Diagnostician
-from stream.tick.verdicts.store import VerdictFile
+from stream.tick.context_poller import ContextPoller
+from stream.tick.lookups.scheduler import LookupScheduler
+from stream.tick.verdicts.evaluate import VerdictEvaluator
+from stream.tick.verdicts.store import VerdictStore
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from concurrent.futures import Future
 
-    from stream.checkpoint.directory import Checkpoint
+    from stream.checkpoint.directory import CheckpointDirectory
     from stream.cluster.transport.client import Cluster
     from stream.config.options import Config
-    from stream.service.status import Vitals
+    from stream.service.status import ServiceStatus
     from stream.spark.types import SparkSession, StreamingQuery
     from stream.tick.publisher import Publisher
 
@@ -66,11 +66,11 @@ def tasks_of(config: Config) -> int:
     return config.job.read_tasks or usable_cores()
 
 
-class Job:
+class MonitorJob:
     """The query and what stands around it, once the cluster and the topic are there."""
 
     def __init__(
-        self, config: Config, vitals: Vitals, publisher: Publisher, stopping: threading.Event, cluster: Cluster
+        self, config: Config, vitals: ServiceStatus, publisher: Publisher, stopping: threading.Event, cluster: Cluster
     ) -> None:
         self._config = config
         self._vitals = vitals
@@ -107,11 +107,15 @@ class Job:
                 self._publisher.seed(state.load(spark))
                 checkpoint = state.checkpoint
                 starts = checkpoint.positions or {partition: first for partition, (first, _, _) in logs.items()}
-                self._vitals.progress = Progress(starts, {number: stable for number, (_, _, stable) in logs.items()})
+                self._vitals.progress = CatchUpProgress(
+                    starts, {number: stable for number, (_, _, stable) in logs.items()}
+                )
                 self._publisher.judge_by(self._diagnostician(checkpoint))
                 self._vitals.phase = CATCHING_UP
                 watch = TopicWatch(checkpoint, self._tombstone_seconds, topic.partitions, self._vitals.files)
-                query = Following(spark, start_query, state, watch, vitals=self._vitals, publisher=self._publisher)
+                query = QuerySupervisor(
+                    spark, start_query, state, watch, vitals=self._vitals, publisher=self._publisher
+                )
                 ticks = functools.partial(self._tick_until, watch)
                 return query.follow(topic.partitions, self._stopping, self._config.job.watchdog_limit, ticks)
             except SparkCallError as error:
@@ -140,25 +144,25 @@ class Job:
             self._stopping.wait(RETRY_SECONDS)
         return None
 
-    def _survey(self) -> Survey:
+    def _survey(self) -> ContextPoller:
         groups = self._config.groups
         kept, looks = (
             None if seconds is None else int(seconds * 1000)
             for seconds in (groups.offsets_retention, groups.offsets_retention_check)
         )
         source: Literal["configuration", "unknown"] = "unknown" if kept is None else "configuration"
-        configured = Retention(kept, looks, source)
-        return Survey(self._cluster, configured, groups.asked_per_tick, self._config.job.tick_interval)
+        configured = OffsetsRetention(kept, looks, source)
+        return ContextPoller(self._cluster, configured, groups.asked_per_tick, self._config.job.tick_interval)
 
-    def _diagnostician(self, checkpoint: Checkpoint) -> Diagnostician:
+    def _diagnostician(self, checkpoint: CheckpointDirectory) -> VerdictEvaluator:
         config, layout = self._config, checkpoint.manifest.layout
-        return Diagnostician(
+        return VerdictEvaluator(
             limits(config, layout.slot_ms),
             rules=config.health.rules,
             points=config.health.end_points,
             history=config.groups.history,
-            enquiries=Enquiries(self._cluster, allowances(config, layout.slot_ms, layout.keep_slots)),
-            file=VerdictFile(checkpoint.folder, self._vitals.files),
+            enquiries=LookupScheduler(self._cluster, allowances(config, layout.slot_ms, layout.keep_slots)),
+            file=VerdictStore(checkpoint.folder, self._vitals.files),
         )
 
     def _kept_state(self, topic: OffsetsTopic, logs: Logs) -> KeptState:
@@ -171,13 +175,13 @@ class Job:
             keep_slots=job.commit_window_slots,
         )
         self._tombstone_seconds = tombstone_seconds(self._cluster)
-        ends = Ends(logs, time.time(), self._tombstone_seconds)
+        ends = OffsetsTopicEnds(logs, time.time(), self._tombstone_seconds)
         checkpoint = open_checkpoint(self._config.checkpoint.dir, topic, wanted, ends)
         return KeptState(checkpoint, self._cluster, self._vitals, {each: first for each, (first, _, _) in logs.items()})
 
-    def _options(self, partitions: Sequence[int], checkpoint: Checkpoint, pulses: Pulses) -> JobOptions:
+    def _options(self, partitions: Sequence[int], checkpoint: CheckpointDirectory, pulses: Pulses) -> PipelineOptions:
         job, layout = self._config.job, checkpoint.manifest.layout
-        return JobOptions(
+        return PipelineOptions(
             partitions=partitions,
             security=security.spark_kafka_options(self._config.kafka),
             placement=layout.placement,
@@ -186,7 +190,7 @@ class Job:
             trigger_seconds=job.trigger_interval,
             max_offsets_per_trigger=job.max_offsets_per_trigger,
             slot_ms=layout.slot_ms,
-            rules=Rules(
+            rules=StateLimits(
                 keep_slots=layout.keep_slots,
                 keep_transitions=self._config.groups.history,
                 grace_ms=int(self._config.groups.dead_grace * 1000),
@@ -198,10 +202,10 @@ class Job:
     def _on_batch(self, table: pa.Table, _number: int) -> None:
         changes = zip(table.column("shard").to_pylist(), table.column("change"), strict=True)
         self._publisher.apply([(shard, unpack(change.as_py())) for shard, change in changes])
-        tally = Tally()
+        tally = DecodeStats()
         for texts in table.column("tallies").to_pylist():
             for text in texts or ():
-                tally.add(Tally.from_json(text))
+                tally.add(DecodeStats.from_json(text))
         self._vitals.count(tally)
         self._applied.set()
 

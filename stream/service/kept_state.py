@@ -12,7 +12,7 @@ import structlog
 
 from stream.checkpoint.presence import Presence
 from stream.checkpoint.state_positions import misplaced, unseen
-from stream.cluster.log_tails import TailWanted, read_tails
+from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.errors import ClusterError
 from stream.service.state_errors import is_of_kafka, is_of_the_process, is_of_the_state
@@ -22,10 +22,10 @@ from stream.spark.state_reader import UnreadableShardError, stored_shards
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stream.checkpoint.directory import Checkpoint
+    from stream.checkpoint.directory import CheckpointDirectory
     from stream.cluster.transport.client import Cluster
     from stream.groups.shard import Shard
-    from stream.service.status import Vitals
+    from stream.service.status import ServiceStatus
     from stream.spark.errors import SparkFailure
     from stream.spark.types import SparkSession
 
@@ -39,7 +39,9 @@ class StateUnusableError(Exception):
 class KeptState:
     """Holds the lock of the checkpoint until it is closed."""
 
-    def __init__(self, checkpoint: Checkpoint, cluster: Cluster, vitals: Vitals, log_starts: Mapping[int, int]) -> None:
+    def __init__(
+        self, checkpoint: CheckpointDirectory, cluster: Cluster, vitals: ServiceStatus, log_starts: Mapping[int, int]
+    ) -> None:
         """Take over a checkpoint; `log_starts` are those of the offsets topic now, by partition."""
         self._cluster = cluster
         self._log_starts = log_starts
@@ -115,7 +117,7 @@ class KeptState:
         """Say as a sentence why the state is not that of the offset log, or None. What cannot be asked is no reason."""
         positions, placement = self.checkpoint.positions, self.checkpoint.manifest.layout.placement
         problem = misplaced(shards, positions, placement)
-        wanted = [TailWanted(NAME, *row) for row in unseen(shards, positions, placement, self._log_starts)]
+        wanted = [TailRequest(NAME, *row) for row in unseen(shards, positions, placement, self._log_starts)]
         if problem is not None or not wanted:
             return problem
         try:

@@ -25,8 +25,8 @@ from stream.config import kafka_login as security
 from stream.config.metric_selection import selection_from_options
 from stream.errors import ExitCode, Refusal
 from stream.service.descriptors import raise_limit
-from stream.service.job import RETRY_SECONDS, Job, tasks_of
-from stream.service.status import FAILED, STOPPING, WAITING, Vitals
+from stream.service.job import RETRY_SECONDS, MonitorJob, tasks_of
+from stream.service.status import FAILED, STOPPING, WAITING, ServiceStatus
 from stream.spark.class_archive import ClassArchive
 from stream.spark.session import SessionOptions, end_session, open_session
 from stream.tick.publisher import Publisher
@@ -44,7 +44,7 @@ _JVM_GRACE_SECONDS: Final = 12.0
 def run(config: Config) -> int:
     """Run the monitor until SIGTERM or SIGINT; give the exit code. Raises Refusal for what a person must mend."""
     raise_limit()
-    vitals = Vitals(metadata.version("lagwarden"), config.job.freshness_limit)
+    vitals = ServiceStatus(metadata.version("lagwarden"), config.job.freshness_limit)
     publisher = Publisher(vitals, config.groups.dead_grace, choice=selection_from_options(config.metrics))
     stopping = _stop_signals()
     watch = ClusterWatch.of(config, publisher.current)
@@ -59,7 +59,7 @@ def run(config: Config) -> int:
                 topic = _reach(cluster, vitals, stopping, session)
                 if topic is None:
                     return ExitCode.OK
-                return Job(config, vitals, publisher, stopping, cluster).run(topic, session)
+                return MonitorJob(config, vitals, publisher, stopping, cluster).run(topic, session)
         finally:
             vitals.phase = STOPPING if vitals.phase != FAILED else FAILED
             _end_session(session)
@@ -74,7 +74,7 @@ def _stop_signals() -> threading.Event:
 
 
 @contextlib.contextmanager
-def _serving(config: Config, publisher: Publisher, vitals: Vitals, watch: ClusterWatch) -> Iterator[None]:
+def _serving(config: Config, publisher: Publisher, vitals: ServiceStatus, watch: ClusterWatch) -> Iterator[None]:
     http = config.http
     server = Server(
         http.host,
@@ -142,7 +142,7 @@ def _end_session(session: Future[SparkSession]) -> None:
 
 
 def _reach(
-    cluster: Cluster, vitals: Vitals, stopping: threading.Event, session: Future[SparkSession]
+    cluster: Cluster, vitals: ServiceStatus, stopping: threading.Event, session: Future[SparkSession]
 ) -> OffsetsTopic | None:
     """Wait for the cluster and its offsets topic; None if told to stop. Away is no fault: it is said and retried."""
     while not stopping.is_set():

@@ -28,16 +28,16 @@ from exporters.readmodel import (
     empty,
 )
 from stream.checkpoint.side_files import SideFiles
-from stream.groups.decode_stats import Tally
-from stream.groups.expiry.predict import Retention
+from stream.groups.decode_stats import DecodeStats
+from stream.groups.expiry.predict import OffsetsRetention
 from stream.service.descriptors import Descriptors
-from stream.tick.terminations import NOTHING_COUNTED, Accounts
+from stream.tick.terminations import NOTHING_COUNTED, TerminationCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from stream.service.catch_up import CatchUp, Progress
-    from stream.tick.offsets_topic_lag import Unanswered
+    from stream.service.catch_up import CatchUp, CatchUpProgress
+    from stream.tick.offsets_topic_lag import UnansweredPartition
 
 _log = structlog.get_logger(__name__)
 _ANSWER_SILENCE: Final = 60.0
@@ -52,7 +52,7 @@ FAILED: Final = "failed"
 NO_LEADER: Final = "no_leader"
 
 
-class Vitals:
+class ServiceStatus:
     """What is known of the monitor's own health. One instance per process."""
 
     def __init__(self, version: str, freshness_limit: float, clock: Callable[[], float] = time.time) -> None:
@@ -60,7 +60,7 @@ class Vitals:
         self._clock = clock
         self._freshness_limit = freshness_limit
         self._lock = threading.Lock()
-        self._tally = Tally()
+        self._tally = DecodeStats()
         self._errors = empty(DECODE_ERRORS)
         self._records = empty(RECORDS_READ)
         self.started_at = clock()
@@ -68,7 +68,7 @@ class Vitals:
         self.cluster_id: str | None = None
         self.trouble: str | None = None
         """Why Kafka does not answer now, as a sentence; None while it does."""
-        self.progress: Progress | None = None
+        self.progress: CatchUpProgress | None = None
         self.partitions_added: tuple[int, ...] = ()
         """Partitions that the offsets topic was given while it is read, and that are not read to their ends yet."""
         self.snapshot_taken_at: float | None = None
@@ -83,17 +83,17 @@ class Vitals:
         self.series = 0
         self.series_dropped: pa.Table = empty(SERIES_DROPPED)
         self.offsets_partitions: pa.Table = empty(OFFSETS_PARTITIONS)
-        self.retention = Retention(None, None, "unknown")
-        self.accounts: Accounts = NOTHING_COUNTED
+        self.retention = OffsetsRetention(None, None, "unknown")
+        self.accounts: TerminationCounts = NOTHING_COUNTED
         self.verdict_changes: pa.Table = empty(VERDICT_CHANGES)
         self.offsets_held_back: pa.Table = empty(OFFSETS_HELD_BACK)
         self.files = SideFiles()
         self._descriptors = Descriptors(os.getpid())
-        self.unanswered: Sequence[Unanswered] = ()
+        self.unanswered: Sequence[UnansweredPartition] = ()
         """Offsets partitions whose ends were not known at the last tick."""
         self.unreadable_tails: pa.Table = empty(UNREADABLE_TAILS)
 
-    def count(self, tally: Tally) -> None:
+    def count(self, tally: DecodeStats) -> None:
         """Add what a batch has read."""
         with self._lock:
             self._tally.add(tally)
@@ -210,12 +210,12 @@ def _type_name(number: int | None) -> str:
     return str(number) if known is None else known.name
 
 
-def _records_table(tally: Tally) -> pa.Table:
+def _records_table(tally: DecodeStats) -> pa.Table:
     rows = sorted((_type_name(n), "unknown" if n is None else tracking(n), count) for n, count in tally.records.items())
     return _table(rows, RECORDS_READ)
 
 
-def _errors_table(tally: Tally) -> pa.Table:
+def _errors_table(tally: DecodeStats) -> pa.Table:
     rows = sorted(
         (_type_name(fault.record_type), "" if fault.version is None else str(fault.version), fault.reason, count)
         for fault, count in tally.faults.items()

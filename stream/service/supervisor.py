@@ -11,7 +11,7 @@ import structlog
 
 from stream.cluster.offsets_topic import NAME
 from stream.errors import ExitCode
-from stream.service.catch_up import Progress
+from stream.service.catch_up import CatchUpProgress
 from stream.service.catch_up_bar import CatchUpView
 from stream.service.query_errors import refusal_in
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, STOPPING
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from stream.checkpoint.topic_watch import TopicWatch
     from stream.service.kept_state import KeptState
-    from stream.service.status import Vitals
+    from stream.service.status import ServiceStatus
     from stream.spark.errors import SparkFailure
     from stream.spark.types import SparkSession, StreamingQuery
     from stream.tick.publisher import Publisher
@@ -38,7 +38,7 @@ _TICK_GRACE_SECONDS: Final = 3.0
 _LOST: Final = "the checkpoint was deleted while it was in use; start again to read the topic from its start"
 
 
-class Following:
+class QuerySupervisor:
     """One per start of the job; `follow` is called once."""
 
     def __init__(
@@ -48,7 +48,7 @@ class Following:
         state: KeptState,
         watch: TopicWatch,
         *,
-        vitals: Vitals,
+        vitals: ServiceStatus,
         publisher: Publisher,
     ) -> None:
         """Take the function that starts the query over some partitions of the offsets topic."""
@@ -149,7 +149,7 @@ class Following:
         before = progress.positions
         starts = {**{partition: first for partition, (first, _, _) in logs.items()}, **before}
         ends = {**before, **{partition: stable for partition, (_, _, stable) in logs.items()}}
-        vitals.progress = Progress(starts, ends)
+        vitals.progress = CatchUpProgress(starts, ends)
         self._partitions |= logs.keys()
         self._added = set(logs)
         self._query = self._start(sorted(self._partitions))
@@ -198,7 +198,7 @@ class Following:
         return ExitCode.INTERNAL
 
 
-def end_of_query(failed: SparkFailure, vitals: Vitals, state: KeptState) -> int:
+def end_of_query(failed: SparkFailure, vitals: ServiceStatus, state: KeptState) -> int:
     """Say why the query failed. Raises Refusal for what a restart does not mend, and StateUnusableError."""
     shown, vitals.phase = vitals.phase == RUNNING, FAILED
     refusal = refusal_in(failed.cause) or refusal_in(failed.detail)

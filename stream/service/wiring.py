@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream.health.limits import Limits
-from stream.tick.lookups.budget import Allowances
+from stream.health.limits import HealthLimits
+from stream.tick.lookups.budget import LookupLimits
 
 if TYPE_CHECKING:
     from stream.config.options import Config
 
 
-def limits(config: Config, slot_ms: int) -> Limits:
+def limits(config: Config, slot_ms: int) -> HealthLimits:
     """Give the times that the rules go by."""
     health = config.health
-    return Limits(
+    return HealthLimits(
         tick=_ms(config.job.tick_interval),
         slot=slot_ms,
         restart=_ms(health.restart_grace),
@@ -27,9 +27,9 @@ def limits(config: Config, slot_ms: int) -> Limits:
     )
 
 
-def allowances(config: Config, slot_ms: int, keep_slots: int) -> Allowances:
+def allowances(config: Config, slot_ms: int, keep_slots: int) -> LookupLimits:
     """Give the bounds of what is asked."""
-    return Allowances(tick=config.job.tick_interval, slot=slot_ms / 1000, keep_slots=keep_slots)
+    return LookupLimits(tick=config.job.tick_interval, slot=slot_ms / 1000, keep_slots=keep_slots)
 
 
 def _ms(seconds: float) -> int:

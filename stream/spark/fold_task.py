@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from stream.groups.codec import pack
-from stream.groups.fold import Batch, Fold
+from stream.groups.fold import Fold, RecordColumns
 from stream.groups.shard import empty_shard
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _PULSE_SECONDS: Final = 0.5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Combine:
+class FoldTask:
     """The function of `mapInArrow`; small values only, for it travels to every task."""
 
     placement: Placement
@@ -90,9 +90,9 @@ def _larger(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def _batch(table: pa.Table) -> Batch:
+def _batch(table: pa.Table) -> RecordColumns:
     columns = {name: table.column(name).combine_chunks() for name in table.column_names}
-    return Batch(
+    return RecordColumns(
         offsets_partition=columns["partition"].to_numpy(zero_copy_only=False),
         position=columns["offset"].to_numpy(zero_copy_only=False),
         time=columns["timestamp"].cast(pa.int64()).to_numpy(zero_copy_only=False) // 1000,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from stream.spark import fold_task as combine
 from stream.spark import shard_processor as processor
 from stream.spark import source
-from stream.spark.fold_task import Combine
+from stream.spark.fold_task import FoldTask
 from stream.spark.shard_processor import ShardProcessor
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from stream.groups.placement import Placement
-    from stream.groups.reduce import Rules
+    from stream.groups.reduce import StateLimits
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class JobOptions:
+class PipelineOptions:
     """What the job needs to know; the sizes are explained in `stream.config.options`."""
 
     partitions: Sequence[int]
@@ -38,13 +38,13 @@ class JobOptions:
     trigger_seconds: float
     max_offsets_per_trigger: int
     slot_ms: int
-    rules: Rules
+    rules: StateLimits
     """What the state of a shard keeps; where it is live is said by `live_from`, per offsets partition."""
     live_from: Mapping[int, int]
     pulse: tuple[str, int] | None
 
 
-def start(spark: SparkSession, job: JobOptions, on_batch: Callable[[pa.Table, int], None]) -> StreamingQuery:
+def start(spark: SparkSession, job: PipelineOptions, on_batch: Callable[[pa.Table, int], None]) -> StreamingQuery:
     """Start the query. `on_batch` gets, once per finished micro-batch, a table (shard, change, tallies).
 
     It may get the same batch again after a crash, never another one under the same number.
@@ -58,9 +58,9 @@ def start(spark: SparkSession, job: JobOptions, on_batch: Callable[[pa.Table, in
     return write(changes(records, job), job, on_batch)
 
 
-def changes(records: DataFrame, job: JobOptions) -> DataFrame:
+def changes(records: DataFrame, job: PipelineOptions) -> DataFrame:
     """Decode, fold and reduce records into what changed per shard."""
-    fold = Combine(job.placement, job.slot_ms, job.rules.keep_slots, job.pulse)
+    fold = FoldTask(job.placement, job.slot_ms, job.rules.keep_slots, job.pulse)
     return (
         # Few tasks read all partitions one after the other: a Python worker per partition costs more than it reads.
         # A partition is never split, so a key has one task and its commits come in order.
@@ -71,7 +71,7 @@ def changes(records: DataFrame, job: JobOptions) -> DataFrame:
     )
 
 
-def write(changed: DataFrame, job: JobOptions, on_batch: Callable[[pa.Table, int], None]) -> StreamingQuery:
+def write(changed: DataFrame, job: PipelineOptions, on_batch: Callable[[pa.Table, int], None]) -> StreamingQuery:
     """Hand the changes of each micro-batch to the driver."""
 
     def collect(batch: DataFrame, number: int) -> None:

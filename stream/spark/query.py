@@ -29,7 +29,7 @@ _POLL_SECONDS: Final = 0.05
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Report:
+class BatchReport:
     """Spark's progress report: of a batch, or (without records) of the source having been looked at in vain."""
 
     batch: int
@@ -41,7 +41,7 @@ class Report:
     """Whether a batch ran."""
 
 
-def last_report(query: StreamingQuery) -> Report | None:
+def last_report(query: StreamingQuery) -> BatchReport | None:
     """Read the last progress report; None before the first, and when there is no JVM to ask (see `failure`)."""
     try:
         progress = query._jsq.lastProgress()  # noqa: SLF001 - the public one asks for each field, hundreds of calls
@@ -53,7 +53,7 @@ def last_report(query: StreamingQuery) -> Report | None:
     read: dict[str, Any] = json.loads(text)
     durations = read.get("durationMs", {})
     end = read["sources"][0].get("endOffset")
-    return Report(
+    return BatchReport(
         batch=read["batchId"],
         seconds=durations.get("triggerExecution", 0) / 1000,
         positions=source_positions(end if isinstance(end, str) else json.dumps(end or {}), NAME),

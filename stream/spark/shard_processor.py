@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues, ValueState
 
     from stream.groups.placement import Placement
-    from stream.groups.reduce import Rules
+    from stream.groups.reduce import StateLimits
 
 STATE: Final = "shard"
 """Name of the state variable, also for the reader that seeds the driver at start."""
@@ -29,7 +29,7 @@ OUTPUT: Final = "shard int, change binary, tallies array<string>"
 class ShardProcessor(StatefulProcessor):
     """One call per shard that a batch touched."""
 
-    def __init__(self, placement: Placement, rules: Rules, live_from: Mapping[int, int]) -> None:
+    def __init__(self, placement: Placement, rules: StateLimits, live_from: Mapping[int, int]) -> None:
         self._placement = placement
         self._rules = rules
         self._live_from = dict(live_from)

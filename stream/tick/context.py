@@ -9,20 +9,20 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from stream.groups.expiry.causes import Cause, cause_of
-from stream.groups.expiry.predict import Expiry, Retention, predict
+from stream.groups.expiry.causes import RemovalCause, cause_of
+from stream.groups.expiry.predict import ExpiryPrediction, OffsetsRetention, predict
 
 if TYPE_CHECKING:
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.groups.lifecycle.model import Transition
-    from stream.groups.membership.unassigned import Counts, Ownerships
+    from stream.groups.membership.unassigned import UnassignedCounts, UnassignedTracker
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Surroundings:
+class ClusterContext:
     """What is known of the cluster around the groups at one tick."""
 
-    retention: Retention
+    retention: OffsetsRetention
     partition_counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """By topic; a topic that does not exist has 0, one that is not known is not in it."""
     topic_names: Mapping[bytes, str] = dataclasses.field(default_factory=dict)
@@ -42,11 +42,11 @@ class Surroundings:
             return None
         return count > 0 and (since is None or since > self.made_anew.get(topic, since - 1))
 
-    def cause_of(self, transition: Transition) -> Cause:
+    def cause_of(self, transition: Transition) -> RemovalCause:
         """Judge an ending by what is known now."""
         ending = transition.ending
         if ending is None:
-            return Cause.UNKNOWN
+            return RemovalCause.UNKNOWN
         return cause_of(ending, self.retention, lambda topic: self.topic_exists(topic, ending.time))
 
     @property
@@ -55,31 +55,31 @@ class Surroundings:
         return frozenset(group for group, state in self.asked.items() if state.endswith("Rebalance"))
 
 
-NOWHERE: Final = Surroundings(Retention(None, None, "unknown"))
+NOWHERE: Final = ClusterContext(OffsetsRetention(None, None, "unknown"))
 """Where there is no cluster, or it has not been asked."""
 
 
-Causes = Mapping[tuple[str, int], Cause]
+Causes = Mapping[tuple[str, int], RemovalCause]
 """Why what ended did, by group and position of the transition, as it was judged at the time."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Context:
+class SnapshotContext:
     """What a snapshot is made with beside the fleet and the ends; `expiry` and `counts` are of that very fleet."""
 
-    around: Surroundings
-    expiry: Expiry
-    counts: Counts
+    around: ClusterContext
+    expiry: ExpiryPrediction
+    counts: UnassignedCounts
     causes: Causes = dataclasses.field(default_factory=dict)
 
-    def cause(self, group: str, transition: Transition) -> Cause:
+    def cause(self, group: str, transition: Transition) -> RemovalCause:
         """Give why something ended, as it was judged; where it was not, as it looks now."""
         return self.causes.get((group, transition.position)) or self.around.cause_of(transition)
 
     @classmethod
     def of(
-        cls, fleet: FleetColumns, around: Surroundings, ownerships: Ownerships, causes: Causes | None = None
-    ) -> Context:
+        cls, fleet: GroupColumns, around: ClusterContext, ownerships: UnassignedTracker, causes: Causes | None = None
+    ) -> SnapshotContext:
         """Judge a fleet in its surroundings; `ownerships` remembers what it judged before."""
         counts = ownerships.counts(
             fleet.memberships,

@@ -14,17 +14,17 @@ import structlog
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.describe_groups import describe_groups
 from stream.cluster.offsets_retention import read_retention
-from stream.cluster.rate_limit import AskingBudget, worth_asking
+from stream.cluster.rate_limit import RequestBudget, worth_asking
 from stream.cluster.topic_ids import TopicIds
 from stream.cluster.topology import read_topology
 from stream.cluster.transport.errors import ClusterError
 from stream.groups.membership.unassigned import subscribed_topics
-from stream.tick.context import Surroundings
+from stream.tick.context import ClusterContext
 
 if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
-    from stream.groups.driver_state import FleetColumns
-    from stream.groups.expiry.predict import Retention
+    from stream.groups.driver_state import GroupColumns
+    from stream.groups.expiry.predict import OffsetsRetention
 
 _log = structlog.get_logger(__name__)
 _SELDOM_SECONDS: Final = 600.0
@@ -35,13 +35,15 @@ _FORGOTTEN_MS: Final = 60_000
 """An asked state older than this is not shown any more."""
 
 
-class Survey:
+class ContextPoller:
     """Asks, tick after tick; used by the thread of the ticks alone."""
 
-    def __init__(self, cluster: Cluster, configured: Retention, asked_per_tick: int, tick_seconds: float) -> None:
+    def __init__(
+        self, cluster: Cluster, configured: OffsetsRetention, asked_per_tick: int, tick_seconds: float
+    ) -> None:
         self._cluster = cluster
         self._configured = configured
-        self._retention: Retention | None = None
+        self._retention: OffsetsRetention | None = None
         self._retention_due = 0.0
         self._cleaning_due = 0.0
         self._topics = TopicIds()
@@ -49,16 +51,16 @@ class Survey:
         self._made_anew: dict[str, int] = {}
         self._coordinators = Coordinators(cluster)
         per_second = asked_per_tick / tick_seconds
-        self._budget = AskingBudget(per_second=per_second, most=asked_per_tick, again_ms=int(tick_seconds * 500))
+        self._budget = RequestBudget(per_second=per_second, most=asked_per_tick, again_ms=int(tick_seconds * 500))
         self._told: dict[str, tuple[int, str]] = {}
 
-    def look(self, fleet: FleetColumns, topics: set[str], now: float) -> Surroundings:
+    def look(self, fleet: GroupColumns, topics: set[str], now: float) -> ClusterContext:
         """Ask what is due at `now` (Unix seconds) about these groups and topics."""
         if now >= self._cleaning_due:
             self._cleaning_due = now + _SELDOM_SECONDS
             self._forget_topics(fleet, now)
         counts, ids = self._look_at_topics(topics | subscribed_topics(fleet.memberships), now)
-        return Surroundings(
+        return ClusterContext(
             retention=self._look_at_retention(now),
             partition_counts=counts,
             topic_names=dict(self._names),
@@ -82,7 +84,7 @@ class Survey:
         self._names |= {topic_id: name for name, topic_id in ids.items()}
         return known | dict.fromkeys(absent, 0), ids
 
-    def _look_at_retention(self, now: float) -> Retention:
+    def _look_at_retention(self, now: float) -> OffsetsRetention:
         if self._retention is None or now >= self._retention_due:
             before = self._retention
             told = read_retention(self._cluster, self._configured.retention_ms, self._configured.check_interval_ms)
@@ -93,7 +95,7 @@ class Survey:
                 _say_retention(told)
         return self._retention
 
-    def _ask_states(self, fleet: FleetColumns, now: int) -> dict[str, str]:
+    def _ask_states(self, fleet: GroupColumns, now: int) -> dict[str, str]:
         worth = worth_asking(fleet.memberships, now, _RECENT_MS)
         chosen = self._budget.choose(worth, now)
         for group, told in describe_groups(self._cluster, self._coordinators, chosen).items() if chosen else ():
@@ -105,7 +107,7 @@ class Survey:
         }
         return {group: state for group, told in self._told.items() if (state := _hidden_state(fleet, group, told))}
 
-    def _forget_topics(self, fleet: FleetColumns, now: float) -> None:
+    def _forget_topics(self, fleet: GroupColumns, now: float) -> None:
         """Let the names of deleted topics go that no commit and no assignment refers to any more."""
         in_use = {topic_id for topic_id in fleet.runs.topic_id.unique().to_pylist() if topic_id is not None}
         for membership in fleet.memberships.values():
@@ -115,7 +117,7 @@ class Survey:
         self._made_anew = {name: seen for name, seen in self._made_anew.items() if self._topics.id_of(name)}
 
 
-def _hidden_state(fleet: FleetColumns, group: str, told: tuple[int, str]) -> str | None:
+def _hidden_state(fleet: GroupColumns, group: str, told: tuple[int, str]) -> str | None:
     """Give the state that was told, if it is one that no record shows, and no record came after it."""
     at, state = told
     life = fleet.lives.get(group)
@@ -123,7 +125,7 @@ def _hidden_state(fleet: FleetColumns, group: str, told: tuple[int, str]) -> str
     return state if state.endswith("Rebalance") and not newer else None
 
 
-def _say_retention(retention: Retention) -> None:
+def _say_retention(retention: OffsetsRetention) -> None:
     def seconds(milliseconds: int | None) -> float | None:
         return None if milliseconds is None else milliseconds / 1000
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Unanswered:
+class UnansweredPartition:
     """An offsets partition whose end the cluster does not tell, for this reason, since then (Unix seconds)."""
 
     offsets_partition: int
@@ -25,16 +25,16 @@ class Unanswered:
     since: float
 
 
-class OffsetsPartitions:
+class OffsetsTopicLag:
     """Holds the reader's positions against the ends, tick after tick, and remembers since when a gap stands."""
 
     def __init__(self) -> None:
         # By offsets partition: the last stable offset below the high watermark, and since when (ms) it stands there.
         self._stable: dict[int, tuple[int, int]] = {}
-        self._unanswered: dict[int, Unanswered] = {}
+        self._unanswered: dict[int, UnansweredPartition] = {}
 
     @property
-    def unanswered(self) -> tuple[Unanswered, ...]:
+    def unanswered(self) -> tuple[UnansweredPartition, ...]:
         """The partitions whose ends were not known at the last tick."""
         return tuple(self._unanswered.values())
 
@@ -68,7 +68,7 @@ class OffsetsPartitions:
             mine.column("partition").to_pylist(), mine.column("error").cast(pa.string()).to_pylist(), strict=True
         )
         self._unanswered = {
-            number: Unanswered(number, word, before[number].since if number in before else now)
+            number: UnansweredPartition(number, word, before[number].since if number in before else now)
             for number, word in errors
             if word is not None
         }

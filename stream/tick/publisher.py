@@ -17,21 +17,21 @@ from exporters.text.exposition import Published
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import ENDS, read_ends
 from stream.cluster.transport.errors import ClusterError
-from stream.groups.driver_state import Fleet
+from stream.groups.driver_state import DriverState
 from stream.groups.expiry.predict import predict
-from stream.groups.membership.unassigned import Ownerships, subscribed_topics
+from stream.groups.membership.unassigned import UnassignedTracker, subscribed_topics
 from stream.service.status import CATCHING_UP
-from stream.tick.context import NOWHERE, Context
+from stream.tick.context import NOWHERE, SnapshotContext
 from stream.tick.heap_trim import give_back
 from stream.tick.hidden_commits.model import holders, nothing_held_back
-from stream.tick.offsets_topic_lag import OffsetsPartitions
+from stream.tick.offsets_topic_lag import OffsetsTopicLag
 from stream.tick.quarantine import Quarantine
 from stream.tick.snapshot import build as snapshot
 from stream.tick.snapshot.group_detail import group_detail
 from stream.tick.snapshot.quarantined import with_quarantined
-from stream.tick.terminations import Ledger
+from stream.tick.terminations import Terminations
 from stream.tick.verdicts.columns import unreadable_tails
-from stream.tick.verdicts.evaluate import Diagnostician
+from stream.tick.verdicts.evaluate import VerdictEvaluator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
     from exporters.readmodel import GroupDetail
     from stream.cluster.transport.client import Cluster
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.groups.membership.memberships import Member, Memberships
     from stream.groups.shard import Shard
-    from stream.service.status import Vitals
-    from stream.tick.context import Surroundings
-    from stream.tick.context_poller import Survey
-    from stream.tick.verdicts.evaluate import Diagnosis
+    from stream.service.status import ServiceStatus
+    from stream.tick.context import ClusterContext
+    from stream.tick.context_poller import ContextPoller
+    from stream.tick.verdicts.evaluate import VerdictResult
 
 _log = structlog.get_logger(__name__)
 _SEARCHES: Final = 3
@@ -54,7 +54,7 @@ _SEARCHES: Final = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Looked:
+class TickResult:
     """What a tick was made with."""
 
     ends: pa.Table
@@ -67,13 +67,13 @@ class Looked:
 class _Inputs:
     """What a tick evaluates, as far as it has got; `ends` and `around` are empty before they have been asked for."""
 
-    fleet: FleetColumns
+    fleet: GroupColumns
     ends: pa.Table
-    around: Surroundings
+    around: ClusterContext
     taken_at: float
 
     @property
-    def values(self) -> tuple[FleetColumns, pa.Table, Surroundings, float]:
+    def values(self) -> tuple[GroupColumns, pa.Table, ClusterContext, float]:
         """All of it."""
         return self.fleet, self.ends, self.around, self.taken_at
 
@@ -83,22 +83,22 @@ class Publisher:
 
     def __init__(
         self,
-        vitals: Vitals,
+        vitals: ServiceStatus,
         dead_grace: float = 3600.0,
-        diagnostician: Diagnostician | None = None,
+        diagnostician: VerdictEvaluator | None = None,
         choice: Choice = EVERYTHING,
     ) -> None:
         self._vitals = vitals
         self._chooser = Chooser(choice)
         self._dead_grace = dead_grace
-        self._ledger = Ledger()
-        self._ownerships = Ownerships()
-        self._offsets_partitions = OffsetsPartitions()
-        self._diagnostician = diagnostician or Diagnostician()
-        self._shown: tuple[FleetColumns, Context, Diagnosis] | None = None
+        self._ledger = Terminations()
+        self._ownerships = UnassignedTracker()
+        self._offsets_partitions = OffsetsTopicLag()
+        self._diagnostician = diagnostician or VerdictEvaluator()
+        self._shown: tuple[GroupColumns, SnapshotContext, VerdictResult] | None = None
         self._members: Mapping[str, Memberships] = {}
         self._lock = threading.Lock()
-        self._fleet = Fleet()
+        self._fleet = DriverState()
         self._inputs = _Inputs(self._fleet.columns(), ENDS.empty_table(), NOWHERE, 0.0)
         self._quarantine = Quarantine()
         self._published: Published | None = None
@@ -132,7 +132,7 @@ class Publisher:
         with self._lock:
             return self._fleet.detail(group, topic_names)
 
-    def judge_by(self, diagnostician: Diagnostician) -> None:
+    def judge_by(self, diagnostician: VerdictEvaluator) -> None:
         """Have the groups judged by this one from the next tick on."""
         self._diagnostician = diagnostician
 
@@ -156,7 +156,7 @@ class Publisher:
     def start_over(self) -> None:
         """Forget all groups: the state that they came from cannot be used. Not to be called while ticks are made."""
         with self._lock:
-            self._fleet, self._ledger = Fleet(), Ledger()
+            self._fleet, self._ledger = DriverState(), Terminations()
         self.clear()
 
     def clear(self) -> None:
@@ -175,7 +175,9 @@ class Publisher:
         self._offsets_partitions.look(ends, time.time())
         self._vitals.unanswered = self._offsets_partitions.unanswered
 
-    def tick(self, cluster: Cluster, survey: Survey | None = None, *, current: bool = False) -> Looked | None:
+    def tick(
+        self, cluster: Cluster, survey: ContextPoller | None = None, *, current: bool = False
+    ) -> TickResult | None:
         """Publish a new snapshot and give what it was made with; None if the cluster does not answer.
 
         Then the old snapshot stays. `current` says that all is read that was there at the tick before. If single groups
@@ -189,7 +191,7 @@ class Publisher:
                     raise
         return self._tick(cluster, survey, current=current)
 
-    def _tick(self, cluster: Cluster, survey: Survey | None, *, current: bool) -> Looked | None:
+    def _tick(self, cluster: Cluster, survey: ContextPoller | None, *, current: bool) -> TickResult | None:
         progress = self._vitals.progress
         positions = progress.positions if progress else {}  # before the fleet, which then holds all that is behind them
         with self._lock:
@@ -218,9 +220,9 @@ class Publisher:
         self._inputs = dataclasses.replace(self._inputs, fleet=fleet)
         self._diagnostician.look_closer(self._judge(whole, current=current))
         give_back()
-        return Looked(ends, positions)
+        return TickResult(ends, positions)
 
-    def _judge(self, whole: FleetColumns, *, current: bool) -> Diagnosis:
+    def _judge(self, whole: GroupColumns, *, current: bool) -> VerdictResult:
         """Judge what ended and what is, and publish it. What ends is told by the log alone, whatever was asked.
 
         `whole` is the fleet with the groups that cannot be evaluated.
@@ -230,7 +232,7 @@ class Publisher:
         held = self._diagnostician.held_back(fleet, ends, around, taken_at)
         self._inputs = dataclasses.replace(self._inputs, fleet=held.fleet)
         self._vitals.offsets_held_back = holders(held)
-        context = Context.of(held.fleet, around, self._ownerships, causes)
+        context = SnapshotContext.of(held.fleet, around, self._ownerships, causes)
         told = context if held.fleet is fleet else dataclasses.replace(context, expiry=predict(fleet, around.retention))
         self._vitals.accounts = self._ledger.judge_predictions(
             dataclasses.replace(fleet, memberships=held.fleet.memberships),
@@ -252,10 +254,10 @@ class Publisher:
         self._vitals.faults["group"], self._vitals.faults["ending"] = self._quarantine.faults, self._ledger.faults
         return diagnosis
 
-    def _try(self, fleet: FleetColumns) -> None:
+    def _try(self, fleet: GroupColumns) -> None:
         """Evaluate and render some groups as the tick would; nothing is remembered, asked or published."""
         _, ends, around, taken_at = self._inputs.values
-        context = Context.of(fleet, around, Ownerships())
+        context = SnapshotContext.of(fleet, around, UnassignedTracker())
         judge = self._diagnostician.rehearsal()
         found = judge.look(nothing_held_back(fleet), ends, around, taken_at, context.expiry)
         window, diagnosed = found.diagnosed.opinion.window, found.diagnosed

@@ -20,7 +20,7 @@ from stream.tick.isolation import faulty_groups
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
 
 _log = structlog.get_logger(__name__)
 REASON: Final = "internal_error"
@@ -37,7 +37,7 @@ _SILENCE: Final = 600.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class LeftOut:
+class QuarantinedGroup:
     """One group that is left out."""
 
     error: Exception
@@ -54,9 +54,9 @@ class Quarantine:
     """One instance per process."""
 
     def __init__(self) -> None:
-        self._out: dict[str, LeftOut] = {}
+        self._out: dict[str, QuarantinedGroup] = {}
         self._named: dict[str, float] = {}
-        self._part: tuple[FleetColumns, frozenset[str], FleetColumns] | None = None
+        self._part: tuple[GroupColumns, frozenset[str], GroupColumns] | None = None
         self.faults = 0
         """How many times a group was put here."""
 
@@ -67,11 +67,11 @@ class Quarantine:
         return group in self._out
 
     @property
-    def groups(self) -> Mapping[str, LeftOut]:
+    def groups(self) -> Mapping[str, QuarantinedGroup]:
         """The groups that are left out."""
         return self._out
 
-    def admit(self, fleet: FleetColumns, trial: Callable[[FleetColumns], None], now: float) -> FleetColumns:
+    def admit(self, fleet: GroupColumns, trial: Callable[[GroupColumns], None], now: float) -> GroupColumns:
         """Return the fleet without the groups that are left out; `trial` evaluates some groups and raises if it fails.
 
         Groups of which not even the records could be evaluated (`fleet.faults`) are left out, and due ones tried again.
@@ -91,7 +91,7 @@ class Quarantine:
                 self._again(fleet, name, error, now)
         return self._rest(fleet)
 
-    def search(self, fleet: FleetColumns, trial: Callable[[FleetColumns], None], now: float) -> bool:
+    def search(self, fleet: GroupColumns, trial: Callable[[GroupColumns], None], now: float) -> bool:
         """Search for the groups that make the evaluation fail, and leave them out; return whether there are any.
 
         There are none if the evaluation fails without any group too, does not fail again, or fails for all groups: then
@@ -110,7 +110,7 @@ class Quarantine:
         self._put(found, fleet, now)
         return True
 
-    def _rest(self, fleet: FleetColumns) -> FleetColumns:
+    def _rest(self, fleet: GroupColumns) -> GroupColumns:
         """Leave the groups out; the same object as at the tick before where the fleet is the same, too."""
         out = frozenset(self._out)
         if not out:
@@ -125,22 +125,22 @@ class Quarantine:
         self._part = fleet, out, rest
         return rest
 
-    def _put(self, errors: Mapping[str, Exception], fleet: FleetColumns, now: float) -> None:
+    def _put(self, errors: Mapping[str, Exception], fleet: GroupColumns, now: float) -> None:
         if not errors:
             return
         self.faults += len(errors)
         states = _states(fleet, errors.keys())
-        new = {name: LeftOut(error, now, states[name], _FIRST_WAIT, now) for name, error in errors.items()}
+        new = {name: QuarantinedGroup(error, now, states[name], _FIRST_WAIT, now) for name, error in errors.items()}
         self._replace(self._out | new)
         self._tell(errors, now)
 
-    def _again(self, fleet: FleetColumns, name: str, error: Exception, now: float) -> None:
+    def _again(self, fleet: GroupColumns, name: str, error: Exception, now: float) -> None:
         before = self._out[name]
         state = _states(fleet, {name})[name]
         wait = min(2 * before.wait, _LONGEST_WAIT)
-        self._replace(self._out | {name: LeftOut(error, before.since, state, wait, now)})
+        self._replace(self._out | {name: QuarantinedGroup(error, before.since, state, wait, now)})
 
-    def _is_due(self, fleet: FleetColumns, name: str, now: float) -> bool:
+    def _is_due(self, fleet: GroupColumns, name: str, now: float) -> bool:
         """Tell whether to try a group: on the first change at once, then when its time has come."""
         known = self._out[name]
         waited = now - known.tried
@@ -149,7 +149,7 @@ class Quarantine:
         soon = known.wait == _FIRST_WAIT or waited >= known.wait
         return soon and not _same(_states(fleet, {name})[name], known.state)
 
-    def _replace(self, out: dict[str, LeftOut]) -> None:
+    def _replace(self, out: dict[str, QuarantinedGroup]) -> None:
         self._out = out
 
     def _tell(self, errors: Mapping[str, Exception], now: float) -> None:
@@ -168,7 +168,7 @@ class Quarantine:
         self._named |= dict.fromkeys(news, now)
 
 
-def _raised(trial: Callable[[FleetColumns], None], fleet: FleetColumns) -> Exception | None:
+def _raised(trial: Callable[[GroupColumns], None], fleet: GroupColumns) -> Exception | None:
     try:
         trial(fleet)
     except Exception as error:  # noqa: BLE001 - whatever it is: that is the question
@@ -176,7 +176,7 @@ def _raised(trial: Callable[[FleetColumns], None], fleet: FleetColumns) -> Excep
     return None
 
 
-def _states(fleet: FleetColumns, names: Iterable[str]) -> dict[str, tuple[object, ...]]:
+def _states(fleet: GroupColumns, names: Iterable[str]) -> dict[str, tuple[object, ...]]:
     """Return what stands in the log of each group: membership, life and the position of the newest commit."""
     wanted = frozenset(names)
     rows = rows_of_groups(fleet, wanted)

@@ -17,19 +17,19 @@ import structlog
 
 from exporters.readmodel import DEATHS, EXPIRY_CHECKS, NAME, Histogram
 from stream.groups.expiry.broker_rules import UNKNOWN
-from stream.groups.expiry.causes import Cause, sentence
-from stream.groups.expiry.check import ExpiryWatch, hours_before
-from stream.groups.lifecycle.model import Happening
+from stream.groups.expiry.causes import RemovalCause, sentence
+from stream.groups.expiry.check import ExpiryCheck, hours_before
+from stream.groups.lifecycle.model import TransitionType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from stream.groups.driver_state import FleetColumns, ForgottenOffset, News
-    from stream.groups.expiry.broker_rules import Retention
+    from stream.groups.driver_state import ChangeEvents, GroupColumns, RemovedOffset
+    from stream.groups.expiry.broker_rules import OffsetsRetention
     from stream.groups.expiry.predict import Times
     from stream.groups.lifecycle.model import Transition
     from stream.groups.membership.memberships import Membership
-    from stream.tick.context import Causes, Context, Surroundings
+    from stream.tick.context import Causes, ClusterContext, SnapshotContext
 
 _log = structlog.get_logger(__name__)
 _LINES: Final = 20
@@ -39,7 +39,7 @@ _FAULTS_PER_LINE: Final = 100
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Accounts:
+class TerminationCounts:
     """What the ledger counts: tables DEATHS and EXPIRY_CHECKS, and the errors of the predictions in seconds."""
 
     deaths: pa.Table
@@ -47,33 +47,33 @@ class Accounts:
     errors: Histogram | None
 
 
-NOTHING_COUNTED: Final = Accounts(DEATHS.empty_table(), EXPIRY_CHECKS.empty_table(), None)
+NOTHING_COUNTED: Final = TerminationCounts(DEATHS.empty_table(), EXPIRY_CHECKS.empty_table(), None)
 
 
-class Ledger:
+class Terminations:
     """`take` is called by the thread of the batches, all else by that of the ticks, in the order of the methods."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._endings: list[tuple[str, Transition]] = []
         self._remembered: list[tuple[str, Transition]] | None = None
-        self._forgotten: list[ForgottenOffset] = []
-        self._causes: dict[tuple[str, int], Cause] = {}
+        self._forgotten: list[RemovedOffset] = []
+        self._causes: dict[tuple[str, int], RemovalCause] = {}
         # All from the start: a counter that begins with its first event hides that one from increase().
-        self._deaths: Counter[str] = Counter({str(cause): 0 for cause in Cause})
-        self._watch = ExpiryWatch()
+        self._deaths: Counter[str] = Counter({str(cause): 0 for cause in RemovalCause})
+        self._watch = ExpiryCheck()
         self._memberships: Mapping[str, Membership] | None = None
         self.faults = 0
         """Endings that could not be judged because of a fault of the program."""
 
-    def take(self, news: News, *, catching_up: bool) -> None:
+    def take(self, news: ChangeEvents, *, catching_up: bool) -> None:
         """Note what a batch told; a tombstone that is read late, while catching up, says nothing of a prediction."""
         with self._lock:
             self._endings += [each for each in news.transitions if each[1].ending is not None]
             if not catching_up:
                 self._forgotten += news.forgotten
 
-    def topics_in_question(self, fleet: FleetColumns) -> set[str]:
+    def topics_in_question(self, fleet: GroupColumns) -> set[str]:
         """Give the topics of what ended and is not judged yet: the cluster must say whether they are there."""
         with self._lock:
             pending = list(self._endings)
@@ -88,7 +88,7 @@ class Ledger:
             for topic in each.ending.topics
         }
 
-    def judge_endings(self, fleet: FleetColumns, around: Surroundings) -> Causes:
+    def judge_endings(self, fleet: GroupColumns, around: ClusterContext) -> Causes:
         """Decide why what ended since the last tick did, and count deaths; give the causes of all that is remembered.
 
         Decided once: later on its topic may be deleted, or made anew, by somebody else.
@@ -104,13 +104,13 @@ class Ledger:
 
     def judge_predictions(
         self,
-        fleet: FleetColumns,
-        context: Context,
+        fleet: GroupColumns,
+        context: SnapshotContext,
         now: float,
         *,
         current: bool,
         unread: Collection[str] = frozenset(),
-    ) -> Accounts:
+    ) -> TerminationCounts:
         """Hold tombstones against what was predicted; `current`: all that the log had a tick ago has been read.
 
         Of the `unread` groups an open transaction hides tombstones: they are not held against any.
@@ -130,14 +130,14 @@ class Ledger:
         self._memberships = fleet.memberships
         return self._accounts()
 
-    def _cause(self, group: str, transition: Transition, around: Surroundings) -> Cause:
+    def _cause(self, group: str, transition: Transition, around: ClusterContext) -> RemovalCause:
         try:
             return around.cause_of(transition)
         except Exception as error:  # noqa: BLE001 - one ending must not end the tick
             self._fault(group, error)
-            return Cause.UNKNOWN
+            return RemovalCause.UNKNOWN
 
-    def _why(self, group: str, transition: Transition, cause: Cause, around: Surroundings) -> str:
+    def _why(self, group: str, transition: Transition, cause: RemovalCause, around: ClusterContext) -> str:
         try:
             return sentence(transition, cause, around.retention)
         except Exception as error:  # noqa: BLE001 - one ending must not end the tick
@@ -145,7 +145,7 @@ class Ledger:
             return str(cause)
 
     def _arrived(
-        self, forgotten: list[ForgottenOffset], memberships: Mapping[str, Membership], retention: Retention
+        self, forgotten: list[RemovedOffset], memberships: Mapping[str, Membership], retention: OffsetsRetention
     ) -> None:
         """Judge tombstones, all together; if that fails group by group, so that only the faulty ones are not judged."""
         try:
@@ -165,10 +165,10 @@ class Ledger:
             _log.error("what ended cannot be judged because of a fault of lagwarden", group=group, exc_info=error)
         self.faults += 1
 
-    def _count_deaths(self, transitions: Iterable[tuple[str, Transition]], around: Surroundings) -> None:
+    def _count_deaths(self, transitions: Iterable[tuple[str, Transition]], around: ClusterContext) -> None:
         told = 0
         for group, transition in transitions:
-            if transition.what is not Happening.DEAD:
+            if transition.what is not TransitionType.DEAD:
                 continue
             cause = self._causes[group, transition.position]
             self._deaths[cause] += 1
@@ -178,17 +178,17 @@ class Ledger:
         if told > _LINES:
             _log.info("more groups died", groups=told - _LINES)
 
-    def _accounts(self) -> Accounts:
+    def _accounts(self) -> TerminationCounts:
         errors = self._watch.errors()
         checks = {str(outcome): count for outcome, count in self._watch.checks().items()}
-        return Accounts(
+        return TerminationCounts(
             _counts(self._deaths, DEATHS),
             _counts(checks, EXPIRY_CHECKS),
             Histogram(errors.bounds, errors.cumulative, errors.count, errors.total),
         )
 
 
-def _without(hour: Times, fleet: FleetColumns, groups: Collection[str]) -> Times:
+def _without(hour: Times, fleet: GroupColumns, groups: Collection[str]) -> Times:
     """Return the predictions, without those of these groups."""
     if not groups:
         return hour

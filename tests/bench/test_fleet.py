@@ -17,7 +17,7 @@ from bench.fleet_traffic import beginnings, commits_of, fleet_of
 from bench.oracle import nothing_yet
 from bench.traffic import Kind
 from stream.groups.codec import unpack
-from stream.groups.driver_state import Fleet
+from stream.groups.driver_state import DriverState
 
 if TYPE_CHECKING:
     from bench.traffic import Traffic
@@ -70,7 +70,7 @@ def test_rounds_go_over_all_groups() -> None:
 
 def test_the_job_knows_what_was_written() -> None:
     """Fold, reduce and fleet, as the measured tick uses them, come to the oracle's state."""
-    job, fleet, state = Job(SIZE, 4), Fleet(), nothing_yet(SIZE)
+    job, fleet, state = Job(SIZE, 4), DriverState(), nothing_yet(SIZE)
     for chunk in (*beginnings(SIZE), commits_of(SIZE, 3, 1)):
         state.apply(chunk)
         for shard, change in job.read(chunk):
@@ -80,7 +80,7 @@ def test_the_job_knows_what_was_written() -> None:
     assert {name: one.members for name, one in columns.memberships.items()} == {
         SIZE.group(number): member_count(number) for number in range(SIZE.groups)
     }
-    restarted = Fleet()
+    restarted = DriverState()
     for shard, packed in job.states.items():
         restarted.seed(shard, unpack(packed))
     assert restarted.columns().memberships == columns.memberships

@@ -22,7 +22,7 @@ import pytest
 
 from sandbox.broker import Broker
 from sandbox.patience import wait_until
-from stream.checkpoint.directory import Ends, open_checkpoint
+from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
 from stream.checkpoint.manifest import Layout
 from stream.cluster.offsets_topic import describe
 from stream.cluster.partition_offsets import read_ends
@@ -30,8 +30,8 @@ from stream.cluster.transport.client import Cluster
 from stream.config.loader import load
 from stream.errors import ExitCode
 from stream.service import kept_state
-from stream.service.job import Job, bounds
-from stream.service.status import Vitals
+from stream.service.job import MonitorJob, bounds
+from stream.service.status import ServiceStatus
 from stream.spark.session import SessionOptions, end_session, open_session
 from stream.tick.publisher import Publisher
 from tests.chaos.truth import broker_values
@@ -232,12 +232,12 @@ def test_damage_in_files_is_found_before_spark_reads_them(
         assert checkpoint.set_aside is None
 
 
-def of_now(broker: Broker) -> tuple[OffsetsTopic, Ends]:
+def of_now(broker: Broker) -> tuple[OffsetsTopic, OffsetsTopicEnds]:
     """Ask the broker what a start asks."""
     with Cluster([broker.bootstrap], {}) as cluster:
         topic = describe(cluster)
         assert topic is not None
-        return topic, Ends(bounds(read_ends(cluster, ["__consumer_offsets"])), time.time(), 86_400.0)
+        return topic, OffsetsTopicEnds(bounds(read_ends(cluster, ["__consumer_offsets"])), time.time(), 86_400.0)
 
 
 @pytest.fixture(scope="module")
@@ -262,7 +262,7 @@ class Run:
             **SETTINGS,
         }
         self.config = load(flags=flags)
-        self.vitals = Vitals("test", 60.0)
+        self.vitals = ServiceStatus("test", 60.0)
         self.publisher = Publisher(self.vitals)
         self.code: int | None = None
         self._stopping = threading.Event()
@@ -274,7 +274,7 @@ class Run:
         with Cluster(self.config.kafka.bootstrap_servers, {}) as cluster:
             topic = describe(cluster)
             assert topic is not None
-            job = Job(self.config, self.vitals, self.publisher, self._stopping, cluster)
+            job = MonitorJob(self.config, self.vitals, self.publisher, self._stopping, cluster)
             self.code = job.run(topic, self._session)
 
     def __enter__(self) -> Self:

@@ -20,18 +20,18 @@ from sandbox.topics import create_topics
 from stream.cluster.fetch_records import read_records, stretches
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster
-from stream.groups.expiry.predict import Retention
-from stream.groups.fold import Batch, Fold
+from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement, partition_for
-from stream.groups.reduce import Rules, reduce
+from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_shard
-from stream.service.catch_up import Progress
-from stream.service.status import RUNNING, Vitals
-from stream.tick.context_poller import Survey
-from stream.tick.lookups.budget import Allowances
-from stream.tick.lookups.scheduler import Enquiries
+from stream.service.catch_up import CatchUpProgress
+from stream.service.status import RUNNING, ServiceStatus
+from stream.tick.context_poller import ContextPoller
+from stream.tick.lookups.budget import LookupLimits
+from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.publisher import Publisher
-from stream.tick.verdicts.evaluate import Diagnostician
+from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.integration.traffic import commit, commit_in, consumer, join_and_commit
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.producers import patient_producer
@@ -86,13 +86,13 @@ class Ticks:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.vitals = Vitals("1", 60)
+        self.vitals = ServiceStatus("1", 60)
         self.vitals.phase = RUNNING
-        self.vitals.progress = Progress({}, {})
+        self.vitals.progress = CatchUpProgress({}, {})
         # The grace is as short as can be: the transactions here stay open.
-        enquiries = Enquiries(cluster, Allowances(gap_grace=0.0))
-        self.publisher = Publisher(self.vitals, diagnostician=Diagnostician(enquiries=enquiries))
-        self._survey = Survey(cluster, Retention(None, None, "unknown"), 50, 10.0)
+        enquiries = LookupScheduler(cluster, LookupLimits(gap_grace=0.0))
+        self.publisher = Publisher(self.vitals, diagnostician=VerdictEvaluator(enquiries=enquiries))
+        self._survey = ContextPoller(cluster, OffsetsRetention(None, None, "unknown"), 50, 10.0)
         self._states = {partition: empty_shard() for partition in range(PARTITIONS)}
         self._read_to: dict[int, int] = {}
 
@@ -114,7 +114,7 @@ class Ticks:
     def _take(self, partition: int, records: list[Any]) -> None:
         fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
         fold.add(
-            Batch(
+            RecordColumns(
                 np.zeros(len(records), np.int32),
                 np.array([record.offset for record in records], np.int64),
                 np.array([record.timestamp for record in records], np.int64),
@@ -123,7 +123,7 @@ class Ticks:
             )
         )
         ((_, delta),) = fold.drain()
-        self._states[partition], change = reduce(self._states[partition], [delta], Rules(KEEP))
+        self._states[partition], change = reduce(self._states[partition], [delta], StateLimits(KEEP))
         self.publisher.apply([(partition, change)])
 
     def group(self, name: str) -> dict[str, Any] | None:

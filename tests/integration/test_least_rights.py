@@ -18,7 +18,7 @@ from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import client_options
 from stream.config.loader import load
 from stream.health.verdict import SEVERITY, Severity, Verdict
-from stream.tick.lookups.scheduler import Enquiries
+from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.verdicts.columns import unreadable_tails
 from tests.integration.ticks import Monitor, transactional, write
 from tests.integration.traffic import commit, consumer, join_and_commit, make_topic
@@ -90,7 +90,7 @@ def monitor(broker: Secured) -> Iterator[Monitor]:
     with Cluster(kafka.bootstrap_servers, client_options(kafka)) as cluster:
         cluster.connect(LIMIT)
         made = Monitor(cluster)
-        made.enquiries = Enquiries(cluster, clock=lambda: made.now)
+        made.enquiries = LookupScheduler(cluster, clock=lambda: made.now)
         yield made
 
 

@@ -17,16 +17,16 @@ from sandbox.patience import LIMIT, eventually
 from stream.cluster.fetch_records import read_records, stretches
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
-from stream.groups.driver_state import Fleet
-from stream.groups.fold import Batch, Fold
+from stream.groups.driver_state import DriverState
+from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
-from stream.groups.reduce import Rules, reduce
+from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_shard
-from stream.health.evaluator import Judge
+from stream.health.evaluator import Evaluator
 from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import NOWHERE
 from stream.tick.inputs.builder import observed
-from stream.tick.lookups.scheduler import Enquiries
+from stream.tick.lookups.scheduler import LookupScheduler
 from tests.support.commits import KEEP, SLOT_MS
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     from sandbox.broker import Broker
     from stream.cluster.transport.client import Cluster
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.groups.membership.members import Member
-    from stream.health.evaluator import Judged
-    from stream.tick.hidden_commits.model import HeldBack, OffsetsHeldBack
-    from stream.tick.inputs.builder import Asked
+    from stream.health.evaluator import EvaluationResult
+    from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
+    from stream.tick.inputs.builder import LookupResults
 
 PARTITIONS: Final = 4
 TICK: Final = 10.0
@@ -49,16 +49,16 @@ class Monitor:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.enquiries = Enquiries(cluster)
-        self.judge = Judge()
+        self.enquiries = LookupScheduler(cluster)
+        self.judge = Evaluator()
         self.now = time.time()
         self._states = {partition: empty_shard() for partition in range(PARTITIONS)}
-        self._fleet = Fleet()
+        self._fleet = DriverState()
         self._read_to: dict[int, int] = {}
-        self.held: HeldBack
-        self.asked: Asked
+        self.held: HiddenCommits
+        self.asked: LookupResults
 
-    def read(self) -> FleetColumns:
+    def read(self) -> GroupColumns:
         """Read the log on, up to its last stable offsets."""
         for fetched in read_records(self.cluster, NAME, stretches(self.cluster, NAME, self._read_to)):
             self._read_to[fetched.partition] = fetched.position - 1
@@ -69,7 +69,7 @@ class Monitor:
     def _take(self, partition: int, records: list[Any]) -> None:
         fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
         fold.add(
-            Batch(
+            RecordColumns(
                 np.zeros(len(records), np.int32),
                 np.array([record.offset for record in records], np.int64),
                 np.array([record.timestamp for record in records], np.int64),
@@ -78,14 +78,14 @@ class Monitor:
             )
         )
         ((_, delta),) = fold.drain()
-        self._states[partition], change = reduce(self._states[partition], [delta], Rules(KEEP))
+        self._states[partition], change = reduce(self._states[partition], [delta], StateLimits(KEEP))
         self._fleet.apply(partition, change)
 
     def members(self, group: str, names: Mapping[bytes, str]) -> tuple[Member, ...]:
         """Return the members of a group; `names` are those of topics by id."""
         return self._fleet.detail(group, names)
 
-    def tick(self) -> Judged:
+    def tick(self) -> EvaluationResult:
         """Do what the tick does, ten seconds later."""
         self.now += TICK
         fleet = self.read()
@@ -130,7 +130,7 @@ class Monitor:
         )
         return {(topic, p): (offset, asked) for name, topic, p, offset, asked in rows if name == group}
 
-    def culprit(self) -> OffsetsHeldBack | None:
+    def culprit(self) -> BlockedOffsetsPartition | None:
         """Give who holds the offsets topic back, if anybody does."""
         return next(iter(self.enquiries.offsets_held_back), None)
 

@@ -21,16 +21,16 @@ from stream.cli.render.explanation import explain
 from stream.cli.render.group_tables import groups_table, members_table, offsets_table, state_table, transitions_table
 from stream.cli.render.tables import plain_lines
 from stream.cluster.offsets_topic import NAME
-from stream.groups.expiry.predict import Retention
+from stream.groups.expiry.predict import OffsetsRetention
 from stream.offline.replay import Replay
 from stream.offline.rows import Origin, Row
 from stream.offline.timeline import timeline
-from stream.service.catch_up import Progress
-from stream.service.status import RUNNING, Vitals
+from stream.service.catch_up import CatchUpProgress
+from stream.service.status import RUNNING, ServiceStatus
 from stream.tick import publisher as publish
-from stream.tick.context import NOWHERE, Surroundings
+from stream.tick.context import NOWHERE, ClusterContext
 from stream.tick.publisher import Publisher
-from stream.tick.verdicts.evaluate import Diagnostician
+from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.odd_records import GROUPS, OFFSETS, TOPICS, some_records
 from tests.support.fleets import World, delta_of, ends_of
 from tests.support.laws import examples
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from stream.cluster.transport.client import Cluster
-    from stream.groups.driver_state import FleetColumns
-    from stream.tick.context_poller import Survey
+    from stream.groups.driver_state import GroupColumns
+    from stream.tick.context_poller import ContextPoller
     from stream.tick.verdicts.evaluate import RuleSet
 
 CLUSTER = cast("Cluster", object())
@@ -58,13 +58,13 @@ class Surveyed:
         kept = chance.choice((None, 0, 604_800_000, 2**63 - 1))
         self._around = dataclasses.replace(
             NOWHERE,
-            retention=Retention(kept, chance.choice((None, 600_000)), "broker"),
+            retention=OffsetsRetention(kept, chance.choice((None, 600_000)), "broker"),
             partition_counts=counts,
             topic_names={bytes(16): "t"},
             asked={group: "PreparingRebalance" for group in GROUPS if chance.random() < 0.1},
         )
 
-    def look(self, _fleet: FleetColumns, _topics: set[str], _now: float) -> Surroundings:
+    def look(self, _fleet: GroupColumns, _topics: set[str], _now: float) -> ClusterContext:
         """Answer."""
         return self._around
 
@@ -84,27 +84,27 @@ def some_ends(chance: random.Random) -> pa.Table:
     return ends_of(rows)
 
 
-def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, Vitals]:
+def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, ServiceStatus]:
     """Read records in some batches, with a tick after each; no fault may have been contained either."""
-    vitals = Vitals("1", 60)
+    vitals = ServiceStatus("1", 60)
     vitals.phase, vitals.cluster_id = RUNNING, "c"
-    vitals.progress = Progress({0: 80}, {0: 90})
+    vitals.progress = CatchUpProgress({0: 80}, {0: 90})
     rules: RuleSet = chance.choice(("lagwarden", "lagwarden", "burrow"))
     choice = Choice(budget=chance.choice((None, 20, 1_000)))
-    publisher = Publisher(vitals, diagnostician=Diagnostician(rules=rules), choice=choice)
+    publisher = Publisher(vitals, diagnostician=VerdictEvaluator(rules=rules), choice=choice)
     world, position, survey = World(), 0, Surveyed(chance)
     for _ in range(ticks):
         records = some_records(chance)
         publisher.apply([(0, world.take(delta_of(records, position)))])
         position += len(records)
-        assert publisher.tick(CLUSTER, cast("Survey", survey), current=chance.random() < 0.8) is not None
+        assert publisher.tick(CLUSTER, cast("ContextPoller", survey), current=chance.random() < 0.8) is not None
     status = vitals.status()
     assert status.groups_not_evaluated == 0
     assert {row["errors"] for row in status.internal_errors.to_pylist()} == {0}
     return publisher, vitals
 
 
-async def ask_everything(publisher: Publisher, vitals: Vitals) -> None:
+async def ask_everything(publisher: Publisher, vitals: ServiceStatus) -> None:
     """Ask every address about every group; nothing may answer 500."""
     app = build_app(publisher.current, vitals.status, details=publisher.details, failed=vitals.answer_failed)
     published = publisher.current()
@@ -119,7 +119,7 @@ async def ask_everything(publisher: Publisher, vitals: Vitals) -> None:
 
 def tell_everything(rows: Sequence[Row]) -> None:
     """Make everything that the verbs print of a capture with these rows."""
-    captured = Captured(Rows(rows), Retention(604_800_000, None, "configuration"))
+    captured = Captured(Rows(rows), OffsetsRetention(604_800_000, None, "configuration"))
     groups = captured.groups()["groups"]
     tables = [groups_table(groups, NOW)]
     for name in (group["group"] for group in groups):

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyspark
 
 from stream.groups.placement import Placement
-from stream.groups.reduce import Rules
+from stream.groups.reduce import StateLimits
 from stream.spark import source
-from stream.spark.pipeline import JobOptions, changes, write
+from stream.spark.pipeline import PipelineOptions, changes, write
 from stream.spark.session import SessionOptions, end_session, open_session
 from tests.stream.offline.captures import capture_of, commit
 
@@ -46,7 +46,7 @@ class CaptureJob:
 
     def start(self) -> Any:
         """Start the query."""
-        options = JobOptions(
+        options = PipelineOptions(
             partitions=range(4),
             security={},
             placement=Placement(4, 1),
@@ -55,7 +55,7 @@ class CaptureJob:
             trigger_seconds=0.1,
             max_offsets_per_trigger=1_000_000,
             slot_ms=30_000,
-            rules=Rules(keep_slots=10),
+            rules=StateLimits(keep_slots=10),
             live_from={},
             pulse=None,
         )

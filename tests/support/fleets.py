@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from stream.cluster.partition_offsets import ENDS
-from stream.groups.driver_state import NO_NEWS, Fleet
-from stream.groups.fold import Batch, Fold
+from stream.groups.driver_state import NO_NEWS, DriverState
+from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
-from stream.groups.reduce import Rules, reduce
+from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import Shard, empty_shard
 from tests.support.commits import KEEP, SLOT_MS
 
@@ -27,11 +27,11 @@ Timed = tuple[int, bytes | None, bytes | None]
 class World:
     """One offsets partition: its state as the state store would hold it, and the driver's fleet beside it."""
 
-    def __init__(self, rules: Rules | None = None) -> None:
-        self.fleet = Fleet()
+    def __init__(self, rules: StateLimits | None = None) -> None:
+        self.fleet = DriverState()
         self.state = empty_shard()
         self.news = NO_NEWS
-        self._rules = rules or Rules(KEEP)
+        self._rules = rules or StateLimits(KEEP)
         self._position = 0
 
     def read(self, records: Sequence[Raw], time: int = 0) -> Shard:
@@ -56,9 +56,9 @@ def delta_of(records: Sequence[Timed], position: int, cuts: Sequence[int] = ()) 
     return delta
 
 
-def batch_of(records: Sequence[Timed], position: int) -> Batch:
+def batch_of(records: Sequence[Timed], position: int) -> RecordColumns:
     """Put records that lie next to each other in one partition into the columns that a fold takes."""
-    return Batch(
+    return RecordColumns(
         np.zeros(len(records), np.int32),
         np.arange(position, position + len(records)),
         np.array([time for time, _, _ in records], np.int64),

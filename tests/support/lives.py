@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from stream.groups.lifecycle.record import life_of
-from stream.groups.reduce import Rules
+from stream.groups.reduce import StateLimits
 from tests.support.commits import KEEP
 from tests.support.fleets import World, delta_of
 from tests.support.raw import commit_key, commit_value
@@ -14,13 +14,13 @@ from tests.support.raw import commit_key, commit_value
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stream.groups.lifecycle.model import Life, Transition
+    from stream.groups.lifecycle.model import GroupHistory, Transition
     from stream.groups.shard import Shard
     from tests.support.fleets import Timed
 
     Written = tuple[bytes, bytes | None]
 
-EVERYTHING = Rules(KEEP, keep_transitions=None, grace_ms=None)
+EVERYTHING = StateLimits(KEEP, keep_transitions=None, grace_ms=None)
 
 
 def at(time: int, *records: Written) -> list[Timed]:
@@ -44,7 +44,7 @@ def renamed(written: Written, group: str) -> Written:
     return key[:4] + group.encode() + key[5:], value
 
 
-def read(log: Sequence[Timed], cuts: Sequence[int] = (), rules: Rules = EVERYTHING) -> World:
+def read(log: Sequence[Timed], cuts: Sequence[int] = (), rules: StateLimits = EVERYTHING) -> World:
     """Read a log in batches cut there."""
     world = World(rules)
     borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
@@ -54,13 +54,13 @@ def read(log: Sequence[Timed], cuts: Sequence[int] = (), rules: Rules = EVERYTHI
     return world
 
 
-def lives_in(state: Shard) -> Mapping[str, Life]:
+def lives_in(state: Shard) -> Mapping[str, GroupHistory]:
     """Read the lives that a state keeps."""
     packed = zip(state.lives.groups.to_pylist(), state.lives.values.to_pylist(), strict=True)
     return {name.decode(): life_of(value) for name, value in packed}
 
 
-def life(log: Sequence[Timed], rules: Rules = EVERYTHING) -> Life:
+def life(log: Sequence[Timed], rules: StateLimits = EVERYTHING) -> GroupHistory:
     """Give the life of `g` after a log, which must not depend on how the log is cut: whole and record by record."""
     whole = lives_in(read(log, rules=rules).state)
     assert lives_in(read(log, range(len(log)), rules).state) == whole
@@ -78,6 +78,6 @@ def line(told: Transition) -> str:
     return " ".join(words)
 
 
-def lines(log: Sequence[Timed], rules: Rules = EVERYTHING) -> list[str]:
+def lines(log: Sequence[Timed], rules: StateLimits = EVERYTHING) -> list[str]:
     """Tell what happened to `g`."""
     return [line(each) for each in life(log, rules).transitions]

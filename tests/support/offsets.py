@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from stream.groups.commits import runs as run_columns
-from stream.groups.driver_state import Fleet, FleetColumns
+from stream.groups.driver_state import DriverState, GroupColumns
 from stream.groups.shard import no_runs
 from tests.support.raw import commit_key
 
@@ -35,7 +35,7 @@ class Offset:
         return commit_key(self.group, self.topic, self.partition)
 
 
-def columns(offsets: Sequence[Offset], memberships: Mapping[str, Membership]) -> FleetColumns:
+def columns(offsets: Sequence[Offset], memberships: Mapping[str, Membership]) -> GroupColumns:
     """Give the columns that hold these offsets, row by row, and these groups."""
     numbers = np.arange(len(offsets), dtype=np.int64)
     times = np.array([each.commit for each in offsets], np.int64)
@@ -46,7 +46,7 @@ def columns(offsets: Sequence[Offset], memberships: Mapping[str, Membership]) ->
         expire_time=np.array([each.stored for each in offsets], np.int64),
     )
     return dataclasses.replace(
-        Fleet().columns(),
+        DriverState().columns(),
         runs=runs,
         group=pa.array([each.group for each in offsets], pa.string()).dictionary_encode(),
         topic=pa.array([each.topic for each in offsets], pa.string()).dictionary_encode(),

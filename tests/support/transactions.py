@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.log.batch import LogRecord
 from decoders.tables.transaction import TRANSACTION_TYPES
 from stream.cluster import transaction_log
-from stream.cluster.fetch_records import Fetched, Stretch
+from stream.cluster.fetch_records import FetchedRecords, OffsetRange
 from tests.decoders.writing import write_key, write_value
 
 if TYPE_CHECKING:
@@ -58,17 +58,17 @@ class Log:
         monkeypatch.setattr(transaction_log, "stretches", self._stretches)
         monkeypatch.setattr(transaction_log, "read_records", self._read)
 
-    def _stretches(self, _: object, topic: str, after: dict[int, int]) -> list[Stretch]:
+    def _stretches(self, _: object, topic: str, after: dict[int, int]) -> list[OffsetRange]:
         assert (topic, after) == ("__transaction_state", {})
         self.begun += 1
         if self.fault is not None:
             raise self.fault
-        return [Stretch(0, 0, len(self.records)), Stretch(1, 5, 5)]
+        return [OffsetRange(0, 0, len(self.records)), OffsetRange(1, 5, 5)]
 
-    def _read(self, _: object, topic: str, wanted: Sequence[Stretch]) -> Iterator[Fetched]:
+    def _read(self, _: object, topic: str, wanted: Sequence[OffsetRange]) -> Iterator[FetchedRecords]:
         assert topic == "__transaction_state"
         for stretch in wanted:
             while stretch.position < stretch.end:
                 self.fetched += 1
                 stretch.position += 1
-                yield Fetched(0, [self.records[stretch.position - 1]], stretch.position)
+                yield FetchedRecords(0, [self.records[stretch.position - 1]], stretch.position)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stream.cluster.transport.errors import ClusterError
 
 
-class Reason(enum.StrEnum):
+class ErrorReason(enum.StrEnum):
     """Why something is not known."""
 
     NOT_AUTHORIZED = "not_authorized"
@@ -37,48 +37,48 @@ class Reason(enum.StrEnum):
 
 
 _BY_CODE: Final = {
-    3: Reason.NOT_FOUND,
-    5: Reason.NO_LEADER,
-    6: Reason.LEADER_CHANGED,
-    7: Reason.TIMED_OUT,
-    8: Reason.UNREACHABLE,
-    9: Reason.UNREACHABLE,  # REPLICA_NOT_AVAILABLE
-    13: Reason.UNREACHABLE,
-    14: Reason.COORDINATOR_LOADING,
-    15: Reason.NO_COORDINATOR,
-    16: Reason.COORDINATOR_CHANGED,
-    17: Reason.INVALID,  # INVALID_TOPIC_EXCEPTION
-    24: Reason.INVALID,  # INVALID_GROUP_ID
-    29: Reason.NOT_AUTHORIZED,  # of a topic, and then a group, the cluster, a transactional id
-    30: Reason.NOT_AUTHORIZED,
-    31: Reason.NOT_AUTHORIZED,
-    35: Reason.UNSUPPORTED,
-    42: Reason.INVALID,  # INVALID_REQUEST
-    53: Reason.NOT_AUTHORIZED,
-    56: Reason.STORAGE_FAILED,
-    57: Reason.STORAGE_FAILED,  # LOG_DIR_NOT_FOUND
-    69: Reason.NOT_FOUND,  # GROUP_ID_NOT_FOUND
-    74: Reason.LEADER_CHANGED,  # FENCED_LEADER_EPOCH
-    75: Reason.LEADER_CHANGED,  # UNKNOWN_LEADER_EPOCH
-    78: Reason.NOT_AVAILABLE,  # OFFSET_NOT_AVAILABLE
-    88: Reason.UNSTABLE,  # UNSTABLE_OFFSET_COMMIT
-    100: Reason.NOT_FOUND,  # UNKNOWN_TOPIC_ID
-    105: Reason.NOT_FOUND,  # TRANSACTIONAL_ID_NOT_FOUND
+    3: ErrorReason.NOT_FOUND,
+    5: ErrorReason.NO_LEADER,
+    6: ErrorReason.LEADER_CHANGED,
+    7: ErrorReason.TIMED_OUT,
+    8: ErrorReason.UNREACHABLE,
+    9: ErrorReason.UNREACHABLE,  # REPLICA_NOT_AVAILABLE
+    13: ErrorReason.UNREACHABLE,
+    14: ErrorReason.COORDINATOR_LOADING,
+    15: ErrorReason.NO_COORDINATOR,
+    16: ErrorReason.COORDINATOR_CHANGED,
+    17: ErrorReason.INVALID,  # INVALID_TOPIC_EXCEPTION
+    24: ErrorReason.INVALID,  # INVALID_GROUP_ID
+    29: ErrorReason.NOT_AUTHORIZED,  # of a topic, and then a group, the cluster, a transactional id
+    30: ErrorReason.NOT_AUTHORIZED,
+    31: ErrorReason.NOT_AUTHORIZED,
+    35: ErrorReason.UNSUPPORTED,
+    42: ErrorReason.INVALID,  # INVALID_REQUEST
+    53: ErrorReason.NOT_AUTHORIZED,
+    56: ErrorReason.STORAGE_FAILED,
+    57: ErrorReason.STORAGE_FAILED,  # LOG_DIR_NOT_FOUND
+    69: ErrorReason.NOT_FOUND,  # GROUP_ID_NOT_FOUND
+    74: ErrorReason.LEADER_CHANGED,  # FENCED_LEADER_EPOCH
+    75: ErrorReason.LEADER_CHANGED,  # UNKNOWN_LEADER_EPOCH
+    78: ErrorReason.NOT_AVAILABLE,  # OFFSET_NOT_AVAILABLE
+    88: ErrorReason.UNSTABLE,  # UNSTABLE_OFFSET_COMMIT
+    100: ErrorReason.NOT_FOUND,  # UNKNOWN_TOPIC_ID
+    105: ErrorReason.NOT_FOUND,  # TRANSACTIONAL_ID_NOT_FOUND
 }
 """Kafka's error codes (org.apache.kafka.common.protocol.Errors) in our words."""
 
 
-def of_code(code: int) -> Reason | None:
+def of_code(code: int) -> ErrorReason | None:
     """Word an error code of an answer; None for the code of success."""
-    return _BY_CODE.get(code, Reason.OTHER) if code else None
+    return _BY_CODE.get(code, ErrorReason.OTHER) if code else None
 
 
-def of_failure(error: ClusterError) -> Reason:
+def of_failure(error: ClusterError) -> ErrorReason:
     """Word the ClusterError that stands in the place of an answer."""
     if isinstance(error, TimedOut):
-        return Reason.TIMED_OUT
+        return ErrorReason.TIMED_OUT
     if isinstance(error, NotAuthorised):
-        return Reason.NOT_AUTHORIZED
+        return ErrorReason.NOT_AUTHORIZED
     if isinstance(error, Unsupported):
-        return Reason.UNSUPPORTED
-    return Reason.UNREACHABLE if error.passes else Reason.OTHER
+        return ErrorReason.UNSUPPORTED
+    return ErrorReason.UNREACHABLE if error.passes else ErrorReason.OTHER

@@ -25,7 +25,7 @@ LONGEST_NAME: Final = 32767
 """Bytes of a string in a key: its length is an int16."""
 
 
-class Kind(enum.IntEnum):
+class RecordRole(enum.IntEnum):
     """What the fold does with a record."""
 
     REFUSED = 0
@@ -34,7 +34,7 @@ class Kind(enum.IntEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Distinct:
+class DistinctKeys:
     """One entry per distinct key, and a last one for the null key."""
 
     record_type: NDArray[np.int16]
@@ -45,10 +45,12 @@ class Distinct:
     """Canonical keys of type 1; keys of type 0, with trailing bytes or broken UTF-8 share one with their like."""
 
     @classmethod
-    def of(cls, keys: pa.BinaryArray, read: KeyColumns) -> Distinct:
+    def of(cls, keys: pa.BinaryArray, read: KeyColumns) -> DistinctKeys:
         """Sort keys out; the scalar interpreter is asked about those that the columnar one declined."""
         kind = np.select(
-            [read.declined, read.record_type <= 1], [np.int8(Kind.REFUSED), np.int8(Kind.COMMIT)], Kind.MEMBERSHIP
+            [read.declined, read.record_type <= 1],
+            [np.int8(RecordRole.REFUSED), np.int8(RecordRole.COMMIT)],
+            RecordRole.MEMBERSHIP,
         ).astype(np.int8)
         canonical = _odd_commit_keys(keys, read)
         for at in np.flatnonzero(read.declined).tolist():
@@ -56,13 +58,13 @@ class Distinct:
             if isinstance(record, DecodeError):
                 continue
             if record.type.number <= 1:
-                kind[at], canonical[at] = Kind.COMMIT, _canonical(record)
+                kind[at], canonical[at] = RecordRole.COMMIT, _canonical(record)
             else:
-                kind[at] = Kind.MEMBERSHIP
+                kind[at] = RecordRole.MEMBERSHIP
         identities, identity = _identities(keys, canonical)
         return cls(
             record_type=np.append(read.record_type, np.int16(-1)),
-            kind=np.append(kind, np.int8(Kind.REFUSED)),
+            kind=np.append(kind, np.int8(RecordRole.REFUSED)),
             identity=identity,
             identities=identities,
         )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Forgotten:
+class OffsetTombstones:
     """One row per tombstone of an offset; the rows of a key in log order. `NEVER` where no commit is known before it.
 
     A *stretch* is what a key committed between one tombstone and the next.
@@ -47,33 +47,33 @@ class Forgotten:
         """Say which tombstones ended a stretch: the others fell on a key without commits."""
         return self.first_position >= 0
 
-    def take(self, rows: NDArray[Any]) -> Forgotten:
+    def take(self, rows: NDArray[Any]) -> OffsetTombstones:
         """Give these rows (indices or a mask), in this order."""
         if rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)
         keys, *numbers = columns_of(self)
-        return Forgotten(keys.take(pa.array(rows)), *(column[rows] for column in numbers))
+        return OffsetTombstones(keys.take(pa.array(rows)), *(column[rows] for column in numbers))
 
     def __len__(self) -> int:
         return len(self.keys)
 
 
-def no_forgotten() -> Forgotten:
+def no_forgotten() -> OffsetTombstones:
     """Give a table without rows."""
     none = np.empty(0, np.int64)
-    return Forgotten(pa.array([], pa.binary()), none, none, none, none, none, none)
+    return OffsetTombstones(pa.array([], pa.binary()), none, none, none, none, none, none)
 
 
-def concat(parts: Sequence[Forgotten]) -> Forgotten:
+def concat(parts: Sequence[OffsetTombstones]) -> OffsetTombstones:
     """Put the rows of several one after the other."""
     parts = [part for part in parts if len(part)]
     if len(parts) < 2:
         return parts[0] if parts else no_forgotten()
     keys, *numbers = zip(*(columns_of(part) for part in parts), strict=True)
-    return Forgotten(pa.concat_arrays(keys), *(np.concatenate(column) for column in numbers))
+    return OffsetTombstones(pa.concat_arrays(keys), *(np.concatenate(column) for column in numbers))
 
 
-def resolve(forgotten: Forgotten, pieces: Sequence[Runs]) -> Forgotten:
+def resolve(forgotten: OffsetTombstones, pieces: Sequence[Runs]) -> OffsetTombstones:
     """Complete stretches that began before the batch that held their tombstone.
 
     `pieces` are the runs of what was read, in any order, none of which spans a tombstone of its key.
@@ -133,7 +133,7 @@ def _items_of_runs(runs: Runs, names: pa.BinaryArray) -> _Items:
     )
 
 
-def _items_of_tombstones(forgotten: Forgotten, names: pa.BinaryArray) -> _Items:
+def _items_of_tombstones(forgotten: OffsetTombstones, names: pa.BinaryArray) -> _Items:
     return _Items(
         _codes(forgotten.keys, names),
         forgotten.position,

@@ -35,7 +35,7 @@ _CONSUMER_PROTOCOL: Final = "consumer"
 Source = Literal["broker", "configuration", "unknown"]
 
 
-class Rules(enum.StrEnum):
+class ExpiryRules(enum.StrEnum):
     """Which offsets a broker lets expire, by its version. Groups of KIP-848 and later only live under the last."""
 
     PER_OFFSET = "before 2.1"
@@ -51,7 +51,7 @@ class Rules(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Retention:
+class OffsetsRetention:
     """What the brokers are set to, and where that is known from. None: not known. Times in ms.
 
     `remarks` are sentences for a person: brokers that differ, a right that is missing.
@@ -60,7 +60,7 @@ class Retention:
     retention_ms: int | None
     check_interval_ms: int | None
     source: Source
-    rules: Rules = Rules.NONE_PENDING
+    rules: ExpiryRules = ExpiryRules.NONE_PENDING
     remarks: tuple[str, ...] = ()
 
     @property
@@ -69,7 +69,7 @@ class Retention:
         return DEFAULT_CHECK_INTERVAL_MS if self.check_interval_ms is None else self.check_interval_ms
 
 
-class Clock(enum.IntEnum):
+class RetentionStart(enum.IntEnum):
     """From when the retention of an offset runs."""
 
     COMMIT = 0
@@ -101,34 +101,34 @@ class GroupFacts(Protocol):
         """Protocol type of a classic group."""
 
 
-def clock_of(group: GroupFacts, rules: Rules) -> Clock:
+def clock_of(group: GroupFacts, rules: ExpiryRules) -> RetentionStart:
     """Say from when the retention of a group's offsets runs, those of topics aside that `exempt_topics` gives."""
-    if rules is Rules.PER_OFFSET or group.kind in {SIMPLE, "consumer", "streams"}:
-        return Clock.COMMIT
+    if rules is ExpiryRules.PER_OFFSET or group.kind in {SIMPLE, "consumer", "streams"}:
+        return RetentionStart.COMMIT
     if group.kind == "share":  # has no offsets here at all
-        return Clock.STOPPED
+        return RetentionStart.STOPPED
     return _clock_of_classic(group, rules)
 
 
-def _clock_of_classic(group: GroupFacts, rules: Rules) -> Clock:
+def _clock_of_classic(group: GroupFacts, rules: ExpiryRules) -> RetentionStart:
     if group.protocol_type is None:  # the broker takes it for a simple one
-        return Clock.COMMIT
+        return RetentionStart.COMMIT
     if group.state == EMPTY:
         # Records of before 2.1 do not tell since when it is empty.
-        return Clock.COMMIT if group.state_time is None or group.state_time < 0 else Clock.STATE
+        return RetentionStart.COMMIT if group.state_time is None or group.state_time < 0 else RetentionStart.STATE
     if group.state is None:
-        return Clock.UNKNOWN
-    exempts_topics = group.protocol_type == _CONSUMER_PROTOCOL and rules is not Rules.EMPTY_ONLY
-    rebalances = group.state != _STABLE and rules in {Rules.UNSUBSCRIBED_IF_STABLE, Rules.NONE_PENDING}
-    return Clock.COMMIT if exempts_topics and not rebalances else Clock.STOPPED
+        return RetentionStart.UNKNOWN
+    exempts_topics = group.protocol_type == _CONSUMER_PROTOCOL and rules is not ExpiryRules.EMPTY_ONLY
+    rebalances = group.state != _STABLE and rules in {ExpiryRules.UNSUBSCRIBED_IF_STABLE, ExpiryRules.NONE_PENDING}
+    return RetentionStart.COMMIT if exempts_topics and not rebalances else RetentionStart.STOPPED
 
 
-def exempt_topics(group: Membership, rules: Rules) -> Collection[str] | None:
+def exempt_topics(group: Membership, rules: ExpiryRules) -> Collection[str] | None:
     """Give the topics whose offsets the group keeps although its clock runs; None: all, the broker cannot tell which.
 
     Where the broker can tell and we cannot, `clock_of` is not to be believed: see `predict`.
     """
-    if rules is Rules.PER_OFFSET or group.kind == SIMPLE or group.state == EMPTY:
+    if rules is ExpiryRules.PER_OFFSET or group.kind == SIMPLE or group.state == EMPTY:
         return ()
     if group.kind == "streams" and group.subscribed is None:  # no topology, and then no topic is a source of it
         return ()

@@ -12,8 +12,16 @@ import datetime as dt
 import enum
 from typing import TYPE_CHECKING, Final
 
-from stream.groups.expiry.broker_rules import EMPTY, NEVER, UNKNOWN, Clock, Retention, Rules, clock_of
-from stream.groups.lifecycle.model import Ending, Happening, Transition
+from stream.groups.expiry.broker_rules import (
+    EMPTY,
+    NEVER,
+    UNKNOWN,
+    ExpiryRules,
+    OffsetsRetention,
+    RetentionStart,
+    clock_of,
+)
+from stream.groups.lifecycle.model import Removal, Transition, TransitionType
 from stream.groups.membership.memberships import SIMPLE
 
 if TYPE_CHECKING:
@@ -30,7 +38,7 @@ _MOMENT: Final = "%Y-%m-%d %H:%M:%S UTC"
 _NAMED: Final = 3
 
 
-class Cause(enum.StrEnum):
+class RemovalCause(enum.StrEnum):
     """Why offsets or a group went."""
 
     EXPIRED = "expired"
@@ -39,17 +47,17 @@ class Cause(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
-def late_after(retention: Retention) -> int:
+def late_after(retention: OffsetsRetention) -> int:
     """Give by how many ms after its hour the broker must have forgotten an offset: it looks once per interval."""
     return retention.interval_ms + SLACK_MS
 
 
-def missing_after(retention: Retention) -> int:
+def missing_after(retention: OffsetsRetention) -> int:
     """Give by how many ms after its hour an offset that is still there is worth a question: two looks passed it by."""
     return 2 * retention.interval_ms + SLACK_MS
 
 
-def cause_of(ending: Ending, retention: Retention, topic_exists: Callable[[str], bool | None]) -> Cause:
+def cause_of(ending: Removal, retention: OffsetsRetention, topic_exists: Callable[[str], bool | None]) -> RemovalCause:
     """Judge an ending.
 
     `topic_exists` is asked only where it matters; it says None where the cluster does not tell, and False also where
@@ -57,76 +65,80 @@ def cause_of(ending: Ending, retention: Retention, topic_exists: Callable[[str],
     cannot be told from the broker.
     """
     if ending.kind == SHARE:  # no broker removes one by itself
-        return Cause.DELETED
+        return RemovalCause.DELETED
     if not ending.offsets:
         return _cause_without_offsets(ending, retention, topic_exists)
     due = due_time(ending, retention)
     if due == UNKNOWN:
-        return Cause.UNKNOWN
+        return RemovalCause.UNKNOWN
     if due < 0 or ending.time < due - TOLERANCE_MS:
         return _cause_before_its_time(ending, topic_exists)
     # What a group with members subscribes to does not expire however old; then the hour says nothing.
     was_exempt = ending.state != EMPTY and ending.time > due + late_after(retention)
-    if was_exempt and _cause_before_its_time(ending, topic_exists) is Cause.TOPIC_DELETED:
-        return Cause.TOPIC_DELETED
-    return Cause.EXPIRED
+    if was_exempt and _cause_before_its_time(ending, topic_exists) is RemovalCause.TOPIC_DELETED:
+        return RemovalCause.TOPIC_DELETED
+    return RemovalCause.EXPIRED
 
 
-def due_time(ending: Ending, retention: Retention) -> int:
+def due_time(ending: Removal, retention: OffsetsRetention) -> int:
     """Give the hour (ms) of the last of the offsets that went, `NEVER` or `UNKNOWN`: `expiry.predict`, looking back.
 
     What its group subscribed to is not in an ending, so an offset counts as one that nobody subscribed to.
     """
     clock = clock_of(ending, retention.rules)
-    if clock in {Clock.STOPPED, Clock.UNKNOWN}:
-        return NEVER if clock is Clock.STOPPED else UNKNOWN
-    grace = int(retention.rules is Rules.PER_OFFSET)
+    if clock in {RetentionStart.STOPPED, RetentionStart.UNKNOWN}:
+        return NEVER if clock is RetentionStart.STOPPED else UNKNOWN
+    grace = int(retention.rules is ExpiryRules.PER_OFFSET)
     if ending.expire_time is not None:
         return ending.expire_time + grace
-    began = ending.state_time if clock is Clock.STATE else ending.last_commit
+    began = ending.state_time if clock is RetentionStart.STATE else ending.last_commit
     if began is None or retention.retention_ms is None:
         return UNKNOWN
     return began + retention.retention_ms + grace
 
 
-def _cause_before_its_time(ending: Ending, topic_exists: Callable[[str], bool | None]) -> Cause:
+def _cause_before_its_time(ending: Removal, topic_exists: Callable[[str], bool | None]) -> RemovalCause:
     there = [topic_exists(topic) for topic in ending.topics]
     if any(there):
-        return Cause.DELETED
-    return Cause.TOPIC_DELETED if there and None not in there else Cause.UNKNOWN
+        return RemovalCause.DELETED
+    return RemovalCause.TOPIC_DELETED if there and None not in there else RemovalCause.UNKNOWN
 
 
-def _cause_without_offsets(ending: Ending, retention: Retention, topic_exists: Callable[[str], bool | None]) -> Cause:
+def _cause_without_offsets(
+    ending: Removal, retention: OffsetsRetention, topic_exists: Callable[[str], bool | None]
+) -> RemovalCause:
     """Judge the end of a group whose offsets went before it, or that had none.
 
     The broker removes such a group when it next looks, without any retention, so it went for what its offsets went for.
     """
     if ending.state != EMPTY and ending.kind != SIMPLE:
-        return Cause.UNKNOWN
+        return RemovalCause.UNKNOWN
     if ending.offsets_time is None:
-        return Cause.EXPIRED
+        return RemovalCause.EXPIRED
     before = dataclasses.replace(ending, offsets=1, time=ending.offsets_time)
     if ending.state_time is not None and ending.offsets_time < ending.state_time:
         before = dataclasses.replace(before, state="Stable", state_time=None)  # they went before it became empty
     return cause_of(before, retention, topic_exists)
 
 
-def sentence(transition: Transition, cause: Cause | None = None, retention: Retention | None = None) -> str:
+def sentence(
+    transition: Transition, cause: RemovalCause | None = None, retention: OffsetsRetention | None = None
+) -> str:
     """Say in words what happened; of an end, with its cause and the evidence for it."""
     match transition.what:
-        case Happening.CREATED:
+        case TransitionType.CREATED:
             return "first seen"
-        case Happening.REBORN:
+        case TransitionType.REBORN:
             return "there again after it had died"
-        case Happening.CONVERTED:
+        case TransitionType.CONVERTED:
             return f"became a {transition.kind_after} group, was a {transition.kind_before} one"
-        case Happening.REBALANCED:
+        case TransitionType.REBALANCED:
             return f"rebalanced: {_came_and_went(transition.came, transition.went)}"
-        case Happening.EMPTIED:
+        case TransitionType.EMPTIED:
             return (
                 f"the last {_count(transition.went, 'member')} left" if transition.went > 1 else "the last member left"
             )
-    return _ending_sentence(transition, cause or Cause.UNKNOWN, retention)
+    return _ending_sentence(transition, cause or RemovalCause.UNKNOWN, retention)
 
 
 def _came_and_went(came: int, went: int) -> str:
@@ -137,49 +149,49 @@ def _came_and_went(came: int, went: int) -> str:
     )
 
 
-def _ending_sentence(transition: Transition, cause: Cause, retention: Retention | None) -> str:
+def _ending_sentence(transition: Transition, cause: RemovalCause, retention: OffsetsRetention | None) -> str:
     ending = transition.ending
     if ending is None:
         return str(cause)
-    said = [_what_went(ending)] if transition.what is Happening.FORGOTTEN else []
+    said = [_what_went(ending)] if transition.what is TransitionType.FORGOTTEN else []
     return f"{cause}: " + ", ".join([*said, *_evidence(ending, cause, retention)])
 
 
-def _what_went(ending: Ending) -> str:
+def _what_went(ending: Removal) -> str:
     return f"{_count(ending.offsets, 'offset')} of {_topics(ending)}"
 
 
-def _evidence(ending: Ending, cause: Cause, retention: Retention | None) -> list[str]:
+def _evidence(ending: Removal, cause: RemovalCause, retention: OffsetsRetention | None) -> list[str]:
     """Give what speaks for the cause, phrase by phrase."""
     if ending.kind == SHARE:
         return ["no broker removes a share group by itself"]
     if not ending.offsets and ending.offsets_time is None:
-        removed = ["and such a group is removed by the broker"] if cause is Cause.EXPIRED else []
+        removed = ["and such a group is removed by the broker"] if cause is RemovalCause.EXPIRED else []
         return [f"{ending.state or 'in an unknown state'} and without offsets", *removed]
     commit = [] if ending.last_commit is None else [f"last commit {_moment(ending.last_commit)}"]
-    if cause is Cause.TOPIC_DELETED:
+    if cause is RemovalCause.TOPIC_DELETED:
         return [f"{_topics(ending)} {'is' if len(ending.topics) == 1 else 'are'} not there any more", *commit]
     return [*commit, *([] if retention is None else _terms(ending, cause, retention))]
 
 
-def _terms(ending: Ending, cause: Cause, retention: Retention) -> list[str]:
+def _terms(ending: Removal, cause: RemovalCause, retention: OffsetsRetention) -> list[str]:
     """Say on which terms the offsets were kept."""
     clock = clock_of(ending, retention.rules)
-    if clock is Clock.STOPPED:
+    if clock is RetentionStart.STOPPED:
         return ["does not expire while the group has members"]
     due = due_time(ending, retention)
     if due == UNKNOWN:
         return ["the brokers' retention is not known" if retention.retention_ms is None else "when to go is not known"]
-    if cause is not Cause.EXPIRED:
-        known = [] if cause is Cause.DELETED else ["whether the topic is there is not known"]
+    if cause is not RemovalCause.EXPIRED:
+        known = [] if cause is RemovalCause.DELETED else ["whether the topic is there is not known"]
         return [f"was to be kept until {_moment(due)}", *known]
     if ending.expire_time is not None or retention.retention_ms is None:
         return [f"kept until {_moment(due)} by its own terms"]
-    since = [f"empty since {_moment(ending.state_time)}"] if clock is Clock.STATE and ending.state_time else []
+    since = [f"empty since {_moment(ending.state_time)}"] if clock is RetentionStart.STATE and ending.state_time else []
     return [*since, f"retention {duration(retention.retention_ms)}"]
 
 
-def _topics(ending: Ending) -> str:
+def _topics(ending: Removal) -> str:
     named = ", ".join(ending.topics[:_NAMED])
     more = len(ending.topics) - _NAMED
     return f"{named} and {more} more" if more > 0 else named or "no known topic"

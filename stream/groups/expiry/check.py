@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from stream.groups.expiry.broker_rules import NEVER
 from stream.groups.expiry.causes import TOLERANCE_MS, late_after, missing_after
-from stream.groups.expiry.predict import Commits, predict_commits
+from stream.groups.expiry.predict import CommitTimesByOffset, predict_commits
 from stream.groups.shard import rows_of
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.driver_state import ForgottenOffset
-    from stream.groups.expiry.broker_rules import Retention
+    from stream.groups.driver_state import RemovedOffset
+    from stream.groups.expiry.broker_rules import OffsetsRetention
     from stream.groups.expiry.predict import Times
     from stream.groups.membership.memberships import Membership
 
@@ -38,7 +38,7 @@ BOUNDS: Final = (0.0, 1.0, 5.0, 15.0, 60.0, 120.0, 240.0, 360.0, 480.0, 600.0, 6
 ten; one more minute is what its work may take; beyond it something is slow."""
 
 
-class Outcome(enum.StrEnum):
+class PredictionOutcome(enum.StrEnum):
     """What became of a prediction."""
 
     KEPT = "kept"
@@ -54,7 +54,7 @@ class Outcome(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Errors:
+class PredictionErrors:
     """A cumulative histogram of the seconds between the predicted and the true end of offsets that expired."""
 
     bounds: tuple[float, ...]
@@ -94,7 +94,7 @@ def _none_overdue() -> _Overdue:
     return _Overdue(pa.array([], pa.binary()), none, none, np.empty(0, np.bool_))
 
 
-class ExpiryWatch:
+class ExpiryCheck:
     """Counts what became of predictions since it was made. Not thread-safe: the holder guards it.
 
     Keys are those of the runs. Call `tick` only while what is written is also read, and `restart` after a time in which
@@ -102,13 +102,13 @@ class ExpiryWatch:
     """
 
     def __init__(self) -> None:
-        self._counts = dict.fromkeys(Outcome, 0)
+        self._counts = dict.fromkeys(PredictionOutcome, 0)
         self._fell = np.zeros(len(BOUNDS) + 1, np.int64)
         self._total = 0.0
         self._overdue = _none_overdue()
         self._ticked: int | None = None
 
-    def tick(self, keys: pa.BinaryArray, hour: Times, now: int, retention: Retention) -> NDArray[np.bool_]:
+    def tick(self, keys: pa.BinaryArray, hour: Times, now: int, retention: OffsetsRetention) -> NDArray[np.bool_]:
         """Look at all offsets and their hours (ms, `NEVER`, `UNKNOWN`); say which are missing their tombstone.
 
         Each is counted once, however long it is missing.
@@ -118,7 +118,7 @@ class ExpiryWatch:
         keys, hour = keys.take(pa.array(rows)), hour[rows]
         since, told = self._overdue.look_up(keys, hour, self._due(hour, now))
         missing = told | (now - since > missing_after(retention))
-        self._counts[Outcome.MISSING] += int((missing & ~told).sum())
+        self._counts[PredictionOutcome.MISSING] += int((missing & ~told).sum())
         self._overdue = _Overdue(keys, hour, since, missing)
         self._ticked = now
         mask[rows[missing]] = True
@@ -129,7 +129,9 @@ class ExpiryWatch:
         self._overdue = self._overdue.missed()
         self._ticked = None
 
-    def arrived(self, forgotten: Sequence[ForgottenOffset], hour: Times, retention: Retention) -> list[Outcome | None]:
+    def arrived(
+        self, forgotten: Sequence[RemovedOffset], hour: Times, retention: OffsetsRetention
+    ) -> list[PredictionOutcome | None]:
         """Judge tombstones by the hours that were predicted for the offsets they ended (`hours_before`).
 
         None where nothing was predicted. One that had been counted as missing is late, and not counted again.
@@ -142,7 +144,12 @@ class ExpiryWatch:
         late = (hour >= 0) & ~deleted & ~early & (time > due + late_after(retention))
         kept = (hour >= 0) & ~deleted & ~early & ~late
         outcomes = np.full(len(hour), None, object)
-        judged = {Outcome.DELETED: deleted, Outcome.EARLY: early, Outcome.LATE: late, Outcome.KEPT: kept}
+        judged = {
+            PredictionOutcome.DELETED: deleted,
+            PredictionOutcome.EARLY: early,
+            PredictionOutcome.LATE: late,
+            PredictionOutcome.KEPT: kept,
+        }
         for outcome, rows in judged.items():
             self._counts[outcome] += int((rows & ~told).sum())
             outcomes[rows] = outcome
@@ -153,21 +160,21 @@ class ExpiryWatch:
         """Say since when offsets are due that were not before: one due before the last tick became so after it."""
         return np.maximum(hour, now if self._ticked is None else self._ticked)
 
-    def checks(self) -> dict[Outcome, int]:
+    def checks(self) -> dict[PredictionOutcome, int]:
         """Give how many predictions ended how."""
         return dict(self._counts)
 
-    def errors(self) -> Errors:
+    def errors(self) -> PredictionErrors:
         """Give the histogram of the errors; a tombstone later than predicted counts as positive."""
         cumulative = np.cumsum(self._fell)
-        return Errors(BOUNDS, tuple(cumulative[:-1].tolist()), int(cumulative[-1]), self._total)
+        return PredictionErrors(BOUNDS, tuple(cumulative[:-1].tolist()), int(cumulative[-1]), self._total)
 
     def _observe(self, seconds: NDArray[np.float64]) -> None:
         self._fell += np.bincount(np.searchsorted(BOUNDS, seconds), minlength=len(self._fell))
         self._total += float(seconds.sum())
 
 
-def _early_by_most(retention: Retention) -> int:
+def _early_by_most(retention: OffsetsRetention) -> int:
     """Return by how many ms a tombstone can come too early because of a wrong prediction; what is earlier was deleted.
 
     The log does not tell a deletion from an expiry, but people delete at any time: hardly ever within the last look of
@@ -178,10 +185,10 @@ def _early_by_most(retention: Retention) -> int:
 
 
 def hours_before(
-    forgotten: Sequence[ForgottenOffset], memberships: Mapping[str, Membership], retention: Retention
+    forgotten: Sequence[RemovedOffset], memberships: Mapping[str, Membership], retention: OffsetsRetention
 ) -> Times:
     """Predict for offsets that are gone from their last commits; `memberships` are those before the tombstones came."""
-    commits = Commits(
+    commits = CommitTimesByOffset(
         pa.array([each.group for each in forgotten], pa.string()).dictionary_encode(),
         pa.array([each.topic for each in forgotten], pa.string()).dictionary_encode(),
         np.array([each.last_time for each in forgotten], np.int64),

@@ -18,7 +18,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stream.groups.commits.keys import group_of_offset
-from stream.groups.expiry.broker_rules import EMPTY, NEVER, UNKNOWN, Clock, Retention, Rules, clock_of, exempt_topics
+from stream.groups.expiry.broker_rules import (
+    EMPTY,
+    NEVER,
+    UNKNOWN,
+    ExpiryRules,
+    OffsetsRetention,
+    RetentionStart,
+    clock_of,
+    exempt_topics,
+)
 from stream.groups.membership.memberships import CLASSIC
 from stream.groups.shard import rows_of
 
@@ -27,10 +36,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.groups.membership.memberships import Membership
 
-__all__ = ["NEVER", "UNKNOWN", "Commits", "Expiry", "Retention", "Rules", "Times", "predict", "predict_commits"]
+__all__ = [
+    "NEVER",
+    "UNKNOWN",
+    "CommitTimesByOffset",
+    "ExpiryPrediction",
+    "ExpiryRules",
+    "OffsetsRetention",
+    "Times",
+    "predict",
+    "predict_commits",
+]
 
 _SINCE_EMPTY: Final = -3
 """In the place of a time: since the group is empty, which its records do not tell; its life may."""
@@ -41,7 +60,7 @@ Times = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Commits:
+class CommitTimesByOffset:
     """The last commits of some offsets: of which group and topic, when (ms), and the expiry stored in it (-1: none)."""
 
     group: pa.DictionaryArray
@@ -57,7 +76,7 @@ class Commits:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Expiry:
+class ExpiryPrediction:
     """Predicted times in ms, `NEVER` or `UNKNOWN`. What has expired goes when the broker looks the next time.
 
     `offset` has one element per row of the fleet's runs; `soonest` (the first of its offsets) and `group` (the group
@@ -77,16 +96,16 @@ class Expiry:
         return np.append(self.soonest, NEVER)[rows], np.append(self.group, NEVER)[rows]
 
 
-def predict(fleet: FleetColumns, retention: Retention) -> Expiry:
+def predict(fleet: GroupColumns, retention: OffsetsRetention) -> ExpiryPrediction:
     """Predict for every offset and every group when the broker will consider it expired.
 
     An offset that carries its own expiry (value version 1) follows that, in groups whose clock runs. A group goes with
     the last of its offsets if it is empty; empty and without offsets, it has been due since it is so.
     """
-    commits = Commits(fleet.group, fleet.topic, fleet.runs.spans.last_time, fleet.runs.expire_time)
+    commits = CommitTimesByOffset(fleet.group, fleet.topic, fleet.runs.spans.last_time, fleet.runs.expire_time)
     groups = _Groups(commits, fleet.memberships, retention.rules)
     offset = _of_offsets(commits, groups, retention)
-    pending = fleet.pending if retention.rules is Rules.NONE_PENDING else frozenset()
+    pending = fleet.pending if retention.rules is ExpiryRules.NONE_PENDING else frozenset()
     if pending:
         offset[rows_of(pa.array(sorted(pending), pa.binary()), fleet.runs.keys) >= 0] = NEVER
         groups.keep(group_of_offset(key) for key in pending)
@@ -94,10 +113,12 @@ def predict(fleet: FleetColumns, retention: Retention) -> Expiry:
     for number in np.flatnonzero(group == _SINCE_EMPTY).tolist():
         life = fleet.lives.get(groups.names[number])
         group[number] = UNKNOWN if life is None or life.since is None else life.since
-    return Expiry(offset, groups.names, soonest, group)
+    return ExpiryPrediction(offset, groups.names, soonest, group)
 
 
-def predict_commits(commits: Commits, memberships: Mapping[str, Membership], retention: Retention) -> Times:
+def predict_commits(
+    commits: CommitTimesByOffset, memberships: Mapping[str, Membership], retention: OffsetsRetention
+) -> Times:
     """Predict for some offsets only, as `predict` does for all; `UNKNOWN` where the time of the commit is negative."""
     own = set(commits.group.dictionary.to_pylist())
     groups = _Groups(commits, {name: memberships[name] for name in own if name in memberships}, retention.rules)
@@ -106,18 +127,18 @@ def predict_commits(commits: Commits, memberships: Mapping[str, Membership], ret
     return offset
 
 
-def _of_offsets(commits: Commits, groups: _Groups, retention: Retention) -> Times:
+def _of_offsets(commits: CommitTimesByOffset, groups: _Groups, retention: OffsetsRetention) -> Times:
     codes = commits.codes
     clock = groups.clock[codes]
     # Before 2.1 an offset lived through the millisecond of its expiry.
-    grace = int(retention.rules is Rules.PER_OFFSET)
+    grace = int(retention.rules is ExpiryRules.PER_OFFSET)
     offset = np.full(len(codes), UNKNOWN, np.int64)
     if retention.retention_ms is not None:
-        began = np.where(clock == Clock.STATE, groups.since[codes], commits.time)
+        began = np.where(clock == RetentionStart.STATE, groups.since[codes], commits.time)
         offset = np.maximum(_later(began, retention.retention_ms + grace), 0)
     offset = np.where(commits.stored >= 0, _later(commits.stored, grace), offset)
-    offset[clock == Clock.UNKNOWN] = UNKNOWN
-    offset[(clock == Clock.STOPPED) | groups.exempt(codes, commits.topic)] = NEVER
+    offset[clock == RetentionStart.UNKNOWN] = UNKNOWN
+    offset[(clock == RetentionStart.STOPPED) | groups.exempt(codes, commits.topic)] = NEVER
     return offset
 
 
@@ -130,12 +151,12 @@ def _later(time: Times, by: int) -> Times:
 class _Groups:
     """What the prediction needs of each group, by the group's number: its code in the dictionary, or one beyond."""
 
-    def __init__(self, commits: Commits, memberships: Mapping[str, Membership], rules: Rules) -> None:
+    def __init__(self, commits: CommitTimesByOffset, memberships: Mapping[str, Membership], rules: ExpiryRules) -> None:
         own = commits.group.dictionary.to_pylist()
         known = set(own)
         self.names = (*own, *(name for name in memberships if name not in known))
         count = len(self.names)
-        self.clock = np.full(count, Clock.COMMIT, np.int8)
+        self.clock = np.full(count, RetentionStart.COMMIT, np.int8)
         self.since = np.full(count, _SINCE_EMPTY, np.int64)
         # Whether nothing but offsets keeps the group.
         self.may_go = np.ones(count, np.bool_)
@@ -146,15 +167,15 @@ class _Groups:
             if group is not None:
                 self._note(number, group, rules)
 
-    def _note(self, number: int, group: Membership, rules: Rules) -> None:
+    def _note(self, number: int, group: Membership, rules: ExpiryRules) -> None:
         clock = clock_of(group, rules)
         if group.state_time is not None and group.state_time >= 0:
             self.since[number] = group.state_time
         self.may_go[number] = group.state == EMPTY and group.kind != "share"
-        if clock is Clock.COMMIT:
+        if clock is RetentionStart.COMMIT:
             topics = exempt_topics(group, rules)
             if topics is None:
-                clock = Clock.STOPPED if group.kind == CLASSIC else Clock.UNKNOWN
+                clock = RetentionStart.STOPPED if group.kind == CLASSIC else RetentionStart.UNKNOWN
             else:
                 codes = [self._topics[topic] for topic in topics if topic in self._topics]
                 self._exempt[0].extend([number] * len(codes))

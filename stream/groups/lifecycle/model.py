@@ -17,7 +17,7 @@ DEAD_STATE: Final = "Dead"
 """State of a group of which neither a record nor an offset is left. Kafka's name; it is never written to the log."""
 
 
-class Happening(enum.StrEnum):
+class TransitionType(enum.StrEnum):
     """What can happen to a group."""
 
     CREATED = enum.auto()
@@ -37,7 +37,7 @@ class Happening(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Ending:
+class Removal:
     """What was known when offsets, or the whole group, went: the evidence from which `causes` tells why.
 
     Where no offset went together with a group (`offsets` is 0), topics and commit times are those of the offsets that
@@ -70,7 +70,7 @@ TOPICS: Final = 20
 class Transition:
     """Something that happened to a group, and where the log says so."""
 
-    what: Happening
+    what: TransitionType
     time: int
     # Offset in the offsets partition.
     position: int
@@ -83,11 +83,11 @@ class Transition:
     kind_before: str | None = None
     kind_after: str | None = None
     # Of offsets forgotten and of a death.
-    ending: Ending | None = None
+    ending: Removal | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Life:
+class GroupHistory:
     """A group's life as far as the log tells. None: it does not; a group known from before may lack its birth."""
 
     # The kind it is, or was when it died.

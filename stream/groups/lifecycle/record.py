@@ -15,7 +15,7 @@ import json
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, Ending, Happening, Life, Transition
+from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, GroupHistory, Removal, Transition, TransitionType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ Row = list[Any]
 are by default. Lives are told on in rows, since most of what is remembered is only handed on; nobody changes one."""
 
 
-class Standing(NamedTuple):
+class GroupStatus(NamedTuple):
     """What a group is at one moment. `kind` is None where there is no such group and none is remembered.
 
     A named tuple where the house has frozen dataclasses: two are made for every operation in the log.
@@ -52,10 +52,10 @@ class Standing(NamedTuple):
         return self.kind is not None and self.died is None
 
 
-NOWHERE: Final = Standing()
+NOWHERE: Final = GroupStatus()
 
 
-class Losses(NamedTuple):
+class RemovedOffsets(NamedTuple):
     """Offsets that went with one operation."""
 
     offsets: int = 0
@@ -65,12 +65,14 @@ class Losses(NamedTuple):
     expire_time: int | None = None
     time: int = NO_TIME
 
-    def plus(self, topic: str, commit_time: int, expire_time: int, time: int) -> Losses:
+    def plus(self, topic: str, commit_time: int, expire_time: int, time: int) -> RemovedOffsets:
         """Count one more; in whatever order they are counted, the sum is the same."""
         if not self.offsets:
-            return Losses(1, (topic,), commit_time, commit_time, expire_time if expire_time >= 0 else None, time)
+            return RemovedOffsets(
+                1, (topic,), commit_time, commit_time, expire_time if expire_time >= 0 else None, time
+            )
         topics = self.topics if topic in self.topics else tuple(sorted({*self.topics, topic})[:TOPICS])
-        return Losses(
+        return RemovedOffsets(
             self.offsets + 1,
             topics,
             commit_time if self.last_commit is None else max(self.last_commit, commit_time),
@@ -82,40 +84,40 @@ class Losses(NamedTuple):
         )
 
 
-NO_LOSSES: Final = Losses()
+NO_LOSSES: Final = RemovedOffsets()
 
 
 @dataclasses.dataclass(slots=True)
-class Remembered:
+class GroupRecord:
     """A group's life, cut before its newest operation."""
 
     # Before the operation: what was, the newest transitions and how many of each there were, the last offsets to go,
     # the names of members when they were last counted, and how many members have been there since.
-    was: Standing = NOWHERE
+    was: GroupStatus = NOWHERE
     past: tuple[Row, ...] = ()
     counts: dict[str, int] = dataclasses.field(default_factory=dict)
-    gone: Losses = NO_LOSSES
+    gone: RemovedOffsets = NO_LOSSES
     counted: frozenset[str] = frozenset()
     there: int = 0
     # The operation: its timestamp, its last record, the offsets that went, whether it made a target assignment.
     time: int = NO_TIME
     position: int = NO_TIME
-    losses: Losses = NO_LOSSES
+    losses: RemovedOffsets = NO_LOSSES
     assigned: bool = False
     # After it.
-    now: Standing = NOWHERE
+    now: GroupStatus = NOWHERE
     news: tuple[Row, ...] = ()
     # How many transitions are to be kept; None: all.
     keep: int | None = None
 
-    def life(self) -> Life:
+    def life(self) -> GroupHistory:
         """Give what readers see of it."""
         counts = dict(self.counts)
         for what, *_ in self.news:
             counts[what] = counts.get(what, 0) + 1
         every = self.past + self.news
         now = self.now
-        return Life(
+        return GroupHistory(
             kind=now.kind or "",
             state=DEAD_STATE if now.died is not None else now.state,
             since=now.since,
@@ -132,7 +134,7 @@ def digest(name: str) -> str:
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def pack(life: Remembered, names: frozenset[str]) -> bytes:
+def pack(life: GroupRecord, names: frozenset[str]) -> bytes:
     """Write what is remembered; `names` are the digests of the members that the group has now.
 
     Members counted last are told by their difference to those of now: nearly always few.
@@ -155,13 +157,13 @@ def pack(life: Remembered, names: frozenset[str]) -> bytes:
 _WRITER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
 
-def unpack(packed: bytes, names: frozenset[str] = frozenset()) -> Remembered:
+def unpack(packed: bytes, names: frozenset[str] = frozenset()) -> GroupRecord:
     """Read what `pack` wrote, with the same names."""
     was, past, counts, gone, members, operation, losses, now, news = json.loads(packed.decode("utf-8", "surrogatepass"))
     came, went, there = members
     time, position, assigned, keep = operation
-    return Remembered(
-        was=Standing(*was),
+    return GroupRecord(
+        was=GroupStatus(*was),
         past=tuple(past),
         counts=counts,
         gone=_read_losses(gone),
@@ -171,13 +173,13 @@ def unpack(packed: bytes, names: frozenset[str] = frozenset()) -> Remembered:
         position=position,
         losses=_read_losses(losses),
         assigned=bool(assigned),
-        now=Standing(*now),
+        now=GroupStatus(*now),
         news=tuple(news),
         keep=keep,
     )
 
 
-def life_of(packed: bytes) -> Life:
+def life_of(packed: bytes) -> GroupHistory:
     """Read what readers see of a packed life."""
     return unpack(packed).life()
 
@@ -196,32 +198,32 @@ def transition_row(told: Sequence[Any]) -> Row:
 
 
 def ending_row(told: Sequence[Any]) -> Row:
-    """Write an ending, given by the fields of `Ending` in their order."""
+    """Write an ending, given by the fields of `Removal` in their order."""
     return _trimmed(told, _ENDING)
 
 
 _TRANSITION: Final = [field.default for field in dataclasses.fields(Transition)]
-_ENDING: Final = [field.default for field in dataclasses.fields(Ending)]
+_ENDING: Final = [field.default for field in dataclasses.fields(Removal)]
 
 
 def _transition(row: Row) -> Transition:
     what, *rest = row
     if isinstance(rest[-1], list):
         rest[-1] = _ending(rest[-1])
-    return Transition(Happening(what), *rest)
+    return Transition(TransitionType(what), *rest)
 
 
-def _ending(row: Row) -> Ending:
+def _ending(row: Row) -> Removal:
     before, topics, after = row[:_TOPICS_AT], row[_TOPICS_AT], row[_TOPICS_AT + 1 :]
     told: list[Any] = [*before, tuple(topics), *after]
-    return Ending(*told)
+    return Removal(*told)
 
 
-_TOPICS_AT: Final = [field.name for field in dataclasses.fields(Ending)].index("topics")
+_TOPICS_AT: Final = [field.name for field in dataclasses.fields(Removal)].index("topics")
 
 
-def _read_losses(row: list[Any]) -> Losses:
+def _read_losses(row: list[Any]) -> RemovedOffsets:
     if not row:
         return NO_LOSSES
     row[1] = tuple(row[1])
-    return Losses(*row)
+    return RemovedOffsets(*row)

@@ -19,10 +19,10 @@ from decoders.columnar import decode_keys
 from stream.groups.commits.keys import groups_of_commits
 from stream.groups.commits.runs import NEVER
 from stream.groups.lifecycle import record as remembered
-from stream.groups.lifecycle.record import Remembered
-from stream.groups.lifecycle.table import Lives, concat_lives, lives_of, no_lives
+from stream.groups.lifecycle.record import GroupRecord
+from stream.groups.lifecycle.table import HistoryTable, concat_lives, lives_of, no_lives
 from stream.groups.lifecycle.transitions import adopted, close_operation, open_operation
-from stream.groups.membership.summary import Outlines, groups_of, type_of
+from stream.groups.membership.summary import MembershipSummaries, groups_of, type_of
 from stream.groups.shard import rows_of
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.commits.tombstones import Forgotten
-    from stream.groups.lifecycle.transitions import Keeping
+    from stream.groups.commits.tombstones import OffsetTombstones
+    from stream.groups.lifecycle.transitions import HistoryLimits
     from stream.groups.shard import Records, Runs, Shard
 
 _LINGER: Final = 2
@@ -40,11 +40,11 @@ time, and the clocks of brokers differ: with room between the two, when the stat
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Read:
+class NewRecords:
     """What was read and the state has not seen: the membership records and tombstones in log order, and the runs."""
 
     records: Records
-    forgotten: Forgotten
+    forgotten: OffsetTombstones
     runs: Runs
     # For each run its row in the state, -1 where it has none.
     rows: NDArray[np.int64]
@@ -65,7 +65,7 @@ _Event = tuple[int, int, _Kind, int]
 """Position, time (ms), kind, and row in its table."""
 
 
-def tell(state: Shard, read: Read, keeping: Keeping) -> tuple[Lives, Lives]:
+def tell(state: Shard, read: NewRecords, keeping: HistoryLimits) -> tuple[HistoryTable, HistoryTable]:
     """Give the lives after what was read, and those that changed."""
     events = _events(state, read)
     told = _Teller(state, read, keeping).tell(events) if events else no_lives()
@@ -78,9 +78,9 @@ def tell(state: Shard, read: Read, keeping: Keeping) -> tuple[Lives, Lives]:
     return concat_lives([untouched, changed.take(changed.values.is_valid().to_numpy(zero_copy_only=False))]), changed
 
 
-def adopt(state: Shard) -> Lives:
+def adopt(state: Shard) -> HistoryTable:
     """Give the lives of a state that has none, for it was kept before lives were: all groups as they are."""
-    outlines = Outlines()
+    outlines = MembershipSummaries()
     outlines.apply(state.records)
     packed: dict[str, tuple[bytes | None, int]] = {}
     for name in sorted({*outlines.groups(), *decode_keys(state.runs.keys).group.drop_null().unique().to_pylist()}):
@@ -90,7 +90,7 @@ def adopt(state: Shard) -> Lives:
     return lives_of(packed)
 
 
-def _over(lives: Lives, time: int, keeping: Keeping) -> NDArray[np.bool_]:
+def _over(lives: HistoryTable, time: int, keeping: HistoryLimits) -> NDArray[np.bool_]:
     """Say which are of dead groups whose grace is long over."""
     if keeping.grace_ms is None:
         return np.zeros(len(lives), np.bool_)
@@ -98,7 +98,7 @@ def _over(lives: Lives, time: int, keeping: Keeping) -> NDArray[np.bool_]:
     return over
 
 
-def _without_over(told: Lives, time: int, keeping: Keeping) -> Lives:
+def _without_over(told: HistoryTable, time: int, keeping: HistoryLimits) -> HistoryTable:
     over = _over(told, time, keeping)
     if not over.any():
         return told
@@ -108,7 +108,7 @@ def _without_over(told: Lives, time: int, keeping: Keeping) -> Lives:
 # What happened to whom, in log order.
 
 
-def _events(state: Shard, read: Read) -> dict[str, list[_Event]]:
+def _events(state: Shard, read: NewRecords) -> dict[str, list[_Event]]:
     births = _births(state, read)
     if not len(read.records) and not len(read.forgotten) and not len(births):
         return {}
@@ -121,7 +121,7 @@ def _events(state: Shard, read: Read) -> dict[str, list[_Event]]:
     return events
 
 
-def _births(state: Shard, read: Read) -> NDArray[np.intp]:
+def _births(state: Shard, read: NewRecords) -> NDArray[np.intp]:
     """Rows of the runs that begin the life of their key, after the state's position."""
     spans = read.runs.spans
     anew = read.rows < 0
@@ -149,7 +149,7 @@ def _add_records(events: defaultdict[str, list[_Event]], records: Records) -> se
     return gone
 
 
-def _add_losses(events: defaultdict[str, list[_Event]], state: Shard, forgotten: Forgotten) -> set[str]:
+def _add_losses(events: defaultdict[str, list[_Event]], state: Shard, forgotten: OffsetTombstones) -> set[str]:
     """Add the tombstones that ended something, and the beginnings of what they ended where those are new too.
 
     Give the groups concerned.
@@ -213,10 +213,10 @@ def _add_births(
 class _Teller:
     """What the groups that are looked at were, and the walk through what happened to each."""
 
-    def __init__(self, state: Shard, read: Read, keeping: Keeping) -> None:
+    def __init__(self, state: Shard, read: NewRecords, keeping: HistoryLimits) -> None:
         self._state = state
         self.keeping = keeping
-        self.outlines = Outlines()
+        self.outlines = MembershipSummaries()
         self.keys: list[bytes] = read.records.keys.to_pylist()
         self.values: list[bytes | None] = read.records.values.to_pylist()
         gone = read.forgotten
@@ -226,7 +226,7 @@ class _Teller:
         self._looked_at: list[str] = []
         self._offsets: Counter[str] | None = None
 
-    def tell(self, events: Mapping[str, list[_Event]]) -> Lives:
+    def tell(self, events: Mapping[str, list[_Event]]) -> HistoryTable:
         """Give the lives that changed; forgotten where there is nothing to remember."""
         self._looked_at = list(events)
         self._recall()
@@ -280,7 +280,7 @@ class _Walk:
         self._group = group
         self._teller = teller
         self._look()
-        self._life = Remembered() if packed is None else remembered.unpack(packed, self.names)
+        self._life = GroupRecord() if packed is None else remembered.unpack(packed, self.names)
         self._had_offsets = self._life.now.alive
         # Offsets more than the group had in the state; records of the newest operation that are not in the outline yet.
         self._gained = 0
@@ -292,7 +292,7 @@ class _Walk:
         self._outline = outline = self._teller.outlines.get(self._group)
         self.names: frozenset[str] = _NOBODY if outline is None else outline.names
 
-    def through(self, events: list[_Event]) -> Remembered | None:
+    def through(self, events: list[_Event]) -> GroupRecord | None:
         """Tell the group's life through these events; None where nothing is to be remembered."""
         for position, time, kind, row in events:
             if kind is _BIRTH and self._drawn and self._life.now.alive:

@@ -11,21 +11,21 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Final
 
-from stream.groups.lifecycle.model import Happening
-from stream.groups.lifecycle.record import NO_LOSSES, Remembered, Standing, ending_row, transition_row
+from stream.groups.lifecycle.model import TransitionType
+from stream.groups.lifecycle.record import NO_LOSSES, GroupRecord, GroupStatus, ending_row, transition_row
 from stream.groups.membership.model import CLASSIC, SIMPLE
 
 if TYPE_CHECKING:
     from stream.groups.lifecycle.record import Row
-    from stream.groups.membership.summary import Outline
+    from stream.groups.membership.summary import MembershipSummary
 
 _EMPTY: Final = "Empty"
-_SETTLING: Final = frozenset({Happening.REBALANCED, Happening.EMPTIED, Happening.DEAD})
+_SETTLING: Final = frozenset({TransitionType.REBALANCED, TransitionType.EMPTIED, TransitionType.DEAD})
 """After these, who comes and goes is counted anew."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Keeping:
+class HistoryLimits:
     """How much of lives is kept: transitions per group, and for how long (ms) a dead group. None: all, for ever."""
 
     transitions: int | None
@@ -34,21 +34,21 @@ class Keeping:
     live_from: int
 
 
-def open_operation(life: Remembered, time: int, names: frozenset[str], keeping: Keeping) -> Remembered:
+def open_operation(life: GroupRecord, time: int, names: frozenset[str], keeping: HistoryLimits) -> GroupRecord:
     """Close the newest operation and begin the next; `names` are the members as they are between the two.
 
     The life that is given is spent.
     """
     was = life.now
     if was.died is not None and keeping.grace_ms is not None and time - was.died > keeping.grace_ms:
-        return Remembered(time=time, keep=keeping.transitions)
+        return GroupRecord(time=time, keep=keeping.transitions)
     counts, settled = life.counts, False
     for what, *_ in life.news:
         counts[what] = counts.get(what, 0) + 1
         settled = settled or what in _SETTLING
     counted = names if settled else life.counted
     past = life.past + life.news
-    return Remembered(
+    return GroupRecord(
         was=was,
         past=past if keeping.transitions is None else past[-keeping.transitions :],
         counts=counts,
@@ -60,18 +60,20 @@ def open_operation(life: Remembered, time: int, names: frozenset[str], keeping: 
     )
 
 
-def close_operation(life: Remembered, outline: Outline | None, *, has_offsets: bool, keeping: Keeping) -> None:
+def close_operation(
+    life: GroupRecord, outline: MembershipSummary | None, *, has_offsets: bool, keeping: HistoryLimits
+) -> None:
     """Draw the transitions of the operation that is open, and what the group is now."""
     was = life.was
     news = _News(life, live=life.position >= keeping.live_from)
     if outline is None and not has_offsets:
         if news.lived:
-            news.tell(Happening.DEAD, went=life.there if was.members else 0, ending=_ending(life, was))
+            news.tell(TransitionType.DEAD, went=life.there if was.members else 0, ending=_ending(life, was))
             was = was._replace(state=None, since=life.time, died=life.time, members=0, number=None, recorded=False)
         life.now = was
     elif news.lived and _as_it_was(life, outline):
         if life.losses.offsets:
-            news.tell(Happening.FORGOTTEN, ending=_ending(life, was))
+            news.tell(TransitionType.FORGOTTEN, ending=_ending(life, was))
         life.now = was
     else:
         _happened(life, outline, news)
@@ -79,7 +81,7 @@ def close_operation(life: Remembered, outline: Outline | None, *, has_offsets: b
     life.news = tuple(news.rows)
 
 
-def _as_it_was(life: Remembered, outline: Outline | None) -> bool:
+def _as_it_was(life: GroupRecord, outline: MembershipSummary | None) -> bool:
     """Whether a living group's records say what they said: nothing but offsets can have come or gone."""
     was = life.was
     return (
@@ -100,7 +102,7 @@ class _News:
 
     __slots__ = ("_dated", "lived", "rows")
 
-    def __init__(self, life: Remembered, *, live: bool) -> None:
+    def __init__(self, life: GroupRecord, *, live: bool) -> None:
         # Whether the group was there before.
         self.lived = life.was.alive
         self._dated = (life.time, life.position, live)
@@ -108,7 +110,7 @@ class _News:
 
     def tell(
         self,
-        what: Happening,
+        what: TransitionType,
         *,
         came: int = 0,
         went: int = 0,
@@ -119,48 +121,48 @@ class _News:
         self.rows.append(transition_row((what, *self._dated, came, went, *kinds, ending)))
 
 
-def adopted(outline: Outline | None) -> Remembered:
+def adopted(outline: MembershipSummary | None) -> GroupRecord:
     """Remember a group that is known from before lives were kept: as it is, without a past."""
     now = _standing(outline, None if outline is None else outline.state_time, None)
-    return Remembered(now=now, counted=frozenset() if outline is None else outline.names)
+    return GroupRecord(now=now, counted=frozenset() if outline is None else outline.names)
 
 
-def _standing(outline: Outline | None, since: int | None, created: int | None) -> Standing:
+def _standing(outline: MembershipSummary | None, since: int | None, created: int | None) -> GroupStatus:
     """See what a living group is; one without records has offsets."""
     if outline is None:
-        return Standing(SIMPLE, _EMPTY, since, created)
+        return GroupStatus(SIMPLE, _EMPTY, since, created)
     told = (outline.members, outline.number, outline.state_time, outline.protocol_type)
-    return Standing(outline.kind, outline.state, since, created, None, *told, True)
+    return GroupStatus(outline.kind, outline.state, since, created, None, *told, True)
 
 
-def _dated(life: Remembered, outline: Outline | None, news: _News) -> Standing:
+def _dated(life: GroupRecord, outline: MembershipSummary | None, news: _News) -> GroupStatus:
     """See what a living group is, since when."""
     was, time = life.was, life.time
     if not news.lived:
         return _standing(outline, time, time)
     kind, state = (SIMPLE, _EMPTY) if outline is None else (outline.kind, outline.state)
-    anew = _is_classic(kind) and bool(news.rows) and news.rows[-1][0] is Happening.REBALANCED  # told last
+    anew = _is_classic(kind) and bool(news.rows) and news.rows[-1][0] is TransitionType.REBALANCED  # told last
     return _standing(outline, was.since if was.state == state and not anew else time, was.created)
 
 
-def _happened(life: Remembered, outline: Outline | None, news: _News) -> None:
+def _happened(life: GroupRecord, outline: MembershipSummary | None, news: _News) -> None:
     """Tell what happened to a group that lives."""
     was = life.was
     if not news.lived:
-        news.tell(Happening.CREATED if was.kind is None else Happening.REBORN)
+        news.tell(TransitionType.CREATED if was.kind is None else TransitionType.REBORN)
     elif (kinds := _conversion(was, outline)) is not None:
-        news.tell(Happening.CONVERTED, kinds=kinds)
+        news.tell(TransitionType.CONVERTED, kinds=kinds)
     if life.losses.offsets:
-        news.tell(Happening.FORGOTTEN, ending=_ending(life, was if news.lived else _standing(outline, None, None)))
+        news.tell(TransitionType.FORGOTTEN, ending=_ending(life, was if news.lived else _standing(outline, None, None)))
     members = 0 if outline is None else outline.members
     if was.members and not members:
-        news.tell(Happening.EMPTIED, went=life.there)
+        news.tell(TransitionType.EMPTIED, went=life.there)
     elif outline is not None and members and _rebalanced(life, outline, lived=news.lived):
         names = outline.names
-        news.tell(Happening.REBALANCED, came=len(names - life.counted), went=len(life.counted - names))
+        news.tell(TransitionType.REBALANCED, came=len(names - life.counted), went=len(life.counted - names))
 
 
-def _conversion(was: Standing, outline: Outline | None) -> tuple[str, str] | None:
+def _conversion(was: GroupStatus, outline: MembershipSummary | None) -> tuple[str, str] | None:
     """Give the kinds before and after. Members that join where there were only offsets convert nothing."""
     if outline is None or was.kind in {None, SIMPLE}:
         return None
@@ -168,7 +170,7 @@ def _conversion(was: Standing, outline: Outline | None) -> tuple[str, str] | Non
     return None if before == after else (before, after)
 
 
-def _rebalanced(life: Remembered, now: Outline, *, lived: bool) -> bool:
+def _rebalanced(life: GroupRecord, now: MembershipSummary, *, lived: bool) -> bool:
     """Whether the operation completed a rebalance.
 
     A classic group's number is its generation: a static member that comes back rewrites the record under the old one.
@@ -188,7 +190,7 @@ def _is_classic(kind: str | None) -> bool:
     return kind in {CLASSIC, SIMPLE}
 
 
-def _ending(life: Remembered, before: Standing) -> Row:
+def _ending(life: GroupRecord, before: GroupStatus) -> Row:
     """Tell what was known when something went: the fields of `lives.Ending`."""
     losses = life.losses
     told = losses if losses.offsets else life.gone

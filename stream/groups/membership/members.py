@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from decoders.events import ClassicGroupRecorded, ClassicMember
-    from stream.groups.membership.modern_group import Joined, Roster, Standing, Target
+    from stream.groups.membership.modern_group import Joined, ModernGroup, Standing, Target
 
 Assignment = tuple[tuple[str, tuple[int, ...]], ...]
 """Partitions by topic name (or id as text), both ascending. What is no topic is named by words: `connector NAME` with
@@ -62,7 +62,7 @@ def of_classic(event: ClassicGroupRecorded) -> tuple[Member, ...]:
     return tuple(_classic_member(event, member) for member in sorted(event.members, key=lambda each: each.member_id))
 
 
-def of_roster(roster: Roster, topic_names: Mapping[bytes, str]) -> tuple[Member, ...]:
+def of_roster(roster: ModernGroup, topic_names: Mapping[bytes, str]) -> tuple[Member, ...]:
     """Give the members of a consumer, share or streams group, by member id."""
     return tuple(_newer_member(roster, member, topic_names) for _, member in sorted(roster.members.items()))
 
@@ -98,7 +98,7 @@ def _wants(event: ClassicGroupRecorded, member: ClassicMember) -> tuple[frozense
     return (frozenset() if isinstance(read, dict) else None), None
 
 
-def _newer_member(roster: Roster, member: Joined, names: Mapping[bytes, str]) -> Member:
+def _newer_member(roster: ModernGroup, member: Joined, names: Mapping[bytes, str]) -> Member:
     standing = roster.standings.get(member.member_id)
     epoch = None if standing is None or standing.member_epoch < 0 else standing.member_epoch
     spoken = member if isinstance(member, facts.ConsumerMemberRecorded) else None
@@ -121,7 +121,7 @@ def _newer_member(roster: Roster, member: Joined, names: Mapping[bytes, str]) ->
     )
 
 
-def _assignment(roster: Roster, part: Standing | Target | None, names: Mapping[bytes, str]) -> Assignment:
+def _assignment(roster: ModernGroup, part: Standing | Target | None, names: Mapping[bytes, str]) -> Assignment:
     if part is None:
         return ()
     if isinstance(part, facts.MemberAssignmentRecorded | facts.MemberTargetRecorded):
@@ -146,7 +146,7 @@ def _tasks(part: facts.StreamsMemberAssignmentRecorded | facts.StreamsMemberTarg
     return tasks
 
 
-def _active(roster: Roster, task: tuple[str, tuple[int, ...]]) -> Assignment:
+def _active(roster: ModernGroup, task: tuple[str, tuple[int, ...]]) -> Assignment:
     """Give what an active task reads, by topic; the task itself where the topology does not tell."""
     subtopology, numbers = task
     return tuple(roster.topics_of_tasks((task,))) or ((f"active task {subtopology}", numbers),)

@@ -18,7 +18,7 @@ from decoders.interpret import events
 from stream.groups.membership import classic, members
 from stream.groups.membership.members import Member
 from stream.groups.membership.model import CLASSIC, SIMPLE, Membership
-from stream.groups.membership.modern_group import Roster
+from stream.groups.membership.modern_group import ModernGroup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,7 +58,7 @@ class Memberships:
     def __init__(self) -> None:
         self._classic: dict[str, bytes] = {}
         self._newer: dict[GroupKind, dict[str, dict[bytes, bytes]]] = {kind: {} for kind in _TYPES}
-        self._rosters: dict[str, Roster] = {}
+        self._rosters: dict[str, ModernGroup] = {}
         self._told: dict[str, Membership] = {}
         self._stale: set[str] = set()
         self.faults: dict[str, Exception] = {}
@@ -168,7 +168,7 @@ class Memberships:
                 return kind
         return None
 
-    def _kept_roster(self, kind: GroupKind, group: str) -> Roster:
+    def _kept_roster(self, kind: GroupKind, group: str) -> ModernGroup:
         roster = self._rosters.pop(group, None)
         if roster is None or roster.kind != kind:
             roster = self._roster(kind, group, _STATE)
@@ -177,8 +177,8 @@ class Memberships:
         self._rosters[group] = roster  # the newest stand last
         return roster
 
-    def _roster(self, kind: GroupKind, group: str, numbers: frozenset[int]) -> Roster:
-        roster = Roster(kind)
+    def _roster(self, kind: GroupKind, group: str, numbers: frozenset[int]) -> ModernGroup:
+        roster = ModernGroup(kind)
         for event in _events(self._newer[kind].get(group, {}), numbers):
             roster.apply(event)
         return roster

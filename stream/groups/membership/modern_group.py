@@ -38,7 +38,7 @@ the initial epoch: the difference shows nowhere, as an assignment is only forgot
 
 
 @dataclasses.dataclass(slots=True)
-class Roster:
+class ModernGroup:
     """The living records of one group, summed up. None: no such record."""
 
     kind: GroupKind
@@ -191,48 +191,48 @@ def instance_of(member: Joined) -> str | None:
     return None if isinstance(member, facts.ShareMemberRecorded) else member.instance_id
 
 
-def _group_epoch(roster: Roster, event: facts.GroupEpochRecorded) -> None:
+def _group_epoch(roster: ModernGroup, event: facts.GroupEpochRecorded) -> None:
     roster.group_epoch = event.group_epoch
     roster.validated_topology_epoch = event.validated_topology_epoch
 
 
-def _assignment_epoch(roster: Roster, event: facts.TargetAssignmentRecorded) -> None:
+def _assignment_epoch(roster: ModernGroup, event: facts.TargetAssignmentRecorded) -> None:
     roster.assignment_epoch = event.assignment_epoch
 
 
-def _topology(roster: Roster, event: facts.StreamsTopologyRecorded) -> None:
+def _topology(roster: ModernGroup, event: facts.StreamsTopologyRecorded) -> None:
     roster.topology = event
 
 
-def _resolved(roster: Roster, event: facts.TopicRegexResolved) -> None:
+def _resolved(roster: ModernGroup, event: facts.TopicRegexResolved) -> None:
     roster.regexes[event.topic_regex] = event.topics
 
 
-def _member(roster: Roster, event: Joined) -> None:
+def _member(roster: ModernGroup, event: Joined) -> None:
     roster.members[event.member_id] = event
 
 
-def _standing(roster: Roster, event: Standing) -> None:
+def _standing(roster: ModernGroup, event: Standing) -> None:
     roster.standings[event.member_id] = event
 
 
-def _target(roster: Roster, event: Target) -> None:
+def _target(roster: ModernGroup, event: Target) -> None:
     roster.targets[event.member_id] = event
 
 
-def _forget_group_epoch(roster: Roster, _: facts.GroupEpochRemoved) -> None:
+def _forget_group_epoch(roster: ModernGroup, _: facts.GroupEpochRemoved) -> None:
     roster.group_epoch = roster.validated_topology_epoch = None
 
 
-def _forget_assignment_epoch(roster: Roster, _: facts.TargetAssignmentRemoved) -> None:
+def _forget_assignment_epoch(roster: ModernGroup, _: facts.TargetAssignmentRemoved) -> None:
     roster.assignment_epoch = None
 
 
-def _forget_topology(roster: Roster, _: facts.StreamsTopologyRemoved) -> None:
+def _forget_topology(roster: ModernGroup, _: facts.StreamsTopologyRemoved) -> None:
     roster.topology = None
 
 
-_TAKE: Final[dict[type, Callable[[Roster, Any], object]]] = {
+_TAKE: Final[dict[type, Callable[[ModernGroup, Any], object]]] = {
     facts.GroupEpochRecorded: _group_epoch,
     facts.GroupEpochRemoved: _forget_group_epoch,
     facts.TargetAssignmentRecorded: _assignment_epoch,

@@ -16,7 +16,7 @@ from decoders.javatext import java_text
 from decoders.tables import BY_NUMBER
 from stream.groups.lifecycle.record import digest
 from stream.groups.membership.model import CLASSIC, SIMPLE, identity
-from stream.groups.membership.modern_group import Roster, instance_of
+from stream.groups.membership.modern_group import ModernGroup, instance_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -40,7 +40,7 @@ _ALIVE: Final[dict[GroupKind, frozenset[int]]] = {
 _STATE: Final = frozenset((3, 5, 6, 8, 10, 11, 12, 14, 17, 19, 20, 22, 23))
 
 
-class Outline(NamedTuple):
+class MembershipSummary(NamedTuple):
     """A group at one moment. A named tuple, for one is made of every record of a classic group."""
 
     kind: str
@@ -54,11 +54,11 @@ class Outline(NamedTuple):
     protocol_type: str | None = None
 
 
-class Outlines:
+class MembershipSummaries:
     """The outlines of some groups, moved on by their records."""
 
     def __init__(self) -> None:
-        self._classic: dict[str, Outline] = {}
+        self._classic: dict[str, MembershipSummary] = {}
         # Per group its living records, each with what it says.
         self._newer: dict[str, dict[bytes, Any]] = {}
 
@@ -79,7 +79,7 @@ class Outlines:
         else:
             self._newer.setdefault(group, {})[key] = _said(key, value)
 
-    def get(self, group: str) -> Outline | None:
+    def get(self, group: str) -> MembershipSummary | None:
         """Give a group's outline; None where it has no membership record.
 
         A group that is between two kinds for a moment is of the newer one, which Kafka writes first and deletes last.
@@ -129,10 +129,10 @@ def _said(key: bytes, value: bytes) -> Any:
     return None if isinstance(read, DecodeError) else events(read)[0]
 
 
-def _classic(value: Fields) -> Outline:
+def _classic(value: Fields) -> MembershipSummary:
     members = value["members"]
     state_time = value["current_state_timestamp"]
-    return Outline(
+    return MembershipSummary(
         kind=CLASSIC if value["protocol_type"] or members else SIMPLE,
         state="Stable" if members else "Empty",
         members=len(members),
@@ -143,11 +143,11 @@ def _classic(value: Fields) -> Outline:
     )
 
 
-def _newer(kind: GroupKind, said: list[Any]) -> Outline:
-    roster = Roster(kind)
+def _newer(kind: GroupKind, said: list[Any]) -> MembershipSummary:
+    roster = ModernGroup(kind)
     for each in said:
         roster.apply(each)
-    return Outline(
+    return MembershipSummary(
         kind=kind,
         state=roster.state,
         members=len(roster.members),

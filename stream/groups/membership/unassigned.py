@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Ownership:
+class UnassignedPartitions:
     """What one group leaves to nobody; None: not known.
 
     `unowned` are partitions by topic, `unsubscribed` topics that the group has offsets for; both ascending.
@@ -34,7 +34,7 @@ class Ownership:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Counts:
+class UnassignedCounts:
     """For every group of which it is known: how many partitions nobody owns, how many topics nobody subscribes to."""
 
     unowned: Mapping[str, int]
@@ -46,13 +46,13 @@ def ownership(
     topics_with_offsets: Iterable[str],
     partition_counts: Mapping[str, int],
     topic_names: Mapping[bytes, str],
-) -> Ownership:
+) -> UnassignedPartitions:
     """Judge one group. A topic that is not in `partition_counts` is not known; one that does not exist has 0."""
     left = _unowned(membership, partition_counts, topic_names)
     unowned = None if left is None else tuple((topic, partitions_of(mask)) for topic, mask in sorted(left.items()))
     subscribed = _wanted(membership)
     unsubscribed = None if subscribed is None else tuple(sorted(set(topics_with_offsets) - subscribed))
-    return Ownership(unowned, unsubscribed)
+    return UnassignedPartitions(unowned, unsubscribed)
 
 
 def subscribed_topics(memberships: Mapping[str, Membership]) -> set[str]:
@@ -61,7 +61,7 @@ def subscribed_topics(memberships: Mapping[str, Membership]) -> set[str]:
     return set[str]().union(*sets.values())
 
 
-class Ownerships:
+class UnassignedTracker:
     """The counts of all groups, tick after tick: judged again is only what changed since the last one.
 
     A group's membership is compared by identity: the same object says the same.
@@ -79,7 +79,7 @@ class Ownerships:
         partition_counts: Mapping[str, int],
         topic_names: Mapping[bytes, str],
         rebalancing: AbstractSet[str] = frozenset(),
-    ) -> Counts:
+    ) -> UnassignedCounts:
         """Judge all groups; `offsets` are the group and the topic of each committed offset.
 
         Of classic groups that the cluster says to be `rebalancing`, the log knows the generation before only: who
@@ -92,7 +92,7 @@ class Ownerships:
         unowned = {
             name: count for name, (_, count) in self._judged.items() if count is not None and name not in rebalancing
         }
-        return Counts(unowned, _unsubscribed(memberships, *offsets))
+        return UnassignedCounts(unowned, _unsubscribed(memberships, *offsets))
 
     def _judge(self, group: str, membership: Membership) -> tuple[Membership, int | None]:
         before = self._judged.get(group)

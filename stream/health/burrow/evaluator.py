@@ -1,6 +1,6 @@
 """Burrow's rules at work in place of this monitor's own, for those who move from it: its words, its roll-up.
 
-Verdicts are Burrow's words (`rules.Status`): of a partition OK, WARN, STOP, STALL or REWIND, of a group
+Verdicts are Burrow's words (`rules.BurrowStatus`): of a partition OK, WARN, STOP, STALL or REWIND, of a group
 OK, WARN or ERR, and NOTFOUND where there is no commit. There is no hysteresis, as in Burrow, and nothing else than
 commits and ends is looked at. Lag, time lag and rates are this monitor's all the same.
 """
@@ -15,14 +15,14 @@ import numpy as np
 
 from stream import wording as say
 from stream.health.burrow import rules as burrow
-from stream.health.burrow.rules import NONE, Status
+from stream.health.burrow.rules import NONE, BurrowStatus
 from stream.health.burrow.window import MovingRings
 from stream.health.evaluation import Finding
 from stream.health.evidence import evidence
 from stream.health.features import lag as lags
 from stream.health.features import window as windows
-from stream.health.features.partition_history import Memory
-from stream.health.limits import Limits
+from stream.health.features.partition_history import PartitionHistory
+from stream.health.limits import HealthLimits
 from stream.health.rules.rule import waiting
 from stream.health.verdict import Severity
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from stream.health.columns import Codes, Flags, Ints
     from stream.health.evidence import Value
     from stream.health.features.window import Window
-    from stream.health.inputs import Observed
+    from stream.health.inputs import HealthInputs
 
-WORDS: Final = tuple(status.name for status in Status)
+WORDS: Final = tuple(status.name for status in BurrowStatus)
 SEVERITIES: Final = np.array(
     [
         Severity.UNKNOWN,
@@ -52,7 +52,7 @@ _NEXT: Final = "Rules of Burrow; with health.rules lagwarden the cause is looked
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class BurrowJudged:
+class BurrowResult:
     """Burrow's verdicts on one moment (`stream.health.evaluation.Opinion`)."""
 
     window: Window
@@ -80,7 +80,7 @@ class BurrowJudged:
 
     def of_row(self, row: int) -> Finding:
         """See Opinion."""
-        status = Status(int(self.verdict[row]))
+        status = BurrowStatus(int(self.verdict[row]))
         return Finding(
             verdict=status.name,
             severity=Severity(int(SEVERITIES[status])),
@@ -92,7 +92,7 @@ class BurrowJudged:
 
     def of_group(self, group: int) -> Finding:
         """See Opinion."""
-        row, status = int(self.group_row[group]), Status(int(self.group_verdict[group]))
+        row, status = int(self.group_row[group]), BurrowStatus(int(self.group_verdict[group]))
         since = int(self.group_since[group])
         return Finding(
             verdict=status.name,
@@ -108,26 +108,26 @@ class BurrowJudged:
         row = int(self.group_row[group])
         if row < 0:
             return "Burrow knows a group by its commits, and this one has none."
-        seen, status = self.window.seen, Status(int(self.verdict[row]))
+        seen, status = self.window.seen, BurrowStatus(int(self.verdict[row]))
         place = f"{seen.topics[int(seen.topic[row])]}-{int(seen.partition[row])}"
         return f"{place} {status.name}: {self._sentence(row, status)}"
 
-    def _sentence(self, row: int, status: Status) -> str:
+    def _sentence(self, row: int, status: BurrowStatus) -> str:
         offsets, count = self.rings.offset[row], int(self.rings.count[row])
         unread = waiting(self.window, row)
         match status:
-            case Status.STOP:
+            case BurrowStatus.STOP:
                 first, last = (int(self.rings.timestamp[row, at]) for at in (0, count - 1))
                 silent = say.duration(self.window.now - last)
                 span = f"the window of {say.count(count, 'commit')} spans {say.duration(last - first)}"
                 return f"No commit for {silent}, while {span}: {unread}."
-            case Status.STALL:
+            case BurrowStatus.STALL:
                 return f"All {say.count(count, 'commit')} in the window are of offset {int(offsets[0]):,}: {unread}."
-            case Status.REWIND:
+            case BurrowStatus.REWIND:
                 return f"Offsets went back within the window, to {int(offsets[:count].min()):,}: {unread}."
-            case Status.WARN:
+            case BurrowStatus.WARN:
                 return f"Lag did not shrink within the window of {say.count(count, 'commit')}: {unread}."
-            case Status.NOTFOUND:
+            case BurrowStatus.NOTFOUND:
                 return "There is no commit for the partition."
             case _:
                 return f"No rule of Burrow holds: {unread}." if self.window.lag[row] > 0 else "All records are read."
@@ -145,19 +145,19 @@ class BurrowJudged:
         }
 
 
-class BurrowJudge:
+class BurrowEvaluator:
     """Judges one moment after the other by Burrow's rules."""
 
-    def __init__(self, limits: Limits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
+    def __init__(self, limits: HealthLimits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
         """Begin, with what an earlier process packed, if there is any."""
-        self.limits = limits or Limits()
-        self.memory = Memory(points)
+        self.limits = limits or HealthLimits()
+        self.memory = PartitionHistory(points)
         self._rings = MovingRings()
         self._began: dict[str, tuple[str, int]] = {} if packed is None else _unpacked(packed)
-        self._last: BurrowJudged | None = None
+        self._last: BurrowResult | None = None
         self._keys = np.empty(0, np.int64)
 
-    def begin(self, seen: Observed, history: tuple[Ints, Ints] | None) -> None:
+    def begin(self, seen: HealthInputs, history: tuple[Ints, Ints] | None) -> None:
         """See Judging."""
         self.memory.observe(seen)
         if history is not None:
@@ -166,20 +166,20 @@ class BurrowJudge:
     def miss(self) -> None:
         """See Judging."""
 
-    def judge(self, seen: Observed) -> BurrowJudged:
+    def judge(self, seen: HealthInputs) -> BurrowResult:
         """See Judging."""
         window = windows.build(seen, self.memory, self.limits)
         keys = self.memory.keys(seen)
         rows = self.memory.rows_of(seen, lags.place(seen.topic, seen.partition))
         rings = self._rings.move(window, keys, rows, self.memory.high, self.limits.tick)
         verdict = burrow.evaluate(rings, seen.now)
-        verdict[rings.count == 0] = Status.NOTFOUND
+        verdict[rings.count == 0] = BurrowStatus.NOTFOUND
         groups = len(seen.groups.names)
         group_verdict = burrow.roll_up(verdict, seen.group, groups)
         group_row, group_rows = _shown(verdict, window.lag, seen.group, groups)
         since = self._since(verdict, keys, seen.now)
         group_since = self._group_since(seen, group_verdict)
-        self._last = BurrowJudged(
+        self._last = BurrowResult(
             window.judged(), rings, verdict, since, group_verdict, group_row, group_rows, group_since
         )
         self._keys = keys
@@ -199,7 +199,7 @@ class BurrowJudge:
         same: Flags = (self._keys[at] == keys) & (self._last.verdict[at] == verdict)
         return np.where(same, self._last.since[at], since)
 
-    def _group_since(self, seen: Observed, verdict: Codes) -> Ints:
+    def _group_since(self, seen: HealthInputs, verdict: Codes) -> Ints:
         began: dict[str, tuple[str, int]] = {}
         for group, code in zip(seen.groups.names, verdict.tolist(), strict=True):
             before = self._began.get(group)
@@ -210,9 +210,9 @@ class BurrowJudge:
 
 def _shown(verdict: Codes, lag: Ints, of: Ints, groups: int) -> tuple[Ints, Ints]:
     """Give the row of each group that shows its verdict best, -1 for none, and how many are as bad."""
-    worst = np.full(groups, Status.NOTFOUND, np.int8)
+    worst = np.full(groups, BurrowStatus.NOTFOUND, np.int8)
     np.maximum.at(worst, of, verdict)
-    rows = np.flatnonzero((verdict == worst[of]) & (verdict != Status.NOTFOUND))
+    rows = np.flatnonzero((verdict == worst[of]) & (verdict != BurrowStatus.NOTFOUND))
     rows = rows[np.lexsort((-rows, lag[rows]))]  # the last assignment wins: greatest lag, then the first row
     row = np.full(groups, -1, np.int64)
     row[of[rows]] = rows

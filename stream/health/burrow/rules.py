@@ -28,7 +28,7 @@ NONE: Final = -1
 """Burrow's nil: an empty slot, or a lag that is not known."""
 
 
-class Status(enum.IntEnum):
+class BurrowStatus(enum.IntEnum):
     """Burrow's words, with its numbers (protocol.StatusConstant)."""
 
     NOTFOUND = 0
@@ -41,7 +41,7 @@ class Status(enum.IntEnum):
 
 
 @dataclasses.dataclass(slots=True)
-class Slot:
+class BurrowSlot:
     """One commit in a ring."""
 
     offset: int
@@ -58,25 +58,25 @@ class Ring:
         """Hold so many commits; one that comes less than `min_distance` seconds after its neighbour replaces it."""
         self._intervals = intervals
         self._min_distance = min_distance * 1_000
-        self.slots: list[Slot] = []
+        self.slots: list[BurrowSlot] = []
 
     def commit(self, offset: int, order: int, timestamp: int, end: int | None) -> None:
         """Take a commit in; `end` is the newest end offset of the partition, and without one the commit is dropped."""
         if end is None or (len(self.slots) == self._intervals and self.slots[0].order >= order):
             return
         if not self.slots or order > self.slots[-1].order:
-            self._append(Slot(offset, order, timestamp, max(0, end - offset)))
+            self._append(BurrowSlot(offset, order, timestamp, max(0, end - offset)))
         else:
-            self._insert(Slot(offset, order, timestamp))
+            self._insert(BurrowSlot(offset, order, timestamp))
 
-    def _append(self, slot: Slot) -> None:
+    def _append(self, slot: BurrowSlot) -> None:
         if self.slots and slot.timestamp - self.slots[-1].timestamp < self._min_distance:
             # The older timestamp stays: else commits that are close together would never open a new slot.
             self.slots[-1] = dataclasses.replace(slot, timestamp=self.slots[-1].timestamp)
             return
         self.slots = [*self.slots, slot][-self._intervals :]
 
-    def _insert(self, slot: Slot) -> None:
+    def _insert(self, slot: BurrowSlot) -> None:
         """Put a commit that comes late where its order belongs; its lag at the time is not known."""
         if any(each.order == slot.order for each in self.slots):
             return
@@ -131,16 +131,18 @@ def evaluate(rings: Rings, now: int, *, allowed_lag: int = 0, minimum_complete: 
     current = np.where(newest >= 0, np.maximum(newest - rings.offset[rows, last], 0), 0)
     complete = rings.count / rings.offset.shape[1]
     lagless = used & (rings.lag != NONE) & (rings.lag <= allowed_lag)
-    rules: tuple[tuple[Any, Status], ...] = (
-        (~some | (complete < minimum_complete), Status.OK),
-        (current <= allowed_lag, Status.OK),
-        (_stopped(rings, last, now), Status.STOP),
-        (_rewound(rings, used), Status.REWIND),
-        (lagless.any(axis=1), Status.OK),
-        ((~used | (rings.offset == rings.offset[:, :1])).all(axis=1), Status.STALL),
-        (_never_less(rings, used), Status.WARN),
+    rules: tuple[tuple[Any, BurrowStatus], ...] = (
+        (~some | (complete < minimum_complete), BurrowStatus.OK),
+        (current <= allowed_lag, BurrowStatus.OK),
+        (_stopped(rings, last, now), BurrowStatus.STOP),
+        (_rewound(rings, used), BurrowStatus.REWIND),
+        (lagless.any(axis=1), BurrowStatus.OK),
+        ((~used | (rings.offset == rings.offset[:, :1])).all(axis=1), BurrowStatus.STALL),
+        (_never_less(rings, used), BurrowStatus.WARN),
     )
-    status: Codes = np.select([found for found, _ in rules], [each for _, each in rules], Status.OK).astype(np.int8)
+    status: Codes = np.select([found for found, _ in rules], [each for _, each in rules], BurrowStatus.OK).astype(
+        np.int8
+    )
     return status
 
 
@@ -178,6 +180,6 @@ def roll_up(status: Codes, of: Ints, groups: int) -> Codes:
 
     A group without partitions is NOTFOUND.
     """
-    worst = np.full(groups, Status.NOTFOUND, np.int8)
-    np.maximum.at(worst, of, np.minimum(status, Status.ERR).astype(np.int8))
+    worst = np.full(groups, BurrowStatus.NOTFOUND, np.int8)
+    np.maximum.at(worst, of, np.minimum(status, BurrowStatus.ERR).astype(np.int8))
     return worst

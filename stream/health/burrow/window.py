@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream.health.columns import Flags, Ints
-    from stream.health.features.end_history import History
+    from stream.health.features.end_history import EndHistory
     from stream.health.features.window import Window
 
 
@@ -47,7 +47,7 @@ class MovingRings:
         self._columns = _Columns.empty(0)
         self._keys = np.empty(0, np.int64)
 
-    def move(self, window: Window, keys: Ints, ends: Ints, history: History, tick: int) -> Rings:
+    def move(self, window: Window, keys: Ints, ends: Ints, history: EndHistory, tick: int) -> Rings:
         """Take in what one moment tells; `keys` are the rows' own numbers, `ends` their rows of the history (-1: none).
 
         Give the rings as Burrow has them.
@@ -64,7 +64,7 @@ class MovingRings:
         columns.order[new] = position[new]
         return _from_the_left(columns)
 
-    def _carry(self, keys: Ints, window: Window, ends: Ints, history: History, tick: int) -> None:
+    def _carry(self, keys: Ints, window: Window, ends: Ints, history: EndHistory, tick: int) -> None:
         """Bring the rings into the order of this moment's rows; new rows begin with what is known of their past."""
         if len(keys) == len(self._keys) and (keys == self._keys).all():
             return
@@ -81,7 +81,7 @@ class MovingRings:
         _begin(columns, ~met, window, ends, history=history, tick=tick)
 
 
-def _begin(columns: _Columns, fresh: Flags, window: Window, ends: Ints, *, history: History, tick: int) -> None:
+def _begin(columns: _Columns, fresh: Flags, window: Window, ends: Ints, *, history: EndHistory, tick: int) -> None:
     """Fill fresh rings with their slots but for the newest commit, which comes as any other."""
     rows = np.flatnonzero(fresh & (ends >= 0))
     if not len(rows) or not len(history):

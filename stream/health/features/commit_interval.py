@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream.health.columns import most_per
-from stream.health.features.end_history import Found
+from stream.health.features.end_history import BracketQuality
 from stream.health.features.lag import NOT_KNOWN
 
 if TYPE_CHECKING:
     from stream.groups.commits.runs import Spans
     from stream.groups.commits.slots import Slots
     from stream.health.columns import Ints
-    from stream.health.features.end_history import History
+    from stream.health.features.end_history import EndHistory
 
 
-def longest_wait(slots: Slots, rows: int, history: History, of_history: Ints, width: int) -> Ints:
+def longest_wait(slots: Slots, rows: int, history: EndHistory, of_history: Ints, width: int) -> Ints:
     """Give the longest wait (ms) in each row's window, -1 where fewer than two slots show progress.
 
     Slots are sorted by row and number; `of_history` gives each row's row of the history (-1: none), `width` the time
@@ -42,7 +42,7 @@ def longest_wait(slots: Slots, rows: int, history: History, of_history: Ints, wi
     row = of_history[slots.row[at]]
     asked = np.flatnonzero(row >= 0)
     written, found = history.time_of(row[asked], slots.offset[before[asked]])
-    known = found == Found.BETWEEN
+    known = found == BracketQuality.BETWEEN
     late = asked[known]
     ready[late] = np.maximum(ready[late], written[known])
     wait = np.maximum(slots.time[at] - ready, 0)

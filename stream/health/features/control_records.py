@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream.health.columns import Flags, Ints
-    from stream.health.features.lag import Distances
+    from stream.health.features.lag import OffsetDistances
 
 READABLE: Final = 1_000
 """A tail of more offsets than this is not fetched, to spare the brokers: so many markers and nothing else are rare."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Tails:
+class LogTails:
     """What was found at the ends of partitions; one row each, sorted by place (as in `lag.Ends`)."""
 
     place: Ints
@@ -50,7 +50,7 @@ class Tails:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadData:
     """One element per commit."""
 
     lag: Ints
@@ -75,21 +75,23 @@ class TailState:
     """What is known of the tail counts for this row, although the end of the partition may have moved since."""
 
 
-def unread(lag: Ints, known: Flags, places: Ints, *, next_offset: Ints, end: Ints, tails: Tails | None) -> Unread:
+def unread(
+    lag: Ints, known: Flags, places: Ints, *, next_offset: Ints, end: Ints, tails: LogTails | None
+) -> UnreadData:
     """Take out of each lag what its tail is known to hold that is no data.
 
     `next_offset` is max(committed, log start). A tail that was read at another end, or from above the commit, says
     nothing of it, unless it holds data.
     """
     if tails is None or not len(tails.place):
-        return Unread(lag, np.zeros(len(lag), np.bool_))
+        return UnreadData(lag, np.zeros(len(lag), np.bool_))
     at = np.minimum(np.searchsorted(tails.place, places), len(tails.place) - 1)
     holds = known & (tails.place[at] == places) & (tails.end[at] == end) & (tails.data_from[at] <= next_offset)
     data = np.maximum(tails.data_end[at] - next_offset, 0)
-    return Unread(np.where(holds, np.minimum(data, lag), lag), holds)
+    return UnreadData(np.where(holds, np.minimum(data, lag), lag), holds)
 
 
-def without_markers(ends: Distances, committed: Ints, places: Ints, tails: Tails | None) -> Distances:
+def without_markers(ends: OffsetDistances, committed: Ints, places: Ints, tails: LogTails | None) -> OffsetDistances:
     """Take out of what is lost the offsets that are known to have held no data when they were still there."""
     if tails is None or not len(tails.place):
         return ends
@@ -100,12 +102,12 @@ def without_markers(ends: Distances, committed: Ints, places: Ints, tails: Tails
     return dataclasses.replace(ends, lost=np.where(holds, data, ends.lost))
 
 
-def worth_reading(found: Unread, known: Flags, end_is_still: Flags, most: int = READABLE) -> Flags:
+def worth_reading(found: UnreadData, known: Flags, end_is_still: Flags, most: int = READABLE) -> Flags:
     """Tell which commits stand before a short tail that does not move, and that nobody has looked at."""
     return known & ~found.read & end_is_still & (found.lag > 0) & (found.lag <= most)
 
 
-def first_unread(next_offset: Ints, places: Ints, end: Ints, tails: Tails | None) -> Ints:
+def first_unread(next_offset: Ints, places: Ints, end: Ints, tails: LogTails | None) -> Ints:
     """Return for each commit the first offset that may hold an unread record.
 
     That is `next_offset`, or the end up to which the tail was read if nothing but markers and aborted records was found
@@ -119,7 +121,7 @@ def first_unread(next_offset: Ints, places: Ints, end: Ints, tails: Tails | None
     return np.where(nothing & (read_to <= end), read_to, next_offset)
 
 
-def unreadable(places: Ints, tails: Tails | None) -> Flags:
+def unreadable(places: Ints, tails: LogTails | None) -> Flags:
     """Return which commits belong to a partition whose tail cannot be read."""
     if tails is None or not len(tails.unreadable):
         return np.zeros(len(places), np.bool_)
@@ -128,7 +130,7 @@ def unreadable(places: Ints, tails: Tails | None) -> Flags:
     return found
 
 
-def may_hold_nothing(lag: Ints, next_offset: Ints, ends: Distances) -> Flags:
+def may_hold_nothing(lag: Ints, next_offset: Ints, ends: OffsetDistances) -> Flags:
     """Return which commits stand before a short stretch of offsets that may hold no record, as far as the ends tell.
 
     The stretch is the lag and what retention has removed before it. While a transaction is open, its first record
@@ -141,7 +143,13 @@ def may_hold_nothing(lag: Ints, next_offset: Ints, ends: Distances) -> Flags:
 
 
 def state(  # noqa: PLR0917 - columns of one table
-    found: Unread, judged: Flags, still: Flags, next_offset: Ints, places: Ints, ends: Distances, tails: Tails | None
+    found: UnreadData,
+    judged: Flags,
+    still: Flags,
+    next_offset: Ints,
+    places: Ints,
+    ends: OffsetDistances,
+    tails: LogTails | None,
 ) -> TailState:
     """Return what the tails mean for rows with a commit and a known lag (`judged`), others have none of it.
 

@@ -29,7 +29,7 @@ _UNUSED: Final = np.iinfo(np.int64).max
 """In the points of a row that it does not have (yet)."""
 
 
-class Found(enum.IntEnum):
+class BracketQuality(enum.IntEnum):
     """How well a moment is known."""
 
     UNKNOWN = 0
@@ -52,10 +52,10 @@ class Brackets:
     """The ends at these two moments."""
     end: Ints
     found: Codes
-    """`Found`; without points on both sides the others mean nothing, but for UNKNOWN and NEWER none is needed."""
+    """`BracketQuality`. Without points on both sides `start` and `end` mean nothing."""
 
 
-class History:
+class EndHistory:
     """Rows are numbers that the holder gives to partitions; they start out without points."""
 
     def __init__(self, points: int = 48) -> None:
@@ -184,7 +184,7 @@ class History:
         after = self._search(self._offset, rows, offset)
         times, left, right, found = self._bracket(rows, after)
         ends = self._offset.reshape(-1)
-        since = np.where(found == Found.OLDER, -1, times[left])
+        since = np.where(found == BracketQuality.OLDER, -1, times[left])
         return Brackets(since, times[right], ends[left], ends[right], found)
 
     def start(self, rows: Ints) -> Ints:
@@ -201,14 +201,14 @@ class History:
         return self._time[row, :count].tolist(), self._offset[row, :count].tolist()
 
     def time_of(self, rows: Ints, offset: Ints) -> tuple[Ints, Codes]:
-        """Say when the records with these offsets were written, and how well that is known (`Found`)."""
+        """Say when the records with these offsets were written, and how well that is known (`BracketQuality`)."""
         after = self._search(self._offset, rows, offset)
         times, left, right, found = self._bracket(rows, after)
         o = self._offset.reshape(-1)
         share = (offset - o[left] + 0.5) / np.maximum(o[right] - o[left], 1)
         between = times[left] + (share * (times[right] - times[left])).astype(np.int64)
         return np.where(
-            found == Found.BETWEEN, between, np.where(found == Found.OLDER, times[left], times[right])
+            found == BracketQuality.BETWEEN, between, np.where(found == BracketQuality.OLDER, times[left], times[right])
         ), found
 
     def end_at(self, rows: Ints, time: Ints) -> Ints:
@@ -220,17 +220,17 @@ class History:
         o = self._offset.reshape(-1)
         share = (time - times[left]) / np.maximum(times[right] - times[left], 1)
         between = o[left] + np.rint(share * (o[right] - o[left])).astype(np.int64)
-        given = np.where(found == Found.BETWEEN, between, o[right])
-        return np.where((found == Found.UNKNOWN) | (found == Found.OLDER), UNKNOWN_OFFSET, given)
+        given = np.where(found == BracketQuality.BETWEEN, between, o[right])
+        return np.where((found == BracketQuality.UNKNOWN) | (found == BracketQuality.OLDER), UNKNOWN_OFFSET, given)
 
     def _bracket(self, rows: Ints, after: Ints) -> tuple[Ints, Ints, Ints, Codes]:
         """Give all times in one line, the indices of the points on both sides, and where that leaves the question."""
         count = self._count[rows]
         flat, last = rows * self._points, np.maximum(count - 1, 0)
-        found = np.full(len(rows), Found.BETWEEN, np.int8)
-        found[after >= count] = Found.NEWER
-        found[after == 0] = Found.OLDER
-        found[count == 0] = Found.UNKNOWN
+        found = np.full(len(rows), BracketQuality.BETWEEN, np.int8)
+        found[after >= count] = BracketQuality.NEWER
+        found[after == 0] = BracketQuality.OLDER
+        found[count == 0] = BracketQuality.UNKNOWN
         return self._time.reshape(-1), flat + np.maximum(after - 1, 0), flat + np.minimum(after, last), found
 
     def _search(self, column: Ints, rows: Ints, value: Ints) -> Ints:

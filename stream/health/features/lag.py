@@ -31,7 +31,7 @@ NOT_KNOWN: Final = -1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Ends:
+class PartitionEnds:
     """The ends of monitored partitions, one row each, sorted by place; unknown where not `known`.
 
     A place is a number for a (topic, partition): topic number << 32 | partition. The last stable offset and the leader
@@ -57,7 +57,7 @@ class Lag:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Distances:
+class OffsetDistances:
     """What else there is to say of a commit and its partition; one element per commit, -1 where not known."""
 
     high_watermark: Ints
@@ -76,7 +76,7 @@ def place(topic: NDArray[np.int64], partition: NDArray[np.int32]) -> NDArray[np.
     return (topic.astype(np.int64) << 32) | partition.astype(np.int64)
 
 
-def lag(committed: NDArray[np.int64], places: NDArray[np.int64], ends: Ends) -> Lag:
+def lag(committed: NDArray[np.int64], places: NDArray[np.int64], ends: PartitionEnds) -> Lag:
     """Hold committed offsets against the ends of their partitions."""
     if not len(ends.place):
         nowhere = np.full(len(committed), -1, np.int64)
@@ -91,7 +91,7 @@ def lag(committed: NDArray[np.int64], places: NDArray[np.int64], ends: Ends) -> 
     return Lag(np.where(known, end - np.minimum(np.maximum(committed, start), end), 0), known, beyond, row)
 
 
-def distances(committed: Ints, found: Lag, ends: Ends) -> Distances:
+def distances(committed: Ints, found: Lag, ends: PartitionEnds) -> OffsetDistances:
     """Measure commits against all ends of their partitions, where these are known."""
     answered = _answered(found, ends)
     high, start = (_of_rows(column, found, answered) for column in (ends.high_watermark, ends.log_start))
@@ -99,7 +99,7 @@ def distances(committed: Ints, found: Lag, ends: Ends) -> Distances:
     stable = nowhere if ends.last_stable is None else _of_rows(ends.last_stable, found, answered)
     sound = found.known & (committed >= 0)
     reach = np.maximum(stable - np.maximum(committed, start), 0)
-    return Distances(
+    return OffsetDistances(
         high_watermark=high,
         log_start=start,
         last_stable=stable,
@@ -109,7 +109,7 @@ def distances(committed: Ints, found: Lag, ends: Ends) -> Distances:
     )
 
 
-def _answered(found: Lag, ends: Ends) -> Flags:
+def _answered(found: Lag, ends: PartitionEnds) -> Flags:
     if not len(ends.place):
         return np.zeros(len(found.row), np.bool_)
     answered: Flags = (found.row >= 0) & ends.known[found.row]

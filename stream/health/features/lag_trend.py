@@ -19,7 +19,7 @@ from stream.health.features.end_history import UNKNOWN_OFFSET
 if TYPE_CHECKING:
     from stream.groups.commits.slots import Slots
     from stream.health.columns import Codes, Flags, Ints, Reals
-    from stream.health.features.end_history import History
+    from stream.health.features.end_history import EndHistory
 
 FALLS: Final = -1
 LEVEL: Final = 0
@@ -39,7 +39,7 @@ _SHARE_OF_WRITTEN: Final = 0.03
 """The rise from the first to the last third is at least this share of what was written in the window."""
 
 
-def trend(slots: Slots, rows: int, history: History, of_history: Ints, lag: Ints, written_since: Ints) -> Codes:  # noqa: PLR0917 - six columns of one table
+def trend(slots: Slots, rows: int, history: EndHistory, of_history: Ints, lag: Ints, written_since: Ints) -> Codes:  # noqa: PLR0917 - six columns of one table
     """Give each row's trend. `lag` is the present lag; `written_since` what the partition got since the first slot."""
     code = np.full(rows, TOO_SHORT, np.int8)
     left, known = _left_after_commit(slots, history, of_history)
@@ -58,7 +58,7 @@ def trend(slots: Slots, rows: int, history: History, of_history: Ints, lag: Ints
     return code
 
 
-def _left_after_commit(slots: Slots, history: History, of_history: Ints) -> tuple[Ints, Flags]:
+def _left_after_commit(slots: Slots, history: EndHistory, of_history: Ints) -> tuple[Ints, Flags]:
     """Give the lag right after the last commit of each slot, and where it is known."""
     row = of_history[slots.row]
     known = row >= 0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream.health.columns import Codes, Ints
-    from stream.health.features.lag import Distances, Ends, Lag
+    from stream.health.features.lag import Lag, OffsetDistances, PartitionEnds
 
 RECREATED: Final = "recreated"
 """The commit belongs to an earlier topic of the same name."""
@@ -34,7 +34,7 @@ _SOUND, _BEYOND, _RECREATED, _TRUNCATED, _STALE = range(5)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Origins:
+class CommitOrigins:
     """Where each commit comes from. None: of no commit is that known."""
 
     leader_epoch: NDArray[np.int32] | None = None
@@ -57,7 +57,7 @@ def topic_ids(ids: pa.FixedSizeBinaryArray) -> NDArray[np.uint64]:
     return every[filled.offset : filled.offset + len(filled)]
 
 
-def judge(committed: Ints, found: Lag, ends: Ends, origins: Origins) -> Codes:
+def judge(committed: Ints, found: Lag, ends: PartitionEnds, origins: CommitOrigins) -> Codes:
     """Say for each commit what is wrong with it (a code of `WORDS`), 0 for nothing.
 
     A commit to an earlier topic has no lag, wherever its offset happens to lie. One on a log that was cut and has
@@ -77,7 +77,7 @@ def judge(committed: Ints, found: Lag, ends: Ends, origins: Origins) -> Codes:
     return code
 
 
-def with_cuts(code: Codes, cut: NDArray[np.bool_], origins: Origins) -> Codes:
+def with_cuts(code: Codes, cut: NDArray[np.bool_], origins: CommitOrigins) -> Codes:
     """Name what was seen to happen where the commit itself does not tell: the log of these rows ended higher before.
 
     Without an id the topic may as well have been made anew.
@@ -93,14 +93,14 @@ def is_unknown(code: Codes) -> NDArray[np.bool_]:
     return other
 
 
-def without_foreign(ends: Distances, code: Codes) -> Distances:
+def without_foreign(ends: OffsetDistances, code: Codes) -> OffsetDistances:
     """Leave out what is measured from an offset of another log: the earlier topic's, or the part that was cut off."""
     foreign = (code == _RECREATED) | (code == _TRUNCATED)
     lost, margin = (np.where(foreign, NOT_KNOWN, column) for column in (ends.lost, ends.margin))
     return dataclasses.replace(ends, lost=lost, margin=margin)
 
 
-def _topics(origins: Origins, rows: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _topics(origins: CommitOrigins, rows: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Tell which commits surely belong to the topic of today, and which surely do not."""
     if origins.topic_id is None or origins.current_topic_id is None:
         no = np.zeros(rows, np.bool_)
@@ -110,7 +110,7 @@ def _topics(origins: Origins, rows: int) -> tuple[NDArray[np.bool_], NDArray[np.
     return both & equal, both & ~equal
 
 
-def _epochs(origins: Origins, found: Lag, ends: Ends) -> tuple[NDArray[Any], NDArray[Any]]:
+def _epochs(origins: CommitOrigins, found: Lag, ends: PartitionEnds) -> tuple[NDArray[Any], NDArray[Any]]:
     unknown = np.full(len(found.row), -1, np.int32)
     commit = unknown if origins.leader_epoch is None else origins.leader_epoch
     if ends.leader_epoch is None or not len(ends.place):

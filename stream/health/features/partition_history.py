@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream.health.features import lag as lags
-from stream.health.features.end_history import History
-from stream.health.features.stable_ids import Names, Places
-from stream.health.inputs import Stage
+from stream.health.features.end_history import EndHistory
+from stream.health.features.stable_ids import NameIds, PartitionIds
+from stream.health.inputs import GroupStage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream.health.columns import Ints
-    from stream.health.inputs import Observed
+    from stream.health.inputs import HealthInputs
 
 _GAP_TICKS = 3
 """A longer pause between two looks is a time in which nothing was seen."""
@@ -27,15 +27,15 @@ _LOG_START_POINTS = 12
 """A log start moves by segments, a few times an hour: twelve points are six moves."""
 
 
-class Memory:
+class PartitionHistory:
     """Rows of the histories belong to (topic, partition), whichever groups read it."""
 
     def __init__(self, points: int = 48, *, tick: int = 10_000) -> None:
         """Keep so many points of the history of each end; looks are `tick` ms apart."""
-        self.high = History(points)
-        self.log_start = History(_LOG_START_POINTS)
-        self._groups, self._topics = Names(), Names()
-        self._places = Places()
+        self.high = EndHistory(points)
+        self.log_start = EndHistory(_LOG_START_POINTS)
+        self._groups, self._topics = NameIds(), NameIds()
+        self._places = PartitionIds()
         self._dropped = 0
         self._stable = np.empty(0, np.int64)
         self._stable_since = np.empty(0, np.int64)
@@ -58,12 +58,12 @@ class Memory:
         """How much memory the histories take."""
         return self.high.nbytes + self.log_start.nbytes
 
-    def keys(self, seen: Observed) -> Ints:
+    def keys(self, seen: HealthInputs) -> Ints:
         """Give each row a number of its own that stays the same from tick to tick (16 M groups, 1 M topics)."""
         group, topic = self._groups.numbers(seen.groups.names), self._topics.numbers(seen.topics)
         return (group[seen.group] << 40) | (topic[seen.topic] << 20) | seen.partition.astype(np.int64)
 
-    def observe(self, seen: Observed) -> Ints:
+    def observe(self, seen: HealthInputs) -> Ints:
         """Note the ends of one moment; give the row of each of them, -1 where it is not known now."""
         topics = self._topics.numbers(seen.topics)
         places = (topics[seen.ends.place >> 32] << 32) | (seen.ends.place & 0xFFFFFFFF)
@@ -82,10 +82,10 @@ class Memory:
         self._note_stable(seen, rows)
         return np.where(seen.ends.known, rows, -1)
 
-    def seed(self, seen: Observed, time: Ints, offset: Ints) -> None:
+    def seed(self, seen: HealthInputs, time: Ints, offset: Ints) -> None:
         """Put the answers of offsets-for-times in front of the histories; one row of `offset` per row of `seen.ends`.
 
-        To be called once, right after the first `observe`. See `History.seed` for what the answers may be.
+        To be called once, right after the first `observe`. See `EndHistory.seed` for what the answers may be.
         """
         topics = self._topics.numbers(seen.topics)
         places = (topics[seen.ends.place >> 32] << 32) | (seen.ends.place & 0xFFFFFFFF)
@@ -95,7 +95,7 @@ class Memory:
         """Note where ends stood in the past (rows of the histories, ms), as it became known since."""
         self.high.insert(rows, time, offset)
 
-    def rows_of(self, seen: Observed, places: Ints) -> Ints:
+    def rows_of(self, seen: HealthInputs, places: Ints) -> Ints:
         """Give each place, numbered by the topics of `seen`, its row of the histories; -1: it was never seen."""
         if not len(places):
             return places
@@ -140,13 +140,13 @@ class Memory:
         """Note that nobody answered at a tick."""
         self._missed[:] = self._answered >= 0
 
-    def settled_since(self, seen: Observed) -> Ints:
+    def settled_since(self, seen: HealthInputs) -> Ints:
         """Since when each group stands where it does (ms, -1 not known), or was last seen to rebalance.
 
         That a rebalance is over may be told before the record of it has been read.
         """
         names, stage = seen.groups.names, seen.groups.stage
-        for at in np.flatnonzero(stage == Stage.REBALANCING).tolist():
+        for at in np.flatnonzero(stage == GroupStage.REBALANCING).tolist():
             self._rebalanced[names[at]] = seen.now
         since = seen.groups.since.copy()
         for name, time in list(self._rebalanced.items()):
@@ -154,10 +154,10 @@ class Memory:
             if at == len(names) or names[at] != name or since[at] > time:
                 del self._rebalanced[name]
             else:
-                since[at] = time if stage[at] != Stage.REBALANCING else since[at]
+                since[at] = time if stage[at] != GroupStage.REBALANCING else since[at]
         return since
 
-    def uncommitted_since(self, seen: Observed, rows: Ints, keep: int) -> Ints:
+    def uncommitted_since(self, seen: HealthInputs, rows: Ints, keep: int) -> Ints:
         """Since when each of these rows, all there are without any commit, belongs to its group (ms).
 
         A rebalance does not begin it anew, nor does an absence of up to `keep` ms: the group may be restarted.
@@ -174,7 +174,7 @@ class Memory:
         self._uncommitted = known
         return since
 
-    def _note_answers(self, rows: Ints, seen: Observed) -> None:
+    def _note_answers(self, rows: Ints, seen: HealthInputs) -> None:
         asked = self._answered[rows] >= 0
         self._missed[rows[asked & ~seen.ends.known]] = True
         known = rows[seen.ends.known]
@@ -191,7 +191,7 @@ class Memory:
         peak = np.where(fell, np.maximum(peak, before), peak)
         self._peak[rows], self._end[rows] = np.where(end >= peak, -1, peak), end
 
-    def _note_stable(self, seen: Observed, rows: Ints) -> None:
+    def _note_stable(self, seen: HealthInputs, rows: Ints) -> None:
         stable = seen.ends.last_stable
         if stable is None:
             return

@@ -15,11 +15,11 @@ from stream.health.features import lag_trend as trends
 
 if TYPE_CHECKING:
     from stream.health.columns import Codes, Flags, Ints, Reals
-    from stream.health.features.end_history import History
-    from stream.health.features.lag import Distances
+    from stream.health.features.end_history import EndHistory
+    from stream.health.features.lag import OffsetDistances
     from stream.health.features.time_lag import Rates, TimeLag
-    from stream.health.inputs import Observed
-    from stream.health.limits import Limits
+    from stream.health.inputs import HealthInputs
+    from stream.health.limits import HealthLimits
 
 NEVER = -1
 _SHARE_OF_RETENTION = 4
@@ -27,14 +27,14 @@ _SHARE_OF_RETENTION = 4
 
 
 def forecast(  # noqa: PLR0917 - columns of one table
-    seen: Observed,
-    log_start: History,
+    seen: HealthInputs,
+    log_start: EndHistory,
     rows: Ints,
-    ends: Distances,
+    ends: OffsetDistances,
     age: TimeLag,
     rates: Rates,
     trend: Codes,
-    limits: Limits,
+    limits: HealthLimits,
 ) -> tuple[Ints, Flags]:
     """Give how long each group has until its next record goes (ms, `NEVER` where none can be told), and if it is near.
 
@@ -61,7 +61,7 @@ def forecast(  # noqa: PLR0917 - columns of one table
     return soon, near
 
 
-def _pace(log_start: History, rows: Ints, now: int) -> tuple[Reals, Ints]:
+def _pace(log_start: EndHistory, rows: Ints, now: int) -> tuple[Reals, Ints]:
     """Give how fast each log start moves (offsets per second; 0 if that cannot be told yet) and over what time."""
     first_time, first = log_start.start(rows), log_start.first_end(rows)
     span = now - first_time

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stream.health.columns import Ints
 
 
-class Names:
+class NameIds:
     """Numbers of names. A number whose name is gone is given again, but not in the tick in which it became free."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Names:
         return self._forgotten
 
 
-class Places:
+class PartitionIds:
     """Rows of places (topic number << 32 | partition)."""
 
     def __init__(self) -> None:

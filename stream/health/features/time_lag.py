@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stream.health.columns import most_per
-from stream.health.features.end_history import UNKNOWN_OFFSET, Found
+from stream.health.features.end_history import UNKNOWN_OFFSET, BracketQuality
 from stream.health.features.lag import NOT_KNOWN
 
 if TYPE_CHECKING:
     from stream.groups.commits.slots import Slots
     from stream.health.columns import Flags, Ints, Reals
-    from stream.health.features.end_history import History
+    from stream.health.features.end_history import EndHistory
 
 _SECOND: Final = 1_000.0
 _SAME_RATE: Final = 0.01
@@ -48,7 +48,7 @@ class Rates:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Stretch:
+class RisingSpan:
     """The part of each commit window in which offsets only rose: since its first slot or its last rewind."""
 
     start_time: Ints
@@ -58,7 +58,7 @@ class Stretch:
     """The last commit; the present if commits have been missing for twice as long as they usually take."""
 
 
-def time_lag(history: History, rows: Ints, next_offset: Ints, unread: Flags, known: Flags, now: int) -> TimeLag:  # noqa: PLR0917 - six columns of one table
+def time_lag(history: EndHistory, rows: Ints, next_offset: Ints, unread: Flags, known: Flags, now: int) -> TimeLag:  # noqa: PLR0917 - six columns of one table
     """Tell how long each `next_offset` (the first unread one) has been waiting.
 
     `unread`: there is such a record. `known`: it is known whether there is. `rows`: rows of the history, -1 for none.
@@ -68,10 +68,10 @@ def time_lag(history: History, rows: Ints, next_offset: Ints, unread: Flags, kno
     exact = known & ~unread
     asked = np.flatnonzero(unread & (rows >= 0))
     time, found = history.time_of(rows[asked], next_offset[asked])
-    told = found != Found.UNKNOWN
+    told = found != BracketQuality.UNKNOWN
     asked, time, found = asked[told], time[told], found[told]
     age[asked], since[asked] = np.maximum(now - time, 0), np.minimum(time, now)
-    exact[asked] = found != Found.OLDER
+    exact[asked] = found != BracketQuality.OLDER
     return TimeLag(age, exact, since)
 
 
@@ -86,11 +86,11 @@ def worst(found: TimeLag, of: Ints, owners: int) -> tuple[Ints, Flags]:
     return age, ~doubtful & (age >= 0)
 
 
-def stretch(slots: Slots, rows: int, now: int) -> Stretch:
+def stretch(slots: Slots, rows: int, now: int) -> RisingSpan:
     """Find where the steady part of each commit window begins and ends. Slots are sorted by row and number."""
     start_time, start_offset, end_time = (np.full(rows, NOT_KNOWN, np.int64) for _ in range(3))
     if not len(slots):
-        return Stretch(start_time, start_offset, end_time)
+        return RisingSpan(start_time, start_offset, end_time)
     new = np.concatenate(([True], slots.row[1:] != slots.row[:-1]))
     fell = np.concatenate(([False], (slots.offset[1:] < slots.offset[:-1]) & ~new[1:]))
     first = np.flatnonzero(new)
@@ -102,10 +102,12 @@ def stretch(slots: Slots, rows: int, now: int) -> Stretch:
     late = now - slots.time[last] > 2 * usual
     start_time[row], start_offset[row] = slots.time[begin], slots.offset[begin]
     end_time[row] = np.where(late, now, slots.time[last])
-    return Stretch(start_time, start_offset, end_time)
+    return RisingSpan(start_time, start_offset, end_time)
 
 
-def rates(window: Stretch, committed: Ints, lag: Ints, history: History, rows: Ints, *, end: Ints, now: int) -> Rates:
+def rates(
+    window: RisingSpan, committed: Ints, lag: Ints, history: EndHistory, rows: Ints, *, end: Ints, now: int
+) -> Rates:
     """Tell how fast each partition was written and read over its commit window; `end` is its high watermark, or -1."""
     known = (window.start_time >= 0) & (rows >= 0)
     at = np.where(known, rows, 0)

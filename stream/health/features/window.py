@@ -20,24 +20,24 @@ from stream.health.features import lag_trend as trends
 from stream.health.features import offset_out_of_range as beyond
 from stream.health.features import retention_loss as loss
 from stream.health.features import time_lag as timelag
-from stream.health.inputs import NO_COMMIT, NOBODY, NOT_TOLD, Stage
+from stream.health.inputs import NO_COMMIT, NOBODY, NOT_TOLD, GroupStage
 
 if TYPE_CHECKING:
     from stream.health.columns import Codes, Flags, Ints
     from stream.health.features.control_records import TailState
-    from stream.health.features.lag import Distances
-    from stream.health.features.partition_history import Memory
+    from stream.health.features.lag import OffsetDistances
+    from stream.health.features.partition_history import PartitionHistory
     from stream.health.features.time_lag import Rates, TimeLag
-    from stream.health.inputs import Observed
-    from stream.health.limits import Limits
+    from stream.health.inputs import HealthInputs
+    from stream.health.limits import HealthLimits
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Window:
     """One element per row; moments and durations in ms. -1: not known, or none."""
 
-    seen: Observed
-    limits: Limits
+    seen: HealthInputs
+    limits: HealthLimits
     now: int
     heard: Ints
     """Until when all commits of the row are known (ms): a silence is measured up to then, not to the present."""
@@ -54,7 +54,7 @@ class Window:
     tail: TailState
     doubtful: Flags
     """Stuck if any of what seems to be unread is a record, which cannot be proven (`TailState.unproven`)."""
-    ends: Distances
+    ends: OffsetDistances
     time_lag: TimeLag
     rates: Rates
     trend: Codes
@@ -109,7 +109,7 @@ class Window:
     @property
     def manned(self) -> Flags:
         """There are members, as far as one can know."""
-        manned: Flags = (self.members > 0) | (self.stage == Stage.STABLE)
+        manned: Flags = (self.members > 0) | (self.stage == GroupStage.STABLE)
         return manned
 
     def judged(self) -> Window:
@@ -126,7 +126,7 @@ _MARKERS = 3
 One per producer that ended there; more side by side are rare."""
 
 
-def build(seen: Observed, memory: Memory, limits: Limits) -> Window:
+def build(seen: HealthInputs, memory: PartitionHistory, limits: HealthLimits) -> Window:
     """Look at one moment; the memory learns of it first."""
     of_ends = memory.observe(seen)
     places = lags.place(seen.topic, seen.partition)
@@ -162,11 +162,11 @@ class _Measured:
     lag: Ints
     next_offset: Ints
     tail: TailState
-    ends: Distances
+    ends: OffsetDistances
     time_lag: TimeLag
 
 
-def _next_offsets(seen: Observed, memory: Memory, row: Ints, known: Flags, log_start: Ints) -> Ints:
+def _next_offsets(seen: HealthInputs, memory: PartitionHistory, row: Ints, known: Flags, log_start: Ints) -> Ints:
     """Give the first offset each group has not read; without any commit, the end as it was when the group formed."""
     committed = seen.spans.last_offset
     next_offset = np.maximum(committed, log_start)
@@ -177,7 +177,7 @@ def _next_offsets(seen: Observed, memory: Memory, row: Ints, known: Flags, log_s
     return next_offset
 
 
-def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Window:
+def _judged(seen: HealthInputs, memory: PartitionHistory, limits: HealthLimits, at: _Measured) -> Window:
     """Add what follows from the measurements: idleness, patience, trend, loss."""
     now, spans = seen.now, seen.spans
     stretch = timelag.stretch(seen.slots, len(seen), now)
@@ -194,7 +194,7 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
     stage = seen.groups.stage[seen.group]
     since = memory.settled_since(seen)
     settled = np.where(since >= 0, now - since, _LONG_AGO)[seen.group]
-    able = (stage != Stage.EMPTY) & (stage != Stage.REBALANCING) & ~_nobodys(seen)
+    able = (stage != GroupStage.EMPTY) & (stage != GroupStage.REBALANCING) & ~_nobodys(seen)
     back = memory.answered_since(at.row)
     back = back if seen.answered_since is None else np.maximum(back, seen.answered_since)
     grace = np.maximum(patience, limits.restart)
@@ -251,7 +251,7 @@ def _judged(seen: Observed, memory: Memory, limits: Limits, at: _Measured) -> Wi
 
 
 def _count_from_the_first(  # noqa: PLR0917 - what a window is built from
-    idle: Ints, seen: Observed, memory: Memory, limits: Limits, at: _Measured, heard: Ints
+    idle: Ints, seen: HealthInputs, memory: PartitionHistory, limits: HealthLimits, at: _Measured, heard: Ints
 ) -> Flags:
     """Let what was never committed be idle since records came to it, and not since the last rebalance.
 
@@ -296,7 +296,7 @@ def _before_transaction(at: _Measured) -> Flags:
     return before
 
 
-def _until_held_back(patience: Ints, unlearned: Flags, stood: Ints, limits: Limits) -> Ints:
+def _until_held_back(patience: Ints, unlearned: Flags, stood: Ints, limits: HealthLimits) -> Ints:
     """Return for how long a group may wait for a transaction to end until that is called a fault.
 
     How long transactions take is the producer's habit: it is taken from the transactions before this one, which `stood`
@@ -306,7 +306,7 @@ def _until_held_back(patience: Ints, unlearned: Flags, stood: Ints, limits: Limi
     return np.maximum(usual, np.minimum(2 * stood + limits.tick, limits.unlearned))
 
 
-def _nobodys(seen: Observed) -> Flags:
+def _nobodys(seen: HealthInputs) -> Flags:
     """Tell which partitions are surely nobody's to read: no member owns them, or none subscribes to the topic."""
     nobodys = np.zeros(len(seen), np.bool_)
     if seen.owner is not None:
@@ -316,7 +316,9 @@ def _nobodys(seen: Observed) -> Flags:
     return nobodys
 
 
-def _patience(seen: Observed, memory: Memory, limits: Limits, row: Ints, suspects: Ints) -> tuple[Ints, Flags]:
+def _patience(
+    seen: HealthInputs, memory: PartitionHistory, limits: HealthLimits, row: Ints, suspects: Ints
+) -> tuple[Ints, Flags]:
     """Learn how long each suspect may be idle: twice its longest wait, and a tick to look again.
 
     All others are within two ticks of the end, and nothing shorter than that is ever judged. One that has not moved
@@ -341,7 +343,7 @@ def _patience(seen: Observed, memory: Memory, limits: Limits, row: Ints, suspect
     return patience, unlearned
 
 
-def _of_siblings(seen: Observed, patience: Ints, limits: Limits) -> Ints:
+def _of_siblings(seen: HealthInputs, patience: Ints, limits: HealthLimits) -> Ints:
     """Give each row the longest patience among the partitions of its topic that its group moves on, where it is known.
 
     At least as much as a process may take to come back, at most what is granted to a group of which nothing is known.
@@ -352,7 +354,9 @@ def _of_siblings(seen: Observed, patience: Ints, limits: Limits) -> Ints:
     return np.where(longest == NOT_TOLD, limits.unlearned, np.clip(longest, limits.restart, limits.unlearned))
 
 
-def _trend(seen: Observed, memory: Memory, at: _Measured, suspects: Ints, stretch: timelag.Stretch) -> Codes:
+def _trend(
+    seen: HealthInputs, memory: PartitionHistory, at: _Measured, suspects: Ints, stretch: timelag.RisingSpan
+) -> Codes:
     code = np.full(len(seen), trends.TOO_SHORT, np.int8)
     if not len(suspects):
         return code

@@ -8,7 +8,7 @@ import numpy as np
 
 from stream import wording as say
 from stream.health.features import lag_trend as trends
-from stream.health.inputs import Stage
+from stream.health.inputs import GroupStage
 from stream.health.rules.rule import Rule, waiting
 from stream.health.verdict import Verdict
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def _finds(window: Window) -> Flags:
     # During a rebalance nobody reads: that says nothing of how fast they would.
-    found: Flags = window.behind & (window.trend == trends.RISES) & (window.stage != Stage.REBALANCING)
+    found: Flags = window.behind & (window.trend == trends.RISES) & (window.stage != GroupStage.REBALANCING)
     return found
 
 

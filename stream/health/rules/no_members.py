@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream import wording as say
-from stream.health.inputs import Stage
+from stream.health.inputs import GroupStage
 from stream.health.rules.rule import Rule, waiting
 from stream.health.verdict import Verdict
 
@@ -20,7 +20,7 @@ def _finds(window: Window) -> Flags:
     alone = np.minimum(window.idle, window.settled)
     # A job that comes by the hour and leaves in between is excused by its cadence, a deploy by the time of a restart.
     found: Flags = (
-        (window.stage == Stage.EMPTY)
+        (window.stage == GroupStage.EMPTY)
         & window.unread
         & ~window.excused
         & (alone > np.maximum(window.patience, window.limits.restart))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream import wording as say
-from stream.health.inputs import Stage
+from stream.health.inputs import GroupStage
 from stream.health.rules.rule import Rule, waiting
 from stream.health.verdict import Verdict
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _finds(window: Window) -> Flags:
     long = (window.settled > window.limits.rebalance) & (window.idle > window.limits.rebalance)
-    found: Flags = (window.stage == Stage.REBALANCING) & window.unread & long
+    found: Flags = (window.stage == GroupStage.REBALANCING) & window.unread & long
     return found
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream import wording as say
-from stream.health.inputs import NO_COMMIT, NOBODY, Stage
+from stream.health.inputs import NO_COMMIT, NOBODY, GroupStage
 from stream.health.rules.rule import Rule, no_rows, waiting
 from stream.health.verdict import Verdict
 
@@ -31,7 +31,7 @@ def _unowned(window: Window) -> Flags:
     if owner is None:
         return no_rows(window)
     wanted = subscribed != 0 if subscribed is not None else np.ones(len(window), np.bool_)
-    settled = (window.stage != Stage.REBALANCING) & (window.members > 0)
+    settled = (window.stage != GroupStage.REBALANCING) & (window.members > 0)
     found: Flags = (owner == NOBODY) & wanted & settled & window.unread & ~window.excused
     return found
 

@@ -14,16 +14,16 @@ import structlog
 
 from exporters.moments import rfc3339
 from stream.cluster.offsets_topic import NAME
-from stream.tick.hidden_commits.model import OffsetsHeldBack
+from stream.tick.hidden_commits.model import BlockedOffsetsPartition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pyarrow as pa
 
-    from stream.tick.lookups.budget import Allowances
+    from stream.tick.lookups.budget import LookupLimits
     from stream.tick.lookups.ends import EndsByName
-    from stream.tick.lookups.open_transactions import Culprits
+    from stream.tick.lookups.open_transactions import OpenTransactionLookup
 
 _log = structlog.get_logger(__name__)
 
@@ -34,21 +34,21 @@ class _Gap:
     since: int
 
 
-class OffsetsGaps:
+class BlockedPartitions:
     """Used by the thread of the ticks alone."""
 
-    def __init__(self, allowances: Allowances, culprits: Culprits) -> None:
+    def __init__(self, allowances: LookupLimits, culprits: OpenTransactionLookup) -> None:
         self._grace_ms = int(allowances.gap_grace * 1000)
         self._culprits = culprits
         self._gaps: dict[int, _Gap] = {}
-        self._told: dict[int, OffsetsHeldBack] = {}
+        self._told: dict[int, BlockedOffsetsPartition] = {}
 
     @property
-    def held_back(self) -> tuple[OffsetsHeldBack, ...]:
+    def held_back(self) -> tuple[BlockedOffsetsPartition, ...]:
         """What is held back as of the last look, by partition."""
         return tuple(held for _, held in sorted(self._told.items()))
 
-    def look(self, ends: EndsByName, now: int) -> Mapping[int, OffsetsHeldBack]:
+    def look(self, ends: EndsByName, now: int) -> Mapping[int, BlockedOffsetsPartition]:
         """Look at the ends as they were at `now` (ms); give the partitions that are held back."""
         self._measure(ends, now)
         held = {partition: gap.stable for partition, gap in self._gaps.items() if now - gap.since >= self._grace_ms}
@@ -73,20 +73,20 @@ class OffsetsGaps:
                 gaps[partition] = before if before is not None and same else _Gap(stable, now)
         self._gaps = gaps
 
-    def _told_of(self, partition: int, table: pa.Table | None) -> OffsetsHeldBack:
+    def _told_of(self, partition: int, table: pa.Table | None) -> BlockedOffsetsPartition:
         """Name the oldest transaction of a partition, if it is known."""
         since = self._gaps[partition].since
         rows = [] if table is None else [row for row in table.to_pylist() if row["partition"] == partition]
         row = next((row for row in rows if row["start_offset"] is not None), None)
         if row is None:
-            return OffsetsHeldBack(partition, since)
+            return BlockedOffsetsPartition(partition, since)
         # Of one that hangs, what its coordinator tells may be about a later transaction of the same id.
         began = row["last_write_time"] if row["hanging"] else row["start_time"]
         if began is not None:
             since = min(since, int(began.replace(tzinfo=dt.UTC).timestamp() * 1000))
-        return OffsetsHeldBack(partition, since, row["producer_id"], row["transactional_id"], row["hanging"])
+        return BlockedOffsetsPartition(partition, since, row["producer_id"], row["transactional_id"], row["hanging"])
 
-    def _say(self, told: Mapping[int, OffsetsHeldBack], now: int) -> None:
+    def _say(self, told: Mapping[int, BlockedOffsetsPartition], now: int) -> None:
         for partition in sorted(told.keys() - self._told.keys()):
             held = told[partition]
             _log.warning(

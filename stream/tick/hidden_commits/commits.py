@@ -36,7 +36,7 @@ _ENDLESS: Final = np.iinfo(np.int64).max
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Answers:
+class FetchedOffsets:
     """What was answered at one moment (`time`, ms); one element per key, no key twice."""
 
     time: int
@@ -48,7 +48,7 @@ class Answers:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Log:
+class LoggedCommits:
     """What the log tells of some keys: their runs, one per key."""
 
     runs: Runs
@@ -65,7 +65,7 @@ class Log:
         return row, position, offset
 
 
-class AskedCommits:
+class FetchedCommits:
     """The commits that were asked for, by key."""
 
     def __init__(self, slot_ms: int, keep_slots: int) -> None:
@@ -77,7 +77,7 @@ class AskedCommits:
     def __len__(self) -> int:
         return len(self.runs)
 
-    def take(self, answers: Answers, log: Log) -> None:
+    def take(self, answers: FetchedOffsets, log: LoggedCommits) -> None:
         """Take answers that were given when the log told this."""
         _, position, known = log.of(answers.keys)
         self._forget_moved(answers.keys, position)
@@ -102,7 +102,7 @@ class AskedCommits:
                 column[kept] for column in (self._base, self._low, self._high, self.offsets_partition)
             )
 
-    def newer(self, log: Log, held: Flags) -> Flags:
+    def newer(self, log: LoggedCommits, held: Flags) -> Flags:
         """Tell which rows say more than the log; `held`: what the row's offsets partition hides has not been read.
 
         Where the log has reached the stretch that the commit stands in, it tells the truth once nothing is hidden any
@@ -114,13 +114,13 @@ class AskedCommits:
         differs: Flags = asked != offset
         return differs & newer
 
-    def outdated(self, log: Log) -> Flags:
+    def outdated(self, log: LoggedCommits) -> Flags:
         """Tell for which rows the log has gone beyond all that could be asked, or has told that the offset is gone."""
         _, position, _ = log.of(self.runs.keys)
         outdated: Flags = (position >= self._high) | ((position == NOTHING) & (self._base != NOTHING))
         return outdated
 
-    def after(self, log: Log, rows: Flags) -> Runs:
+    def after(self, log: LoggedCommits, rows: Flags) -> Runs:
         """Give some rows as runs that may be joined to those of the log.
 
         Where the log has moved on since the first of the answers, only the last of them follows it.
@@ -143,7 +143,7 @@ class AskedCommits:
         moved[mine[met]] = self._base[mine[met]] != position[met]
         self.drop(moved)
 
-    def _add(self, answers: Answers, new: Ints, position: Ints) -> None:
+    def _add(self, answers: FetchedOffsets, new: Ints, position: Ints) -> None:
         if not len(new):
             return
         keys = answers.keys.take(pa.array(new))

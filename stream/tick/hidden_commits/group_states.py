@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from stream.groups.commits.keys import group_of_offset
-from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, Ending, Happening, Life, Transition
+from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, GroupHistory, Removal, Transition, TransitionType
 from stream.groups.membership.memberships import SIMPLE, Membership, Memberships
-from stream.groups.row_order import Names, Ranks
+from stream.groups.row_order import RowLabels, RowOrder
 from stream.groups.shard import Records, rows_of
 from stream.tick.hidden_commits.log import NEVER
 from stream.tick.hidden_commits.overlay import rows_of_groups
@@ -24,18 +24,18 @@ from stream.tick.hidden_commits.overlay import rows_of_groups
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Flags, Ints
-    from stream.tick.hidden_commits.log import HiddenLog, HiddenMembership, Newest
+    from stream.tick.hidden_commits.log import HiddenLog, HiddenMembership, NewestRecord
 
 _EMPTY: Final = "Empty"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Restated:
+class OverlaidGroups:
     """The fleet, which of its rows were asked for, and the records of the groups whose membership is told by them."""
 
-    fleet: FleetColumns
+    fleet: GroupColumns
     asked: Flags
     members: Mapping[str, Memberships] = dataclasses.field(default_factory=dict)
 
@@ -49,28 +49,28 @@ class _Told(NamedTuple):
 class _Seen(NamedTuple):
     """What the life of a group was restated from."""
 
-    life: Life | None
+    life: GroupHistory | None
     membership: Membership | None
-    newest: Newest
+    newest: NewestRecord
     ended: bool
 
     def same(self, other: _Seen) -> bool:
         return self.life is other.life and self.membership is other.membership and self[2:] == other[2:]
 
 
-class HiddenStates:
+class HiddenGroupStates:
     """Restates fleets, tick after tick; what did not change stays the same object, as it does in a fleet."""
 
     def __init__(self) -> None:
         self._told: dict[str, _Told] = {}
-        self._lives: dict[str, tuple[_Seen, Life]] = {}
-        self._named: tuple[Ranks, bytes, frozenset[str], Names, Ranks] | None = None
+        self._lives: dict[str, tuple[_Seen, GroupHistory]] = {}
+        self._named: tuple[RowOrder, bytes, frozenset[str], RowLabels, RowOrder] | None = None
 
-    def put(self, fleet: FleetColumns, asked: Flags, logs: Iterable[HiddenLog]) -> Restated:
-        """Restate a fleet, which must have the records of the groups in question (`FleetColumns.records`)."""
+    def put(self, fleet: GroupColumns, asked: Flags, logs: Iterable[HiddenLog]) -> OverlaidGroups:
+        """Restate a fleet, which must have the records of the groups in question (`GroupColumns.records`)."""
         logs = [log for log in logs if log.complete and (log.memberships or log.deleted or log.pending)]
         if not logs:
-            return Restated(fleet, asked)
+            return OverlaidGroups(fleet, asked)
         hidden = {group: each for log in logs for group, each in log.memberships.items() if group in fleet.records}
         self._told = {group: self._tell(group, each, fleet) for group, each in hidden.items()}
         memberships = dict(fleet.memberships)
@@ -87,9 +87,9 @@ class HiddenStates:
         pending = frozenset(key for log in logs for key in log.pending)
         restated = dataclasses.replace(fleet, memberships=memberships, lives=lives, pending=pending)
         restated, asked = self._without(restated, asked, gone.rows)
-        return Restated(restated, asked, {group: told.memberships for group, told in self._told.items()})
+        return OverlaidGroups(restated, asked, {group: told.memberships for group, told in self._told.items()})
 
-    def _tell(self, group: str, hidden: HiddenMembership, fleet: FleetColumns) -> _Told:
+    def _tell(self, group: str, hidden: HiddenMembership, fleet: GroupColumns) -> _Told:
         """Join the records that the job has read of a group to those that it has not."""
         base, before = fleet.memberships.get(group), self._told.get(group)
         if before is not None and before.base is base and before.version == hidden.version:
@@ -102,12 +102,12 @@ class HiddenStates:
 
     def _restated_lives(
         self,
-        fleet: FleetColumns,
+        fleet: GroupColumns,
         memberships: Mapping[str, Membership],
         hidden: Mapping[str, HiddenMembership],
         gone: _Gone,
         logs: Iterable[HiddenLog],
-    ) -> dict[str, Life]:
+    ) -> dict[str, GroupHistory]:
         """Restate the lives of groups that have another state now, or none any more."""
         kept = {group_of_offset(key) for log in logs for key in log.pending} | gone.left
         lives, before, self._lives = dict(fleet.lives), self._lives, {}
@@ -123,7 +123,7 @@ class HiddenStates:
             self._lives[group], lives[group] = known, known[1]
         return lives
 
-    def _without(self, fleet: FleetColumns, asked: Flags, rows: Ints) -> tuple[FleetColumns, Flags]:
+    def _without(self, fleet: GroupColumns, asked: Flags, rows: Ints) -> tuple[GroupColumns, Flags]:
         """Leave out rows, and bring names and ranks up to date."""
         groups = frozenset(fleet.memberships.keys() | fleet.lives.keys())
         if not len(rows) and groups <= set(fleet.ranks.groups):
@@ -135,8 +135,8 @@ class HiddenStates:
             mask = pa.array(kept)
             columns = (each.filter(mask).cast(pa.string()).dictionary_encode() for each in (fleet.group, fleet.topic))
             group, topic = columns
-            names = Names([(group, topic, fleet.partition[kept])])
-            known = self._named = fleet.ranks, rows.tobytes(), groups, names, Ranks(names, groups)
+            names = RowLabels([(group, topic, fleet.partition[kept])])
+            known = self._named = fleet.ranks, rows.tobytes(), groups, names, RowOrder(names, groups)
         names, ranks = known[3:]
         runs = fleet.runs.take(kept)
         named = {"group": names.group, "topic": names.topic, "partition": names.partition, "ranks": ranks}
@@ -148,12 +148,12 @@ class _Gone:
     """The rows of a fleet that were deleted; the newest tombstone of each group, and which of these have rows left."""
 
     rows: Ints
-    newest: Mapping[str, Newest]
+    newest: Mapping[str, NewestRecord]
     left: frozenset[str]
 
 
-def _gone(fleet: FleetColumns, logs: Iterable[HiddenLog]) -> _Gone:
-    newest: dict[str, Newest] = {}
+def _gone(fleet: GroupColumns, logs: Iterable[HiddenLog]) -> _Gone:
+    newest: dict[str, NewestRecord] = {}
     touched: set[str] = set()
     for log in logs:
         touched |= log.memberships.keys()
@@ -167,14 +167,14 @@ def _gone(fleet: FleetColumns, logs: Iterable[HiddenLog]) -> _Gone:
     return _Gone(known.rows[is_gone], newest, frozenset(left))
 
 
-def _ended(group: str, fleet: FleetColumns, gone: _Gone, newest: Newest) -> Life:
+def _ended(group: str, fleet: GroupColumns, gone: _Gone, newest: NewestRecord) -> GroupHistory:
     """Return the life of a group that is gone, with the evidence of its end: only an empty group can be deleted."""
     life, known = fleet.lives.get(group), fleet.memberships.get(group)
     if life is not None and life.died is not None:
         return life
     rows = gone.rows[np.array([name == group for name in fleet.group.take(pa.array(gone.rows)).to_pylist()], np.bool_)]
     time, expire = fleet.runs.spans.last_time[rows], fleet.runs.expire_time[rows]
-    ending = Ending(
+    ending = Removal(
         kind=SIMPLE if known is None else known.kind,
         state=_EMPTY,
         state_time=known.state_time if known is not None and known.state == _EMPTY else None,
@@ -186,19 +186,21 @@ def _ended(group: str, fleet: FleetColumns, gone: _Gone, newest: Newest) -> Life
         expire_time=int(expire.max()) if len(rows) and expire.max() >= 0 else None,
         time=newest.time,
     )
-    end = Transition(Happening.DEAD, newest.time, newest.position, live=True, ending=ending)
+    end = Transition(TransitionType.DEAD, newest.time, newest.position, live=True, ending=ending)
     if life is None:
-        life = Life(ending.kind, None, None, None, None, {}, ())
+        life = GroupHistory(ending.kind, None, None, None, None, {}, ())
     return dataclasses.replace(
         life, state=DEAD_STATE, since=newest.time, died=newest.time, transitions=(*life.transitions, end)
     )
 
 
-def _moved(life: Life | None, before: Membership | None, now: Membership | None, newest: Newest) -> Life:
+def _moved(
+    life: GroupHistory | None, before: Membership | None, now: Membership | None, newest: NewestRecord
+) -> GroupHistory:
     """Return the life of a group that lives on, since its newest record in another state if it differs."""
     kind, state = (SIMPLE, _EMPTY) if now is None else (now.kind, now.state)
     if life is None:
-        return Life(kind, state, newest.time, newest.time, None, {}, ())
+        return GroupHistory(kind, state, newest.time, newest.time, None, {}, ())
     if _standing(before) == _standing(now):
         return life
     return dataclasses.replace(life, kind=kind, state=state, since=newest.time, died=None)

@@ -18,24 +18,24 @@ import pyarrow.compute as pc
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.fetch_offsets import fetch_offsets
 from stream.cluster.offsets_topic import NAME
-from stream.cluster.rate_limit import AskingBudget
+from stream.cluster.rate_limit import RequestBudget
 from stream.groups.placement import partition_for
 from stream.groups.shard import rows_of
-from stream.tick.hidden_commits.commits import Answers, AskedCommits, key_of
-from stream.tick.hidden_commits.group_states import HiddenStates, Restated
-from stream.tick.hidden_commits.log_reader import HiddenReadings
-from stream.tick.hidden_commits.model import HeldBack, nothing_held_back
+from stream.tick.hidden_commits.commits import FetchedCommits, FetchedOffsets, key_of
+from stream.tick.hidden_commits.group_states import HiddenGroupStates, OverlaidGroups
+from stream.tick.hidden_commits.log_reader import HiddenLogReader
+from stream.tick.hidden_commits.model import HiddenCommits, nothing_held_back
 from stream.tick.hidden_commits.overlay import Overlay, names_of, rows_of_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from stream.cluster.transport.client import Cluster
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.groups.row_order import RowNames
     from stream.health.columns import Flags
-    from stream.tick.hidden_commits.model import OffsetsHeldBack
-    from stream.tick.lookups.budget import Allowances
+    from stream.tick.hidden_commits.model import BlockedOffsetsPartition
+    from stream.tick.lookups.budget import LookupLimits
     from stream.tick.lookups.ends import EndsByName
 
 _NO_OFFSETS: Final = "share"
@@ -45,16 +45,16 @@ _NO_OFFSETS: Final = "share"
 class HiddenGroups:
     """Used by the thread of the ticks alone."""
 
-    def __init__(self, cluster: Cluster, allowances: Allowances, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, cluster: Cluster, allowances: LookupLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self._cluster = cluster
-        self._readings = HiddenReadings(cluster, allowances, clock)
-        self._states = HiddenStates()
+        self._readings = HiddenLogReader(cluster, allowances, clock)
+        self._states = HiddenGroupStates()
         self._positions: Mapping[int, int] = {}
         self._coordinators = Coordinators(cluster)
         self._settle_ms = int(allowances.settle * 1000)
         most, tick_ms = allowances.groups, int(allowances.tick * 1000)
-        self._budget = AskingBudget(per_second=most / allowances.tick, most=most, again_ms=tick_ms // 2)
-        self._commits = AskedCommits(int(allowances.slot * 1000), allowances.keep_slots)
+        self._budget = RequestBudget(per_second=most / allowances.tick, most=most, again_ms=tick_ms // 2)
+        self._commits = FetchedCommits(int(allowances.slot * 1000), allowances.keep_slots)
         self._overlay = Overlay(allowances.keep_slots)
         self._partition_of: dict[str, int] = {}
         self._count = 0
@@ -78,7 +78,7 @@ class HiddenGroups:
         """Note how far the job has read the offsets partitions that the next fleet is made of."""
         self._positions = positions
 
-    def ask(self, fleet: FleetColumns, now: int) -> None:
+    def ask(self, fleet: GroupColumns, now: int) -> None:
         """Ask the groups of the partitions that were held back at the last tick, those whose turn it is (ms).
 
         Then read what is hidden in these partitions: it is newer than the answers.
@@ -90,7 +90,9 @@ class HiddenGroups:
             self._take(chosen, fetch_offsets(self._cluster, self._coordinators, chosen), fleet, now)
         self._readings.read(self._low)
 
-    def put(self, fleet: FleetColumns, ends: EndsByName, held: Mapping[int, OffsetsHeldBack], now: int) -> HeldBack:
+    def put(
+        self, fleet: GroupColumns, ends: EndsByName, held: Mapping[int, BlockedOffsetsPartition], now: int
+    ) -> HiddenCommits:
         """Give the fleet with what was answered; asks for the next tick, unless that has been done for this one."""
         self._note(ends, held, now)
         shown = self._shown(fleet, ends, held)
@@ -99,7 +101,7 @@ class HiddenGroups:
         self._asked, self._before = False, frozenset(held)
         return shown
 
-    def _note(self, ends: EndsByName, held: Mapping[int, OffsetsHeldBack], now: int) -> None:
+    def _note(self, ends: EndsByName, held: Mapping[int, BlockedOffsetsPartition], now: int) -> None:
         rows = ends.of_topic(NAME)
         if len(rows) and len(rows) != self._count:
             self._count, self._partition_of = len(rows), {}
@@ -112,7 +114,9 @@ class HiddenGroups:
         self._held_at |= dict.fromkeys(held, now)
         self._held_at = {partition: at for partition, at in self._held_at.items() if now - at <= self._settle_ms}
 
-    def _shown(self, fleet: FleetColumns, ends: EndsByName, held: Mapping[int, OffsetsHeldBack]) -> HeldBack:
+    def _shown(
+        self, fleet: GroupColumns, ends: EndsByName, held: Mapping[int, BlockedOffsetsPartition]
+    ) -> HiddenCommits:
         self._readings.forget(self._positions, held, self._held_at)
         logs = self._readings.logs
         if not held and not self._commits and not logs:
@@ -135,8 +139,8 @@ class HiddenGroups:
         if used.any():
             overlaid, asked = self._overlay.put(fleet, known, commits.after(known.log, used))
         commits.drop(outdated)
-        told = self._states.put(overlaid, asked, logs.values()) if logs else Restated(overlaid, asked)
-        return HeldBack(
+        told = self._states.put(overlaid, asked, logs.values()) if logs else OverlaidGroups(overlaid, asked)
+        return HiddenCommits(
             told.fleet,
             told.asked,
             dict(held),
@@ -146,7 +150,7 @@ class HiddenGroups:
             told.members,
         )
 
-    def _hidden(self, fleet: FleetColumns, partitions: Collection[int]) -> list[str]:
+    def _hidden(self, fleet: GroupColumns, partitions: Collection[int]) -> list[str]:
         """Give the groups whose coordinator keeps its records in these offsets partitions."""
         if not self._count or not partitions:
             return []
@@ -161,7 +165,7 @@ class HiddenGroups:
             if partition in partitions and not _keeps_no_offsets(fleet, group)
         ]
 
-    def _take(self, chosen: Sequence[str], table: pa.Table, fleet: FleetColumns, now: int) -> None:
+    def _take(self, chosen: Sequence[str], table: pa.Table, fleet: GroupColumns, now: int) -> None:
         """Take answers. A group that was not answered this time keeps the answer that it had."""
         groups, errors = table.column("group").to_pylist(), table.column("error").to_pylist()
         refused = {group for group, error in zip(groups, errors, strict=True) if error is not None}
@@ -174,7 +178,7 @@ class HiddenGroups:
             return
         keys = [key_of(*place) for place in zip(names, topics, partitions, strict=True)]
         held_in = np.array([self._partition_of[name] for name in names], np.int64)
-        answers = Answers(
+        answers = FetchedOffsets(
             time=now,
             keys=pa.array(keys, pa.binary()),
             offset=np.array(offsets, np.int64),
@@ -185,7 +189,7 @@ class HiddenGroups:
         self._commits.take(answers, rows_of_groups(fleet, frozenset(names)).log)
 
 
-def _keeps_no_offsets(fleet: FleetColumns, group: str) -> bool:
+def _keeps_no_offsets(fleet: GroupColumns, group: str) -> bool:
     known = fleet.memberships.get(group)
     return known is not None and known.kind == _NO_OFFSETS
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from decoders import scalar
 from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
-from stream.groups.commits.keys import Distinct, Kind, group_of_offset
+from stream.groups.commits.keys import DistinctKeys, RecordRole, group_of_offset
 from stream.groups.membership.summary import group_of
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ class _Commit(NamedTuple):
     deleted: bool
 
 
-class Newest(NamedTuple):
+class NewestRecord(NamedTuple):
     """Timestamp (ms) and position of a record."""
 
     time: int
     position: int
 
 
-NEVER: Final = Newest(-1, -1)
+NEVER: Final = NewestRecord(-1, -1)
 
 
 @dataclasses.dataclass(slots=True)
@@ -56,7 +56,7 @@ class HiddenMembership:
     """The membership records of one group: the newest value of each key, None where it is a tombstone."""
 
     records: dict[bytes, bytes | None] = dataclasses.field(default_factory=dict)
-    newest: Newest = NEVER
+    newest: NewestRecord = NEVER
     version: int = 0
     """Rises with every record."""
 
@@ -75,9 +75,9 @@ class HiddenLog:
         self._keys: dict[bytes, _Key | None] = {}
 
     @property
-    def deleted(self) -> Mapping[bytes, Newest]:
+    def deleted(self) -> Mapping[bytes, NewestRecord]:
         """The offsets (canonical keys) that were deleted and not committed again since, each with its tombstone."""
-        return {key: Newest(each.time, each.position) for key, each in self._commits.items() if each.deleted}
+        return {key: NewestRecord(each.time, each.position) for key, each in self._commits.items() if each.deleted}
 
     @property
     def pending(self) -> frozenset[bytes]:
@@ -101,13 +101,13 @@ class HiddenLog:
         if not fresh:
             return
         column = pa.array(fresh, pa.binary())
-        distinct = Distinct.of(column, decode_keys(column))
+        distinct = DistinctKeys.of(column, decode_keys(column))
         canonical = distinct.identities.to_pylist()
         for at, key in enumerate(fresh):
             known: _Key | None = None
-            if distinct.kind[at] == Kind.MEMBERSHIP:
+            if distinct.kind[at] == RecordRole.MEMBERSHIP:
                 known = _Key(group_of(key), None)
-            elif distinct.kind[at] == Kind.COMMIT:
+            elif distinct.kind[at] == RecordRole.COMMIT:
                 commit = canonical[int(distinct.identity[at])]
                 known = _Key(group_of_offset(commit), commit)
             self._keys[key] = known
@@ -132,7 +132,7 @@ class HiddenLog:
             return
         mine = self.memberships.setdefault(group, HiddenMembership())
         mine.records[key] = record.value
-        mine.newest = Newest(record.timestamp, record.offset)
+        mine.newest = NewestRecord(record.timestamp, record.offset)
         mine.version += 1
 
     def _end(self, producer: int | None, *, committed: bool) -> None:

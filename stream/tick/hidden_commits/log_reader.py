@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from stream.cluster.transport.client import Cluster
-    from stream.tick.lookups.budget import Allowances
+    from stream.tick.lookups.budget import LookupLimits
 
 
-class HiddenReadings:
+class HiddenLogReader:
     """Used by the thread of the ticks alone."""
 
-    def __init__(self, cluster: Cluster, allowances: Allowances, clock: Callable[[], float]) -> None:
+    def __init__(self, cluster: Cluster, allowances: LookupLimits, clock: Callable[[], float]) -> None:
         self._cluster = cluster
         self._seconds = allowances.seconds
         self._clock = clock

@@ -17,13 +17,13 @@ from exporters.readmodel import MOMENT, NAME, OFFSETS_HELD_BACK
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.groups.membership.memberships import Memberships
     from stream.health.columns import Flags
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class OffsetsHeldBack:
+class BlockedOffsetsPartition:
     """One offsets partition that is held back, and by whom. None: that is not known."""
 
     offsets_partition: int
@@ -36,14 +36,14 @@ class OffsetsHeldBack:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class HeldBack:
+class HiddenCommits:
     """The fleet of one tick as its readers should see it."""
 
-    fleet: FleetColumns
+    fleet: GroupColumns
     """With the commits that were asked for; the very same object where there are none."""
     asked: Flags
     """Which rows of the fleet have such a commit. Its time is when it was first seen, which is after it was made."""
-    partitions: Mapping[int, OffsetsHeldBack] = dataclasses.field(default_factory=dict)
+    partitions: Mapping[int, BlockedOffsetsPartition] = dataclasses.field(default_factory=dict)
     """The offsets partitions that are held back, each by its number."""
     groups: frozenset[str] = frozenset()
     """The groups that their coordinators answer for now."""
@@ -55,7 +55,7 @@ class HeldBack:
     """By group the membership records of those that have newer ones than the job has read."""
 
 
-def holders(held: HeldBack) -> pa.Table:
+def holders(held: HiddenCommits) -> pa.Table:
     """Give who holds which offsets partition back (schema OFFSETS_HELD_BACK), by partition."""
     rows = [dataclasses.astuple(each) for _, each in sorted(held.partitions.items())]
     partition, since, producer, name, hanging = zip(*rows, strict=True) if rows else ((),) * 5
@@ -71,6 +71,6 @@ def holders(held: HeldBack) -> pa.Table:
     )
 
 
-def nothing_held_back(fleet: FleetColumns) -> HeldBack:
+def nothing_held_back(fleet: GroupColumns) -> HiddenCommits:
     """Say that the log tells everything."""
-    return HeldBack(fleet, np.zeros(len(fleet.runs), np.bool_))
+    return HiddenCommits(fleet, np.zeros(len(fleet.runs), np.bool_))

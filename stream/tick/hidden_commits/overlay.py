@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from decoders.columnar import decode_keys
-from stream.groups.row_order import Names, Ranks
+from stream.groups.row_order import RowLabels, RowOrder
 from stream.groups.shard import concat_runs, join_runs, no_runs
-from stream.tick.hidden_commits.commits import Log
+from stream.tick.hidden_commits.commits import LoggedCommits
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     import pyarrow as pa
 
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.groups.row_order import RowNames
     from stream.groups.shard import Runs
     from stream.health.columns import Flags, Ints
@@ -34,15 +34,15 @@ class LogRows:
 
     rows: Ints
     """Of the fleet."""
-    log: Log
+    log: LoggedCommits
 
 
-def rows_of_groups(fleet: FleetColumns, groups: Collection[str]) -> LogRows:
+def rows_of_groups(fleet: GroupColumns, groups: Collection[str]) -> LogRows:
     """Find the rows of these groups."""
     names = fleet.group.dictionary.to_pylist()
     mine = np.array([name in groups for name in names] or [False], np.bool_)
     rows = np.flatnonzero(mine[fleet.group.indices.to_numpy(zero_copy_only=False)])
-    return LogRows(rows, Log(fleet.runs.take(rows) if len(rows) else no_runs()))
+    return LogRows(rows, LoggedCommits(fleet.runs.take(rows) if len(rows) else no_runs()))
 
 
 class Overlay:
@@ -50,9 +50,9 @@ class Overlay:
 
     def __init__(self, keep_slots: int) -> None:
         self._keep_slots = keep_slots
-        self._of: tuple[Ranks, pa.BinaryArray, Names, Ranks] | None = None
+        self._of: tuple[RowOrder, pa.BinaryArray, RowLabels, RowOrder] | None = None
 
-    def put(self, fleet: FleetColumns, known: LogRows, asked: Runs) -> tuple[FleetColumns, Flags]:
+    def put(self, fleet: GroupColumns, known: LogRows, asked: Runs) -> tuple[GroupColumns, Flags]:
         """Let these runs (one per key) follow those of the log; give the fleet, and which of its rows are such ones."""
         place, _, _ = known.log.of(asked.keys)
         met = place >= 0
@@ -68,11 +68,11 @@ class Overlay:
             return dataclasses.replace(fleet, runs=runs), flags
         return self._with_names(fleet, runs, joined.keys.slice(old)), flags
 
-    def _with_names(self, fleet: FleetColumns, runs: Runs, keys: pa.BinaryArray) -> FleetColumns:
+    def _with_names(self, fleet: GroupColumns, runs: Runs, keys: pa.BinaryArray) -> GroupColumns:
         known = self._of
         if known is None or known[0] is not fleet.ranks or not known[1].equals(keys):
-            names = Names([(fleet.group, fleet.topic, fleet.partition), names_of(keys)])
-            ranks = Ranks(names, fleet.memberships.keys() | fleet.lives.keys())
+            names = RowLabels([(fleet.group, fleet.topic, fleet.partition), names_of(keys)])
+            ranks = RowOrder(names, fleet.memberships.keys() | fleet.lives.keys())
             known = self._of = (fleet.ranks, keys, names, ranks)
         _, _, names, ranks = known
         return dataclasses.replace(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream.groups.membership.partition_bits import HIGHEST
-from stream.health.inputs import NOBODY, NOT_TOLD, Stage
+from stream.health.inputs import NOBODY, NOT_TOLD, GroupStage
 from stream.tick.inputs.group_state import stage
 
 if TYPE_CHECKING:
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.groups.membership.model import Membership
     from stream.health.columns import Codes, Ints
-    from stream.tick.context import Surroundings
-    from stream.tick.inputs.rows import Rows
+    from stream.tick.context import ClusterContext
+    from stream.tick.inputs.rows import InputRows
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wanted:
+class PartitionAssignment:
     """Per row: whether any member subscribes to the topic, and who owns the partition (columns of `Observed`)."""
 
     subscribed: Codes
     owner: Ints
 
 
-class Members:
+class AssignmentInputs:
     """Asked tick after tick: while the rows are the same object, only states that were asked can change the answer."""
 
     def __init__(self) -> None:
-        self._told: tuple[Rows, Mapping[str, str], Wanted] | None = None
+        self._told: tuple[InputRows, Mapping[str, str], PartitionAssignment] | None = None
 
-    def wanted(self, rows: Rows, fleet: FleetColumns, around: Surroundings) -> Wanted:
+    def wanted(self, rows: InputRows, fleet: GroupColumns, around: ClusterContext) -> PartitionAssignment:
         """Hold the rows against what the members want and have."""
         told = self._told
         if told is None or told[0] is not rows or told[1] != around.asked:
@@ -49,7 +49,7 @@ class Members:
         return told[2]
 
 
-def _wanted(rows: Rows, fleet: FleetColumns, around: Surroundings) -> Wanted:
+def _wanted(rows: InputRows, fleet: GroupColumns, around: ClusterContext) -> PartitionAssignment:
     group, topic, partition = rows.group, rows.topic, rows.partition
     new = (np.diff(group, prepend=-1) != 0) | (np.diff(topic, prepend=-1) != 0)
     first = np.flatnonzero(new)
@@ -64,13 +64,13 @@ def _wanted(rows: Rows, fleet: FleetColumns, around: Surroundings) -> Wanted:
     known = np.array([mask is not None for mask in masks], np.bool_)[pair] & (partition <= HIGHEST)
     owned = _bits(masks, pair, partition)
     owner = np.where(owned, _ints(somebody)[pair], NOBODY)
-    return Wanted(np.array(subscribed, np.int8)[pair], np.where(known, owner, NOT_TOLD))
+    return PartitionAssignment(np.array(subscribed, np.int8)[pair], np.where(known, owner, NOT_TOLD))
 
 
 class _Members:
     """What the members of the groups want and own, asked group by group."""
 
-    def __init__(self, fleet: FleetColumns, around: Surroundings) -> None:
+    def __init__(self, fleet: GroupColumns, around: ClusterContext) -> None:
         self._fleet, self._around = fleet, around
         self._group: str | None = None
         self._topics: frozenset[str] | None = None
@@ -90,7 +90,7 @@ class _Members:
         if known is None or not known.members:
             return
         self._topics = None if known.unresolved else known.subscribed
-        if stage(known, self._around.asked.get(group)) is Stage.STABLE:
+        if stage(known, self._around.asked.get(group)) is GroupStage.STABLE:
             self._owned = self._named(known)
             self._somebody = 0 if known.members == 1 else NOT_TOLD
 

@@ -20,15 +20,15 @@ from stream.groups.commits.runs import TOPIC_ID, Spans
 from stream.groups.expiry.broker_rules import LATEST
 from stream.health.features import lag as lags
 from stream.health.features import offset_out_of_range as beyond
-from stream.health.features.offset_out_of_range import Origins
-from stream.health.inputs import NO_COMMIT, NOT_TOLD, Observed, OpenTransaction
-from stream.health.limits import Limits
-from stream.tick.inputs.assignment import Members
+from stream.health.features.offset_out_of_range import CommitOrigins
+from stream.health.inputs import NO_COMMIT, NOT_TOLD, HealthInputs, OpenTransaction
+from stream.health.limits import HealthLimits
+from stream.tick.inputs.assignment import AssignmentInputs
 from stream.tick.inputs.ends import polled
-from stream.tick.inputs.group_state import Standings
-from stream.tick.inputs.read_position import Reading
-from stream.tick.inputs.rebalance_count import Rebalances
-from stream.tick.inputs.rows import Belongings
+from stream.tick.inputs.group_state import GroupStates
+from stream.tick.inputs.read_position import ReadPositionTracker
+from stream.tick.inputs.rebalance_count import RebalanceCounter
+from stream.tick.inputs.rows import RowFinder
 from stream.tick.inputs.times import CommitTimes, believable_slots
 
 if TYPE_CHECKING:
@@ -36,80 +36,80 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.driver_state import FleetColumns
-    from stream.groups.expiry.predict import Expiry
+    from stream.groups.driver_state import GroupColumns
+    from stream.groups.expiry.predict import ExpiryPrediction
     from stream.health.columns import Flags, Ints
-    from stream.health.features.control_records import Tails
-    from stream.tick.context import Surroundings
-    from stream.tick.inputs.ends import PolledEnds
-    from stream.tick.inputs.rows import Rows
+    from stream.health.features.control_records import LogTails
+    from stream.tick.context import ClusterContext
+    from stream.tick.inputs.ends import RowEnds
+    from stream.tick.inputs.rows import InputRows
 
 _NO_ID: Final = bytes(16)
 _NO_EXPIRY: Final = -1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class LookupResults:
     """What was asked beside the ends and the surroundings. None: it was not, and the rules that need it are silent."""
 
-    expiry: Expiry | None = None
+    expiry: ExpiryPrediction | None = None
     """Of this very fleet."""
     retention: Mapping[str, int] | None = None
     """retention.ms by topic; -1: compacted, or kept for ever. A topic that is not in it is not known."""
     transactions: Mapping[str, pa.Table] = dataclasses.field(default_factory=dict)
     """By topic, with the schema `stream.cluster.open_transactions.OPEN_TRANSACTIONS`."""
-    tails: Tails | None = None
+    tails: LogTails | None = None
     """Places numbered by the topics of the fleet in order of their names."""
     rebalancing_since: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """See `stream.tick.inputs.group_state.rebalancing_since`."""
 
 
-_NOTHING: Final = Asked()
+_NOTHING: Final = LookupResults()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Moment:
+class TickInputs:
     """One moment of a fleet; all of it in the order of `rows`."""
 
-    fleet: FleetColumns
-    rows: Rows
-    polled: PolledEnds
+    fleet: GroupColumns
+    rows: InputRows
+    polled: RowEnds
     found: lags.Lag
     """Each commit held against the ends of its partition."""
-    seen: Observed
+    seen: HealthInputs
     odd_time: Flags
     """Rows with a commit whose stored time cannot be right (see `stream.tick.inputs.times`)."""
 
 
 def observed(
-    fleet: FleetColumns,
+    fleet: GroupColumns,
     ends: pa.Table,
-    around: Surroundings,
+    around: ClusterContext,
     now: float,
-    asked: Asked = _NOTHING,
+    asked: LookupResults = _NOTHING,
     *,
-    limits: Limits | None = None,
-) -> Observed:
-    """Put one moment into columns: what health is told of it, and no more (see `Observer`)."""
-    return Observer(limits).moment(fleet, ends, around, now, asked).seen
+    limits: HealthLimits | None = None,
+) -> HealthInputs:
+    """Put one moment into columns: what health is told of it, and no more (see `InputBuilder`)."""
+    return InputBuilder(limits).moment(fleet, ends, around, now, asked).seen
 
 
-class Observer:
+class InputBuilder:
     """Puts one moment after the other into columns; what did not change since the last one is not worked out again."""
 
-    def __init__(self, limits: Limits | None = None, rebalances: Rebalances | None = None) -> None:
+    def __init__(self, limits: HealthLimits | None = None, rebalances: RebalanceCounter | None = None) -> None:
         """Begin; `rebalances` may know what an earlier process counted."""
-        limits = limits or Limits()
+        limits = limits or HealthLimits()
         self._storm = limits.storm
-        self.rebalances = rebalances or Rebalances(self._storm)
-        self.reading = Reading(limits.tick)
-        self._belongings = Belongings()
+        self.rebalances = rebalances or RebalanceCounter(self._storm)
+        self.reading = ReadPositionTracker(limits.tick)
+        self._belongings = RowFinder()
         self._commit_times = CommitTimes()
-        self._standings = Standings()
-        self._members = Members()
+        self._standings = GroupStates()
+        self._members = AssignmentInputs()
         self._counts: Mapping[str, int] = {}
 
-    def _with_counts(self, around: Surroundings) -> Surroundings:
+    def _with_counts(self, around: ClusterContext) -> ClusterContext:
         """Go by the partition counts of before where none were told: a partition does not go with its brokers."""
         if around.partition_counts:
             self._counts = around.partition_counts
@@ -118,16 +118,16 @@ class Observer:
 
     def moment(
         self,
-        fleet: FleetColumns,
+        fleet: GroupColumns,
         ends: pa.Table,
-        around: Surroundings,
+        around: ClusterContext,
         now: float,
-        asked: Asked = _NOTHING,
+        asked: LookupResults = _NOTHING,
         *,
         hidden: Collection[str] = (),
         told: Flags | None = None,
         answered: Collection[str] = (),
-    ) -> Moment:
+    ) -> TickInputs:
         """Put one moment into columns: `ends` (schema `partition_offsets.ENDS`) had been read at `now` (Unix).
 
         Of `hidden` groups an open transaction hides commits that nobody has told yet; `told` are the rows of the fleet
@@ -159,7 +159,7 @@ class Observer:
         found = dataclasses.replace(found, known=found.known & ~negative)
         reasons = read.reasons(found, rows.topic)
         reasons[negative] = lags.NEGATIVE_OFFSET
-        seen = Observed(
+        seen = HealthInputs(
             now=at,
             groups=groups,
             topics=tuple(topics),
@@ -170,7 +170,7 @@ class Observer:
             slots=believable_slots(rows.slots(runs.slots), at),
             ends=read.ends,
             found=found,
-            origins=Origins(
+            origins=CommitOrigins(
                 leader_epoch=rows.take(runs.leader_epoch, -1),
                 topic_id=rows.take(beyond.topic_ids(runs.topic_id), 0),
                 current_topic_id=_current_ids(topics, around)[rows.topic],
@@ -187,10 +187,10 @@ class Observer:
             read_until=reach.read_until,
             answered_since=reach.answered_since,
         )
-        return Moment(fleet, rows, read, found, seen, odd)
+        return TickInputs(fleet, rows, read, found, seen, odd)
 
 
-def _spans(spans: Spans, rows: Rows) -> Spans:
+def _spans(spans: Spans, rows: InputRows) -> Spans:
     """Bring the spans into the order of the rows; of a row without a commit all is -1, and there are no commits."""
     nothing = {"reset": False, "commits": 0, "rewinds": 0}
     return Spans(
@@ -201,7 +201,7 @@ def _spans(spans: Spans, rows: Rows) -> Spans:
     )
 
 
-def _renumbered(tails: Tails, before: Sequence[str], topics: Sequence[str]) -> Tails:
+def _renumbered(tails: LogTails, before: Sequence[str], topics: Sequence[str]) -> LogTails:
     """Give tails numbers by the topics of the moment: those of the fleet in the same order, and perhaps more."""
     if len(before) == len(topics):
         return tails
@@ -213,12 +213,12 @@ def _renumbered(tails: Tails, before: Sequence[str], topics: Sequence[str]) -> T
     return dataclasses.replace(tails, place=place, unreadable=unreadable)
 
 
-def _current_ids(topics: Sequence[str], around: Surroundings) -> NDArray[np.uint64]:
+def _current_ids(topics: Sequence[str], around: ClusterContext) -> NDArray[np.uint64]:
     """Give the id that each topic has now, in the form of `beyond.topic_ids`; zeros where it is not known."""
     return beyond.topic_ids(pa.array([around.topic_ids.get(name, _NO_ID) for name in topics] or [_NO_ID], TOPIC_ID))
 
 
-def _recreated(topics: Sequence[str], around: Surroundings, moment: int) -> Ints:
+def _recreated(topics: Sequence[str], around: ClusterContext, moment: int) -> Ints:
     """Give the numbers of the topics that were found at this tick to be others than before."""
     anew = [number for number, name in enumerate(topics) if around.made_anew.get(name, -1) >= moment]
     return np.array(anew, np.int64)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from stream.health.features import lag as lags
-from stream.health.features.lag import Ends
+from stream.health.features.lag import PartitionEnds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PolledEnds:
+class RowEnds:
     """The ends of the partitions of these topics."""
 
     table: pa.Table
     at: Ints
     """The row of the table that each row of `ends` was read from."""
-    ends: Ends
+    ends: PartitionEnds
     topic_error: NDArray[Any]
     """Per topic: why it could not be described, None if it was."""
 
@@ -51,7 +51,7 @@ class PolledEnds:
         return reasons
 
 
-def polled(table: pa.Table, topics: Sequence[str]) -> PolledEnds:
+def polled(table: pa.Table, topics: Sequence[str]) -> RowEnds:
     """Give the ends numbered by these topics, sorted by place; a topic that could not be described has none."""
     numbers = {name: number for number, name in enumerate(topics)}
     encoded = table.column("topic").combine_chunks()
@@ -68,8 +68,8 @@ def polled(table: pa.Table, topics: Sequence[str]) -> PolledEnds:
         for name in ("high_watermark", "log_start_offset", "last_stable_offset")
     )
     known = (high >= 0) & (start >= 0)
-    ends = Ends(places, np.maximum(high, 0), np.maximum(start, 0), known, last_stable=stable)
-    return PolledEnds(table, rows, ends, _topic_errors(table, topic, partition, len(topics)))
+    ends = PartitionEnds(places, np.maximum(high, 0), np.maximum(start, 0), known, last_stable=stable)
+    return RowEnds(table, rows, ends, _topic_errors(table, topic, partition, len(topics)))
 
 
 def _topic_errors(table: pa.Table, topic: Ints, partition: NDArray[np.int32], topics: int) -> NDArray[Any]:

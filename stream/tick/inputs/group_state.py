@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from stream.groups.lifecycle.model import Happening
+from stream.groups.lifecycle.model import TransitionType
 from stream.groups.membership.model import SIMPLE
-from stream.health.inputs import NOT_TOLD, Groups, Stage
+from stream.health.inputs import NOT_TOLD, GroupInputs, GroupStage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stream.groups.driver_state import FleetColumns
-    from stream.groups.lifecycle.model import Life, Transition
+    from stream.groups.driver_state import GroupColumns
+    from stream.groups.lifecycle.model import GroupHistory, Transition
     from stream.groups.membership.model import Membership
     from stream.health.columns import Ints
-    from stream.tick.context import Surroundings
+    from stream.tick.context import ClusterContext
 
 _STAGES: Final = {
-    "Empty": Stage.EMPTY,
-    "Stable": Stage.STABLE,
-    "PreparingRebalance": Stage.REBALANCING,
-    "CompletingRebalance": Stage.REBALANCING,
-    "Assigning": Stage.REBALANCING,
-    "Reconciling": Stage.REBALANCING,
-    "NotReady": Stage.REBALANCING,
+    "Empty": GroupStage.EMPTY,
+    "Stable": GroupStage.STABLE,
+    "PreparingRebalance": GroupStage.REBALANCING,
+    "CompletingRebalance": GroupStage.REBALANCING,
+    "Assigning": GroupStage.REBALANCING,
+    "Reconciling": GroupStage.REBALANCING,
+    "NotReady": GroupStage.REBALANCING,
 }
 """By Kafka's words for the states of all kinds of groups."""
 _NEVER: Final = -1
@@ -44,9 +44,9 @@ _STATIC: Final = "static:"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Group:
-    """One group; the fields are those of `Groups`, and until when (ms) they hold if nothing new comes."""
+    """One group; the fields are those of `GroupInputs`, and until when (ms) they hold if nothing new comes."""
 
-    stage: Stage
+    stage: GroupStage
     since: int
     members: int
     rebalances: int
@@ -57,12 +57,12 @@ class _Group:
     holds_until: int
 
 
-def rebalancing_since(before: Mapping[str, int], around: Surroundings, now: int) -> dict[str, int]:
+def rebalancing_since(before: Mapping[str, int], around: ClusterContext, now: int) -> dict[str, int]:
     """Give since when (ms) groups are seen that the cluster says to be rebalancing; `before` is the last answer."""
     return {group: before.get(group, now) for group in around.rebalancing}
 
 
-class Standings:
+class GroupStates:
     """Tells where groups stand, tick after tick; one whose records are the same, by identity, stands where it did."""
 
     def __init__(self) -> None:
@@ -71,14 +71,14 @@ class Standings:
     def groups(
         self,
         names: Sequence[str],
-        fleet: FleetColumns,
-        around: Surroundings,
+        fleet: GroupColumns,
+        around: ClusterContext,
         now: int,
         *,
         storm: int,
         rebalancing: Mapping[str, int],
         rebalances: Mapping[str, int],
-    ) -> Groups:
+    ) -> GroupInputs:
         """Tell of each of these groups where it stands; live rebalances within `storm` ms before `now` are counted.
 
         `rebalances` are those that `inputs.rebalance_count` counted, which may be more than lives remember. A group
@@ -94,7 +94,7 @@ class Standings:
                 last = known, _told(known, now, storm)
             self._before[name] = last
         told = [group for _, group in self._before.values()]
-        return Groups(
+        return GroupInputs(
             names=tuple(names),
             stage=np.array([each.stage for each in told], np.int8),
             since=_ints([each.since for each in told]),
@@ -113,7 +113,7 @@ class _Known(NamedTuple):
     """What a group is told from. A named tuple, for one is made of every group at every tick."""
 
     membership: Membership | None
-    life: Life | None
+    life: GroupHistory | None
     asked: str | None
     began: int
 
@@ -121,21 +121,21 @@ class _Known(NamedTuple):
         return self.membership is other.membership and self.life is other.life and self[2:] == other[2:]
 
 
-def stage(membership: Membership | None, asked: str | None = None) -> Stage:
+def stage(membership: Membership | None, asked: str | None = None) -> GroupStage:
     """Say where a group stands by its records, or by what the cluster told that no record shows."""
     if asked is not None:
-        return _STAGES.get(asked, Stage.UNTOLD)
+        return _STAGES.get(asked, GroupStage.UNTOLD)
     if membership is None or membership.kind == SIMPLE:
-        return Stage.OFFSETS_ONLY
+        return GroupStage.OFFSETS_ONLY
     if not membership.members:
-        return Stage.EMPTY
-    return Stage.UNTOLD if membership.state is None else _STAGES.get(membership.state, Stage.UNTOLD)
+        return GroupStage.EMPTY
+    return GroupStage.UNTOLD if membership.state is None else _STAGES.get(membership.state, GroupStage.UNTOLD)
 
 
 def _told(told: _Known, now: int, storm: int) -> _Group:
     known, life = told.membership, told.life
     dead = known is None and life is not None and life.died is not None
-    stands = Stage.EMPTY if dead else stage(known, told.asked)
+    stands = GroupStage.EMPTY if dead else stage(known, told.asked)
     transitions = () if life is None else life.transitions
     settled, emptied, refilled = _turns(transitions)
     recent = [each.time for each in transitions if _counts(each) and now - storm < each.time <= now + _AHEAD_MS]
@@ -147,7 +147,7 @@ def _told(told: _Known, now: int, storm: int) -> _Group:
         # The life of a group from before lives were kept has no dates; its record may.
         # A time in the future counts as the moment when it was first seen: nothing would ever have lasted.
         since=min(max(changed if changed >= 0 else recorded, told.began), now),
-        members=NOT_TOLD if stands is Stage.OFFSETS_ONLY else known.members if known is not None else 0,
+        members=NOT_TOLD if stands is GroupStage.OFFSETS_ONLY else known.members if known is not None else 0,
         rebalances=len(recent),
         emptied=min(emptied, now),
         refilled=min(refilled, now),
@@ -158,17 +158,17 @@ def _told(told: _Known, now: int, storm: int) -> _Group:
 
 
 def _counts(transition: Transition) -> bool:
-    return transition.live and transition.what is Happening.REBALANCED
+    return transition.live and transition.what is TransitionType.REBALANCED
 
 
 def _turns(transitions: Sequence[Transition]) -> tuple[int, int, int]:
     """Give when it was last rebalanced or emptied, when last emptied, and when filled after that."""
     settled = emptied = refilled = _NEVER
     for each in transitions:
-        if each.what is Happening.EMPTIED:
+        if each.what is TransitionType.EMPTIED:
             settled = emptied = each.time
             refilled = _NEVER
-        elif each.what is Happening.REBALANCED:
+        elif each.what is TransitionType.REBALANCED:
             settled = each.time
             if emptied >= 0 > refilled:
                 refilled = each.time

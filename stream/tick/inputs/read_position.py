@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from stream.health.columns import Flags, Ints
-    from stream.tick.inputs.rows import Rows
+    from stream.tick.inputs.rows import InputRows
 
 _KEPT: Final = 64
 """Ends of so many ticks are remembered; a reader that is further behind is dated by its commits alone."""
@@ -32,7 +32,7 @@ NEVER: Final = -1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Reach:
+class ReadUntil:
     """One element per row (ms)."""
 
     read_until: Ints
@@ -41,7 +41,7 @@ class Reach:
     """Since when its offsets partition answers again after it did not; -1: as long as it is watched."""
 
 
-class Reading:
+class ReadPositionTracker:
     """Follows the offsets partitions from tick to tick."""
 
     def __init__(self, tick: int) -> None:
@@ -86,11 +86,11 @@ class Reading:
         while position is not None and ends and ends[0][1] <= position:
             self._until[number] = ends.popleft()[0]
 
-    def reach(self, rows: Rows, commit_time: Ints, asked: Flags, now: int) -> Reach:
+    def reach(self, rows: InputRows, commit_time: Ints, asked: Flags, now: int) -> ReadUntil:
         """Say of each row how far its silence is its own; those that were `asked` from coordinators are of now."""
         partitions = self._partitions
         if not partitions:
-            return Reach(np.full(len(rows), now, np.int64), np.full(len(rows), NEVER, np.int64))
+            return ReadUntil(np.full(len(rows), now, np.int64), np.full(len(rows), NEVER, np.int64))
         home = self._homes_of(rows.groups)[rows.group]
         newest = np.full(partitions, NEVER, np.int64)
         told = ~asked
@@ -98,7 +98,7 @@ class Reading:
         until = np.maximum(newest, _column(self._until, partitions))
         # Of a partition of which nothing has been read yet it is not known; then a silence is taken for the group's.
         until = np.where(until >= 0, np.minimum(until, now), now)[home]
-        return Reach(np.where(asked, now, until), _column(self._back, partitions)[home])
+        return ReadUntil(np.where(asked, now, until), _column(self._back, partitions)[home])
 
     def _homes_of(self, names: Sequence[str]) -> Ints:
         if names is not self._names:

@@ -9,27 +9,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream.groups.lifecycle.model import Happening
+from stream.groups.lifecycle.model import TransitionType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stream.groups.lifecycle.model import Life
+    from stream.groups.lifecycle.model import GroupHistory
 
 Noted = list[tuple[int, int]]
 """Moments (ms) with the count as it was then, oldest first; only where it rose."""
 
-_REBALANCED = str(Happening.REBALANCED)
+_REBALANCED = str(TransitionType.REBALANCED)
 
 
-class Rebalances:
+class RebalanceCounter:
     """Counts over a stretch of time that ends now."""
 
     def __init__(self, stretch: int, kept: Mapping[str, Noted] | None = None) -> None:
         """Count over so many ms; `kept` is what an earlier process noted."""
         self._stretch = stretch
         self._noted: dict[str, Noted] = {group: list(noted) for group, noted in (kept or {}).items()}
-        self._lives: dict[str, Life] = {}
+        self._lives: dict[str, GroupHistory] = {}
         self._counted: dict[str, int] = {}
 
     @property
@@ -37,7 +37,7 @@ class Rebalances:
         """What the next process needs: of the groups that rebalanced lately."""
         return {group: list(self._noted[group]) for group in self._counted}
 
-    def count(self, lives: Mapping[str, Life], now: int) -> Mapping[str, int]:
+    def count(self, lives: Mapping[str, GroupHistory], now: int) -> Mapping[str, int]:
         """Note the counts at a moment (ms); give for each group how many came within the stretch before it, if any."""
         for group in self._lives.keys() - lives.keys():
             self._noted.pop(group, None)

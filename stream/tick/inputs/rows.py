@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.groups.membership.model import Membership
     from stream.health.columns import Flags, Ints
-    from stream.tick.context import Surroundings
+    from stream.tick.context import ClusterContext
 
 MOST: Final = 100_000
 """Rows without a commit, of all groups together; a pattern that subscribes to everything must not drown the others."""
@@ -37,7 +37,7 @@ _Kind = TypeVar("_Kind", bound=np.generic)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Rows:
+class InputRows:
     """The rows of one moment; `group` and `topic` are numbers of the names, which are sorted."""
 
     groups: Sequence[str]
@@ -80,15 +80,15 @@ class Rows:
         return len(self.fleet)
 
 
-class Belongings:
+class RowFinder:
     """Finds the rows tick after tick; worked out anew is only what may have changed, by identity."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._told: tuple[Any, ...] = ()
-        self._rows: Rows | None = None
+        self._rows: InputRows | None = None
 
-    def rows(self, fleet: FleetColumns, around: Surroundings) -> Rows:
+    def rows(self, fleet: GroupColumns, around: ClusterContext) -> InputRows:
         """Give the rows of this moment."""
         told = (fleet.ranks, fleet.memberships, around.partition_counts, around.topic_names)
         if self._rows is None or not _same(self._told, told):
@@ -106,9 +106,9 @@ def _same(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
     )
 
 
-def _found(fleet: FleetColumns, around: Surroundings, most: int) -> Rows:
+def _found(fleet: GroupColumns, around: ClusterContext, most: int) -> InputRows:
     ranks = fleet.ranks
-    committed = Rows(ranks.groups, ranks.topics, ranks.group, ranks.topic, ranks.partition, ranks.order)
+    committed = InputRows(ranks.groups, ranks.topics, ranks.group, ranks.topic, ranks.partition, ranks.order)
     every = list(_belonging(fleet.memberships, around))
     if not every:
         return committed
@@ -126,7 +126,7 @@ def _found(fleet: FleetColumns, around: Surroundings, most: int) -> Rows:
 
 
 def _belonging(
-    memberships: Mapping[str, Membership], around: Surroundings
+    memberships: Mapping[str, Membership], around: ClusterContext
 ) -> Iterator[tuple[str, str, NDArray[np.int32]]]:
     """Give each group and topic once, with the partitions that belong to the group; none twice."""
     counts, names = around.partition_counts, around.topic_names
@@ -148,7 +148,7 @@ def _belonging(
                 yield group, name, owned[owned < counts[name]]
 
 
-def _together(committed: Rows, group: Ints, topic: Ints, partition: NDArray[np.int32], most: int) -> Rows:
+def _together(committed: InputRows, group: Ints, topic: Ints, partition: NDArray[np.int32], most: int) -> InputRows:
     """Put the rows without a commit among those with one."""
     fresh = np.flatnonzero(~_are_in(committed, group, topic, partition))
     left_out = max(len(fresh) - most, 0)
@@ -160,12 +160,12 @@ def _together(committed: Rows, group: Ints, topic: Ints, partition: NDArray[np.i
     partitions = np.concatenate([committed.partition, partition[fresh]])
     rows = np.concatenate([committed.fleet, np.full(len(fresh), -1, np.int64)])
     order = np.lexsort((partitions, topics, groups))
-    return Rows(
+    return InputRows(
         committed.groups, committed.topics, groups[order], topics[order], partitions[order], rows[order], left_out
     )
 
 
-def _are_in(committed: Rows, group: Ints, topic: Ints, partition: NDArray[np.int32]) -> Flags:
+def _are_in(committed: InputRows, group: Ints, topic: Ints, partition: NDArray[np.int32]) -> Flags:
     """Tell which partitions have a commit of the group."""
     width = len(committed.topics)
     if not len(partition):  # assignments that name no partition that exists

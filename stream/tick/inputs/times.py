@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stream.groups.commits.runs import Spans
     from stream.groups.commits.slots import Slots
     from stream.health.columns import Flags, Ints
-    from stream.tick.inputs.rows import Rows
+    from stream.tick.inputs.rows import InputRows
 
 AHEAD_MS: Final = 60_000
 """A broker's clock may be ahead of this host's by so much; a later time is in the future."""
@@ -41,7 +41,7 @@ class CommitTimes:
         self._last = _FirstSeen()
         self._reached = _FirstSeen()
 
-    def believable(self, rows: Rows, spans: Spans, now: int) -> tuple[Spans, Flags]:
+    def believable(self, rows: InputRows, spans: Spans, now: int) -> tuple[Spans, Flags]:
         """Return the spans of these rows with times that can be right at `now` (ms), and which rows had an odd one."""
         odd = is_odd(spans.last_time, now) | is_odd(spans.reached_time, now)
         last = self._last.times(rows, spans.last_time, spans.last_position, now)
@@ -62,10 +62,10 @@ class _FirstSeen:
     """When commits with a time in the future were first seen, by their position in the log."""
 
     def __init__(self) -> None:
-        self._rows: Rows | None = None
+        self._rows: InputRows | None = None
         self._position = self._seen = np.empty(0, np.int64)
 
-    def times(self, rows: Rows, time: Ints, position: Ints, now: int) -> Ints:
+    def times(self, rows: InputRows, time: Ints, position: Ints, now: int) -> Ints:
         """Return the times, where one lies in the future the tick that first saw that position."""
         ahead = time > min(now + AHEAD_MS, LATEST)
         if self._rows is not rows:
@@ -75,7 +75,7 @@ class _FirstSeen:
         self._position, self._seen = np.where(ahead, position, NO_COMMIT), np.where(ahead, seen, NO_COMMIT)
         return np.where(ahead, seen, np.maximum(time, NO_COMMIT))
 
-    def _carry(self, rows: Rows) -> None:
+    def _carry(self, rows: InputRows) -> None:
         """Bring what is remembered into the order of other rows."""
         before, odd = self._rows, np.flatnonzero(self._seen >= 0)[:_CARRIED].tolist()
         position, seen = (np.full(len(rows), NO_COMMIT, np.int64) for _ in range(2))
@@ -90,7 +90,7 @@ class _FirstSeen:
         self._position, self._seen = position, seen
 
 
-def _find(rows: Rows, group: int | None, topic: int | None, partition: int) -> int | None:
+def _find(rows: InputRows, group: int | None, topic: int | None, partition: int) -> int | None:
     """Return the place of a row; None where it is not among these."""
     first, last = 0, len(rows)
     for column, wanted in ((rows.group, group), (rows.topic, topic), (rows.partition, partition)):

@@ -6,7 +6,7 @@ import dataclasses
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Allowances:
+class LookupLimits:
     """Bounds per tick, and times in seconds."""
 
     tick: float = 10.0

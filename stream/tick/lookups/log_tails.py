@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stream.cluster.log_tails import TailRead, TailWanted, read_tails
+from stream.cluster.log_tails import TailRead, TailRequest, read_tails
 from stream.cluster.transaction_log import has_transactions
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
-from stream.health.features.control_records import Tails
+from stream.health.features.control_records import LogTails
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
     from stream.health.columns import Flags, Ints
     from stream.health.features.window import Window
-    from stream.tick.lookups.budget import Allowances
+    from stream.tick.lookups.budget import LookupLimits
     from stream.tick.lookups.ends import EndsByName
 
 _ATTEMPTS: Final = 3
 _SPARE_NAMES: Final = 1_000
-_FINAL: Final = frozenset({Reason.NOT_AUTHORIZED, Reason.UNSUPPORTED, Reason.INVALID})
+_FINAL: Final = frozenset({ErrorReason.NOT_AUTHORIZED, ErrorReason.UNSUPPORTED, ErrorReason.INVALID})
 """What will not be otherwise at the next tick."""
-_REASONS: Final = (None, *Reason)
+_REASONS: Final = (None, *ErrorReason)
 """By the code in `_Stretches.reason`; None: the stretch was read."""
 _CODES: Final = {reason: code for code, reason in enumerate(_REASONS)}
 
@@ -76,18 +76,18 @@ def _none() -> _Stretches:
     return _Stretches(*(np.empty(0, np.int64) for _ in dataclasses.fields(_Stretches)))
 
 
-class TailWatch:
+class LogTailLookup:
     """Used by the thread of the ticks alone."""
 
-    def __init__(self, cluster: Cluster, allowances: Allowances, clock: Callable[[], float]) -> None:
+    def __init__(self, cluster: Cluster, allowances: LookupLimits, clock: Callable[[], float]) -> None:
         self._cluster = cluster
         self._allowances = allowances
         self._clock = clock
         self._number: dict[str, int] = {}
         self._names: list[str] = []
         self._known = _none()
-        self._wanted: list[TailWanted] = []
-        self._failed: dict[TailWanted, int] = {}
+        self._wanted: list[TailRequest] = []
+        self._failed: dict[TailRequest, int] = {}
         self._kept = np.empty(0, np.int64)
 
     def note(self, window: Window) -> None:
@@ -109,10 +109,11 @@ class TailWatch:
         chosen = chosen[np.argsort((end - data_from)[chosen], kind="stable")][: self._allowances.tails]
         topics, numbers, partitions = window.seen.topics, window.seen.topic[rows], window.seen.partition[rows]
         self._wanted = [
-            TailWanted(topics[int(numbers[at])], int(partitions[at]), int(data_from[at]), int(end[at])) for at in chosen
+            TailRequest(topics[int(numbers[at])], int(partitions[at]), int(data_from[at]), int(end[at]))
+            for at in chosen
         ]
 
-    def look(self, topics: Sequence[str], ends: EndsByName) -> Tails:
+    def look(self, topics: Sequence[str], ends: EndsByName) -> LogTails:
         """Read what is wanted and still ends where it did; give all that is known, numbered by `topics`."""
         self._known = self._still(self._known, ends)
         self._forget_names()
@@ -145,7 +146,7 @@ class TailWatch:
         holds = np.where(known.reason > 0, asked & (kept | (known.again > self._now())), holds)
         return known if holds.all() else known.take(holds)
 
-    def _read(self, wanted: Sequence[TailWanted]) -> list[TailRead]:
+    def _read(self, wanted: Sequence[TailRequest]) -> list[TailRead]:
         """Return what was found, and a reason for what cannot be read; nothing of what may go better the next time."""
         if not wanted:
             self._failed = {}
@@ -171,7 +172,7 @@ class TailWatch:
                 return [TailRead(each.wanted, each.wanted.end) for each in lost]
         except ClusterError:
             pass  # nobody answers: then it is not known
-        return [dataclasses.replace(each, reason=each.reason or Reason.TIMED_OUT) for each in lost]
+        return [dataclasses.replace(each, reason=each.reason or ErrorReason.TIMED_OUT) for each in lost]
 
     def _columns(self, read: Iterable[TailRead]) -> _Stretches:
         rows, now = [], self._now()
@@ -196,7 +197,7 @@ class TailWatch:
             self._names = [self._names[number] for number in used.tolist()]
             self._number = {name: number for number, name in enumerate(self._names)}
 
-    def _numbered(self, topics: Sequence[str]) -> Tails:
+    def _numbered(self, topics: Sequence[str]) -> LogTails:
         theirs = {name: number for number, name in enumerate(topics)}
         number = np.array([theirs.get(name, -1) for name in self._names] or [-1], np.int64)[self._known.topic]
         place = (number << 32) | self._known.partition
@@ -206,12 +207,12 @@ class TailWatch:
         read, unreadable = rows[~refused], rows[refused]
         known = self._known.take(read)
         reasons = [str(_REASONS[code]) for code in self._known.reason[unreadable].tolist()]
-        return Tails(
+        return LogTails(
             place[read], known.end, known.data_from, known.data_end, place[unreadable], np.array(reasons, object)
         )
 
 
-def _that_stand(wanted: Sequence[TailWanted], ends: EndsByName) -> list[TailWanted]:
+def _that_stand(wanted: Sequence[TailRequest], ends: EndsByName) -> list[TailRequest]:
     """Give those whose partitions still end where they did."""
     names, partition = [each.topic for each in wanted], np.array([each.partition for each in wanted], np.int64)
     rows = ends.rows(names, np.arange(len(wanted)), partition).tolist()

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from stream.cluster.transport.client import Cluster
     from stream.health.columns import Ints
-    from stream.health.inputs import Observed
-    from stream.tick.lookups.budget import Allowances
+    from stream.health.inputs import HealthInputs
+    from stream.tick.lookups.budget import LookupLimits
 
 _SECOND, _MINUTE, _HOUR = 1_000, 60_000, 3_600_000
 FINE: Final = (
@@ -34,7 +34,7 @@ COARSE: Final = (_MINUTE, 5 * _MINUTE, 15 * _MINUTE, _HOUR, 6 * _HOUR)
 
 
 def seed(
-    cluster: Cluster, seen: Observed, allowances: Allowances, clock: Callable[[], float]
+    cluster: Cluster, seen: HealthInputs, allowances: LookupLimits, clock: Callable[[], float]
 ) -> tuple[Ints, Ints] | None:
     """Give times (ms, ascending) and the answer for each end and time, as `History.seed` wants.
 
@@ -55,7 +55,7 @@ def seed(
     return (times, offsets) if (offsets != NOT_ANSWERED).any() else None
 
 
-def _chosen(seen: Observed, lookups: int) -> tuple[Ints, tuple[int, ...]]:
+def _chosen(seen: HealthInputs, lookups: int) -> tuple[Ints, tuple[int, ...]]:
     """Choose rows of the ends, and how far back to ask for them."""
     known = seen.ends.known & (seen.ends.high_watermark > seen.ends.log_start)
     unread = np.zeros(len(known), np.bool_)
@@ -69,7 +69,7 @@ def _chosen(seen: Observed, lookups: int) -> tuple[Ints, tuple[int, ...]]:
     return rows[: lookups // len(ages)], ages
 
 
-def _wanted(seen: Observed, rows: Ints, time: int) -> pa.Table:
+def _wanted(seen: HealthInputs, rows: Ints, time: int) -> pa.Table:
     place = seen.ends.place[rows]
     names = pa.array(list(seen.topics), pa.string())
     topic = pa.DictionaryArray.from_arrays(pa.array((place >> 32).astype(np.int32)), names)

@@ -18,7 +18,7 @@ import pyarrow as pa
 from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
 from stream.cluster.transport.errors import ClusterError
 from stream.health.features import lag as lags
-from stream.health.features.end_history import Found
+from stream.health.features.end_history import BracketQuality
 from stream.health.inputs import NO_COMMIT
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from stream.cluster.transport.client import Cluster
     from stream.health.columns import Ints
-    from stream.health.features.partition_history import Memory
+    from stream.health.features.partition_history import PartitionHistory
     from stream.health.features.window import Window
-    from stream.tick.lookups.budget import Allowances
+    from stream.tick.lookups.budget import LookupLimits
 
 _MOST_ROUNDS: Final = 32
 """Of halving: a year becomes less than a second. Timestamps that lead nowhere end here."""
@@ -57,16 +57,16 @@ class _Doubts:
     """The time to ask for (ms)."""
 
 
-class Narrowing:
+class OffsetTimeSearch:
     """Used by the thread of the ticks alone."""
 
-    def __init__(self, cluster: Cluster, allowances: Allowances, clock: Callable[[], float]) -> None:
+    def __init__(self, cluster: Cluster, allowances: LookupLimits, clock: Callable[[], float]) -> None:
         self._cluster = cluster
         self._allowances = allowances
         self._clock = clock
         self._searches: dict[_Row, _Search] = {}
 
-    def look(self, window: Window, memory: Memory) -> None:
+    def look(self, window: Window, memory: PartitionHistory) -> None:
         """Ask for what is in doubt after a tick, in rounds; the memory learns of it. Nothing here raises."""
         deadline = self._clock() + self._allowances.lookup_seconds
         left = self._allowances.lookups
@@ -84,7 +84,7 @@ class Narrowing:
                 break
         self._forget(window.now)
 
-    def _choose(self, window: Window, memory: Memory, most: int) -> _Doubts:
+    def _choose(self, window: Window, memory: PartitionHistory, most: int) -> _Doubts:
         """Choose whose turn it is, and say which moment would tell most of it."""
         seen = window.seen
         rows = np.flatnonzero(window.unread & window.known & (window.committed != NO_COMMIT))
@@ -95,9 +95,9 @@ class Narrowing:
         if not len(rows):
             return _Doubts(rows, history, offset, rows)
         found = memory.high.brackets(history, offset)
-        older = found.found == Found.OLDER
+        older = found.found == BracketQuality.OLDER
         width = np.where(older, np.iinfo(np.int64).max, found.until - found.since)
-        doubtful = np.flatnonzero(older | ((found.found == Found.BETWEEN) & (width > window.limits.tick)))
+        doubtful = np.flatnonzero(older | ((found.found == BracketQuality.BETWEEN) & (width > window.limits.tick)))
         doubtful = doubtful[np.argsort(-width[doubtful], kind="stable")]
         wanted = (at for at in doubtful.tolist() if self._wants(window, rows[at], int(offset[at])))
         mine = np.array(list(itertools.islice(wanted, most)), np.int64)
@@ -138,7 +138,7 @@ def _wanted(window: Window, doubts: _Doubts) -> pa.Table:
     return pa.table([topic, partition, pa.array(doubts.moment)], schema=WANTED)
 
 
-def _learn(memory: Memory, doubts: _Doubts, told: pa.Table, window: Window) -> None:
+def _learn(memory: PartitionHistory, doubts: _Doubts, told: pa.Table, window: Window) -> None:
     """Make points of the answers: at the moment asked for the end was the offset of the first record after it.
 
     And still was when that record came. Where it is the first that retention has left, only the latter is true.

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from stream.cluster.transport.client import Cluster
     from stream.health.features.window import Window
-    from stream.tick.lookups.budget import Allowances
+    from stream.tick.lookups.budget import LookupLimits
     from stream.tick.lookups.ends import EndsByName
-    from stream.tick.lookups.transaction_log import TransactionLog
+    from stream.tick.lookups.transaction_log import TransactionLogLookup
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -38,11 +38,15 @@ class _Told:
     """The producers that the log is to name, -1 for one that is not told at all; empty where all is told."""
 
 
-class Culprits:
+class OpenTransactionLookup:
     """Asks for the open transactions of places. Used by the thread of the ticks alone."""
 
     def __init__(
-        self, cluster: Cluster, allowances: Allowances, clock: Callable[[], float], log: TransactionLog | None = None
+        self,
+        cluster: Cluster,
+        allowances: LookupLimits,
+        clock: Callable[[], float],
+        log: TransactionLogLookup | None = None,
     ) -> None:
         self._cluster = cluster
         self._log = log

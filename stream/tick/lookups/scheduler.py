@@ -14,18 +14,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from stream.tick.hidden_commits.blocked_partitions import OffsetsGaps
+from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
 from stream.tick.hidden_commits.groups import HiddenGroups
-from stream.tick.inputs.builder import Asked
+from stream.tick.inputs.builder import LookupResults
 from stream.tick.inputs.group_state import rebalancing_since
-from stream.tick.lookups.budget import Allowances
+from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.ends import EndsByName
-from stream.tick.lookups.log_tails import TailWatch
+from stream.tick.lookups.log_tails import LogTailLookup
 from stream.tick.lookups.offset_time_backfill import seed
-from stream.tick.lookups.offset_time_search import Narrowing
-from stream.tick.lookups.open_transactions import Culprits, held_places, still_held
-from stream.tick.lookups.topic_retention import Retentions
-from stream.tick.lookups.transaction_log import TransactionLog
+from stream.tick.lookups.offset_time_search import OffsetTimeSearch
+from stream.tick.lookups.open_transactions import OpenTransactionLookup, held_places, still_held
+from stream.tick.lookups.topic_retention import TopicRetentionLookup
+from stream.tick.lookups.transaction_log import TransactionLogLookup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,41 +33,41 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from stream.cluster.transport.client import Cluster
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Ints
-    from stream.health.features.partition_history import Memory
+    from stream.health.features.partition_history import PartitionHistory
     from stream.health.features.window import Window
-    from stream.health.inputs import Observed
-    from stream.tick.context import Surroundings
-    from stream.tick.hidden_commits.model import HeldBack, OffsetsHeldBack
+    from stream.health.inputs import HealthInputs
+    from stream.tick.context import ClusterContext
+    from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
     from stream.tick.lookups.open_transactions import Place
 
 
-class Enquiries:
+class LookupScheduler:
     """Used by the thread of the ticks alone. `clock` gives seconds that only rise; every `now` is Unix seconds."""
 
     def __init__(
         self,
         cluster: Cluster,
-        allowances: Allowances | None = None,
+        allowances: LookupLimits | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._cluster = cluster
-        self._allowances = allowances = allowances or Allowances()
+        self._allowances = allowances = allowances or LookupLimits()
         self._clock = clock
-        self._tails = TailWatch(cluster, allowances, clock)
-        self._retentions = Retentions(cluster, allowances)
-        log = TransactionLog(cluster, allowances, clock)
-        self._culprits = Culprits(cluster, allowances, clock, log)
-        self._gaps = OffsetsGaps(allowances, Culprits(cluster, allowances, clock, log))
+        self._tails = LogTailLookup(cluster, allowances, clock)
+        self._retentions = TopicRetentionLookup(cluster, allowances)
+        log = TransactionLogLookup(cluster, allowances, clock)
+        self._culprits = OpenTransactionLookup(cluster, allowances, clock, log)
+        self._gaps = BlockedPartitions(allowances, OpenTransactionLookup(cluster, allowances, clock, log))
         self._hidden = HiddenGroups(cluster, allowances, clock)
-        self._narrowing = Narrowing(cluster, allowances, clock)
+        self._narrowing = OffsetTimeSearch(cluster, allowances, clock)
         self._held: dict[Place, int] = {}
         self._rebalancing: dict[str, int] = {}
 
     @property
-    def offsets_held_back(self) -> tuple[OffsetsHeldBack, ...]:
+    def offsets_held_back(self) -> tuple[BlockedOffsetsPartition, ...]:
         """The offsets partitions that an open transaction holds back as of the last tick, and its producers."""
         return self._gaps.held_back
 
@@ -85,14 +85,14 @@ class Enquiries:
         """Note how far the offsets partitions had been read before the fleet was made."""
         self._hidden.follow(positions)
 
-    def ask_first(self, fleet: FleetColumns, now: float) -> None:
+    def ask_first(self, fleet: GroupColumns, now: float) -> None:
         """Ask for commits that were hidden at the last tick, before the ends of this one are read.
 
         Left out, `held_back` asks for the next tick instead, and its answers are one tick older.
         """
         self._hidden.ask(fleet, int(now * 1000))
 
-    def held_back(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> HeldBack:  # noqa: ARG002 - what surrounds groups plays no part yet
+    def held_back(self, fleet: GroupColumns, ends: pa.Table, around: ClusterContext, now: float) -> HiddenCommits:  # noqa: ARG002 - what surrounds groups plays no part yet
         """Put into the fleet what the log cannot tell because an open transaction hides it.
 
         `ends` (schema ENDS) had been read at `now`. Gives the very same fleet where nothing is hidden.
@@ -100,11 +100,11 @@ class Enquiries:
         moment, by_name = int(now * 1000), EndsByName(ends)
         return self._hidden.put(fleet, by_name, self._gaps.look(by_name, moment), moment)
 
-    def asked(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> Asked:
+    def asked(self, fleet: GroupColumns, ends: pa.Table, around: ClusterContext, now: float) -> LookupResults:
         """Ask what is due; places in the answer are numbered by the topics of this very fleet."""
         by_name, moment = EndsByName(ends), int(now * 1000)
         self._rebalancing = rebalancing_since(self._rebalancing, around, moment)
-        return Asked(
+        return LookupResults(
             retention=self._retentions.look(by_name.topics, now),
             transactions=self._culprits.look(still_held(self._held, by_name), moment),
             tails=self._tails.look(fleet.ranks.topics, by_name),
@@ -116,10 +116,10 @@ class Enquiries:
         self._tails.note(window)
         self._held = held_places(window, int(self._allowances.grace * 1000))
 
-    def narrow(self, window: Window, memory: Memory) -> None:
+    def narrow(self, window: Window, memory: PartitionHistory) -> None:
         """Ask for what would make the ages of unread records known to the tick; the memory learns of it."""
         self._narrowing.look(window, memory)
 
-    def seeding(self, seen: Observed) -> tuple[Ints, Ints] | None:
-        """Ask where the partitions ended in the past: times and answers for `Memory.seed`."""
+    def seeding(self, seen: HealthInputs) -> tuple[Ints, Ints] | None:
+        """Ask where the partitions ended in the past: times and answers for `PartitionHistory.seed`."""
         return seed(self._cluster, seen, self._allowances, self._clock)

@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from stream.cluster.configs import read_topic_configs
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from stream.cluster.configs import Settings
     from stream.cluster.transport.client import Cluster
-    from stream.tick.lookups.budget import Allowances
+    from stream.tick.lookups.budget import LookupLimits
 
 FOR_EVER: Final = -1
 """Of a topic that is only compacted, or has no limit."""
 
 _POLICY: Final = "cleanup.policy"
 _KEPT: Final = "retention.ms"
-_PASSES: Final = frozenset({Reason.UNREACHABLE, Reason.TIMED_OUT})
+_PASSES: Final = frozenset({ErrorReason.UNREACHABLE, ErrorReason.TIMED_OUT})
 
 
-class Retentions:
+class TopicRetentionLookup:
     """Used by the thread of the ticks alone."""
 
-    def __init__(self, cluster: Cluster, allowances: Allowances) -> None:
+    def __init__(self, cluster: Cluster, allowances: LookupLimits) -> None:
         self._cluster = cluster
         self._allowances = allowances
         self._kept: dict[str, int] = {}

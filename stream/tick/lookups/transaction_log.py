@@ -13,16 +13,16 @@ import pyarrow as pa
 import structlog
 
 from stream.cluster.open_transactions import ENDS_BY_ITSELF, OPEN_TRANSACTIONS
-from stream.cluster.transaction_log import NAME, Reading
+from stream.cluster.transaction_log import NAME, TransactionLogScan
 from stream.cluster.transport.errors import ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from decoders.cluster_events import TransactionStateRecorded
-    from stream.cluster.transaction_log import Transactions
+    from stream.cluster.transaction_log import OngoingTransactionsByProducer
     from stream.cluster.transport.client import Cluster
-    from stream.tick.lookups.budget import Allowances
+    from stream.tick.lookups.budget import LookupLimits
 
 _log = structlog.get_logger(__name__)
 _SKEW_MS: Final = 10_000
@@ -30,21 +30,21 @@ _SKEW_MS: Final = 10_000
 _EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001 -- as pyarrow gives timestamps without a zone
 
 
-class TransactionLog:
+class TransactionLogLookup:
     """Reads `__transaction_state` when somebody is to be named. Used by the thread of the ticks alone."""
 
-    def __init__(self, cluster: Cluster, allowances: Allowances, clock: Callable[[], float]) -> None:
+    def __init__(self, cluster: Cluster, allowances: LookupLimits, clock: Callable[[], float]) -> None:
         self._cluster = cluster
         self._allowances = allowances
         self._clock = clock
-        self._reading: Reading | None = None
+        self._reading: TransactionLogScan | None = None
         self._begun = -1
         self._wait = 0
-        self._found: Transactions | None = None
+        self._found: OngoingTransactionsByProducer | None = None
         # Of all who ask: the next reading looks for what the running one was not asked for.
         self._wanted: set[int] = set()
 
-    def look(self, producers: Collection[int], now: int) -> Transactions | None:
+    def look(self, producers: Collection[int], now: int) -> OngoingTransactionsByProducer | None:
         """Give what the log tells, at `now` (ms): of all open transactions, and of the producers it was `asked` for.
 
         Several may ask. Not more than one reading is begun in a while: producers that are new since wait for the next.
@@ -61,11 +61,11 @@ class TransactionLog:
         self._begun, self._wait = now, int(self._allowances.again * 1000)
         producers, self._wanted, self._found = self._wanted, set(), None
         try:
-            self._reading = Reading(self._cluster, producers)
+            self._reading = TransactionLogScan(self._cluster, producers)
         except ClusterError as fault:
             self._give_up(fault)
 
-    def _go_on(self, reading: Reading) -> None:
+    def _go_on(self, reading: TransactionLogScan) -> None:
         try:
             self._found = reading.go_on(self._clock, self._clock() + self._allowances.seconds)
         except ClusterError as fault:
@@ -89,7 +89,9 @@ def nameless(table: pa.Table) -> set[int]:
     return {-1 if row["producer_id"] is None else row["producer_id"] for row in table.to_pylist() if _lacks(row)}
 
 
-def completed(table: pa.Table, topic: str, stable: int, asked_at: int, found: Transactions) -> pa.Table:
+def completed(
+    table: pa.Table, topic: str, stable: int, asked_at: int, found: OngoingTransactionsByProducer
+) -> pa.Table:
     """Give the rows of one place (schema OPEN_TRANSACTIONS) with what the log tells in addition.
 
     `stable` is where the place's last stable offset stands, `asked_at` (ms) when the leader was asked.
@@ -107,7 +109,7 @@ def _lacks(row: dict[str, Any]) -> bool:
     return row["producer_id"] is None or row["transactional_id"] is None or row["error"] is not None
 
 
-def _named(row: dict[str, Any], topic: str, asked_at: int, found: Transactions) -> dict[str, Any]:
+def _named(row: dict[str, Any], topic: str, asked_at: int, found: OngoingTransactionsByProducer) -> dict[str, Any]:
     """Put a name to a producer that the leader told."""
     record = found.producers.get(row["producer_id"])
     if record is None:
@@ -121,7 +123,9 @@ def _named(row: dict[str, Any], topic: str, asked_at: int, found: Transactions) 
     return row | _told(record) | {"hanging": hanging}
 
 
-def _oldest(row: dict[str, Any], topic: str, stable: int, asked_at: int, found: Transactions) -> dict[str, Any]:
+def _oldest(
+    row: dict[str, Any], topic: str, stable: int, asked_at: int, found: OngoingTransactionsByProducer
+) -> dict[str, Any]:
     """Name the oldest transaction of a place whose leader does not tell: it is what the place stands at.
 
     One that began after the place was found to stand still does not hold it.

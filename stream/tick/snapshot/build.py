@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from exporters.moments import LATEST_MS
 from exporters.readmodel import NAME, PARTITIONS, UNKNOWN_LAGS, Snapshot
-from stream.groups.membership.unassigned import Ownerships
+from stream.groups.membership.unassigned import UnassignedTracker
 from stream.health.features import offset_out_of_range as beyond
 from stream.health.features import window as windows
-from stream.health.features.partition_history import Memory
-from stream.health.limits import Limits
-from stream.tick.context import NOWHERE, Context
-from stream.tick.inputs.builder import Observer
-from stream.tick.snapshot.groups import Sums, groups_table, moments, transitions_table
+from stream.health.features.partition_history import PartitionHistory
+from stream.health.limits import HealthLimits
+from stream.tick.context import NOWHERE, SnapshotContext
+from stream.tick.inputs.builder import InputBuilder
+from stream.tick.snapshot.groups import RowSums, groups_table, moments, transitions_table
 from stream.tick.snapshot.topics import topics_table
 from stream.tick.verdicts.columns import groups_by_verdict, partition_columns
 
@@ -25,27 +25,29 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Ints
     from stream.health.features.window import Window
-    from stream.tick.inputs.builder import Moment
-    from stream.tick.verdicts.columns import Diagnosed
+    from stream.tick.inputs.builder import TickInputs
+    from stream.tick.verdicts.columns import EvaluatedTick
 
 NEVER_COMMITTED: Final = "never_committed"
 """Why there is no lag where the group has no offset yet: where it would begin to read is not known."""
 
 
-def build(fleet: FleetColumns, ends: pa.Table, taken_at: float, context: Context | None = None) -> Snapshot:
+def build(fleet: GroupColumns, ends: pa.Table, taken_at: float, context: SnapshotContext | None = None) -> Snapshot:
     """Join what the groups committed with the ends (schema `stream.cluster.partition_offsets.ENDS`) read after that.
 
     Nothing is judged. Without a context nothing is known around the groups.
     """
-    context = context or Context.of(fleet, NOWHERE, Ownerships())
-    seen = Observer().moment(fleet, ends, context.around, taken_at)
-    return of(seen, windows.build(seen.seen, Memory(), Limits()), taken_at, context)
+    context = context or SnapshotContext.of(fleet, NOWHERE, UnassignedTracker())
+    seen = InputBuilder().moment(fleet, ends, context.around, taken_at)
+    return of(seen, windows.build(seen.seen, PartitionHistory(), HealthLimits()), taken_at, context)
 
 
-def of(at: Moment, window: Window, taken_at: float, context: Context, diagnosed: Diagnosed | None = None) -> Snapshot:
+def of(
+    at: TickInputs, window: Window, taken_at: float, context: SnapshotContext, diagnosed: EvaluatedTick | None = None
+) -> Snapshot:
     """Give the read model of a moment; the lags are those of the window, which knows what of them is no data."""
     rows, committed = at.rows, at.rows.committed
     known = window.known & committed
@@ -70,7 +72,7 @@ def of(at: Moment, window: Window, taken_at: float, context: Context, diagnosed:
     }
     nothing = {field.name: pa.nulls(len(rows), field.type) for field in PARTITIONS if field.name not in columns}
     columns |= nothing
-    sums = Sums.of(rows.group, len(rows.groups), window, committed)
+    sums = RowSums.of(rows.group, len(rows.groups), window, committed)
     return Snapshot(
         taken_at=taken_at,
         partitions=pa.table([columns[field.name] for field in PARTITIONS], schema=PARTITIONS),

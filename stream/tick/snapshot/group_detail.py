@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING
 from exporters.moments import shown_ms
 from exporters.readmodel import GroupDetail, MemberDetail, TransitionDetail
 from stream.groups.expiry.causes import sentence
-from stream.groups.membership.unassigned import Ownership, ownership
+from stream.groups.membership.unassigned import UnassignedPartitions, ownership
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from stream.groups.lifecycle.model import Life, Transition
+    from stream.groups.lifecycle.model import GroupHistory, Transition
     from stream.groups.membership.members import Member
     from stream.groups.membership.memberships import Membership
-    from stream.tick.context import Context
+    from stream.tick.context import SnapshotContext
 
 
 def group_detail(
     group: str,
-    found: tuple[Membership | None, Life | None],
+    found: tuple[Membership | None, GroupHistory | None],
     members: Iterable[Member],
     topics_with_offsets: Iterable[str],
-    context: Context,
+    context: SnapshotContext,
 ) -> GroupDetail:
     """Tell of a group all that is known of it beside its row in the snapshot."""
     (membership, life), around = found, context.around
-    left = Ownership(None, None)
+    left = UnassignedPartitions(None, None)
     if membership is not None:
         left = ownership(membership, topics_with_offsets, around.partition_counts, around.topic_names)
     return GroupDetail(
@@ -57,7 +57,7 @@ def member_detail(member: Member) -> MemberDetail:
     )
 
 
-def transition_detail(group: str, transition: Transition, context: Context) -> TransitionDetail:
+def transition_detail(group: str, transition: Transition, context: SnapshotContext) -> TransitionDetail:
     """Give a transition with its sentence, and an end with its cause."""
     cause = None if transition.ending is None else context.cause(group, transition)
     return TransitionDetail(

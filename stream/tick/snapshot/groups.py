@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.driver_state import FleetColumns
-    from stream.groups.lifecycle.model import Life
+    from stream.groups.driver_state import GroupColumns
+    from stream.groups.lifecycle.model import GroupHistory
     from stream.health.columns import Flags, Ints
     from stream.health.features.window import Window
-    from stream.tick.context import Context
-    from stream.tick.inputs.builder import Moment
-    from stream.tick.inputs.rows import Rows
-    from stream.tick.verdicts.columns import Diagnosed
+    from stream.tick.context import SnapshotContext
+    from stream.tick.inputs.builder import TickInputs
+    from stream.tick.inputs.rows import InputRows
+    from stream.tick.verdicts.columns import EvaluatedTick
 
 _NO_KNOWN: Final = np.iinfo(np.int64).min
 _OFFSETS_ONLY: Final = Membership(SIMPLE, "Empty", 0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Sums:
+class RowSums:
     """Per owner of rows (a group, or a topic of a group): how many rows, and of how many there is a commit or a lag."""
 
     rows: NDArray[np.int64]
@@ -49,7 +49,7 @@ class Sums:
     last_commit: NDArray[np.int64]
 
     @classmethod
-    def of(cls, owner: Ints, owners: int, window: Window, committed: Flags) -> Sums:
+    def of(cls, owner: Ints, owners: int, window: Window, committed: Flags) -> RowSums:
         """Sum up rows by the numbers of their owners, all below `owners`."""
         known = window.known & committed
         return cls(
@@ -87,7 +87,12 @@ _TOLD: Final = frozenset(field.name for field in dataclasses.fields(_Told))
 
 
 def groups_table(  # noqa: PLR0917 - what a row of the table is made of
-    rows: Rows, sums: Sums, at: Moment, context: Context, diagnosed: Diagnosed | None, odd: Flags
+    rows: InputRows,
+    sums: RowSums,
+    at: TickInputs,
+    context: SnapshotContext,
+    diagnosed: EvaluatedTick | None,
+    odd: Flags,
 ) -> pa.Table:
     """Return the table of the groups, in the order of the rows (schema GROUPS); `odd` rows have an odd time."""
     groups, fleet = rows.groups, at.fleet
@@ -113,7 +118,7 @@ def groups_table(  # noqa: PLR0917 - what a row of the table is made of
     )
 
 
-def _told(name: str, known: Membership | None, life: Life | None, context: Context) -> _Told:
+def _told(name: str, known: Membership | None, life: GroupHistory | None, context: SnapshotContext) -> _Told:
     if life is not None and life.died is not None and known is None:
         return _dead(name, life, context)
     one = known or _OFFSETS_ONLY
@@ -137,7 +142,7 @@ def _told(name: str, known: Membership | None, life: Life | None, context: Conte
     )
 
 
-def _dead(name: str, life: Life, context: Context) -> _Told:
+def _dead(name: str, life: GroupHistory, context: SnapshotContext) -> _Told:
     ending = next((each for each in reversed(life.transitions) if each.ending is not None), None)
     nothing: Any = dict.fromkeys((field.name for field in dataclasses.fields(_Told)), None)
     return dataclasses.replace(
@@ -153,7 +158,7 @@ def _dead(name: str, life: Life, context: Context) -> _Told:
     )
 
 
-def transitions_table(lives: Mapping[str, Life]) -> pa.Table:
+def transitions_table(lives: Mapping[str, GroupHistory]) -> pa.Table:
     """Give how often what happened to each group (schema TRANSITIONS), sorted by group and transition."""
     rows = [(name, what, count) for name, life in sorted(lives.items()) for what, count in sorted(life.counts.items())]
     names, whats, counts = zip(*rows, strict=True) if rows else ((), (), ())
@@ -165,7 +170,7 @@ def moments(milliseconds: NDArray[np.int64]) -> pa.Array:
     return pa.array(np.minimum(milliseconds, LATEST_MS), mask=milliseconds < 0).cast(MOMENT)
 
 
-def _odd_times(groups: Sequence[str], fleet: FleetColumns, partitions: Ints, now: int) -> pa.Array:
+def _odd_times(groups: Sequence[str], fleet: GroupColumns, partitions: Ints, now: int) -> pa.Array:
     """Count the odd times of each group: those of its partitions and of its life; null where there is none."""
     lives = [fleet.lives.get(name) for name in groups]
     own = [sum(map(_is_odd, _times(life), itertools.repeat(now))) for life in lives]
@@ -173,7 +178,7 @@ def _odd_times(groups: Sequence[str], fleet: FleetColumns, partitions: Ints, now
     return pa.array(total.astype(np.int32), mask=total == 0)
 
 
-def _times(life: Life | None) -> Sequence[int | None]:
+def _times(life: GroupHistory | None) -> Sequence[int | None]:
     return () if life is None else (life.since, life.created, life.died)
 
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from exporters.readmodel import Snapshot
-    from stream.groups.driver_state import FleetColumns
-    from stream.tick.quarantine import LeftOut
+    from stream.groups.driver_state import GroupColumns
+    from stream.tick.quarantine import QuarantinedGroup
 
 _UNKNOWN: Final = "unknown"
 
 
-def with_quarantined(snapshot: Snapshot, fleet: FleetColumns, groups: Mapping[str, LeftOut]) -> Snapshot:
+def with_quarantined(snapshot: Snapshot, fleet: GroupColumns, groups: Mapping[str, QuarantinedGroup]) -> Snapshot:
     """Add a row for each of these groups of the fleet; nothing of them but their names and partitions is looked at."""
     if not groups:
         return snapshot
@@ -41,7 +41,7 @@ def with_quarantined(snapshot: Snapshot, fleet: FleetColumns, groups: Mapping[st
     )
 
 
-def _row(name: str, left_out: LeftOut, partitions: int, word: str) -> dict[str, Any]:
+def _row(name: str, left_out: QuarantinedGroup, partitions: int, word: str) -> dict[str, Any]:
     error = type(left_out.error).__name__
     return {
         "group": name,

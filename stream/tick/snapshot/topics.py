@@ -8,21 +8,21 @@ import numpy as np
 import pyarrow as pa
 
 from exporters.readmodel import TOPICS
-from stream.tick.snapshot.groups import Sums
+from stream.tick.snapshot.groups import RowSums
 from stream.tick.verdicts.columns import words, worst_age
 
 if TYPE_CHECKING:
     from stream.health.features.window import Window
-    from stream.tick.inputs.rows import Rows
-    from stream.tick.verdicts.columns import Diagnosed
+    from stream.tick.inputs.rows import InputRows
+    from stream.tick.verdicts.columns import EvaluatedTick
 
 
-def topics_table(rows: Rows, window: Window, diagnosed: Diagnosed | None) -> pa.Table:
+def topics_table(rows: InputRows, window: Window, diagnosed: EvaluatedTick | None) -> pa.Table:
     """Give the table of the topics of the groups, sorted as the rows are (schema TOPICS)."""
     new = (np.diff(rows.group, prepend=-1) != 0) | (np.diff(rows.topic, prepend=-1) != 0)
     first = np.flatnonzero(new)
     of = np.cumsum(new) - 1
-    sums = Sums.of(of, len(first), window, rows.committed)
+    sums = RowSums.of(of, len(first), window, rows.committed)
     columns: dict[str, Any] = {
         "group": words(rows.group[first], rows.groups),
         "topic": words(rows.topic[first], rows.topics),

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream.health.columns import Codes, Flags, Ints, Reals
-    from stream.health.evaluation import Opinion
-    from stream.health.features.control_records import Tails
+    from stream.health.evaluation import Evaluation
+    from stream.health.features.control_records import LogTails
     from stream.health.features.window import Window
-    from stream.tick.inputs.rows import Rows
+    from stream.tick.inputs.rows import InputRows
 
 _TRENDS: Final = {trends.FALLS: "shrinking", trends.LEVEL: "steady", trends.RISES: "growing"}
 _DIGITS: Final = 3
@@ -35,10 +35,10 @@ _DIGITS: Final = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Diagnosed:
+class EvaluatedTick:
     """One moment as it was judged, and what of it had to be asked."""
 
-    opinion: Opinion
+    opinion: Evaluation
     asked: Flags
     """By row of the fleet: the commit is a coordinator's answer."""
     held_back: frozenset[str]
@@ -47,7 +47,7 @@ class Diagnosed:
     """By group: of the dead nothing is said."""
 
 
-def partition_columns(rows: Rows, diagnosed: Diagnosed | None) -> dict[str, pa.Array]:
+def partition_columns(rows: InputRows, diagnosed: EvaluatedTick | None) -> dict[str, pa.Array]:
     """Give the columns of PARTITIONS that a judgement fills, by name; without one there is none."""
     if diagnosed is None:
         return {}
@@ -70,7 +70,7 @@ def partition_columns(rows: Rows, diagnosed: Diagnosed | None) -> dict[str, pa.A
     }
 
 
-def group_columns(groups: Sequence[str], rows: Rows, diagnosed: Diagnosed | None) -> dict[str, pa.Array]:
+def group_columns(groups: Sequence[str], rows: InputRows, diagnosed: EvaluatedTick | None) -> dict[str, pa.Array]:
     """Give the columns of GROUPS that a judgement fills, by name; without one there is none."""
     if diagnosed is None:
         return {}
@@ -91,14 +91,14 @@ def group_columns(groups: Sequence[str], rows: Rows, diagnosed: Diagnosed | None
     }
 
 
-def worst_age(rows: Rows, diagnosed: Diagnosed, of: Ints, owners: int) -> dict[str, pa.Array]:
+def worst_age(rows: InputRows, diagnosed: EvaluatedTick, of: Ints, owners: int) -> dict[str, pa.Array]:
     """Give the columns of the greatest time lag (seconds) of each owner of rows; of unknown ones nothing is said."""
     age, exact = _ages(diagnosed.opinion.window, rows.committed)
     most, sure = timelag.worst(timelag.TimeLag(age, exact | (age < 0), age), of, owners)
     return {"time_lag_max": _seconds(most), "time_lag_max_exact": pa.array(sure, mask=most < 0)}
 
 
-def groups_by_verdict(diagnosed: Diagnosed | None) -> pa.Table:
+def groups_by_verdict(diagnosed: EvaluatedTick | None) -> pa.Table:
     """Count the groups by verdict (schema VERDICT_GROUPS)."""
     if diagnosed is None:
         return VERDICT_GROUPS.empty_table()
@@ -109,7 +109,7 @@ def groups_by_verdict(diagnosed: Diagnosed | None) -> pa.Table:
     return pa.table(columns, schema=VERDICT_GROUPS)
 
 
-def unreadable_tails(tails: Tails | None) -> pa.Table:
+def unreadable_tails(tails: LogTails | None) -> pa.Table:
     """Count the partitions whose tails cannot be read, by reason (schema UNREADABLE_TAILS)."""
     counts = collections.Counter(() if tails is None else tails.reasons.tolist())
     reasons = sorted(counts)

@@ -16,30 +16,30 @@ import pyarrow as pa
 import structlog
 
 from exporters.readmodel import NAME, VERDICT_CHANGES
-from stream.health.burrow.evaluator import BurrowJudge
-from stream.health.evaluator import Judge
-from stream.health.limits import Limits
-from stream.tick.inputs.builder import Asked, Observer
+from stream.health.burrow.evaluator import BurrowEvaluator
+from stream.health.evaluator import Evaluator
+from stream.health.limits import HealthLimits
+from stream.tick.inputs.builder import InputBuilder, LookupResults
 from stream.tick.inputs.group_state import rebalancing_since
-from stream.tick.inputs.rebalance_count import Rebalances
-from stream.tick.lookups.model import Enquiries, Repeated, Silent
-from stream.tick.verdicts.columns import Diagnosed
+from stream.tick.inputs.rebalance_count import RebalanceCounter
+from stream.tick.lookups.model import Lookups, NoLookups, RepeatedLookups
+from stream.tick.verdicts.columns import EvaluatedTick
 from stream.tick.verdicts.history import VerdictHistory
 from stream.tick.verdicts.messages import finding, partition_findings
-from stream.tick.verdicts.store import Kept
+from stream.tick.verdicts.store import StoredVerdicts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from exporters.readmodel import Finding, VerdictChange
-    from stream.groups.driver_state import FleetColumns
-    from stream.groups.expiry.predict import Expiry
+    from stream.groups.driver_state import GroupColumns
+    from stream.groups.expiry.predict import ExpiryPrediction
     from stream.health.columns import Flags
-    from stream.health.evaluation import Judging
-    from stream.tick.context import Surroundings
-    from stream.tick.hidden_commits.model import HeldBack
-    from stream.tick.inputs.builder import Moment
-    from stream.tick.verdicts.store import VerdictFile
+    from stream.health.evaluation import EvaluationRules
+    from stream.tick.context import ClusterContext
+    from stream.tick.hidden_commits.model import HiddenCommits
+    from stream.tick.inputs.builder import TickInputs
+    from stream.tick.verdicts.store import VerdictStore
 
 _log = structlog.get_logger(__name__)
 RuleSet = Literal["lagwarden", "burrow"]
@@ -49,11 +49,11 @@ _HISTORY: Final = 32
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Diagnosis:
+class VerdictResult:
     """One moment, and what was found."""
 
-    moment: Moment
-    diagnosed: Diagnosed
+    moment: TickInputs
+    diagnosed: EvaluatedTick
 
     def finding(self, group: str) -> Finding | None:
         """Give the verdict of a group in words; None for one that is not there or is dead."""
@@ -73,46 +73,46 @@ class Diagnosis:
         return at
 
 
-class Diagnostician:
+class VerdictEvaluator:
     """Judges tick after tick. One instance per process."""
 
     def __init__(
         self,
-        limits: Limits | None = None,
+        limits: HealthLimits | None = None,
         *,
         rules: RuleSet = "lagwarden",
         points: int = 48,
         history: int = _HISTORY,
-        enquiries: Enquiries | None = None,
-        file: VerdictFile | None = None,
+        enquiries: Lookups | None = None,
+        file: VerdictStore | None = None,
     ) -> None:
         """Begin with what the file has of an earlier process; `history` changes are kept of each group."""
-        self._limits = limits or Limits()
+        self._limits = limits or HealthLimits()
         self._rules, self._points, self._history = rules, points, history
-        self._enquiries = enquiries or Silent()
+        self._enquiries = enquiries or NoLookups()
         self._file = file
         self._quiet = False
         self._begin(None if file is None else file.read())
 
-    def _begin(self, kept: Kept | None) -> None:
-        kept = kept or Kept(self._rules)
+    def _begin(self, kept: StoredVerdicts | None) -> None:
+        kept = kept or StoredVerdicts(self._rules)
         shown = kept.shown if kept.rules == self._rules else None
-        self._judge: Judging = (
-            BurrowJudge(self._limits, points=self._points, packed=shown)
+        self._judge: EvaluationRules = (
+            BurrowEvaluator(self._limits, points=self._points, packed=shown)
             if self._rules == "burrow"
-            else Judge(self._limits, points=self._points, packed=shown)
+            else Evaluator(self._limits, points=self._points, packed=shown)
         )
         self._changes = VerdictHistory(self._history, kept.changes)
-        self._observer = Observer(self._limits, Rebalances(self._limits.storm, kept.rebalances))
+        self._observer = InputBuilder(self._limits, RebalanceCounter(self._limits.storm, kept.rebalances))
         self._rebalancing: dict[str, int] = {}
         self._first = True
         self._kept_at: float | None = None
         self._left_out = 0
-        self._asked = Asked()
+        self._asked = LookupResults()
 
-    def rehearsal(self) -> Diagnostician:
+    def rehearsal(self) -> VerdictEvaluator:
         """Return a copy for a trial: it knows what this one knows, asks nobody, logs nothing and writes no file."""
-        shared = {id(self._enquiries): Repeated(self._asked), id(self._asked): self._asked, id(self._file): None}
+        shared = {id(self._enquiries): RepeatedLookups(self._asked), id(self._asked): self._asked, id(self._file): None}
         twin = copy.deepcopy(self, shared)
         twin.be_quiet()
         return twin
@@ -121,7 +121,7 @@ class Diagnostician:
         """Log nothing any more."""
         self._quiet = self._changes.quiet = True
 
-    def ask_first(self, fleet: FleetColumns, now: float) -> frozenset[str]:
+    def ask_first(self, fleet: GroupColumns, now: float) -> frozenset[str]:
         """Ask what must be asked before the ends are read; give the topics that those are needed of as well."""
         self._enquiries.ask_first(fleet, now)
         return self._enquiries.topics
@@ -141,11 +141,13 @@ class Diagnostician:
         self._observer.reading.miss()
         self._judge.miss()
 
-    def held_back(self, fleet: FleetColumns, ends: pa.Table, around: Surroundings, now: float) -> HeldBack:
+    def held_back(self, fleet: GroupColumns, ends: pa.Table, around: ClusterContext, now: float) -> HiddenCommits:
         """Ask for the commits that open transactions hide, before all else: the rest is about the fleet with them."""
         return self._enquiries.held_back(fleet, ends, around, now)
 
-    def look(self, held: HeldBack, ends: pa.Table, around: Surroundings, now: float, expiry: Expiry) -> Diagnosis:
+    def look(
+        self, held: HiddenCommits, ends: pa.Table, around: ClusterContext, now: float, expiry: ExpiryPrediction
+    ) -> VerdictResult:
         """Judge a fleet by ends that had been read at `now` (Unix seconds); `expiry` is of that very fleet."""
         fleet, at = held.fleet, int(now * 1000)
         self._rebalancing = rebalancing_since(self._rebalancing, around, at)
@@ -166,9 +168,9 @@ class Diagnostician:
         self._tell_of_limits(here.rows.left_out)
         self._keep_in_turn(now)
         here = dataclasses.replace(here, seen=opinion.window.seen)
-        return Diagnosis(here, Diagnosed(opinion, held.asked, held.groups, alive))
+        return VerdictResult(here, EvaluatedTick(opinion, held.asked, held.groups, alive))
 
-    def look_closer(self, diagnosis: Diagnosis) -> None:
+    def look_closer(self, diagnosis: VerdictResult) -> None:
         """Ask for what would make the next diagnosis more exact, once this one is published."""
         self._enquiries.narrow(diagnosis.diagnosed.opinion.window, self._judge.memory)
 
@@ -186,7 +188,7 @@ class Diagnostician:
         """Write what must survive, if anything was judged."""
         if self._file is not None and not self._first:
             self._file.write(
-                Kept(self._rules, self._judge.pack(), self._changes.changes, self._observer.rebalances.noted)
+                StoredVerdicts(self._rules, self._judge.pack(), self._changes.changes, self._observer.rebalances.noted)
             )
 
     def forget(self) -> None:
@@ -206,7 +208,7 @@ class Diagnostician:
         self._left_out = left_out
 
 
-def _alive(fleet: FleetColumns, groups: Sequence[str]) -> Flags:
+def _alive(fleet: GroupColumns, groups: Sequence[str]) -> Flags:
     """Tell which groups are there: the others died, and stay visible for a grace time."""
     dead = {name for name, life in fleet.lives.items() if life.died is not None and name not in fleet.memberships}
     return np.array([name not in dead for name in groups], np.bool_)

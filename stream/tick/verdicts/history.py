@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from stream.health.columns import Flags
-    from stream.health.evaluation import Opinion
+    from stream.health.evaluation import Evaluation
 
 _log = structlog.get_logger(__name__)
 _LINES: Final = 20
@@ -59,7 +59,7 @@ class VerdictHistory:
         """How many groups turned to what, by verdict; all verdicts that there are."""
         return self._counts
 
-    def note(self, opinion: Opinion, alive: Flags, now: float) -> None:
+    def note(self, opinion: Evaluation, alive: Flags, now: float) -> None:
         """Take in what is shown of the groups at a moment (Unix seconds); of the dead nothing is."""
         if not self._counts:  # all from the start: a counter that begins with its first event hides it from increase()
             self._counts.update(dict.fromkeys(map(str, opinion.words), 0))

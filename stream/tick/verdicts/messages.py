@@ -13,7 +13,7 @@ from stream.health.verdict import Severity
 
 if TYPE_CHECKING:
     from stream.health import evaluation as opinion
-    from stream.health.evaluation import Opinion
+    from stream.health.evaluation import Evaluation
     from stream.health.evidence import Value
 
 MOST_FINDINGS: Final = 200
@@ -36,7 +36,9 @@ def finding(found: opinion.Finding) -> Finding:
     )
 
 
-def partition_findings(opinion: Opinion, group: int, most: int = MOST_FINDINGS) -> tuple[tuple[str, int, Finding], ...]:
+def partition_findings(
+    opinion: Evaluation, group: int, most: int = MOST_FINDINGS
+) -> tuple[tuple[str, int, Finding], ...]:
     """Give topic, partition and finding of the group's partitions that are not fine, the worst first."""
     seen, window = opinion.window.seen, opinion.window
     first, last = np.searchsorted(seen.group, (group, group + 1))

@@ -35,7 +35,7 @@ _FIELDS: Final = operator.attrgetter(*(field.name for field in dataclasses.field
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Kept:
+class StoredVerdicts:
     """What outlives a process."""
 
     rules: str
@@ -45,7 +45,7 @@ class Kept:
     rebalances: dict[str, Noted] = dataclasses.field(default_factory=dict)
 
 
-class VerdictFile:
+class VerdictStore:
     """The file in the folder of a checkpoint, whose lock the holder has. Nothing here raises for what a disk does."""
 
     def __init__(self, folder: Path, files: SideFiles | None = None) -> None:
@@ -53,7 +53,7 @@ class VerdictFile:
         self._path = folder / VERDICTS
         self._files = files or SideFiles()
 
-    def read(self) -> Kept | None:
+    def read(self) -> StoredVerdicts | None:
         """Give what an earlier process kept; None if there is nothing that can be used."""
         try:
             return _read(self._path)
@@ -63,7 +63,7 @@ class VerdictFile:
             self._set_aside(error)
             return None
 
-    def write(self, kept: Kept) -> None:
+    def write(self, kept: StoredVerdicts) -> None:
         """Put this in the place of what was kept before."""
         with self._files.writing(side_files.VERDICTS, self._path):
             _write(self._path, kept)
@@ -77,7 +77,7 @@ class VerdictFile:
             self._path.replace(aside)
 
 
-def _read(path: Path) -> Kept:
+def _read(path: Path) -> StoredVerdicts:
     with zipfile.ZipFile(path) as archive:
         about = json.loads(archive.read("about.json"))
         if about["format"] != FORMAT:
@@ -85,7 +85,7 @@ def _read(path: Path) -> Kept:
         shown = archive.read("shown") if "shown" in archive.namelist() else None
         changes = _mapping(json.loads(archive.read("changes.json")))
         rebalances = _mapping(json.loads(archive.read("rebalances.json")))
-    return Kept(
+    return StoredVerdicts(
         rules=str(about["rules"]),
         shown=shown,
         changes={group: [VerdictChange(*row) for row in rows] for group, rows in changes.items()},
@@ -99,7 +99,7 @@ def _mapping(read: Any) -> dict[str, Any]:
     return read
 
 
-def _write(path: Path, kept: Kept) -> None:
+def _write(path: Path, kept: StoredVerdicts) -> None:
     draft = path.with_suffix(f"{path.suffix}.new")
     try:
         _write_draft(draft, kept)
@@ -111,7 +111,7 @@ def _write(path: Path, kept: Kept) -> None:
         raise
 
 
-def _write_draft(draft: Path, kept: Kept) -> None:
+def _write_draft(draft: Path, kept: StoredVerdicts) -> None:
     with draft.open("wb") as handle:
         with zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             archive.writestr("about.json", json.dumps({"format": FORMAT, "rules": kept.rules}))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from stream.checkpoint.directory import Checkpoint, Ends, open_checkpoint, positions
+from stream.checkpoint.directory import CheckpointDirectory, OffsetsTopicEnds, open_checkpoint, positions
 from stream.checkpoint.manifest import FORMAT, Layout
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal
@@ -28,9 +28,11 @@ LAYOUT: Final = Layout(sub_shards=32, offsets_partitions=2, shuffle_partitions=2
 BOUNDS: Final = {0: (0, 100), 1: (0, 100)}
 
 
-def ends(bounds: dict[int, tuple[int, int]], now: float | None = None) -> Ends:
+def ends(bounds: dict[int, tuple[int, int]], now: float | None = None) -> OffsetsTopicEnds:
     """Say where the topic begins and ends, with nothing unstable; tombstones stay for an hour."""
-    return Ends({number: (first, high, high) for number, (first, high) in bounds.items()}, now or time.time(), 3600.0)
+    return OffsetsTopicEnds(
+        {number: (first, high, high) for number, (first, high) in bounds.items()}, now or time.time(), 3600.0
+    )
 
 
 @contextlib.contextmanager
@@ -40,7 +42,7 @@ def opened(
     layout: Layout = LAYOUT,
     bounds: dict[int, tuple[int, int]] = BOUNDS,
     now: float | None = None,
-) -> Iterator[Checkpoint]:
+) -> Iterator[CheckpointDirectory]:
     """Open a checkpoint for a while."""
     with contextlib.closing(open_checkpoint(root, topic, layout, ends(bounds, now))) as checkpoint:
         yield checkpoint

@@ -16,10 +16,10 @@ from stream.checkpoint.side_files import SideFiles
 from stream.checkpoint.topic_watch import TopicWatch
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.cluster.transport.errors import Unreachable
-from stream.service.catch_up import Progress
+from stream.service.catch_up import CatchUpProgress
 
 if TYPE_CHECKING:
-    from stream.checkpoint.directory import Checkpoint
+    from stream.checkpoint.directory import CheckpointDirectory
     from stream.cluster.transport.client import Cluster
 
 CLUSTER = cast("Cluster", object())
@@ -34,8 +34,8 @@ class World:
         self.notes = 0
         self.trouble: OSError | None = None
         self.files = SideFiles()
-        self.progress = Progress({0: 5, 1: 7}, {0: 5, 1: 7})
-        self.watch = TopicWatch(cast("Checkpoint", self), 3600.0, TOPIC.partitions, self.files)
+        self.progress = CatchUpProgress({0: 5, 1: 7}, {0: 5, 1: 7})
+        self.watch = TopicWatch(cast("CheckpointDirectory", self), 3600.0, TOPIC.partitions, self.files)
 
     @property
     def manifest(self) -> Any:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from stream.cluster.configs import Setting, read_broker_configs, read_topic_config, read_topic_configs
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.configs import TopicConfig, read_broker_configs, read_topic_config, read_topic_configs
+from stream.cluster.transport.error_codes import ErrorReason
 from tests.stream.cluster.scripted import AWAY, TOO_OLD, ScriptedCluster, says
 
 NAMES = ("cleanup.policy", "retention.ms")
@@ -34,33 +34,37 @@ def cluster(*answers: Any) -> ScriptedCluster:
     [
         pytest.param(
             says(results=[result("t", config(NAMES[0], "compact", 1), config(NAMES[1], "9"), config("more", "x"))]),
-            Setting(NAMES[0], "compact", "dynamic_topic_config"),
-            Setting(NAMES[1], "9", "default_config"),
+            TopicConfig(NAMES[0], "compact", "dynamic_topic_config"),
+            TopicConfig(NAMES[1], "9", "default_config"),
             id="both known; what was not asked for is left out",
         ),
         pytest.param(
             says(results=[result("t", config(NAMES[0], None, 4), config(NAMES[1], "9", 99))]),
-            Setting(NAMES[0], None, "static_broker_config"),
-            Setting(NAMES[1], "9", None),
+            TopicConfig(NAMES[0], None, "static_broker_config"),
+            TopicConfig(NAMES[1], "9", None),
             id="a secret, and a source that is newer than we are",
         ),
         pytest.param(
             says(results=[result("t", config(NAMES[1], "9"))]),
-            Setting(NAMES[0], reason=Reason.NOT_FOUND),
-            Setting(NAMES[1], "9", "default_config"),
+            TopicConfig(NAMES[0], reason=ErrorReason.NOT_FOUND),
+            TopicConfig(NAMES[1], "9", "default_config"),
             id="one that this broker does not have",
         ),
         pytest.param(
             says(results=[result("t", error=29)]),
-            *(Setting(name, reason=Reason.NOT_AUTHORIZED) for name in NAMES),
+            *(TopicConfig(name, reason=ErrorReason.NOT_AUTHORIZED) for name in NAMES),
             id="denied",
         ),
-        pytest.param(says(results=[]), *(Setting(name, reason=Reason.OTHER) for name in NAMES), id="an empty answer"),
-        pytest.param(AWAY, *(Setting(name, reason=Reason.UNREACHABLE) for name in NAMES), id="nobody answers"),
-        pytest.param(TOO_OLD, *(Setting(name, reason=Reason.UNSUPPORTED) for name in NAMES), id="an ancient broker"),
+        pytest.param(
+            says(results=[]), *(TopicConfig(name, reason=ErrorReason.OTHER) for name in NAMES), id="an empty answer"
+        ),
+        pytest.param(AWAY, *(TopicConfig(name, reason=ErrorReason.UNREACHABLE) for name in NAMES), id="nobody answers"),
+        pytest.param(
+            TOO_OLD, *(TopicConfig(name, reason=ErrorReason.UNSUPPORTED) for name in NAMES), id="an ancient broker"
+        ),
     ],
 )
-def test_of_a_topic(answer: Any, policy: Setting, retention: Setting) -> None:
+def test_of_a_topic(answer: Any, policy: TopicConfig, retention: TopicConfig) -> None:
     """Each name asked for has its setting, with value and source or with a reason."""
     assert read_topic_config(cluster(answer), "t", NAMES) == {NAMES[0]: policy, NAMES[1]: retention}  # type: ignore[arg-type]
 
@@ -87,9 +91,9 @@ def test_of_brokers_each_asked_itself() -> None:
     asked = ScriptedCluster({"DescribeConfigsRequest": lambda node, _: answers[node or 0]})
     told = read_broker_configs(asked, [3, 1, 2], ["log.cleaner.enable"])  # type: ignore[arg-type]
     assert [told[node]["log.cleaner.enable"] for node in (1, 2, 3)] == [
-        Setting("log.cleaner.enable", "true", "static_broker_config"),
-        Setting("log.cleaner.enable", reason=Reason.UNREACHABLE),
-        Setting("log.cleaner.enable", reason=Reason.NOT_AUTHORIZED),
+        TopicConfig("log.cleaner.enable", "true", "static_broker_config"),
+        TopicConfig("log.cleaner.enable", reason=ErrorReason.UNREACHABLE),
+        TopicConfig("log.cleaner.enable", reason=ErrorReason.NOT_AUTHORIZED),
     ]
     assert [(node, request.resources[0].resource_name) for node, request in asked.asked] == [
         (1, "1"),
@@ -101,12 +105,12 @@ def test_of_brokers_each_asked_itself() -> None:
 @pytest.mark.parametrize(
     ("setting", "number"),
     [
-        (Setting("n", "604800000"), 604_800_000),
-        (Setting("n", "-1"), -1),
-        (Setting("n", "compact"), None),
-        (Setting("n"), None),
+        (TopicConfig("n", "604800000"), 604_800_000),
+        (TopicConfig("n", "-1"), -1),
+        (TopicConfig("n", "compact"), None),
+        (TopicConfig("n"), None),
     ],
 )
-def test_numbers(setting: Setting, number: int | None) -> None:
+def test_numbers(setting: TopicConfig, number: int | None) -> None:
     """A value that is no number has none."""
     assert setting.number() == number

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream.cluster.coordinators import Coordinators, by_node
 from stream.cluster.transport.admin_requests import TRANSACTION
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from tests.stream.cluster.scripted import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ def test_remembered_until_forgotten() -> None:
     """Each key is asked for once; a reason is not remembered."""
     cluster = ScriptedCluster({FIND: batched})
     coordinators = Coordinators(cluster)  # type: ignore[arg-type]
-    wanted = {"a1": 1, "b2": 2, "denied1": Reason.NOT_AUTHORIZED, "left out1": Reason.OTHER}
+    wanted = {"a1": 1, "b2": 2, "denied1": ErrorReason.NOT_AUTHORIZED, "left out1": ErrorReason.OTHER}
     assert coordinators.find(list(wanted)) == wanted
     assert coordinators.find(["a1", "b2"]) == {"a1": 1, "b2": 2}
     assert cluster.count(FIND) == 1
     coordinators.forget(["a1", "never asked"])
-    assert coordinators.find(["a1", "b2", "denied1"]) == {"a1": 1, "b2": 2, "denied1": Reason.NOT_AUTHORIZED}
+    assert coordinators.find(["a1", "b2", "denied1"]) == {"a1": 1, "b2": 2, "denied1": ErrorReason.NOT_AUTHORIZED}
     assert [request.coordinator_keys for _, request in cluster.asked[1:]] == [["a1", "denied1"]]
 
 
@@ -66,7 +66,7 @@ def test_old_brokers_are_asked_key_by_key(monkeypatch: pytest.MonkeyPatch) -> No
         return TOO_OLD if request.coordinator_keys else says(error_code=0, node_id=node_of(request.key))
 
     coordinators = Coordinators(ScriptedCluster({FIND: single}))  # type: ignore[arg-type]
-    assert coordinators.find(["a1", "b2", "c3", "d4"]) == {"a1": 1, "b2": 2, "c3": 3, "d4": Reason.NOT_ASKED}
+    assert coordinators.find(["a1", "b2", "c3", "d4"]) == {"a1": 1, "b2": 2, "c3": 3, "d4": ErrorReason.NOT_ASKED}
     assert coordinators.find(["d4"]) == {"d4": 4}
 
 
@@ -74,17 +74,17 @@ def test_an_old_broker_that_goes_away_is_not_asked_for_every_key() -> None:
     """The first failure ends it, because each of the others would wait as long."""
     answers = iter([TOO_OLD, says(error_code=0, node_id=1), SILENT])
     coordinators = Coordinators(ScriptedCluster({FIND: lambda *_: next(answers)}))  # type: ignore[arg-type]
-    assert coordinators.find(["a", "b", "c"]) == {"a": 1, "b": Reason.TIMED_OUT, "c": Reason.NOT_ASKED}
+    assert coordinators.find(["a", "b", "c"]) == {"a": 1, "b": ErrorReason.TIMED_OUT, "c": ErrorReason.NOT_ASKED}
 
 
 def test_a_cluster_that_is_away() -> None:
     """Every key says so; nothing raises."""
     coordinators = Coordinators(ScriptedCluster({FIND: lambda *_: AWAY}))  # type: ignore[arg-type]
-    assert coordinators.find(["a", "b"]) == {"a": Reason.UNREACHABLE, "b": Reason.UNREACHABLE}
+    assert coordinators.find(["a", "b"]) == {"a": ErrorReason.UNREACHABLE, "b": ErrorReason.UNREACHABLE}
     assert coordinators.find([]) == {}
 
 
 def test_parted_by_node() -> None:
     """Keys go to their node in lists of a bounded length; those without one stay out."""
-    found: dict[str, int | Reason] = {"a": 1, "b": 0, "c": 1, "d": Reason.OTHER, "e": 1}
+    found: dict[str, int | ErrorReason] = {"a": 1, "b": 0, "c": 1, "d": ErrorReason.OTHER, "e": 1}
     assert list(by_node(found, 2)) == [(1, ["a", "c"]), (1, ["e"]), (0, ["b"])]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stream.cluster.coordinators import Coordinators
-from stream.cluster.describe_groups import Described, describe_groups
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.describe_groups import DescribedGroup, describe_groups
+from stream.cluster.transport.error_codes import ErrorReason
 from tests.stream.cluster.scripted import AWAY, SILENT, ScriptedCluster, says
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def at_node_one(_: int | None, request: Any) -> Any:
 
 def ask(
     describe: Callable[[int | None, Any], Any], groups: list[str], find: Callable[[int | None, Any], Any] = at_node_one
-) -> tuple[dict[str, Described], ScriptedCluster]:
+) -> tuple[dict[str, DescribedGroup], ScriptedCluster]:
     """Describe groups of a scripted cluster."""
     cluster = ScriptedCluster({FIND: find, DESCRIBE: describe})
     return describe_groups(cluster, Coordinators(cluster), groups), cluster  # type: ignore[arg-type]
@@ -66,27 +66,39 @@ def ask(
 @pytest.mark.parametrize(
     ("answer", "wanted"),
     [
-        pytest.param(group("g"), Described("g", "Stable", 2, "consumer", "range"), id="stable"),
+        pytest.param(group("g"), DescribedGroup("g", "Stable", 2, "consumer", "range"), id="stable"),
         pytest.param(
             group("g", "PreparingRebalance", protocol_data=""),
-            Described("g", "PreparingRebalance", 2, "consumer"),
+            DescribedGroup("g", "PreparingRebalance", 2, "consumer"),
             id="rebalancing: no protocol is chosen yet",
         ),
         pytest.param(
             group("g", "AwaitingSync", protocol_data=""),
-            Described("g", "CompletingRebalance", 2, "consumer"),
+            DescribedGroup("g", "CompletingRebalance", 2, "consumer"),
             id="the old word for a state",
         ),
-        pytest.param(group("g", "Empty", 0, protocol_type=""), Described("g", "Empty", 0, None, "range"), id="simple"),
-        pytest.param(group("g", "Dead", 0), Described("g", reason=Reason.NOT_FOUND), id="unknown to an older broker"),
-        pytest.param(group("g", "Dead", 0, error_code=69), Described("g", reason=Reason.NOT_FOUND), id="unknown"),
-        pytest.param(group("g", "", 0, error_code=30), Described("g", reason=Reason.NOT_AUTHORIZED), id="denied"),
-        pytest.param(group("g", "", 0, error_code=14), Described("g", reason=Reason.COORDINATOR_LOADING), id="loading"),
-        pytest.param(group("g", "", 0, error_code=999), Described("g", reason=Reason.OTHER), id="an error not known"),
-        pytest.param(group("h"), Described("g", reason=Reason.OTHER), id="left out of the answer"),
+        pytest.param(
+            group("g", "Empty", 0, protocol_type=""), DescribedGroup("g", "Empty", 0, None, "range"), id="simple"
+        ),
+        pytest.param(
+            group("g", "Dead", 0), DescribedGroup("g", reason=ErrorReason.NOT_FOUND), id="unknown to an older broker"
+        ),
+        pytest.param(
+            group("g", "Dead", 0, error_code=69), DescribedGroup("g", reason=ErrorReason.NOT_FOUND), id="unknown"
+        ),
+        pytest.param(
+            group("g", "", 0, error_code=30), DescribedGroup("g", reason=ErrorReason.NOT_AUTHORIZED), id="denied"
+        ),
+        pytest.param(
+            group("g", "", 0, error_code=14), DescribedGroup("g", reason=ErrorReason.COORDINATOR_LOADING), id="loading"
+        ),
+        pytest.param(
+            group("g", "", 0, error_code=999), DescribedGroup("g", reason=ErrorReason.OTHER), id="an error not known"
+        ),
+        pytest.param(group("h"), DescribedGroup("g", reason=ErrorReason.OTHER), id="left out of the answer"),
     ],
 )
-def test_what_a_coordinator_says(answer: Any, wanted: Described) -> None:
+def test_what_a_coordinator_says(answer: Any, wanted: DescribedGroup) -> None:
     """A state is never made up."""
     told, _ = ask(lambda *_: says(groups=[answer]), ["g"])
     assert told["g"] == wanted
@@ -99,8 +111,8 @@ def test_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"g{n}" for n in range(7)]
     told, cluster = ask(everyone, [*names, "g0"])
     assert {name: described.reason for name, described in told.items()} == dict.fromkeys(names[:5]) | {
-        "g5": Reason.NOT_ASKED,
-        "g6": Reason.NOT_ASKED,
+        "g5": ErrorReason.NOT_ASKED,
+        "g6": ErrorReason.NOT_ASKED,
     }
     assert [request.groups for _, request in cluster.asked[1:]] == [["g0", "g1"], ["g2", "g3"], ["g4"]]
 
@@ -109,7 +121,7 @@ def test_one_denied_group_costs_itself() -> None:
     """The others are described."""
     told, _ = ask(everyone, ["a", "denied", "b"])
     assert [told[name].state for name in ("a", "denied", "b")] == ["Stable", None, "Stable"]
-    assert told["denied"].reason == Reason.NOT_AUTHORIZED
+    assert told["denied"].reason == ErrorReason.NOT_AUTHORIZED
 
 
 def test_a_coordinator_that_has_moved_is_found() -> None:
@@ -123,12 +135,12 @@ def test_a_coordinator_that_has_moved_is_found() -> None:
 def test_a_coordinator_that_keeps_moving_is_not_chased() -> None:
     """Twice is enough for one call."""
     told, cluster = ask(lambda _, request: says(groups=[group(g, error_code=16) for g in request.groups]), ["a"])
-    assert told["a"].reason == Reason.COORDINATOR_CHANGED
+    assert told["a"].reason == ErrorReason.COORDINATOR_CHANGED
     assert cluster.count(DESCRIBE) == 2
 
 
-@pytest.mark.parametrize(("failure", "reason"), [(AWAY, Reason.UNREACHABLE), (SILENT, Reason.TIMED_OUT)])
-def test_a_coordinator_that_is_away_is_looked_up_anew_the_next_time(failure: Any, reason: Reason) -> None:
+@pytest.mark.parametrize(("failure", "reason"), [(AWAY, ErrorReason.UNREACHABLE), (SILENT, ErrorReason.TIMED_OUT)])
+def test_a_coordinator_that_is_away_is_looked_up_anew_the_next_time(failure: Any, reason: ErrorReason) -> None:
     """This call does not wait for it again; the next one does not ask the dead broker first."""
     cluster = ScriptedCluster({FIND: at_node_one, DESCRIBE: lambda *_: failure})
     coordinators = Coordinators(cluster)  # type: ignore[arg-type]

@@ -22,19 +22,19 @@ from sandbox.topics import create_topics
 from stream.cluster import offsets_topic
 from stream.cluster.offsets_retention import read_retention
 from stream.cluster.transport.client import Cluster
-from stream.groups.driver_state import Fleet, FleetColumns
-from stream.groups.expiry.causes import Cause, cause_of, sentence
-from stream.groups.expiry.check import ExpiryWatch, Outcome, hours_before
-from stream.groups.expiry.predict import NEVER, Retention, predict
-from stream.groups.fold import Batch, Fold
-from stream.groups.lifecycle.model import Happening, Transition
+from stream.groups.driver_state import DriverState, GroupColumns
+from stream.groups.expiry.causes import RemovalCause, cause_of, sentence
+from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, hours_before
+from stream.groups.expiry.predict import NEVER, OffsetsRetention, predict
+from stream.groups.fold import Fold, RecordColumns
+from stream.groups.lifecycle.model import Transition, TransitionType
 from stream.groups.placement import Placement
 from stream.groups.reduce import reduce
 from stream.groups.shard import Shard, empty_shard
 from stream.offline.live import LiveTopics
 
 if TYPE_CHECKING:
-    from stream.groups.driver_state import ForgottenOffset
+    from stream.groups.driver_state import RemovedOffset
     from stream.offline.rows import Place
     from tests.conftest import MakeBroker
 
@@ -55,11 +55,11 @@ DELETED: Final = {("deleted", "orders"), ("dropped", "gone")}
 class Driver:
     """Reads what was written since the last time, as the job's driver does, and keeps what it was told."""
 
-    def __init__(self, cluster: Cluster, retention: Retention) -> None:
-        self.fleet = Fleet()
-        self.watch = ExpiryWatch()
-        self.outcomes: dict[tuple[str, str], Outcome | None] = {}
-        self.forgotten: dict[tuple[str, str], tuple[ForgottenOffset, int]] = {}
+    def __init__(self, cluster: Cluster, retention: OffsetsRetention) -> None:
+        self.fleet = DriverState()
+        self.watch = ExpiryCheck()
+        self.outcomes: dict[tuple[str, str], PredictionOutcome | None] = {}
+        self.forgotten: dict[tuple[str, str], tuple[RemovedOffset, int]] = {}
         """What went, by group and topic, with the hour that had been predicted."""
         self.transitions: list[tuple[str, Transition]] = []
         self._cluster = cluster
@@ -67,7 +67,7 @@ class Driver:
         self._read: dict[Place, int] = {}
         self._states: dict[int, Shard] = {}
 
-    def step(self) -> FleetColumns:
+    def step(self) -> GroupColumns:
         """Take in what is new, judge the tombstones by the state before them, and look for missing ones."""
         before = self.fleet.columns()
         self._take_in(before)
@@ -76,14 +76,14 @@ class Driver:
         self.watch.tick(columns.runs.keys, hours, int(time.time() * 1000), self._retention)
         return columns
 
-    def _take_in(self, before: FleetColumns) -> None:
+    def _take_in(self, before: GroupColumns) -> None:
         fold = Fold(Placement(1, 1), slot_ms=1000, keep_slots=3)
         rows = list(LiveTopics(self._cluster, [offsets_topic.NAME]).rows(self._read))
         if not rows:
             return
         self._read |= {row.place: row.offset for row in rows}
         fold.add(
-            Batch(
+            RecordColumns(
                 np.array([row.partition for row in rows], np.int32),
                 np.array([row.offset for row in rows], np.int64),
                 np.array([row.timestamp for row in rows], np.int64),
@@ -152,7 +152,7 @@ def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker
     joined(bootstrap, "bare", ["orders"]).leave()
     with Cluster([bootstrap]) as cluster:
         retention = read_retention(cluster)
-        assert retention == Retention(MINUTE, INTERVAL, "broker")
+        assert retention == OffsetsRetention(MINUTE, INTERVAL, "broker")
         driver = Driver(cluster, retention)
         driver.step()
         eventually(lambda: [done.result(30) for done in admin.delete_consumer_groups(["deleted"]).values()])
@@ -182,17 +182,17 @@ def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker
         gone, hour = driver.forgotten[key]
         assert (key, hour) == (key, hours[key])
         assert gone.time >= hour - EARLIEST, key
-        assert driver.outcomes[key] is Outcome.KEPT, (key, gone.time - hour)
+        assert driver.outcomes[key] is PredictionOutcome.KEPT, (key, gone.time - hour)
     emptied = columns.memberships["classic"].state_time
     assert emptied is not None
     assert hours["classic", "orders"] == emptied + MINUTE > driver.forgotten["classic", "orders"][0].last_time + MINUTE
     left = driver.fleet.columns().lives["newer"]
-    when = next(each.time for each in left.transitions if each.what is Happening.EMPTIED)
+    when = next(each.time for each in left.transitions if each.what is TransitionType.EMPTIED)
     assert driver.forgotten["newer", "orders"][0].time < when + MINUTE
     # The groups themselves.
     names = ["classic", "newer", "simple"]
     for name, end in zip(names, expiry.of_groups(names)[1].tolist(), strict=True):
-        assert driver.ends()[name].what is Happening.DEAD
+        assert driver.ends()[name].what is TransitionType.DEAD
         assert driver.ends()[name].time >= end - EARLIEST, name
     # What is subscribed to is still there, and never goes.
     columns = driver.fleet.columns()
@@ -201,23 +201,26 @@ def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker
         ("living", "orders", NEVER)
     ]
     # Whatever else went was nobody's expiry.
-    assert {key: driver.outcomes[key] for key in DELETED} == dict.fromkeys(DELETED, Outcome.DELETED)
+    assert {key: driver.outcomes[key] for key in DELETED} == dict.fromkeys(DELETED, PredictionOutcome.DELETED)
     assert driver.forgotten.keys() == EXPIRING | DELETED
-    none = dict.fromkeys(Outcome, 0)
-    assert driver.watch.checks() == none | {Outcome.KEPT: len(EXPIRING), Outcome.DELETED: len(DELETED)}
+    none = dict.fromkeys(PredictionOutcome, 0)
+    assert driver.watch.checks() == none | {
+        PredictionOutcome.KEPT: len(EXPIRING),
+        PredictionOutcome.DELETED: len(DELETED),
+    }
     assert driver.watch.errors().count == len(EXPIRING)
-    expired = dict.fromkeys(("classic", "newer", "simple", "living", "bare"), Cause.EXPIRED)
-    assert causes == {**expired, "deleted": Cause.DELETED, "dropped": Cause.TOPIC_DELETED}
-    said = sentence(driver.ends()["living"], Cause.EXPIRED, retention)
+    expired = dict.fromkeys(("classic", "newer", "simple", "living", "bare"), RemovalCause.EXPIRED)
+    assert causes == {**expired, "deleted": RemovalCause.DELETED, "dropped": RemovalCause.TOPIC_DELETED}
+    said = sentence(driver.ends()["living"], RemovalCause.EXPIRED, retention)
     assert said.startswith("expired: 1 offset of left, last commit ")
     assert said.endswith(" UTC, retention 1 min")
     for each in (*simple.values(), living):
         each.leave()
 
 
-def _empty(columns: FleetColumns) -> set[str]:
+def _empty(columns: GroupColumns) -> set[str]:
     return {name for name, known in columns.memberships.items() if known.state == "Empty"}
 
 
 def _dead(driver: Driver) -> set[str]:
-    return {name for name, each in driver.ends().items() if each.what is Happening.DEAD}
+    return {name for name, each in driver.ends().items() if each.what is TransitionType.DEAD}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stream.cluster import fetch_records as records
-from stream.cluster.fetch_records import Stretch, read_records, stretches
+from stream.cluster.fetch_records import OffsetRange, read_records, stretches
 from stream.cluster.transport.errors import NotAuthorised, Unreachable
 from tests.decoders.log import logwriter as write
 from tests.support.fleets import ends_of
@@ -64,7 +64,7 @@ def _batch(at: int, count: int = 1, **options: int) -> bytes:
 
 
 def _read(cluster: FakeCluster, start: int = 0, end: int = 10) -> list[int]:
-    stretch = Stretch(0, start, end)
+    stretch = OffsetRange(0, start, end)
     found = [record.offset for fetched in read_records(cluster, "t", [stretch]) for record in fetched.records]  # type: ignore[arg-type]
     assert stretch.position == end
     return found
@@ -164,7 +164,7 @@ def test_the_stretches_are_what_is_there_now(monkeypatch: pytest.MonkeyPatch) ->
     """From the log's start, or behind what is known, to the last stable offset."""
     rows = [("t", 0, 20, 15, 3, None), ("t", 1, 9, 9, 0, None)]
     monkeypatch.setattr(records, "read_ends", lambda *_: ends_of(rows))
-    assert stretches(FakeCluster([]), "t", {1: 6}) == [Stretch(0, 3, 15), Stretch(1, 7, 9)]  # type: ignore[arg-type]
+    assert stretches(FakeCluster([]), "t", {1: 6}) == [OffsetRange(0, 3, 15), OffsetRange(1, 7, 9)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("word", "error"), [("not_authorized", NotAuthorised), ("no_leader", Unreachable)])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stream.cluster.leaders import find_leaders
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
 from tests.stream.cluster.scripted import AWAY, ScriptedCluster, says
 
@@ -36,11 +36,11 @@ def test_each_partition_has_a_leader_or_a_reason() -> None:
     places = [("t", 0), ("t", 1), ("t", 2), ("denied", 5), ("gone", 0), ("never asked", 0)]
     assert [leaders.of(*place) for place in places] == [
         (2, 7),
-        Reason.NO_LEADER,
-        Reason.NOT_FOUND,
-        Reason.NOT_AUTHORIZED,
-        Reason.NOT_FOUND,
-        Reason.NOT_FOUND,
+        ErrorReason.NO_LEADER,
+        ErrorReason.NOT_FOUND,
+        ErrorReason.NOT_AUTHORIZED,
+        ErrorReason.NOT_FOUND,
+        ErrorReason.NOT_FOUND,
     ]
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cluster.log_tails import TailRead, TailWanted, read_tails
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.log_tails import TailRead, TailRequest, read_tails
+from stream.cluster.transport.error_codes import ErrorReason
 from tests.decoders.log import logwriter as write
 from tests.stream.cluster.scripted import AWAY, TOO_OLD, ScriptedCluster, says
 
@@ -93,7 +93,7 @@ class Leader(ScriptedCluster):
         return cut if len(cut) >= len(batches[0]) else b""
 
 
-def read(leader: Leader, *wanted: TailWanted, **bounds: Any) -> list[TailRead]:
+def read(leader: Leader, *wanted: TailRequest, **bounds: Any) -> list[TailRead]:
     """Read tails from the scripted leader."""
     return read_tails(leader, wanted, **bounds)  # type: ignore[arg-type]
 
@@ -132,13 +132,13 @@ def read(leader: Leader, *wanted: TailWanted, **bounds: Any) -> list[TailRead]:
 def test_what_is_data(log: list[Piece], data_from: int, data_end: int) -> None:
     """The last record that a reader of committed records is or may be given."""
     end = max(log[-1][0], data_from + 1)
-    (found,) = read(Leader({("t", 0): log}), TailWanted("t", 0, data_from, end))
+    (found,) = read(Leader({("t", 0): log}), TailRequest("t", 0, data_from, end))
     assert (found.data_end, found.reason) == (data_end, None)
 
 
 def test_what_came_after_the_end_is_none_of_it() -> None:
     """The partition may have grown between the two questions."""
-    (found,) = read(Leader({("t", 0): [plain(0, 2), ended(2, 7, committed=True), plain(3)]}), TailWanted("t", 0, 2, 3))
+    (found,) = read(Leader({("t", 0): [plain(0, 2), ended(2, 7, committed=True), plain(3)]}), TailRequest("t", 0, 2, 3))
     assert found.data_end == 2
 
 
@@ -146,7 +146,7 @@ def test_many_tails_in_few_requests() -> None:
     """One request per leader is enough where tails are short."""
     logs = {("t", p): [plain(0), ended(1, p, committed=True)] for p in range(100)}
     leader = Leader(logs)
-    found = read(leader, *(TailWanted("t", p, 1, 2) for p in range(100)))
+    found = read(leader, *(TailRequest("t", p, 1, 2) for p in range(100)))
     assert {each.data_end for each in found} == {1}
     assert leader.count("FetchRequest") == 1
 
@@ -168,7 +168,7 @@ def test_bounds_of_a_request_change_no_answer(kinds: list[str], starts: list[int
     data = max(
         (n * 2 + (1 if kind == "committed" else 2) for n, kind in enumerate(kinds) if kind != "aborted"), default=0
     )
-    wanted = [TailWanted("t", p, min(start, at), at) for p, start in enumerate(starts)]
+    wanted = [TailRequest("t", p, min(start, at), at) for p, start in enumerate(starts)]
     found = read(Leader({("t", p): log for p in range(len(starts))}), *wanted)
     assert [each.data_end for each in found] == [max(data, each.data_from) for each in wanted]
 
@@ -178,7 +178,7 @@ def test_a_tail_that_is_too_large() -> None:
     log = [plain(n, 1, size=1_200_000) for n in range(20)]
     markers = [ended(n, 7, committed=True) for n in range(600)]
     leader = Leader({("t", 0): log, ("t", 1): markers})
-    found = read(leader, TailWanted("t", 0, 1, 20), TailWanted("t", 1, 0, 600), most_bytes=1)
+    found = read(leader, TailRequest("t", 0, 1, 20), TailRequest("t", 1, 0, 600), most_bytes=1)
     assert [(each.data_end, each.reason) for each in found] == [(20, None), (None, None)]
     assert leader.count("FetchRequest") == 1
 
@@ -188,45 +188,47 @@ def test_time_is_bounded() -> None:
     log = [plain(n, 1, size=1_200_000) for n in range(4)]
     leader = Leader({("t", 0): log, ("t", 1): log})
     time = iter(range(100))
-    read(leader, TailWanted("t", 0, 0, 4), TailWanted("t", 1, 0, 4), seconds=2, clock=lambda: float(next(time)))
+    read(leader, TailRequest("t", 0, 0, 4), TailRequest("t", 1, 0, 4), seconds=2, clock=lambda: float(next(time)))
     assert leader.count("FetchRequest") < 6
 
 
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        pytest.param(29, Reason.NOT_AUTHORIZED, id="denied"),
-        pytest.param(6, Reason.LEADER_CHANGED, id="moved"),
-        pytest.param("none", Reason.NO_LEADER, id="nobody leads it"),
+        pytest.param(29, ErrorReason.NOT_AUTHORIZED, id="denied"),
+        pytest.param(6, ErrorReason.LEADER_CHANGED, id="moved"),
+        pytest.param("none", ErrorReason.NO_LEADER, id="nobody leads it"),
         pytest.param(1, None, id="the log begins or ends elsewhere by now: nothing is wrong"),
     ],
 )
-def test_one_partition_that_fails(error: Any, reason: Reason | None) -> None:
+def test_one_partition_that_fails(error: Any, reason: ErrorReason | None) -> None:
     """It says why; the others are read all the same."""
     logs = {("t", p): [plain(0), ended(1, 7, committed=True)] for p in range(3)}
-    wanted = [TailWanted("t", p, 1, 2) for p in range(3)]
-    found = read(Leader(logs, {("t", 1): error}), *wanted, TailWanted("gone", 0, 0, 1))
+    wanted = [TailRequest("t", p, 1, 2) for p in range(3)]
+    found = read(Leader(logs, {("t", 1): error}), *wanted, TailRequest("gone", 0, 0, 1))
     assert [(each.data_end, each.reason) for each in found] == [
         (1, None),
         (None, reason),
         (1, None),
-        (None, Reason.NOT_FOUND),
+        (None, ErrorReason.NOT_FOUND),
     ]
 
 
 @pytest.mark.parametrize(
-    ("refusal", "reason"), [(AWAY, Reason.UNREACHABLE), (TOO_OLD, Reason.UNSUPPORTED)], ids=["away", "too old"]
+    ("refusal", "reason"),
+    [(AWAY, ErrorReason.UNREACHABLE), (TOO_OLD, ErrorReason.UNSUPPORTED)],
+    ids=["away", "too old"],
 )
-def test_a_leader_that_does_not_answer(refusal: Any, reason: Reason) -> None:
+def test_a_leader_that_does_not_answer(refusal: Any, reason: ErrorReason) -> None:
     """A failure is a value."""
     leader = Leader({("t", 0): [plain(0)]})
     leader.refusal = refusal
-    assert [each.reason for each in read(leader, TailWanted("t", 0, 0, 1))] == [reason]
+    assert [each.reason for each in read(leader, TailRequest("t", 0, 0, 1))] == [reason]
 
 
 def test_a_batch_that_cannot_be_read() -> None:
     """It is no reason to stop; what it holds is not known."""
     after, raw = compacted(0, [0], 3)
     damaged = raw[:-1] + bytes([raw[-1] ^ 0x7F])
-    (found,) = read(Leader({("t", 0): [(after, damaged)]}), TailWanted("t", 0, 0, 3))
-    assert (found.data_end, found.reason) == (None, Reason.OTHER)
+    (found,) = read(Leader({("t", 0): [(after, damaged)]}), TailRequest("t", 0, 0, 3))
+    assert (found.data_end, found.reason) == (None, ErrorReason.OTHER)

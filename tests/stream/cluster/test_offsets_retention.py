@@ -22,7 +22,7 @@ from stream.cluster.offsets_retention import CHECK_INTERVAL, RETENTION, read_ret
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import Unreachable
-from stream.groups.expiry.predict import Retention, Rules
+from stream.groups.expiry.predict import ExpiryRules, OffsetsRetention
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,20 +37,20 @@ DENIED: Final = "DescribeConfigs on the cluster is not granted to lagwarden's us
 @pytest.mark.parametrize(
     ("version", "rules"),
     [
-        ((0, 9), Rules.PER_OFFSET),
-        ((0, 10, 0), Rules.PER_OFFSET),
-        ((2, 0), Rules.PER_OFFSET),
-        ((2, 1), Rules.EMPTY_ONLY),
-        ((2, 3), Rules.EMPTY_ONLY),
-        ((2, 4), Rules.UNSUBSCRIBED),
-        ((3, 1), Rules.UNSUBSCRIBED),
-        ((3, 2), Rules.UNSUBSCRIBED_IF_STABLE),
-        ((3, 9), Rules.UNSUBSCRIBED_IF_STABLE),
-        ((4, 0), Rules.NONE_PENDING),
-        ((4, 3), Rules.NONE_PENDING),
+        ((0, 9), ExpiryRules.PER_OFFSET),
+        ((0, 10, 0), ExpiryRules.PER_OFFSET),
+        ((2, 0), ExpiryRules.PER_OFFSET),
+        ((2, 1), ExpiryRules.EMPTY_ONLY),
+        ((2, 3), ExpiryRules.EMPTY_ONLY),
+        ((2, 4), ExpiryRules.UNSUBSCRIBED),
+        ((3, 1), ExpiryRules.UNSUBSCRIBED),
+        ((3, 2), ExpiryRules.UNSUBSCRIBED_IF_STABLE),
+        ((3, 9), ExpiryRules.UNSUBSCRIBED_IF_STABLE),
+        ((4, 0), ExpiryRules.NONE_PENDING),
+        ((4, 3), ExpiryRules.NONE_PENDING),
     ],
 )
-def test_rules_are_recognised_by_the_requests_that_a_broker_knows(version: tuple[int, ...], rules: Rules) -> None:
+def test_rules_are_recognised_by_the_requests_that_a_broker_knows(version: tuple[int, ...], rules: ExpiryRules) -> None:
     """On both sides of each boundary, by the ranges that brokers of that version advertise."""
     assert rules_of({request: newest for request, (_, newest) in BROKER_API_VERSIONS[version].items()}) is rules
 
@@ -93,20 +93,20 @@ def told(minutes: str | None, interval: str | None = "600000") -> dict[str, str 
 
 
 NEW: Final = (4, 3)
-SAME: Final = Rules.NONE_PENDING
-STORIES: Final[list[tuple[str, dict[int, Any], int | None, Retention]]] = [
-    ("one broker", {1: (told("10080"), NEW)}, None, Retention(WEEK, 600_000, "broker", SAME)),
+SAME: Final = ExpiryRules.NONE_PENDING
+STORIES: Final[list[tuple[str, dict[int, Any], int | None, OffsetsRetention]]] = [
+    ("one broker", {1: (told("10080"), NEW)}, None, OffsetsRetention(WEEK, 600_000, "broker", SAME)),
     (
         "the brokers' word beats the configured one",
         {1: (told("1"), NEW)},
         WEEK,
-        Retention(60_000, 600_000, "broker", SAME),
+        OffsetsRetention(60_000, 600_000, "broker", SAME),
     ),
     (
         "brokers that differ: whichever coordinates a group, nothing goes before the smallest",
         {1: (told("10080"), NEW), 2: (told("1440", "5000"), NEW)},
         None,
-        Retention(
+        OffsetsRetention(
             86_400_000,
             5000,
             "broker",
@@ -121,7 +121,7 @@ STORIES: Final[list[tuple[str, dict[int, Any], int | None, Retention]]] = [
         "one of two is away",
         {1: (None, NEW), 2: (told("10080"), NEW)},
         5,
-        Retention(
+        OffsetsRetention(
             WEEK, 600_000, "broker", SAME, (f"broker 1 does not tell its {RETENTION}: it refuses the connection",)
         ),
     ),
@@ -129,23 +129,25 @@ STORIES: Final[list[tuple[str, dict[int, Any], int | None, Retention]]] = [
         "no right to ask, and nothing configured",
         {1: (31, NEW)},
         None,
-        Retention(None, None, "unknown", SAME, (f"broker 1 does not tell its {RETENTION}: {DENIED}",)),
+        OffsetsRetention(None, None, "unknown", SAME, (f"broker 1 does not tell its {RETENTION}: {DENIED}",)),
     ),
     (
         "no right to ask, but configured; its version is known all the same",
         {1: (31, (2, 3))},
         WEEK,
-        Retention(WEEK, 77, "configuration", Rules.EMPTY_ONLY, (f"broker 1 does not tell its {RETENTION}: {DENIED}",)),
+        OffsetsRetention(
+            WEEK, 77, "configuration", ExpiryRules.EMPTY_ONLY, (f"broker 1 does not tell its {RETENTION}: {DENIED}",)
+        ),
     ),
     (
         "an upgrade is under way",
         {1: (told("10080"), (3, 9)), 2: (told("10080"), (2, 8))},
         None,
-        Retention(
+        OffsetsRetention(
             WEEK,
             600_000,
             "broker",
-            Rules.UNSUBSCRIBED,
+            ExpiryRules.UNSUBSCRIBED,
             (
                 (
                     "brokers are of different versions (broker 1: 3.2 to 3.9, broker 2: 2.4 to 3.1):"
@@ -158,13 +160,13 @@ STORIES: Final[list[tuple[str, dict[int, Any], int | None, Retention]]] = [
         "another error",
         {1: (42, NEW)},
         None,
-        Retention(None, None, "unknown", SAME, (f"broker 1 does not tell its {RETENTION}: Kafka error 42",)),
+        OffsetsRetention(None, None, "unknown", SAME, (f"broker 1 does not tell its {RETENTION}: Kafka error 42",)),
     ),
     (
         "a broker that hides the value",
         {1: (told(None), NEW)},
         WEEK,
-        Retention(
+        OffsetsRetention(
             WEEK,
             600_000,
             "configuration",
@@ -172,15 +174,17 @@ STORIES: Final[list[tuple[str, dict[int, Any], int | None, Retention]]] = [
             (f"broker 1 does not tell its {RETENTION}: it knows no {RETENTION}",),
         ),
     ),
-    ("the whole cluster is away", {}, WEEK, Retention(WEEK, 77, "configuration", SAME)),
-    ("away, and nothing configured", {}, None, Retention(None, None, "unknown", SAME)),
+    ("the whole cluster is away", {}, WEEK, OffsetsRetention(WEEK, 77, "configuration", SAME)),
+    ("away, and nothing configured", {}, None, OffsetsRetention(None, None, "unknown", SAME)),
 ]
 
 
 @pytest.mark.parametrize(
     ("brokers", "configured", "expected"), [row[1:] for row in STORIES], ids=[row[0] for row in STORIES]
 )
-def test_what_is_made_of_the_answers(brokers: dict[int, Any], configured: int | None, expected: Retention) -> None:
+def test_what_is_made_of_the_answers(
+    brokers: dict[int, Any], configured: int | None, expected: OffsetsRetention
+) -> None:
     """What counts, where it is known from, and what a person is told beside it."""
     cluster = cast("Cluster", Answers(brokers))
     assert read_retention(cluster, configured, None if configured is None else 77) == expected
@@ -191,7 +195,7 @@ def test_nobody_listens() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         with Cluster([f"127.0.0.1:{closed.getsockname()[1]}"], request_timeout=1) as cluster:
-            assert read_retention(cluster) == Retention(None, None, "unknown")
+            assert read_retention(cluster) == OffsetsRetention(None, None, "unknown")
 
 
 @pytest.mark.kafka
@@ -201,7 +205,7 @@ class TestBroker:
     def test_defaults(self, broker: Broker) -> None:
         """A week and ten minutes, from a broker of today."""
         with Cluster([broker.bootstrap]) as cluster:
-            assert read_retention(cluster, 5) == Retention(WEEK, 600_000, "broker")
+            assert read_retention(cluster, 5) == OffsetsRetention(WEEK, 600_000, "broker")
 
     def test_there_is_no_other_form_of_either_setting(self, broker: Broker) -> None:
         """Of all the broker's settings only these two are about how long offsets stay."""
@@ -220,7 +224,9 @@ class TestBroker:
             }
         )
         _deny_describe_configs(broker.bootstrap)
-        expected = Retention(WEEK, None, "configuration", SAME, (f"broker 1 does not tell its {RETENTION}: {DENIED}",))
+        expected = OffsetsRetention(
+            WEEK, None, "configuration", SAME, (f"broker 1 does not tell its {RETENTION}: {DENIED}",)
+        )
         with Cluster([broker.bootstrap]) as cluster:
             wait_until(lambda: read_retention(cluster, WEEK) == expected, "the rights to be known to the broker")
 

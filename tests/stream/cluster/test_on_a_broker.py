@@ -30,7 +30,7 @@ from sandbox.tools import run_tool
 from sandbox.topics import create_topics
 from stream.cluster.configs import OFFSETS_TOPIC_SETTINGS, read_broker_configs, read_topic_config
 from stream.cluster.coordinators import Coordinators
-from stream.cluster.describe_groups import Described, describe_groups
+from stream.cluster.describe_groups import DescribedGroup, describe_groups
 from stream.cluster.fetch_offsets import fetch_offsets
 from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
 from stream.cluster.offsets_for_times import WANTED, read_offsets_for_times
@@ -41,7 +41,7 @@ from stream.cluster.topic_ids import TopicIds
 from stream.cluster.topology import read_topology
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
 from stream.cluster.transport.requests import EARLIEST, LATEST, NEWEST
 from stream.groups.placement import partition_for
@@ -153,10 +153,10 @@ def test_settings_of_topics_and_brokers(cluster: Cluster, admin: AdminClient, br
         if name in theirs:
             assert (ours[name].value, ours[name].reason) == (theirs[name].value, None)
         else:
-            assert (ours[name].value, ours[name].reason) == (None, Reason.NOT_FOUND)
+            assert (ours[name].value, ours[name].reason) == (None, ErrorReason.NOT_FOUND)
     assert (ours["cleanup.policy"].value, ours["cleanup.policy"].source) == ("compact", "dynamic_topic_config")
     assert ours["delete.retention.ms"].source == "default_config"
-    assert ours["message.format.version"].reason == Reason.NOT_FOUND
+    assert ours["message.format.version"].reason == ErrorReason.NOT_FOUND
     create_topics(broker.bootstrap, {"on-settings": 1})
     changed = ConfigResource(ResourceType.TOPIC, "on-settings")
     changed.add_incremental_config(
@@ -166,14 +166,14 @@ def test_settings_of_topics_and_brokers(cluster: Cluster, admin: AdminClient, br
     wait_until(
         lambda: read_topic_config(cluster, "on-settings")["delete.retention.ms"].number() == 4242, "the changed setting"
     )
-    assert read_topic_config(cluster, "on-no-such")["retention.ms"].reason == Reason.NOT_FOUND
+    assert read_topic_config(cluster, "on-no-such")["retention.ms"].reason == ErrorReason.NOT_FOUND
     told = read_broker_configs(cluster, [1, 77], ["offsets.retention.minutes", "offsets.topic.num.partitions"])
     assert (told[1]["offsets.retention.minutes"].value, told[1]["offsets.retention.minutes"].source) == (
         "10080",
         "default_config",
     )
     assert told[1]["offsets.topic.num.partitions"].source == "static_broker_config"
-    assert told[77]["offsets.retention.minutes"].reason == Reason.UNREACHABLE
+    assert told[77]["offsets.retention.minutes"].reason == ErrorReason.UNREACHABLE
 
 
 def test_states_of_groups(cluster: Cluster, admin: AdminClient, broker: Broker) -> None:
@@ -185,9 +185,9 @@ def test_states_of_groups(cluster: Cluster, admin: AdminClient, broker: Broker) 
         wait_until(lambda: first.poll(0.2) is None and len(first.assignment()) == 2, "the first member's assignment")
         told = describe_groups(cluster, coordinators, ["on-busy", "on-simple", "on-gone"])
         assert told == {
-            "on-busy": Described("on-busy", "Stable", 1, "consumer", "range"),
-            "on-simple": Described("on-simple", "Empty", 0),
-            "on-gone": Described("on-gone", reason=Reason.NOT_FOUND),
+            "on-busy": DescribedGroup("on-busy", "Stable", 1, "consumer", "range"),
+            "on-simple": DescribedGroup("on-simple", "Empty", 0),
+            "on-gone": DescribedGroup("on-gone", reason=ErrorReason.NOT_FOUND),
         }
         theirs = admin.describe_consumer_groups(["on-busy", "on-simple"])
         assert theirs["on-busy"].result(LIMIT).state == ConsumerGroupState.STABLE

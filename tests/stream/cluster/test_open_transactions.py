@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS, read_open_transactions
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
 from tests.stream.cluster.scripted import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
@@ -212,10 +212,10 @@ def test_partitions_that_cannot_be_asked() -> None:
     rows = {row["partition"]: (row["producer_id"], row["error"]) for row in world.read(3, 2, 1, 0, 9, 0)}
     assert rows == {
         0: (7, None),
-        1: (None, Reason.UNREACHABLE),
-        2: (None, Reason.NO_LEADER),
-        3: (None, Reason.NOT_AUTHORIZED),
-        9: (None, Reason.NOT_FOUND),
+        1: (None, ErrorReason.UNREACHABLE),
+        2: (None, ErrorReason.NO_LEADER),
+        3: (None, ErrorReason.NOT_AUTHORIZED),
+        9: (None, ErrorReason.NOT_FOUND),
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cluster.rate_limit import AskingBudget, worth_asking
+from stream.cluster.rate_limit import RequestBudget, worth_asking
 from stream.groups.membership.memberships import Membership
 
 NOW = 1_000_000
@@ -35,7 +35,7 @@ def test_what_is_worth_asking(membership: Membership, *, worth: bool) -> None:
 
 def test_longest_waiting_first() -> None:
     """A group that was never asked waits since it was first seen, behind those that waited before it."""
-    budget = AskingBudget(per_second=0.2, most=2, again_ms=1_000)
+    budget = RequestBudget(per_second=0.2, most=2, again_ms=1_000)
     assert budget.choose(["a", "b", "c"], 0) == ["a", "b"]
     assert budget.choose(["a", "b", "c", "d"], 10_000) == ["c", "a"]
     assert budget.choose(["a", "b", "c", "d"], 20_000) == ["b", "d"]
@@ -44,7 +44,7 @@ def test_longest_waiting_first() -> None:
 
 def test_a_clock_set_back_locks_nobody_out() -> None:
     """Groups that were asked in what is now the future are due."""
-    budget = AskingBudget(per_second=100, most=10, again_ms=60_000)
+    budget = RequestBudget(per_second=100, most=10, again_ms=60_000)
     assert budget.choose(["a"], 1_000_000) == ["a"]
     assert budget.choose(["a"], 500_000) == ["a"]
 
@@ -52,7 +52,7 @@ def test_a_clock_set_back_locks_nobody_out() -> None:
 @given(STEPS, st.sampled_from([0.0, 0.3, 2.0, 50.0]), st.integers(0, 5), st.sampled_from([0, 1_000, 30_000]))
 def test_never_over_budget(steps: list[tuple[int, set[str]]], rate: float, most: int, again_ms: int) -> None:
     """In every stretch of time no more are chosen than were saved and earned, and none too soon."""
-    budget = AskingBudget(per_second=rate, most=most, again_ms=again_ms)
+    budget = RequestBudget(per_second=rate, most=most, again_ms=again_ms)
     now, chosen = 0, []
     last: dict[str, int] = {}
     for pause, worth in steps:
@@ -73,7 +73,7 @@ def test_never_over_budget(steps: list[tuple[int, set[str]]], rate: float, most:
 @given(st.integers(1, 40), st.integers(1, 5), st.integers(0, 30))
 def test_every_turn_comes(groups: int, most: int, strangers: int) -> None:
     """With N groups and so many a turn, each is asked within N turns' worth, whatever new ones turn up meanwhile."""
-    budget = AskingBudget(per_second=most, most=most, again_ms=0)
+    budget = RequestBudget(per_second=most, most=most, again_ms=0)
     old = [f"old{n}" for n in range(groups)]
     asked = set()
     for turn in range(-(-groups // most)):

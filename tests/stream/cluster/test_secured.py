@@ -31,25 +31,25 @@ from stream.cli import app as cli
 from stream.cluster import offsets_topic
 from stream.cluster.configs import read_broker_configs, read_topic_config
 from stream.cluster.coordinators import Coordinators
-from stream.cluster.describe_groups import Described, describe_groups
+from stream.cluster.describe_groups import DescribedGroup, describe_groups
 from stream.cluster.fetch_offsets import fetch_offsets
 from stream.cluster.log_dirs import read_replica_sizes, size_per_broker
-from stream.cluster.log_tails import TailWanted, read_tails
+from stream.cluster.log_tails import TailRequest, read_tails
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import read_open_transactions
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.topology import read_topology
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError, LoginRefused, NotAuthorised, TlsRefused, WrongProtocol
 from stream.cluster_facts.watch import ClusterWatch
 from stream.config.kafka_login import client_options, spark_kafka_options
 from stream.config.loader import load
 from stream.errors import ExitCode
 from stream.groups.placement import partition_for
-from stream.tick.lookups.budget import Allowances
-from stream.tick.lookups.open_transactions import Culprits
-from stream.tick.lookups.transaction_log import TransactionLog
+from stream.tick.lookups.budget import LookupLimits
+from stream.tick.lookups.open_transactions import OpenTransactionLookup
+from stream.tick.lookups.transaction_log import TransactionLogLookup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -339,17 +339,17 @@ class TestRights:
             settings += read_broker_configs(cluster, [1], ["offsets.retention.minutes"])[1].values()
             transactions = read_open_transactions(cluster, NAME, [0])
             sizes = read_replica_sizes(cluster, {NAME: [0]})
-            tails = read_tails(cluster, [TailWanted("open", 0, 0, 1), TailWanted(NAME, 0, 0, 1)])
+            tails = read_tails(cluster, [TailRequest("open", 0, 0, 1), TailRequest(NAME, 0, 0, 1)])
         assert layout.topics["topic"].to_pylist() == [NAME]
-        assert (layout.controller, layout.controller_error) == (None, Reason.NOT_AUTHORIZED)
+        assert (layout.controller, layout.controller_error) == (None, ErrorReason.NOT_AUTHORIZED)
         assert named.topics["error"].to_pylist() == [None, "not_authorized"]
         assert named.absent() == []
-        assert described == {"g": Described("g", reason=Reason.NOT_AUTHORIZED)}
-        assert {setting.reason for setting in settings} == {Reason.NOT_AUTHORIZED}
+        assert described == {"g": DescribedGroup("g", reason=ErrorReason.NOT_AUTHORIZED)}
+        assert {setting.reason for setting in settings} == {ErrorReason.NOT_AUTHORIZED}
         for table in (offsets, transactions, sizes):
             assert table["error"].to_pylist() == ["not_authorized"]
         assert size_per_broker(sizes) == {1: None}
-        assert [(tail.data_end, tail.reason) for tail in tails] == [(None, Reason.NOT_AUTHORIZED)] * 2
+        assert [(tail.data_end, tail.reason) for tail in tails] == [(None, ErrorReason.NOT_AUTHORIZED)] * 2
 
     def test_the_watch_of_a_user_without_rights(self, secured: Secured) -> None:
         """What bob may not know is counted and leaves no series, the rights are named in one line, the rest is told."""
@@ -386,8 +386,8 @@ class TestRights:
         producer.flush(30)
         with connected(secured.login("SASL", "alice", PASSWORD)) as cluster:
             (row,) = read_open_transactions(cluster, NAME, range(4)).to_pylist()
-            log = TransactionLog(cluster, Allowances(), time.monotonic)
-            culprits = Culprits(cluster, Allowances(), time.monotonic, log)
+            log = TransactionLogLookup(cluster, LookupLimits(), time.monotonic)
+            culprits = OpenTransactionLookup(cluster, LookupLimits(), time.monotonic, log)
             held = {(NAME, row["partition"]): row["start_offset"], ("held", 0): 0}
             told = culprits.look(held, int(time.time() * 1000))
         producer.abort_transaction(30)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cluster.topic_ids import Incarnation, TopicIds
+from stream.cluster.topic_ids import TopicIds, TopicIncarnation
 
 A, B, C = (bytes([n]) * 16 for n in (1, 2, 3))
 
@@ -15,11 +15,11 @@ def test_created_anew_between_two_looks() -> None:
     ids = TopicIds()
     assert ids.observe({"t": A, "u": C}, 100) == []
     assert ids.observe({"t": A, "u": C}, 200) == []
-    anew = Incarnation("t", B, first_seen=300, last_seen=300, replaces=A)
+    anew = TopicIncarnation("t", B, first_seen=300, last_seen=300, replaces=A)
     assert ids.observe({"t": B, "u": C}, 300) == [anew]
     assert ids.observe({"t": B, "u": C}, 400) == []
     assert (ids.id_of("t"), ids.name_of(A), ids.name_of(B)) == (B, "t", "t")
-    assert ids.known(A) == Incarnation("t", A, first_seen=100, last_seen=200, gone=300)
+    assert ids.known(A) == TopicIncarnation("t", A, first_seen=100, last_seen=200, gone=300)
     life = ids.created_anew("t")
     assert life is not None
     assert (life.replaces, life.first_seen, life.last_seen) == (A, 300, 400)
@@ -33,7 +33,7 @@ def test_deleted_then_created_anew() -> None:
     assert ids.observe({}, 200) == []
     assert (ids.id_of("t"), ids.name_of(A), ids.created_anew("t")) == (None, "t", None)
     assert [life.replaces for life in ids.observe({"t": B}, 300)] == [A]
-    assert ids.known(A) == Incarnation("t", A, first_seen=100, last_seen=100, gone=200)
+    assert ids.known(A) == TopicIncarnation("t", A, first_seen=100, last_seen=100, gone=200)
 
 
 def test_what_was_not_asked_for_stays() -> None:

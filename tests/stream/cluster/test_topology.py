@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stream.cluster.topology import REPLICAS, TOPICS, read_topology
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
 from tests.stream.cluster.scripted import AWAY, TOO_OLD, ScriptedCluster, says
 
@@ -105,14 +105,14 @@ def test_no_topics(topics: list[str] | None) -> None:
     [
         pytest.param(quorum(7), 7, None, id="KRaft: the quorum's leader, not the broker that the metadata name"),
         pytest.param(TOO_OLD, 2, None, id="ZooKeeper: the metadata name it"),
-        pytest.param(quorum(0, top=31), None, Reason.NOT_AUTHORIZED, id="no right to describe the cluster"),
-        pytest.param(quorum(0, error=6), None, Reason.LEADER_CHANGED, id="asked in the middle of an election"),
-        pytest.param(quorum(-1), None, Reason.NO_LEADER, id="no leader"),
-        pytest.param(says(error_code=0, topics=[]), None, Reason.OTHER, id="an empty answer"),
-        pytest.param(AWAY, None, Reason.UNREACHABLE, id="away since the metadata"),
+        pytest.param(quorum(0, top=31), None, ErrorReason.NOT_AUTHORIZED, id="no right to describe the cluster"),
+        pytest.param(quorum(0, error=6), None, ErrorReason.LEADER_CHANGED, id="asked in the middle of an election"),
+        pytest.param(quorum(-1), None, ErrorReason.NO_LEADER, id="no leader"),
+        pytest.param(says(error_code=0, topics=[]), None, ErrorReason.OTHER, id="an empty answer"),
+        pytest.param(AWAY, None, ErrorReason.UNREACHABLE, id="away since the metadata"),
     ],
 )
-def test_who_controls(answer: Any, controller: int | None, error: Reason | None) -> None:
+def test_who_controls(answer: Any, controller: int | None, error: ErrorReason | None) -> None:
     """The active controller, or why it is not known."""
     found, _ = layout(topic("t", partition(0)), controller=answer)
     assert (found.controller, found.controller_error) == (controller, error)
@@ -124,7 +124,7 @@ def test_in_brief() -> None:
     cluster = ScriptedCluster({"Metadata": lambda *_: says(topics=[topic("t", partition(0))], controller_id=1)})
     found = read_topology(cluster, ["t"], brief=True)  # type: ignore[arg-type]
     assert (found.ids(), found.topics["partitions"].to_pylist()) == ({"t": ID.bytes}, [1])
-    assert (found.partitions.num_rows, found.controller_error) == (0, Reason.NOT_ASKED)
+    assert (found.partitions.num_rows, found.controller_error) == (0, ErrorReason.NOT_ASKED)
     assert len(cluster.asked) == 1
 
 

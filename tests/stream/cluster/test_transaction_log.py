@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from decoders.log.batch import LogRecord
-from stream.cluster.transaction_log import Reading, Transactions
+from stream.cluster.transaction_log import OngoingTransactionsByProducer, TransactionLogScan
 from tests.support.transactions import COMPLETE_COMMIT, ONGOING, PREPARE_ABORT, Log, record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def read(monkeypatch: pytest.MonkeyPatch, records: Sequence[LogRecord], *producers: int) -> Transactions:
+def read(
+    monkeypatch: pytest.MonkeyPatch, records: Sequence[LogRecord], *producers: int
+) -> OngoingTransactionsByProducer:
     """Read a whole log at once."""
     Log(monkeypatch, records)
-    found = Reading(cast("Any", None), producers).go_on(lambda: 0.0, 1.0)
+    found = TransactionLogScan(cast("Any", None), producers).go_on(lambda: 0.0, 1.0)
     assert found is not None
     return found
 
@@ -77,6 +79,6 @@ def test_records_that_cannot_be_read_are_counted_and_hide_nothing(monkeypatch: p
 def test_a_long_log_is_read_in_several_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each takes at least one answer, and what was read is not read again."""
     log = Log(monkeypatch, [record(f"id-{number}") for number in range(3)])
-    reading = Reading(cast("Any", None), ())
+    reading = TransactionLogScan(cast("Any", None), ())
     assert [reading.go_on(lambda: 2.0, 1.0) is None for _ in range(3)] == [True, True, False]
     assert (log.begun, log.fetched) == (1, 3)

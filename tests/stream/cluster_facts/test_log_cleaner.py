@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS, CleanerWatch, Limits, Sizes
+from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS, CleanerWatch, CompactionConfig, OffsetsPartitionSizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ MB = 1_000_000
 EVERY = 60.0
 RECORD = 100
 SEGMENT = 100 * MB
-LIMITS = Limits(SEGMENT, 0.5)
+LIMITS = CompactionConfig(SEGMENT, 0.5)
 
 
 def log(
@@ -48,14 +48,16 @@ def log(
 
 
 def watched(
-    *replicas: Iterable[int], limits: Limits = LIMITS, in_sync: int | None = None, **fields: Any
+    *replicas: Iterable[int], limits: CompactionConfig = LIMITS, in_sync: int | None = None, **fields: Any
 ) -> list[list[str]]:
     """Give what the watch says after each poll of partition 0, a replica on each of the brokers from 1 on."""
     watch = CleanerWatch()
     told = []
     for step, sizes in enumerate(zip(*replicas, strict=False)):
         by_replica = {(broker, 0): size for broker, size in enumerate(sizes, 1)}
-        given_sizes = Sizes(step * EVERY, by_replica, [*by_replica][:in_sync], {0: step * 1_000}, **fields)
+        given_sizes = OffsetsPartitionSizes(
+            step * EVERY, by_replica, [*by_replica][:in_sync], {0: step * 1_000}, **fields
+        )
         told.append(watch.look(given_sizes, limits))
     return told
 
@@ -88,7 +90,7 @@ def test_no_traffic_makes_a_working_cleaner_a_suspect(rate: float, clean: float,
     """Any rate, any amount of living keys, any segment size, and whenever the watch begins."""
     sizes = [*log(rate, 6, clean=clean, segment=segment)]
     sizes = sizes[int(len(sizes) * start) :]
-    assert first_found(watched(sizes, limits=Limits(segment, LIMITS.dirty_ratio))) is None
+    assert first_found(watched(sizes, limits=CompactionConfig(segment, LIMITS.dirty_ratio))) is None
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,7 @@ def test_a_busy_cleaner_is_waited_for() -> None:
 
 def test_what_may_not_be_compacted_yet_is_waited_for() -> None:
     """With min.compaction.lag.ms the patience is that much longer."""
-    limits = Limits(SEGMENT, 0.5, lag_seconds=7_200)
+    limits = CompactionConfig(SEGMENT, 0.5, lag_seconds=7_200)
     assert first_found(watched([0, *[900 * MB] * 200], limits=limits)) == pytest.approx(2.2, abs=0.05)
 
 
@@ -187,7 +189,7 @@ def test_one_sentence_for_each_broker_and_sign() -> None:
     watch = CleanerWatch()
     for step in range(20):
         replicas = {(broker, p): step * (10 + p) * MB * broker for broker in (1, 2) for p in range(3)}
-        told = watch.look(Sizes(step * 600, replicas, [], {}), LIMITS)
+        told = watch.look(OffsetsPartitionSizes(step * 600, replicas, [], {}), LIMITS)
     one, two = told
     assert one.startswith("partition 2 of __consumer_offsets on broker 1 has grown from 0 B to 228.0 MB in 3.2 h")
     assert two.startswith("partition 2 of __consumer_offsets on broker 2 has grown from 0 B to 456.0 MB")
@@ -199,4 +201,4 @@ def test_a_replica_that_moves_away_is_forgotten() -> None:
     watch = CleanerWatch()
     for step, size in enumerate([0, 900 * MB, None, 900 * MB, 900 * MB]):
         replicas = {} if size is None else {(1, 0): size}
-        assert watch.look(Sizes(step * 3600, replicas, [], {}), LIMITS) == []
+        assert watch.look(OffsetsPartitionSizes(step * 3600, replicas, [], {}), LIMITS) == []

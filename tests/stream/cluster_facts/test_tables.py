@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporters.cluster import model
-from stream.cluster.configs import Setting
+from stream.cluster.configs import TopicConfig
 from stream.cluster.log_dirs import REPLICA_SIZES
 from stream.cluster.topology import TOPICS, Topology
 from stream.cluster.transport.client import Broker
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster_facts import tables
 from tests.exporters.worlds import table
 from tests.stream.cluster.layouts import layout
@@ -102,10 +102,10 @@ def test_sizes_with_their_reasons() -> None:
 def test_settings() -> None:
     """A setting that may not be seen has a reason; one that this Kafka does not have is left out."""
     brokers = {
-        2: {"a": Setting("a", reason=Reason.UNREACHABLE)},
-        1: {"b": Setting("b", "5", "default_config"), "a": Setting("a", reason=Reason.NOT_FOUND)},
+        2: {"a": TopicConfig("a", reason=ErrorReason.UNREACHABLE)},
+        1: {"b": TopicConfig("b", "5", "default_config"), "a": TopicConfig("a", reason=ErrorReason.NOT_FOUND)},
     }
-    topics = {"t": {"c": Setting("c", reason=Reason.NOT_AUTHORIZED)}}
+    topics = {"t": {"c": TopicConfig("c", reason=ErrorReason.NOT_AUTHORIZED)}}
     found = tables.configs_table(brokers, topics)
     assert found.schema == model.CONFIGS
     assert [tuple(row.values()) for row in found.to_pylist()] == [
@@ -118,7 +118,9 @@ def test_settings() -> None:
 def test_gaps_are_counted() -> None:
     """Everything that was asked and not told, by what it is and why."""
     topics = table(TOPICS, [{"topic": "a", "error": "invalid"}, {"topic": "b", "partitions": 1}])
-    topology = Topology("c", (Broker(1, "h", 1, None),), None, Reason.NOT_AUTHORIZED, topics, layout({}, 1).partitions)
+    topology = Topology(
+        "c", (Broker(1, "h", 1, None),), None, ErrorReason.NOT_AUTHORIZED, topics, layout({}, 1).partitions
+    )
     replicas = table(REPLICA_SIZES, [{"broker": n, "error": "not_authorized"} for n in (1, 2)])
     silent = [{"scope": scope, "name": "n", "key": "k", "unknown_reason": "timed_out"} for scope in ("broker", "topic")]
     unknown = tables.unknown_of(topology, replicas, table(model.CONFIGS, silent))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.codec import FORMAT, UnknownFormatError, pack, unpack
-from stream.groups.driver_state import Fleet
+from stream.groups.driver_state import DriverState
 from stream.groups.reduce import reduce
 from stream.groups.shard import empty_shard
 from stream.offline.capture import CaptureFile
@@ -122,7 +122,7 @@ def test_lives_go_on_after_the_upgrade() -> None:
 
 def test_a_fleet_seeded_from_format_1_knows_every_life() -> None:
     """After an upgrade, all groups have a life at once, before a record of theirs is read."""
-    fleet = Fleet()
+    fleet = DriverState()
     for partition in PARTITIONS:
         fleet.seed(partition, stored(1, partition))
     columns = fleet.columns()

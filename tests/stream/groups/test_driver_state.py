@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from decoders.columnar import decode_keys
 from stream.groups.codec import pack
 from stream.groups.commits.runs import columns_of
-from stream.groups.driver_state import NO_NEWS, Fleet, ForgottenOffset
-from stream.groups.reduce import Rules
+from stream.groups.driver_state import NO_NEWS, DriverState, RemovedOffset
+from stream.groups.reduce import StateLimits
 from tests.stream.groups.written import classic, classic_member
 from tests.support.commits import KEEP
 from tests.support.fleets import Raw, World, delta_of
@@ -24,7 +24,7 @@ from tests.support.lives import at, commits, forgets, line
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
 
 RECORDS: st.SearchStrategy[Raw] = st.one_of(
     st.tuples(
@@ -38,7 +38,7 @@ RECORDS: st.SearchStrategy[Raw] = st.one_of(
 )
 
 
-def seen(fleet: Fleet) -> tuple[dict[tuple[str, str, int], int], dict[str, tuple[str | None, int]]]:
+def seen(fleet: DriverState) -> tuple[dict[tuple[str, str, int], int], dict[str, tuple[str | None, int]]]:
     """Read offsets and memberships as plain values."""
     columns = fleet.columns()
     names = zip(columns.group.to_pylist(), columns.topic.to_pylist(), columns.partition.tolist(), strict=True)
@@ -53,7 +53,7 @@ def test_a_fleet_built_by_changes_is_one_seeded_from_the_state(batches: list[lis
     world = World()
     for batch in batches:
         world.read(batch)
-    restarted = Fleet()
+    restarted = DriverState()
     restarted.seed(0, world.state)
     assert seen(restarted) == seen(world.fleet)
     assert restarted.columns().lives == world.fleet.columns().lives
@@ -93,10 +93,10 @@ def test_every_forgotten_offset_is_told_with_what_it_was() -> None:
     log = [*forgets(30, 0, 2, 9), *commits(40, 0, 3), *forgets(50, 3), *forgets(60, 0), *commits(70, 0)]
     world.take(delta_of(log, 3))
     assert sorted(world.news.forgotten, key=lambda each: each.time) == [
-        ForgottenOffset(commit_key("g", "t", 0), "g", "t", 0, 30, 10, None),
-        ForgottenOffset(commit_key("g", "t", 2), "g", "t", 2, 30, 20, 500),
-        ForgottenOffset(commit_key("g", "t", 3), "g", "t", 3, 50, 40, None),
-        ForgottenOffset(commit_key("g", "t", 0), "g", "t", 0, 60, 40, None),
+        RemovedOffset(commit_key("g", "t", 0), "g", "t", 0, 30, 10, None),
+        RemovedOffset(commit_key("g", "t", 2), "g", "t", 2, 30, 20, 500),
+        RemovedOffset(commit_key("g", "t", 3), "g", "t", 3, 50, 40, None),
+        RemovedOffset(commit_key("g", "t", 0), "g", "t", 0, 60, 40, None),
     ]
 
 
@@ -109,7 +109,7 @@ def _expiring(time: int, partition: int, *, expires: int) -> list[tuple[int, byt
 
 def test_transitions_are_told_when_they_arrive() -> None:
     """Each batch brings its own, not those before; a batch of mere commits brings none."""
-    world = World(Rules(KEEP, live_from=3))
+    world = World(StateLimits(KEEP, live_from=3))
     member = classic_member("a")
     told = []
     for log in (
@@ -128,7 +128,7 @@ def test_transitions_are_told_when_they_arrive() -> None:
 
 def test_the_dead_stay_until_they_are_dropped() -> None:
     """A dead group keeps its life, without rows or membership; the holder's clock ends that, unless it was reborn."""
-    world = World(Rules(KEEP, grace_ms=None))
+    world = World(StateLimits(KEEP, grace_ms=None))
     log = [*commits(10, 0, group="a"), *commits(10, 0, group="b"), *commits(10, 0, group="c")]
     world.take(delta_of([*log, *forgets(20, 0, group="a"), *forgets(30, 0, group="b")], 0))
     columns = world.fleet.columns()
@@ -143,7 +143,7 @@ def test_the_dead_stay_until_they_are_dropped() -> None:
 
 def test_what_the_state_forgot_the_fleet_forgets() -> None:
     """The state's own grace, told by the records' time, ends a life on the driver too."""
-    world = World(Rules(KEEP, grace_ms=100))
+    world = World(StateLimits(KEEP, grace_ms=100))
     world.take(delta_of([*commits(10, 0, group="a"), *forgets(20, 0, group="a"), *commits(30, 0, group="b")], 0))
     assert world.fleet.columns().lives.keys() == {"a", "b"}
     world.take(delta_of(commits(10_000, 0, group="b"), 3))
@@ -152,7 +152,7 @@ def test_what_the_state_forgot_the_fleet_forgets() -> None:
 
 def test_the_members_of_a_group_in_any_shard() -> None:
     """The fleet finds the group; nobody is told of one that it does not know."""
-    fleet = Fleet()
+    fleet = DriverState()
     for shard, name in enumerate("ab"):
         world = World()
         world.take(delta_of(at(10, _of(name, classic(classic_member(f"member-{name}")))), 0))
@@ -169,7 +169,7 @@ def _of(group: str, written: tuple[bytes, bytes | None]) -> tuple[bytes, bytes |
 def test_churn_leaves_a_bounded_state(batches: int) -> None:
     """Tens of thousands of groups that live a second each leave of themselves only those of the last hours."""
     hour = 3_600_000
-    world = World(Rules(KEEP, grace_ms=hour))
+    world = World(StateLimits(KEEP, grace_ms=hour))
     sizes = []
     for batch in range(batches):
         log = []
@@ -192,7 +192,7 @@ SHARDED: st.SearchStrategy[list[tuple[int, list[Raw]]]] = st.lists(
 )
 
 
-def table(columns: FleetColumns) -> list[tuple[Any, ...]]:
+def table(columns: GroupColumns) -> list[tuple[Any, ...]]:
     """Give every row whole, with its slots, as plain values."""
     runs = columns.runs
     slots: dict[int, list[tuple[int, ...]]] = defaultdict(list)
@@ -217,8 +217,8 @@ def table(columns: FleetColumns) -> list[tuple[Any, ...]]:
 def test_looking_at_the_columns_changes_nothing(batches: list[tuple[int, list[Raw]]], looks: set[int]) -> None:
     """Whenever they were looked at before, the columns hold the same rows; and what was given stays as it was."""
     worlds = [World() for _ in range(3)]
-    looked, unseen = Fleet(), Fleet()
-    given_before: list[tuple[FleetColumns, list[tuple[Any, ...]]]] = []
+    looked, unseen = DriverState(), DriverState()
+    given_before: list[tuple[GroupColumns, list[tuple[Any, ...]]]] = []
     for number, (shard, batch) in enumerate(batches):
         change = worlds[shard].read([(key.replace(b"t", b"%d" % shard), value) for key, value in batch])
         looked.apply(shard, change)
@@ -256,15 +256,15 @@ def test_a_stored_run_of_a_negative_partition_is_dropped() -> None:
     world.read([(commit_key("g", "t", at), commit_value(7, 1)) for at in range(2)])
     keys = pa.array([world.state.runs.keys[0].as_py(), commit_key("g", "t", -255)], pa.binary())
     stored = dataclasses.replace(world.state, runs=dataclasses.replace(world.state.runs, keys=keys))
-    fleet = Fleet()
+    fleet = DriverState()
     fleet.seed(0, stored)
     columns = fleet.columns()
     assert (columns.group.to_pylist(), columns.partition.tolist(), len(columns.runs)) == (["g"], [0], 1)
 
 
-def _of_two_shards(old: list[tuple[str, int, int]], new: list[tuple[str, int, int]]) -> Fleet:
+def _of_two_shards(old: list[tuple[str, int, int]], new: list[tuple[str, int, int]]) -> DriverState:
     """Give a fleet of what two partitions of the offsets topic hold: commits as (group, offset, time in ms)."""
-    fleet = Fleet()
+    fleet = DriverState()
     for shard, rows in enumerate((old, new)):
         world = World()
         world.read([(commit_key(group, "t", 0), commit_value(offset, time)) for group, offset, time in rows])

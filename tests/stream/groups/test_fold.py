@@ -17,8 +17,8 @@ from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
 from decoders.events import OffsetCommitted, OffsetRemoved
 from decoders.interpret import events
-from stream.groups.decode_stats import Fault, Tally
-from stream.groups.fold import Batch, Fold
+from stream.groups.decode_stats import DecodeFault, DecodeStats
+from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
 from stream.groups.reduce import reduce
 from stream.groups.shard import Runs, empty_shard
@@ -68,12 +68,12 @@ def test_a_key_with_a_negative_partition_is_refused_and_counted() -> None:
     fold.add(batch_of(log, 0))
     ((_, delta),) = fold.drain()
     assert decode_keys(delta.runs.keys).partition.tolist() == [0]
-    assert fold.tally.faults == {Fault(1, None, "out_of_range"): 1, Fault(0, None, "out_of_range"): 1}
+    assert fold.tally.faults == {DecodeFault(1, None, "out_of_range"): 1, DecodeFault(0, None, "out_of_range"): 1}
 
 
-def batch_of(log: list[Raw], first: int) -> Batch:
+def batch_of(log: list[Raw], first: int) -> RecordColumns:
     """Make a batch of records at consecutive positions."""
-    return Batch(
+    return RecordColumns(
         np.array([partition for partition, _, _ in log], np.int32),
         np.arange(first, first + len(log)),
         np.arange(first, first + len(log)) * 7,
@@ -82,7 +82,7 @@ def batch_of(log: list[Raw], first: int) -> Batch:
     )
 
 
-def folded(log: list[Raw], cuts: list[int], placement: Placement) -> tuple[dict[Any, Any], Tally]:
+def folded(log: list[Raw], cuts: list[int], placement: Placement) -> tuple[dict[Any, Any], DecodeStats]:
     """Fold the log in batches cut there, and read the deltas back by (offsets partition, group, topic, partition)."""
     fold = Fold(placement, slot_ms=SLOT_MS, keep_slots=KEEP)
     borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
@@ -109,16 +109,16 @@ def named(runs: Runs) -> list[tuple[tuple[str, str, int], dict[str, Any]]]:
     return [(name, read_run(runs, row)) for row, name in enumerate(names)]
 
 
-def walked(log: list[Raw]) -> tuple[dict[Any, Any], Tally]:
+def walked(log: list[Raw]) -> tuple[dict[Any, Any], DecodeStats]:
     """Walk the log with the scalar interpreter."""
     histories: dict[Any, list[Commit]] = collections.defaultdict(list)
     records: dict[Any, Any] = {}
-    tally = Tally()
+    tally = DecodeStats()
     for position, (partition, key, value) in enumerate(log):
         tally.records[int.from_bytes(key[:2], "big", signed=True) if key and len(key) > 1 else None] += 1
         read = scalar.decode(key, value)
         if isinstance(read, DecodeError):
-            tally.faults[Fault(read.type, read.version, read.reason.value)] += 1
+            tally.faults[DecodeFault(read.type, read.version, read.reason.value)] += 1
             continue
         if read.type.number >= 2:
             records.setdefault((partition, "records"), []).append((key, value))
@@ -188,9 +188,9 @@ def test_a_tally_survives_its_json(count: int) -> None:
     """Counts and samples arrive at the driver as the task wrote them, and add up."""
     fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
     fold.add(batch_of([(0, b"\x00\x01junk", None), (0, None, b"v"), (0, group_key("g"), None)] * count, 0))
-    back = Tally.from_json(fold.tally.to_json())
+    back = DecodeStats.from_json(fold.tally.to_json())
     assert back == fold.tally
-    total = Tally()
+    total = DecodeStats()
     total.add(back)
     total.add(back)
     assert total.records == collections.Counter({1: 2 * count, None: 2 * count, 2: 2 * count})

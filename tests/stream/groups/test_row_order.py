@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.row_order import Names, Ranks, RowNames
+from stream.groups.row_order import RowLabels, RowNames, RowOrder
 
 
 def rows(*keys: tuple[str, str, int]) -> RowNames:
@@ -20,7 +20,7 @@ ONE, OTHER = rows(("b", "t", 1), ("a", "u", 0)), rows(("c", "t", 0), ("a", "t", 
 
 def test_rows_are_ordered_by_group_topic_and_partition() -> None:
     """Over all shards, with the groups among them that have no rows."""
-    ranks = Ranks(Names([ONE, OTHER]), frozenset({"b", "aa"}))
+    ranks = RowOrder(RowLabels([ONE, OTHER]), frozenset({"b", "aa"}))
     assert ranks.groups == ["a", "aa", "b", "c"]
     assert ranks.topics == ["t", "u"]
     assert ranks.order.tolist() == [3, 1, 0, 2]
@@ -31,13 +31,13 @@ def test_rows_are_ordered_by_group_topic_and_partition() -> None:
 
 def test_nothing_has_an_order_too() -> None:
     """Without rows there are only the groups."""
-    ranks = Ranks(Names([]), frozenset({"a"}))
+    ranks = RowOrder(RowLabels([]), frozenset({"a"}))
     assert (ranks.groups, ranks.topics, ranks.order.tolist(), ranks.group.tolist()) == (["a"], [], [], [])
 
 
 def test_the_same_shards_are_the_same_names() -> None:
     """By identity: another shard, one more or one less, or another order of them is something else."""
-    names = Names([ONE, OTHER])
+    names = RowLabels([ONE, OTHER])
     assert names.of([ONE, OTHER]) is names
     for others in ([ONE], [OTHER, ONE], [ONE, OTHER, ONE], [ONE, rows(("c", "t", 0), ("a", "t", 2))]):
         assert names.of(others) is not names
@@ -45,8 +45,8 @@ def test_the_same_shards_are_the_same_names() -> None:
 
 def test_another_group_is_another_order() -> None:
     """Also one without rows: it has its place among the others."""
-    names = Names([ONE])
-    ranks = Ranks(names, frozenset({"x"}))
+    names = RowLabels([ONE])
+    ranks = RowOrder(names, frozenset({"x"}))
     assert ranks.of(names, {"x"}) is ranks
     assert ranks.of(names, {"x", "y"}).groups == ["a", "b", "x", "y"]
-    assert ranks.of(Names([OTHER]), {"x"}).groups == ["a", "c", "x"]
+    assert ranks.of(RowLabels([OTHER]), {"x"}).groups == ["a", "c", "x"]

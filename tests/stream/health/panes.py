@@ -12,13 +12,13 @@ import numpy as np
 
 from stream.groups.commits import runs
 from stream.groups.commits import slots as window
-from stream.health.evaluator import Judged
+from stream.health.evaluator import EvaluationResult
 from stream.health.features.control_records import TailState
-from stream.health.features.lag import Distances, Ends
+from stream.health.features.lag import OffsetDistances, PartitionEnds
 from stream.health.features.time_lag import Rates, TimeLag
 from stream.health.features.window import Window
-from stream.health.inputs import Groups, Observed, OpenTransaction, Stage
-from stream.health.limits import Limits
+from stream.health.inputs import GroupInputs, GroupStage, HealthInputs, OpenTransaction
+from stream.health.limits import HealthLimits
 from stream.health.verdict import CODE, Verdict, roll_up
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Row:
     held_for: int | None = None
     loss_in: int = -1
     losing: bool = False
-    stage: Stage = Stage.STABLE
+    stage: GroupStage = GroupStage.STABLE
     settled: int = HOUR
     members: int = 2
     rebalances: int = 0
@@ -83,7 +83,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
     group, topic = (_ints([groups.index(r.group) for r in rows]), _ints([topics.index(r.topic) for r in rows]))
     partition = np.array(_within(rows), np.int32)
     of_group = [[row for row in rows if row.group == name][-1] for name in groups]
-    seen = Observed(
+    seen = HealthInputs(
         now=NOW,
         groups=_groups(groups, of_group),
         topics=topics,
@@ -92,7 +92,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         partition=partition,
         spans=_spans(rows),
         slots=window.no_slots(),
-        ends=Ends(*(np.empty(0, np.int64) for _ in range(3)), np.empty(0, np.bool_)),
+        ends=PartitionEnds(*(np.empty(0, np.int64) for _ in range(3)), np.empty(0, np.bool_)),
         subscribed=np.array([row.subscribed for row in rows], np.int8),
         owner=_ints([row.owner for row in rows]),
         expiry=_ints([-1 if row.expires_in is None else NOW + row.expires_in for row in rows]),
@@ -102,7 +102,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
     spans, no = seen.spans, np.zeros(len(rows), np.bool_)
     return Window(
         seen=seen,
-        limits=Limits(),
+        limits=HealthLimits(),
         now=NOW,
         heard=np.full(len(rows), NOW, np.int64),
         committed=spans.last_offset,
@@ -135,11 +135,11 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
     )
 
 
-def judged(window: Window, verdicts: Sequence[str], since: int = NOW) -> Judged:
+def judged(window: Window, verdicts: Sequence[str], since: int = NOW) -> EvaluationResult:
     """Give a window with these verdicts, one per row, that hold since then."""
     codes = np.array([CODE[Verdict(verdict)] for verdict in verdicts], np.int8)
     code, row, rows = roll_up(codes, window.lag, window.seen.group, len(window.seen.groups.names))
-    return Judged(
+    return EvaluationResult(
         window=window,
         found=codes,
         verdict=codes,
@@ -181,9 +181,9 @@ def _spans(rows: tuple[Row, ...]) -> runs.Spans:
     )
 
 
-def _ends(rows: tuple[Row, ...]) -> Distances:
+def _ends(rows: tuple[Row, ...]) -> OffsetDistances:
     committed, start = _column(rows, "committed"), _column(rows, "log_start")
-    return Distances(
+    return OffsetDistances(
         high_watermark=_column(rows, "end"),
         log_start=start,
         last_stable=_column(rows, "stable"),
@@ -193,8 +193,8 @@ def _ends(rows: tuple[Row, ...]) -> Distances:
     )
 
 
-def _groups(names: list[str], rows: list[Row]) -> Groups:
-    return Groups(
+def _groups(names: list[str], rows: list[Row]) -> GroupInputs:
+    return GroupInputs(
         names=names,
         stage=np.array([row.stage for row in rows], np.int8),
         since=_ago([row.settled for row in rows]),

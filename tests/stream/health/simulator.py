@@ -15,16 +15,16 @@ import numpy as np
 from stream.groups.commits import runs
 from stream.groups.commits import slots as window
 from stream.groups.commits.slots import Slots
-from stream.health.evaluator import Judge
-from stream.health.features.lag import Ends
-from stream.health.inputs import NO_COMMIT, Groups, Observed, Stage
-from stream.health.limits import Limits
+from stream.health.evaluator import Evaluator
+from stream.health.features.lag import PartitionEnds
+from stream.health.inputs import NO_COMMIT, GroupInputs, GroupStage, HealthInputs
+from stream.health.limits import HealthLimits
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from stream.health.evaluator import Judged
+    from stream.health.evaluator import EvaluationResult
 
 NOON = 1_700_006_400_000
 SECOND = 1_000
@@ -68,7 +68,7 @@ class Membership:
     """What the membership records say from a moment on."""
 
     since: int
-    stage: Stage = Stage.STABLE
+    stage: GroupStage = GroupStage.STABLE
     members: int = 1
 
 
@@ -80,7 +80,7 @@ class Scene:
     memberships: Sequence[Membership] = (Membership(-2 * HOUR),)
     rebalances: Sequence[int] = ()
     static: bool = False
-    tails: Callable[[Observed], Any] | None = None
+    tails: Callable[[HealthInputs], Any] | None = None
     away: Callable[[int], bool] = lambda _: False
     """When the cluster does not answer: then there is no tick."""
     read_until: Callable[[int], int] | None = None
@@ -129,7 +129,7 @@ class Seen:
     """One tick of a watched scene."""
 
     time: int
-    judged: Judged
+    judged: EvaluationResult
 
     @property
     def verdict(self) -> Verdict:
@@ -146,9 +146,9 @@ class Seen:
         return VERDICTS[self.judged.verdict[row]]
 
 
-def watch(scene: Scene, start: int, until: int, *, judge: Judge | None = None, tick: int = TICK) -> list[Seen]:
+def watch(scene: Scene, start: int, until: int, *, judge: Evaluator | None = None, tick: int = TICK) -> list[Seen]:
     """Watch a scene from tick to tick, as a monitor that has just started (unless a judge is given)."""
-    judge = judge or Judge(Limits(tick=TICK, slot=SLOT))
+    judge = judge or Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     ticks = []
     for now in range(start, until + 1, tick):
         if scene.away(now):
@@ -158,7 +158,7 @@ def watch(scene: Scene, start: int, until: int, *, judge: Judge | None = None, t
     return ticks
 
 
-def look(scene: Scene, now: int) -> Observed:
+def look(scene: Scene, now: int) -> HealthInputs:
     """See one moment as the monitor sees it."""
     there = [part for part in scene.partitions if part.exists_from <= now < part.gone_from]
     topics = sorted({part.topic for part in there})
@@ -167,7 +167,7 @@ def look(scene: Scene, now: int) -> Observed:
     partition = np.array([_number(there, at) for at in range(len(there))], np.int32)
     read = now if scene.read_until is None else scene.read_until(now)
     spans, slots = _commits(there, read)
-    seen = Observed(
+    seen = HealthInputs(
         now=NOON + now,
         groups=_groups(scene, now),
         topics=topics,
@@ -196,18 +196,18 @@ def _number(there: list[Partition], at: int) -> int:
     return sum(part.topic == there[at].topic for part in there[:at])
 
 
-def _groups(scene: Scene, now: int) -> Groups:
+def _groups(scene: Scene, now: int) -> GroupInputs:
     past = [each for each in scene.memberships if each.since <= now]
     last = past[-1]
-    empties = [at for at, each in enumerate(past) if each.stage is Stage.EMPTY]
+    empties = [at for at, each in enumerate(past) if each.stage is GroupStage.EMPTY]
     emptied = NOON + past[empties[-1]].since if empties else -1
     refilled = NOON + past[empties[-1] + 1].since if empties and empties[-1] + 1 < len(past) else -1
-    counted = sum(now - Limits().storm < time <= now for time in scene.rebalances)
-    return Groups(
+    counted = sum(now - HealthLimits().storm < time <= now for time in scene.rebalances)
+    return GroupInputs(
         names=["billing"],
         stage=np.array([last.stage], np.int8),
         since=np.array([NOON + max([last.since, *(t for t in scene.rebalances if t <= now)])], np.int64),
-        members=np.array([last.members if last.stage is not Stage.OFFSETS_ONLY else -1], np.int64),
+        members=np.array([last.members if last.stage is not GroupStage.OFFSETS_ONLY else -1], np.int64),
         rebalances=np.array([counted], np.int64),
         emptied=np.array([emptied], np.int64),
         refilled=np.array([refilled], np.int64),
@@ -233,8 +233,8 @@ def _commits(there: list[Partition], now: int) -> tuple[runs.Spans, Slots]:
     return runs.concat(spans), window.merge(window.concat([window.no_slots(), *slots]), SLOTS)
 
 
-def _ends(there: list[Partition], topic: Any, partition: Any, now: int) -> Ends:
-    return Ends(
+def _ends(there: list[Partition], topic: Any, partition: Any, now: int) -> PartitionEnds:
+    return PartitionEnds(
         place=(topic << 32) | partition.astype(np.int64),
         high_watermark=np.array([part.end(now) for part in there], np.int64),
         log_start=np.array([part.log_start(now) for part in there], np.int64),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.features.control_records import Tails
-from stream.health.inputs import NOBODY, Stage
+from stream.health.features.control_records import LogTails
+from stream.health.inputs import NOBODY, GroupStage
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import (
     HOUR,
@@ -31,7 +31,7 @@ from tests.stream.health.simulator import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stream.health.inputs import Observed
+    from stream.health.inputs import HealthInputs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Situation:
 
 STEADY = evenly(100)
 LONG, LATE = -20 * MINUTE, 30 * MINUTE
-EMPTY = Stage.EMPTY
+EMPTY = GroupStage.EMPTY
 
 
 def _alone(commits: list[tuple[int, int]], **more: object) -> Scene:
@@ -110,10 +110,10 @@ def _marker() -> Scene:
     return Scene([Partition(end, commits)], tails=_read_tails)
 
 
-def _read_tails(seen: Observed) -> Tails:
+def _read_tails(seen: HealthInputs) -> LogTails:
     # Fetch the tail of each partition: the last offset is a marker.
     end = seen.ends.high_watermark
-    return Tails(seen.ends.place, end, seen.spans.last_offset, np.maximum(end - 1, seen.spans.last_offset))
+    return LogTails(seen.ends.place, end, seen.spans.last_offset, np.maximum(end - 1, seen.spans.last_offset))
 
 
 class _ReadAtRest:
@@ -121,9 +121,9 @@ class _ReadAtRest:
 
     def __init__(self) -> None:
         self._end = -1
-        self._found: Tails | None = None
+        self._found: LogTails | None = None
 
-    def __call__(self, seen: Observed) -> Tails:
+    def __call__(self, seen: HealthInputs) -> LogTails:
         end = int(seen.ends.high_watermark[0])
         if end == self._end:
             self._found = _read_tails(seen)
@@ -131,12 +131,12 @@ class _ReadAtRest:
         return self._found or no_tails()
 
 
-def no_tails() -> Tails:
+def no_tails() -> LogTails:
     """Return what is known before any tail has been read."""
-    return Tails(*(np.empty(0, np.int64) for _ in range(4)))
+    return LogTails(*(np.empty(0, np.int64) for _ in range(4)))
 
 
-def _unreadable(seen: Observed) -> Tails:
+def _unreadable(seen: HealthInputs) -> LogTails:
     # The right to read the topic is missing.
     places = seen.ends.place
     return dataclasses.replace(no_tails(), unreadable=places, reasons=np.full(len(places), "not_authorized", object))
@@ -148,7 +148,7 @@ def _transactions(t: int) -> int:
     return 11 * ((until + HOUR) // (5 * SECOND) + (1 if t >= 0 else 0))
 
 
-def _stands_before_the_marker(tails: Callable[[Observed], Tails], **more: object) -> Scene:
+def _stands_before_the_marker(tails: Callable[[HealthInputs], LogTails], **more: object) -> Scene:
     # A consumer commits the offset after the last record within three seconds, and nothing while nothing comes.
     times = [*range(-40 * MINUTE, -20 * MINUTE + 1, 5 * SECOND)]
     commits = [(t, _transactions(t) - 1) for t in times] + [(3 * SECOND, _transactions(0) - 1)]
@@ -270,7 +270,7 @@ def _broker_restart_and_rebalance() -> Scene:
     pause, settled = (60 * SECOND, 105 * SECOND), 145 * SECOND
     commits = consume(STEADY, LONG, pause[0])
     commits += consume(STEADY, settled + 12 * SECOND, LATE, rate=500, position=commits[-1][1])
-    told = (Membership(LONG), Membership(110 * SECOND, Stage.REBALANCING), Membership(settled))
+    told = (Membership(LONG), Membership(110 * SECOND, GroupStage.REBALANCING), Membership(settled))
     return _alone(commits, memberships=told, away=lambda t: pause[0] < t < pause[1])
 
 
@@ -410,7 +410,7 @@ HEALTHY = (
     Situation(
         "rebalancing before a marker that may not be read",
         lambda: _stands_before_the_marker(
-            _unreadable, memberships=[Membership(-2 * HOUR), Membership(-19 * MINUTE, Stage.REBALANCING, 2)]
+            _unreadable, memberships=[Membership(-2 * HOUR), Membership(-19 * MINUTE, GroupStage.REBALANCING, 2)]
         ),
         start=-30 * MINUTE,
         until=-SECOND,
@@ -593,7 +593,7 @@ def _storm() -> Scene:
 
 def _endless_rebalance() -> Scene:
     # One member does not come back to a rebalance, and the others wait for it.
-    told = (Membership(LONG, members=3), Membership(SECOND, Stage.REBALANCING, 3))
+    told = (Membership(LONG, members=3), Membership(SECOND, GroupStage.REBALANCING, 3))
     return _alone(consume(STEADY, LONG, 0), memberships=told)
 
 
@@ -665,7 +665,7 @@ SICK = (
     ),
     Situation(
         "a simple group without a process",
-        lambda: _alone(consume(STEADY, LONG, 0), memberships=[Membership(LONG, Stage.OFFSETS_ONLY)]),
+        lambda: _alone(consume(STEADY, LONG, 0), memberships=[Membership(LONG, GroupStage.OFFSETS_ONLY)]),
         Verdict.STOPPED,
         known_at=15 * SECOND,
     ),

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.evaluator import Judge
-from stream.health.inputs import Stage
-from stream.health.limits import Limits
+from stream.health.evaluator import Evaluator
+from stream.health.inputs import GroupStage
+from stream.health.limits import HealthLimits
 from stream.health.verdict import SEVERITY, Severity, Verdict
 from tests.stream.health.simulator import (
     HOUR,
@@ -44,12 +44,12 @@ def input_(draw: st.DrawFn) -> list[int]:
 
 
 @examples(10)
-@given(input_(), st.integers(1, 40), st.booleans(), st.sampled_from([Stage.STABLE, Stage.OFFSETS_ONLY]))
+@given(input_(), st.integers(1, 40), st.booleans(), st.sampled_from([GroupStage.STABLE, GroupStage.OFFSETS_ONLY]))
 def test_a_group_that_reads_everything_is_never_sick(
     sent: list[int],
     every: int,
     repeats: bool,  # noqa: FBT001 - drawn
-    stage: Stage,
+    stage: GroupStage,
 ) -> None:
     """Whatever is written, and however often it commits, if it commits all there is each time."""
     end = by_list(sent or [0])
@@ -118,7 +118,7 @@ def test_a_young_history_is_no_reason_to_call_anybody_fine() -> None:
 def test_a_seeded_history_tells_at_the_first_tick() -> None:
     """Offsets-for-times know what the monitor has not seen."""
     scene = Scene([Partition(STEADY, consume(STEADY, -HOUR, -10 * MINUTE))])
-    judge = Judge(Limits(tick=TICK, slot=SLOT))
+    judge = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     seen = look(scene, 0)
     judge.memory.observe(seen)
     ago = np.array([-60, -30, -12, -9, -6, -3, -1], np.int64) * MINUTE
@@ -138,14 +138,14 @@ def test_a_group_without_offsets_has_committed_nothing() -> None:
         if field.name != "names"
     }
     seen = dataclasses.replace(seen, groups=dataclasses.replace(seen.groups, names=["billing", "idle"], **two))
-    finding = Judge().judge(seen).of_group(1)
+    finding = Evaluator().judge(seen).of_group(1)
     assert (finding.verdict, finding.sentence) == (V.UNKNOWN, "The group has committed no offsets.")
     assert SEVERITY[finding.verdict] < Severity.WARNING
 
 
 def test_a_fleet_without_rows_is_judged_too() -> None:
     """Before the first commit there is nothing to say, and nothing to fail on."""
-    judge = Judge()
+    judge = Evaluator()
     assert judge.pack() is None
     seen = look(Scene([Partition(STEADY, [])]), 0)
     none = dataclasses.replace(

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.hysteresis import UNDECIDED, WITHDRAW, Shown, begin, carry, pack, step, unpack
+from stream.health.hysteresis import UNDECIDED, WITHDRAW, ShownVerdicts, begin, carry, pack, step, unpack
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict
 from tests.stream.health.simulator import MINUTE, NOON, TICK, Partition, Scene, evenly, look
 
 V = Verdict
 
 
-def shown(found: list[Verdict | None], state: Shown | None = None) -> list[Verdict]:
+def shown(found: list[Verdict | None], state: ShownVerdicts | None = None) -> list[Verdict]:
     """Feed one row, a finding a tick (None: undecided), and list what is shown after each."""
     state = state or begin(1, 0)
     said = []
@@ -131,7 +131,7 @@ def test_packed_state_goes_on_as_if_nothing_had_been(found: list[list[Verdict]])
         state = step(state, np.array([CODE[verdict] for verdict in each], np.int8), NOON + tick * TICK)
     seen = look(fleet(4), MINUTE)
     back = unpack(pack(state, seen), seen, NOON + MINUTE)
-    for field in dataclasses.fields(Shown):
+    for field in dataclasses.fields(ShownVerdicts):
         assert (getattr(back, field.name) == getattr(state, field.name)).all(), field.name
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream.health.evaluator import Judge
+from stream.health.evaluator import Evaluator
 from stream.health.hysteresis import UNDECIDED, WITHDRAW
 from stream.health.inputs import NOBODY
-from stream.health.limits import Limits
+from stream.health.limits import HealthLimits
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import MINUTE, SLOT, TICK, Membership, Partition, Scene, consume, evenly, watch
 from tests.stream.health.situations import HEALTHY, KNOWN_TO_BE_LONG, NOTICED, SICK
@@ -51,7 +51,7 @@ def middle_of(situation: Situation) -> int:
 @functools.cache
 def lived(situation: Situation) -> Lived:
     """Watch a whole situation, once for all that is asked about it."""
-    scene, judge = situation.scene(), Judge(Limits(tick=TICK, slot=SLOT))
+    scene, judge = situation.scene(), Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     middle = middle_of(situation)
     seen = watch(scene, situation.start, middle, judge=judge, tick=situation.tick)
     packed = judge.pack()
@@ -163,7 +163,7 @@ def test_a_restart_of_the_monitor_changes_no_verdict(situation: Situation) -> No
     """What was shown is packed and carried on by a monitor without any history: nothing flaps, nothing is forgotten."""
     whole, middle = lived(situation), middle_of(situation)
     before = [each for each in whole.ticks if each.time <= middle][-1]
-    second = Judge(Limits(tick=TICK, slot=SLOT), packed=whole.packed)
+    second = Evaluator(HealthLimits(tick=TICK, slot=SLOT), packed=whole.packed)
     until = min(situation.until, middle + 20 * TICK)
     after = watch(whole.scene, middle + 2 * TICK, until, judge=second)
     if before.sick and situation.ends_at is None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.codec import pack, unpack
-from stream.groups.driver_state import Fleet
+from stream.groups.driver_state import DriverState
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import GroupSummary, Replay
 from tests.stream.offline.captures import RECORDED, commit, generation, row
@@ -133,7 +133,7 @@ def test_replay_is_what_a_running_job_reaches() -> None:
     whole = Replay()
     whole.read(rows)
     followed: dict[int, Shard] = {}
-    fleet = Fleet()
+    fleet = DriverState()
     for begin in range(0, len(rows), 7):
         piece = Replay()
         piece.states.update({shard: unpack(pack(state)) for shard, state in followed.items()})

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.checkpoint.spark_offsets import source_positions
-from stream.service.catch_up import Progress
+from stream.service.catch_up import CatchUpProgress
 
 PARTITION = st.integers(0, 5)
 OFFSETS = st.dictionaries(PARTITION, st.integers(0, 1000), max_size=6)
@@ -35,7 +35,7 @@ def test_catch_up_is_over_when_every_position_is_at_its_end(
     starts: dict[int, int], ends: dict[int, int], finished: dict[int, int], behind: list[int]
 ) -> None:
     """A partition is behind while the next offset to read is before the end that it had at the start."""
-    progress = Progress(starts, ends)
+    progress = CatchUpProgress(starts, ends)
     progress.finish(finished)
     assert progress.behind == behind
     assert progress.caught_up is (not behind)
@@ -43,7 +43,7 @@ def test_catch_up_is_over_when_every_position_is_at_its_end(
 
 def test_positions_are_those_of_finished_batches() -> None:
     """They begin with those of the state, and only the end of a batch moves them."""
-    progress = Progress({0: 3, 1: 4}, {0: 9, 1: 9})
+    progress = CatchUpProgress({0: 3, 1: 4}, {0: 9, 1: 9})
     progress.pulse({0: 8})
     assert progress.positions == {0: 3, 1: 4}
     progress.finish({0: 9})
@@ -52,7 +52,7 @@ def test_positions_are_those_of_finished_batches() -> None:
 
 def test_pulses_move_the_bar_and_never_readiness() -> None:
     """While a batch runs its tasks may say that they are at the end: that is shown, and not believed."""
-    progress = Progress({0: 0}, {0: 10})
+    progress = CatchUpProgress({0: 0}, {0: 10})
     progress.pulse({0: 10})
     assert progress.catch_up(0.0).ratio == 1.0
     assert not progress.caught_up
@@ -64,7 +64,7 @@ def test_ratio_only_rises_and_stays_between_zero_and_one(
     starts: dict[int, int], ends: dict[int, int], seen: list[dict[int, int]]
 ) -> None:
     """Whatever order pulses come in, from whatever partition, the bar does not go back or beyond its ends."""
-    progress = Progress(starts, ends)
+    progress = CatchUpProgress(starts, ends)
     ratios = [progress.catch_up(0.0).ratio]
     for at, positions in enumerate(seen):
         progress.pulse(positions)
@@ -76,7 +76,7 @@ def test_ratio_only_rises_and_stays_between_zero_and_one(
 @given(starts=OFFSETS, ends=OFFSETS)
 def test_reading_to_the_ends_is_enough_from_any_start(starts: dict[int, int], ends: dict[int, int]) -> None:
     """Once the ends of the start are finished, the catch-up is over, whole, and nothing is left."""
-    progress = Progress(starts, ends)
+    progress = CatchUpProgress(starts, ends)
     progress.finish(ends)
     assert progress.caught_up
     now = progress.catch_up(1.0)
@@ -85,7 +85,7 @@ def test_reading_to_the_ends_is_enough_from_any_start(starts: dict[int, int], en
 
 def test_rate_and_time_left_come_from_the_last_seconds() -> None:
     """The pace is that of the last ten seconds, not of the whole catch-up; what is left is divided by it."""
-    progress = Progress({0: 0}, {0: 1000})
+    progress = CatchUpProgress({0: 0}, {0: 1000})
     progress.catch_up(0.0)
     progress.pulse({0: 100})
     assert progress.catch_up(10.0).rate == 10.0
@@ -98,7 +98,7 @@ def test_rate_and_time_left_come_from_the_last_seconds() -> None:
 @pytest.mark.parametrize("seconds", [0.0, 5.0], ids=["the first look", "nothing has moved since"])
 def test_no_time_left_is_promised_without_a_pace(seconds: float) -> None:
     """Without a rate above zero there is no estimate, rather than an endless one."""
-    progress = Progress({0: 0}, {0: 10})
+    progress = CatchUpProgress({0: 0}, {0: 10})
     progress.catch_up(0.0)
     assert progress.catch_up(seconds).seconds_left is None
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import pytest
 import structlog
 
-from stream.checkpoint.directory import Ends, open_checkpoint
+from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
 from stream.checkpoint.manifest import Layout
-from stream.cluster.log_tails import TailRead, TailWanted
+from stream.cluster.log_tails import TailRead, TailRequest
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal
 from stream.groups.shard import empty_shard
 from stream.service import kept_state
 from stream.service.kept_state import KeptState, StateUnusableError
-from stream.service.status import CATCHING_UP, FAILED, RUNNING, Vitals
+from stream.service.status import CATCHING_UP, FAILED, RUNNING, ServiceStatus
 from stream.service.supervisor import end_of_query
 from stream.spark.errors import SparkCallError, SparkFailure
 from stream.spark.jvm import JVM_GONE
@@ -41,11 +41,11 @@ FULL: Final = SparkFailure("java.io.IOException: No space left on device", "[STA
 
 
 @contextlib.contextmanager
-def opened(root: Path, vitals: Vitals | None = None) -> Iterator[KeptState]:
+def opened(root: Path, vitals: ServiceStatus | None = None) -> Iterator[KeptState]:
     """Open the state for a while, with one finished batch in it unless it was set aside."""
-    ends = Ends({0: (0, 100, 100)}, time.time(), 3600.0)
+    ends = OffsetsTopicEnds({0: (0, 100, 100)}, time.time(), 3600.0)
     checkpoint = open_checkpoint(root, TOPIC, LAYOUT, ends)
-    own = vitals or Vitals("0", 30.0)
+    own = vitals or ServiceStatus("0", 30.0)
     with contextlib.closing(KeptState(checkpoint, cast("Cluster", object()), own, {0: 0})) as state:
         yield state
 
@@ -75,7 +75,7 @@ def test_two_starts_that_fail_in_a_row_set_the_state_aside(root: Path, failure: 
     for _ in range(2):
         with opened(root) as state:
             assert not state.note_failure(failure, shown=False)
-    vitals = Vitals("0", 30.0)
+    vitals = ServiceStatus("0", 30.0)
     with structlog.testing.capture_logs() as logs, opened(root, vitals) as state:
         assert state.checkpoint.fresh
     assert vitals.resyncs == 1
@@ -116,7 +116,7 @@ def test_broken_state_is_set_aside_at_once_and_only_once(root: Path) -> None:
 
 def test_broken_state_of_which_something_was_shown_is_marked(root: Path) -> None:
     """The process ends with the code of a damaged checkpoint, and the next start sets it aside."""
-    vitals = Vitals("0", 30.0)
+    vitals = ServiceStatus("0", 30.0)
     vitals.phase = RUNNING
     with opened(root) as state:
         assert end_of_query(BROKEN, vitals, state) == ExitCode.CHECKPOINT_DAMAGED
@@ -128,7 +128,7 @@ def test_broken_state_of_which_something_was_shown_is_marked(root: Path) -> None
 
 def test_full_volume_is_refused_and_the_state_kept(root: Path) -> None:
     """Even where Spark reports it as an error of the state store."""
-    vitals = Vitals("0", 30.0)
+    vitals = ServiceStatus("0", 30.0)
     vitals.phase = CATCHING_UP
     with opened(root) as state, pytest.raises(Refusal, match="no space left") as refused:
         end_of_query(FULL, vitals, state)
@@ -142,7 +142,7 @@ def test_query_that_failed_because_its_checkpoint_was_deleted_says_so(root: Path
     with opened(root) as state, structlog.testing.capture_logs() as logs:
         assert state.lost() is None
         (root / "v1" / "spark" / "metadata").unlink()
-        assert end_of_query(UNKNOWN, Vitals("0", 30.0), state) == ExitCode.CHECKPOINT_DAMAGED
+        assert end_of_query(UNKNOWN, ServiceStatus("0", 30.0), state) == ExitCode.CHECKPOINT_DAMAGED
     assert "metadata was deleted" in logs[0]["why"]
 
 
@@ -160,7 +160,7 @@ def test_state_that_cannot_be_loaded_is_set_aside(
         raise error
 
     monkeypatch.setattr(kept_state, "stored_shards", fail)
-    vitals = Vitals("0", 30.0)
+    vitals = ServiceStatus("0", 30.0)
     with opened(root, vitals) as state:
         assert state.load(Any) == []  # type: ignore[arg-type]
         assert state.checkpoint.fresh
@@ -196,9 +196,9 @@ def test_state_must_be_that_of_the_offset_log(
     root: Path, monkeypatch: pytest.MonkeyPatch, position: int, data_end: int | None, problem: str | None
 ) -> None:
     """The topic tells whether there are records between the state and the offset log."""
-    asked: list[TailWanted] = []
+    asked: list[TailRequest] = []
 
-    def read_tails(_: Cluster, wanted: list[TailWanted]) -> list[TailRead]:
+    def read_tails(_: Cluster, wanted: list[TailRequest]) -> list[TailRead]:
         asked.extend(wanted)
         return [TailRead(each, data_end) for each in wanted]
 
@@ -210,4 +210,4 @@ def test_state_must_be_that_of_the_offset_log(
         assert loaded == ([(0, shard)] if problem is None else [])
         assert state.checkpoint.fresh == (problem is not None)
         assert problem is None or problem in str(state.checkpoint.set_aside)
-    assert asked == ([TailWanted("__consumer_offsets", 0, 45, 50)] if position == 44 else [])
+    assert asked == ([TailRequest("__consumer_offsets", 0, 45, 50)] if position == 44 else [])

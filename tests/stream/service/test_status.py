@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream.groups.decode_stats import Fault, Tally
+from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.service import status as phases
-from stream.service.catch_up import Progress
-from stream.service.status import Vitals
-from stream.tick.offsets_topic_lag import Unanswered
+from stream.service.catch_up import CatchUpProgress
+from stream.service.status import ServiceStatus
+from stream.tick.offsets_topic_lag import UnansweredPartition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,14 +22,14 @@ AWAY = "127.0.0.1:9092 refuses the connection: nothing listens there"
 
 
 def vitals(
-    phase: str, *, trouble: str | None = None, age: float | None = None, unanswered: Sequence[Unanswered] = ()
-) -> Vitals:
+    phase: str, *, trouble: str | None = None, age: float | None = None, unanswered: Sequence[UnansweredPartition] = ()
+) -> ServiceStatus:
     """Give a monitor in a phase, with or without trouble and a snapshot of some age in seconds."""
-    own = Vitals("1.2.3", LIMIT, clock=lambda: NOW)
+    own = ServiceStatus("1.2.3", LIMIT, clock=lambda: NOW)
     own.phase, own.trouble, own.cluster_id = phase, trouble, "cluster"
     own.unanswered = unanswered
     own.snapshot_taken_at = None if age is None else NOW - age
-    own.progress = Progress({0: 0, 1: 0, 2: 0}, {0: 5, 1: 5, 2: 0})
+    own.progress = CatchUpProgress({0: 0, 1: 0, 2: 0}, {0: 5, 1: 5, 2: 0})
     return own
 
 
@@ -62,15 +62,15 @@ def vitals(
             id="Kafka left while catching up",
         ),
         pytest.param(
-            vitals(phases.RUNNING, age=1, unanswered=[Unanswered(3, "no_leader", NOW - 59)]), [],
+            vitals(phases.RUNNING, age=1, unanswered=[UnansweredPartition(3, "no_leader", NOW - 59)]), [],
             id="an offsets partition has just lost its leader",
         ),
         pytest.param(
             vitals(
                 phases.RUNNING, age=1,
                 unanswered=[
-                    Unanswered(3, "no_leader", NOW - 61), Unanswered(7, "no_leader", NOW - 99),
-                    Unanswered(8, "timed_out", NOW - 99),
+                    UnansweredPartition(3, "no_leader", NOW - 61), UnansweredPartition(7, "no_leader", NOW - 99),
+                    UnansweredPartition(8, "timed_out", NOW - 99),
                 ],
             ),
             [
@@ -80,7 +80,7 @@ def vitals(
             id="offsets partitions without a leader",
         ),
         pytest.param(
-            vitals(phases.CATCHING_UP, unanswered=[Unanswered(3, "no_leader", NOW)]),
+            vitals(phases.CATCHING_UP, unanswered=[UnansweredPartition(3, "no_leader", NOW)]),
             [
                 "offsets partitions not read to their ends yet: 2",
                 "offsets partitions that have no leader: 3",
@@ -91,7 +91,7 @@ def vitals(
         pytest.param(vitals(phases.FAILED, age=1), ["the monitor is failed"], id="the query failed"),
     ],
 )  # fmt: skip
-def test_readiness_says_why_not(own: Vitals, reasons: list[str]) -> None:
+def test_readiness_says_why_not(own: ServiceStatus, reasons: list[str]) -> None:
     """Ready means complete and fresh; whatever is missing is a sentence for a person."""
     status = own.status()
     assert list(status.not_ready_reasons) == reasons
@@ -117,7 +117,7 @@ def test_every_phase_but_running_is_unready() -> None:
 
 def test_kafka_is_reachable_only_after_it_has_answered() -> None:
     """Before the first answer it is not; while it does not answer it is not."""
-    own = Vitals("1.2.3", LIMIT, clock=lambda: NOW)
+    own = ServiceStatus("1.2.3", LIMIT, clock=lambda: NOW)
     assert own.status().kafka_reachable is False
     own.cluster_id = "cluster"
     assert own.status().kafka_reachable is True
@@ -128,10 +128,10 @@ def test_kafka_is_reachable_only_after_it_has_answered() -> None:
 def test_counts_of_batches_add_up() -> None:
     """Records and errors of all batches since the start are summed by type, version and reason."""
     own = vitals(phases.RUNNING, age=0)
-    short, newer = Fault(None, None, "short"), Fault(1, 99, "unknown_version")
-    own.count(Tally(Counter({1: 5, None: 1, 99: 2}), Counter({newer: 1, short: 1})))
-    own.count(Tally(Counter({1: 2, 2: 1}), Counter({short: 2})))
-    own.count(Tally())
+    short, newer = DecodeFault(None, None, "short"), DecodeFault(1, 99, "unknown_version")
+    own.count(DecodeStats(Counter({1: 5, None: 1, 99: 2}), Counter({newer: 1, short: 1})))
+    own.count(DecodeStats(Counter({1: 2, 2: 1}), Counter({short: 2})))
+    own.count(DecodeStats())
     status = own.status()
     records = {row["record_type"]: (row["tracking"], row["records"]) for row in status.records_read.to_pylist()}
     assert records == {
@@ -148,5 +148,5 @@ def test_counts_of_batches_add_up() -> None:
 
 def test_catch_up_is_unknown_before_there_is_anything_to_read() -> None:
     """Absent, not zero."""
-    status = Vitals("1.2.3", LIMIT).status()
+    status = ServiceStatus("1.2.3", LIMIT).status()
     assert (status.catch_up_ratio, status.catch_up_records_per_second, status.catch_up_seconds_left) == (None,) * 3

@@ -10,9 +10,9 @@ import pytest
 from sandbox.patience import LIMIT
 from stream.errors import ExitCode
 from stream.service import supervisor as following
-from stream.service.catch_up import Progress
-from stream.service.status import CATCHING_UP, RUNNING, Vitals
-from stream.service.supervisor import Following
+from stream.service.catch_up import CatchUpProgress
+from stream.service.status import CATCHING_UP, RUNNING, ServiceStatus
+from stream.service.supervisor import QuerySupervisor
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -32,7 +32,7 @@ class _Part:
 class Ticks:
     """Notes in which phase it was called and how the wait for the end of the catch-up ended."""
 
-    def __init__(self, vitals: Vitals) -> None:
+    def __init__(self, vitals: ServiceStatus) -> None:
         self._vitals = vitals
         self.began = threading.Event()
         self.may_publish = threading.Event()
@@ -51,18 +51,18 @@ class Ticks:
 
 
 @pytest.fixture
-def vitals(monkeypatch: pytest.MonkeyPatch) -> Vitals:
+def vitals(monkeypatch: pytest.MonkeyPatch) -> ServiceStatus:
     """Return the health of a monitor that has 5 offsets to read, beside a query that never fails."""
     monkeypatch.setattr(following, "Watchdog", lambda *_: _Part())
     monkeypatch.setattr(following, "failure", lambda _: None)
     monkeypatch.setattr(following, "last_report", lambda _: None)
     monkeypatch.setattr(following, "stop", lambda *_: True)
-    made = Vitals("1", 60)
-    made.phase, made.progress = CATCHING_UP, Progress({0: 0}, {0: 5})
+    made = ServiceStatus("1", 60)
+    made.phase, made.progress = CATCHING_UP, CatchUpProgress({0: 0}, {0: 5})
     return made
 
 
-def follow(vitals: Vitals, ticks: Ticks, stopping: threading.Event) -> threading.Thread:
+def follow(vitals: ServiceStatus, ticks: Ticks, stopping: threading.Event) -> threading.Thread:
     """Follow a query in a thread, as the main thread of the process does."""
     part: Any = _Part()
 
@@ -70,7 +70,7 @@ def follow(vitals: Vitals, ticks: Ticks, stopping: threading.Event) -> threading
         return part
 
     def run() -> None:
-        made = Following(part, start, part, part, vitals=vitals, publisher=part)
+        made = QuerySupervisor(part, start, part, part, vitals=vitals, publisher=part)
         assert made.follow([0], stopping, 60.0, ticks) == ExitCode.OK
 
     thread = threading.Thread(target=run)
@@ -78,7 +78,7 @@ def follow(vitals: Vitals, ticks: Ticks, stopping: threading.Event) -> threading
     return thread
 
 
-def test_the_ticks_begin_with_the_catch_up_and_publish_after_it(vitals: Vitals) -> None:
+def test_the_ticks_begin_with_the_catch_up_and_publish_after_it(vitals: ServiceStatus) -> None:
     """Before its end they may only say what it waits for."""
     ticks, stopping = Ticks(vitals), threading.Event()
     thread = follow(vitals, ticks, stopping)
@@ -92,7 +92,7 @@ def test_the_ticks_begin_with_the_catch_up_and_publish_after_it(vitals: Vitals) 
     assert ticks.phases == [CATCHING_UP, RUNNING, "ended"]
 
 
-def test_a_stop_during_the_catch_up_ends_the_ticks_without_a_publication(vitals: Vitals) -> None:
+def test_a_stop_during_the_catch_up_ends_the_ticks_without_a_publication(vitals: ServiceStatus) -> None:
     """Nobody waits for a tick that will not come."""
     ticks, stopping = Ticks(vitals), threading.Event()
     thread = follow(vitals, ticks, stopping)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from stream.config.options import Config
-from stream.health.limits import Limits
+from stream.health.limits import HealthLimits
 from stream.service.wiring import allowances, limits
 
 
@@ -18,7 +18,7 @@ def config(**health: float) -> Config:
 
 def test_the_defaults_are_those_of_the_rules() -> None:
     """An option that is not given changes nothing."""
-    assert limits(config(), 30_000) == dataclasses.replace(Limits(), tick=5_000)
+    assert limits(config(), 30_000) == dataclasses.replace(HealthLimits(), tick=5_000)
 
 
 def test_every_option_has_its_limit() -> None:
@@ -35,7 +35,7 @@ def test_every_option_has_its_limit() -> None:
         ),
         1_000,
     )
-    assert given == Limits(
+    assert given == HealthLimits(
         tick=5_000,
         slot=1_000,
         restart=1_000,

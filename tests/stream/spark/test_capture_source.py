@@ -9,13 +9,13 @@ import pytest
 
 from stream.groups.codec import unpack
 from stream.groups.commits.runs import Spans
-from stream.groups.driver_state import Fleet
+from stream.groups.driver_state import DriverState
 from stream.groups.placement import Placement
-from stream.groups.reduce import Rules
+from stream.groups.reduce import StateLimits
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
 from stream.spark import source
-from stream.spark.pipeline import JobOptions, changes, write
+from stream.spark.pipeline import PipelineOptions, changes, write
 from stream.spark.session import SessionOptions, end_session, open_session
 from tests.stream.offline.captures import RECORDED, capture_of, commit
 
@@ -39,8 +39,8 @@ def spark() -> Iterator[SparkSession]:
     end_session(session, 20)
 
 
-def _job(folder: Path) -> JobOptions:
-    return JobOptions(
+def _job(folder: Path) -> PipelineOptions:
+    return PipelineOptions(
         partitions=range(4),
         security={},
         placement=Placement(4, 1),
@@ -49,13 +49,13 @@ def _job(folder: Path) -> JobOptions:
         trigger_seconds=0.1,
         max_offsets_per_trigger=1_000_000,
         slot_ms=30_000,
-        rules=Rules(keep_slots=10),
+        rules=StateLimits(keep_slots=10),
         live_from={},
         pulse=None,
     )
 
 
-def _rows(fleet: Fleet) -> list[dict[str, Any]]:
+def _rows(fleet: DriverState) -> list[dict[str, Any]]:
     """Give every number of every run, by group, topic and partition."""
     columns = fleet.columns()
     names = zip(columns.group.to_pylist(), columns.topic.to_pylist(), columns.partition.tolist(), strict=True)
@@ -75,7 +75,7 @@ class _Driver:
     """What the driver keeps of the batches."""
 
     def __init__(self) -> None:
-        self.fleet = Fleet()
+        self.fleet = DriverState()
         self.batches = 0
 
     def __call__(self, table: pa.Table, _: int) -> None:

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.codec import unpack
-from stream.groups.decode_stats import Tally
+from stream.groups.decode_stats import DecodeStats
 from stream.groups.placement import Placement
 from stream.groups.reduce import reduce
 from stream.groups.shard import empty_shard
 from stream.spark import fold_task as combine
-from stream.spark.fold_task import Combine
+from stream.spark.fold_task import FoldTask
 from tests.support.commits import KEEP, SLOT_MS, read_run
 from tests.support.laws import examples
 from tests.support.raw import commit_key, commit_value
@@ -48,7 +48,7 @@ RECORDS = [(0, at, commit_key("g", "t", at % 3), commit_value(at, at)) for at in
 @functools.cache
 def whole() -> Shard:
     """Give the delta of all records in one batch."""
-    (out,) = Combine(Placement(1, 1), SLOT_MS, KEEP, None)(iter([batch_of(RECORDS)]))
+    (out,) = FoldTask(Placement(1, 1), SLOT_MS, KEEP, None)(iter([batch_of(RECORDS)]))
     return unpack(out.column("delta")[0].as_py())
 
 
@@ -60,22 +60,22 @@ def test_the_sizes_of_batches_do_not_matter(cuts: list[int], rows: int) -> None:
     batches = [batch_of(RECORDS[a:b]) for a, b in itertools.pairwise(borders)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(combine, "_FOLD_ROWS", rows)
-        (out,) = Combine(Placement(1, 1), SLOT_MS, KEEP, None)(iter(batches))
+        (out,) = FoldTask(Placement(1, 1), SLOT_MS, KEEP, None)(iter(batches))
     delta = unpack(out.column("delta")[0].as_py())
     assert [read_run(delta.runs, row) for row in range(3)] == [read_run(whole().runs, row) for row in range(3)]
-    assert Tally.from_json(out.column("tally")[0].as_py()).records == {1: 40}
+    assert DecodeStats.from_json(out.column("tally")[0].as_py()).records == {1: 40}
 
 
 def test_a_task_without_records_gives_nothing() -> None:
     """An empty share of the topic makes no delta and no tally."""
-    assert list(Combine(Placement(1, 1), SLOT_MS, KEEP, None)(iter([batch_of([])]))) == []
-    assert list(Combine(Placement(1, 1), SLOT_MS, KEEP, None)(iter([]))) == []
+    assert list(FoldTask(Placement(1, 1), SLOT_MS, KEEP, None)(iter([batch_of([])]))) == []
+    assert list(FoldTask(Placement(1, 1), SLOT_MS, KEEP, None)(iter([]))) == []
 
 
 def test_the_tally_stands_once() -> None:
     """A task that touches many shards counts its records once, beside the first delta."""
     records = [(n, 5, commit_key("g", "t", 0), commit_value(1, 1)) for n in range(4)]
-    outs = list(Combine(Placement(4, 1), SLOT_MS, KEEP, None)(iter([batch_of(records)])))
+    outs = list(FoldTask(Placement(4, 1), SLOT_MS, KEEP, None)(iter([batch_of(records)])))
     assert [out.column("shard")[0].as_py() for out in outs] == [0, 1, 2, 3]
     assert [out.column("tally")[0].is_valid for out in outs] == [True, False, False, False]
     state, _ = reduce(empty_shard(), [unpack(outs[0].column("delta")[0].as_py())], KEEP)
@@ -85,8 +85,8 @@ def test_the_tally_stands_once() -> None:
 def test_records_of_no_group_are_counted_too() -> None:
     """A task that met nothing but garbage touches no shard's state, and its tally arrives all the same."""
     garbage = batch_of([(1, 7, b"\xff\xff", b"x"), (1, 8, b"", None)])
-    (out,) = Combine(Placement(4, 16), SLOT_MS, KEEP, None)(iter([garbage]))
-    tally = Tally.from_json(out.column("tally")[0].as_py())
+    (out,) = FoldTask(Placement(4, 16), SLOT_MS, KEEP, None)(iter([garbage]))
+    tally = DecodeStats.from_json(out.column("tally")[0].as_py())
     assert (tally.records, tally.faults.total()) == ({None: 2}, 2)
     state, change = reduce(empty_shard(), [unpack(out.column("delta")[0].as_py())], KEEP)
     assert (state.position, len(change.runs), len(change.records)) == (empty_shard().position, 0, 0)
@@ -99,7 +99,9 @@ def test_pulses_say_how_far_the_task_is(monkeypatch: pytest.MonkeyPatch) -> None
         ear.bind(("127.0.0.1", 0))
         ear.settimeout(5)
         list(
-            Combine(Placement(2, 1), SLOT_MS, KEEP, ear.getsockname())(iter([batch_of([*RECORDS, (1, 9, None, None)])]))
+            FoldTask(Placement(2, 1), SLOT_MS, KEEP, ear.getsockname())(
+                iter([batch_of([*RECORDS, (1, 9, None, None)])])
+            )
         )
         assert json.loads(ear.recv(1000)) == {"0": 40, "1": 10}
 
@@ -107,4 +109,4 @@ def test_pulses_say_how_far_the_task_is(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_listener_that_is_gone_does_not_hurt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Progress is for the eye: a task does not fail because nobody listens."""
     monkeypatch.setattr(combine, "_PULSE_SECONDS", 0.0)
-    assert list(Combine(Placement(1, 1), SLOT_MS, KEEP, ("256.0.0.1", 9))(iter([batch_of(RECORDS)])))
+    assert list(FoldTask(Placement(1, 1), SLOT_MS, KEEP, ("256.0.0.1", 9))(iter([batch_of(RECORDS)])))

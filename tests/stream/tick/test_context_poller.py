@@ -9,22 +9,22 @@ import pyarrow as pa
 import pytest
 import structlog
 
-from stream.cluster.describe_groups import Described
+from stream.cluster.describe_groups import DescribedGroup
 from stream.cluster.topology import TOPICS
 from stream.cluster.transport.errors import Unreachable
-from stream.groups.expiry.predict import Retention
+from stream.groups.expiry.predict import OffsetsRetention
 from stream.tick import context_poller as survey
-from stream.tick.context_poller import Survey
+from stream.tick.context_poller import ContextPoller
 from tests.support.fleets import World
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
-    from stream.tick.context import Surroundings
+    from stream.tick.context import ClusterContext
 
 NOON = 1_700_000_000.0
 ID, OTHER_ID = bytes(15) + b"\1", bytes(15) + b"\2"
-KEPT = Retention(60_000, 1000, "broker")
+KEPT = OffsetsRetention(60_000, 1000, "broker")
 
 
 class Answers:
@@ -56,12 +56,12 @@ class Answers:
         absent = [name for name in names if name not in self.topics]
         return types.SimpleNamespace(topics=table, ids=lambda: ids, absent=lambda: absent)
 
-    def describe_groups(self, _: Cluster, __: object, groups: list[str]) -> dict[str, Described]:
+    def describe_groups(self, _: Cluster, __: object, groups: list[str]) -> dict[str, DescribedGroup]:
         """Tell the states that are set."""
         self.described += groups
-        return {group: Described(group, self.states.get(group, "Stable")) for group in groups}
+        return {group: DescribedGroup(group, self.states.get(group, "Stable")) for group in groups}
 
-    def read_retention(self, _: Cluster, *_configured: int | None) -> Retention:
+    def read_retention(self, _: Cluster, *_configured: int | None) -> OffsetsRetention:
         """Count."""
         self.retentions += 1
         return self.retention
@@ -78,14 +78,14 @@ class Ticks:
 
     def __init__(self, per_tick: int = 10) -> None:
         self.world = World()
-        self.survey = Survey(cast("Cluster", object()), Retention(None, None, "unknown"), per_tick, 10.0)
+        self.survey = ContextPoller(cast("Cluster", object()), OffsetsRetention(None, None, "unknown"), per_tick, 10.0)
         self.read([(commit_key("g", "t", 0), commit_value(1, 1)), (group_key("g"), group_value(1, ["m"]))], NOON - 60)
 
     def read(self, records: list[Any], at: float) -> None:
         """Let a batch happen at this time (seconds)."""
         self.world.read(records, time=int(at * 1000))
 
-    def look(self, after: float = 0.0, topics: set[str] | None = None) -> Surroundings:
+    def look(self, after: float = 0.0, topics: set[str] | None = None) -> ClusterContext:
         """Look so many seconds after noon."""
         return self.survey.look(self.world.fleet.columns(), topics or {"t"}, NOON + after)
 
@@ -134,10 +134,10 @@ def test_retention_that_is_not_told_this_time_stays(answers: Answers) -> None:
     """A broker that is away changes no setting, and is asked again at the next tick."""
     ticks = Ticks()
     ticks.look()
-    answers.retention = Retention(None, None, "unknown")
+    answers.retention = OffsetsRetention(None, None, "unknown")
     assert [ticks.look(after).retention for after in (601, 611)] == [KEPT, KEPT]
     assert answers.retentions == 3
-    answers.retention = Retention(5000, 1000, "broker")
+    answers.retention = OffsetsRetention(5000, 1000, "broker")
     assert ticks.look(621).retention == answers.retention
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream.cluster.offsets_topic import NAME
-from stream.tick.offsets_topic_lag import OffsetsPartitions, Unanswered
+from stream.tick.offsets_topic_lag import OffsetsTopicLag, UnansweredPartition
 from tests.support.fleets import ends_of
 
 # The story, (high watermark, last stable offset) at each second, and since when the gap stands at the last.
@@ -26,7 +26,7 @@ STORIES: list[tuple[str, list[tuple[int | None, int | None]], int | None]] = [
 @pytest.mark.parametrize(("ends", "since"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
 def test_since_when_a_gap_stands(ends: list[tuple[int | None, int | None]], since: int | None) -> None:
     """As long as the last stable offset does, below the high watermark."""
-    partitions, row = OffsetsPartitions(), dict[str, Any]()
+    partitions, row = OffsetsTopicLag(), dict[str, Any]()
     for second, (high, stable) in enumerate(ends):
         error = "no_leader" if high is None else None
         table = ends_of([(NAME, 0, high, stable, 0, error), ("t", 0, 9, 1, 0, None)])
@@ -38,7 +38,7 @@ def test_since_when_a_gap_stands(ends: list[tuple[int | None, int | None]], sinc
 def test_distance_and_gap() -> None:
     """Distance is what could have been read, never below 0; without a position it is not known."""
     table = ends_of([(NAME, 0, 10, 8, 0, None), (NAME, 1, 4, 4, 0, None), (NAME, 2, 4, 4, 0, None)])
-    rows = OffsetsPartitions().table(table, {0: 5, 1: 9}, 1.0).to_pylist()
+    rows = OffsetsTopicLag().table(table, {0: 5, 1: 9}, 1.0).to_pylist()
     assert [(row["position"], row["distance"], row["stable_gap"]) for row in rows] == [
         (5, 3, 2),
         (9, 0, 0),
@@ -48,7 +48,7 @@ def test_distance_and_gap() -> None:
 
 def test_a_partition_without_a_leader_is_told_since_it_was_first_seen() -> None:
     """With the reason of now; one that answers again is not among them."""
-    partitions = OffsetsPartitions()
+    partitions = OffsetsTopicLag()
     told = []
     for second, errors in enumerate([(None, None), ("no_leader", None), ("timed_out", "no_leader"), (None, None)]):
         rows = [(NAME, number, None, None, None, word) for number, word in enumerate(errors) if word]
@@ -57,7 +57,7 @@ def test_a_partition_without_a_leader_is_told_since_it_was_first_seen() -> None:
         told.append(partitions.unanswered)
     assert told == [
         (),
-        (Unanswered(0, "no_leader", 1),),
-        (Unanswered(0, "timed_out", 1), Unanswered(1, "no_leader", 2)),
+        (UnansweredPartition(0, "no_leader", 1),),
+        (UnansweredPartition(0, "timed_out", 1), UnansweredPartition(1, "no_leader", 2)),
         (),
     ]

@@ -11,12 +11,12 @@ import pytest
 from exporters.text.exposition import Format
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.errors import Unreachable
-from stream.service.catch_up import Progress
-from stream.service.status import CATCHING_UP, RUNNING, Vitals
+from stream.service.catch_up import CatchUpProgress
+from stream.service.status import CATCHING_UP, RUNNING, ServiceStatus
 from stream.tick import publisher as publish
 from stream.tick.publisher import Publisher
-from stream.tick.verdicts.evaluate import Diagnostician
-from stream.tick.verdicts.store import VerdictFile
+from stream.tick.verdicts.evaluate import VerdictEvaluator
+from stream.tick.verdicts.store import VerdictStore
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
@@ -57,11 +57,11 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Ends:
 
 
 @pytest.fixture
-def vitals() -> Vitals:
+def vitals() -> ServiceStatus:
     """Give the health of a monitor that has caught up."""
-    vitals = Vitals("1", 60)
+    vitals = ServiceStatus("1", 60)
     vitals.phase, vitals.cluster_id = RUNNING, "c"
-    vitals.progress = Progress({0: 80, 1: 5}, {0: 90, 1: 5})
+    vitals.progress = CatchUpProgress({0: 80, 1: 5}, {0: 90, 1: 5})
     return vitals
 
 
@@ -72,7 +72,7 @@ def world_of(offset: int) -> World:
     return world
 
 
-def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, vitals: Vitals) -> None:
+def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, vitals: ServiceStatus) -> None:
     """The snapshot holds the commits, their lag, and is asked for just the topics that matter."""
     publisher = Publisher(vitals)
     assert publisher.current() is None
@@ -86,7 +86,7 @@ def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, vitals: Vitals)
     assert vitals.series == published.exposition.series > 0
 
 
-def test_the_last_snapshot_stays_while_kafka_is_away(ends: Ends, vitals: Vitals) -> None:
+def test_the_last_snapshot_stays_while_kafka_is_away(ends: Ends, vitals: ServiceStatus) -> None:
     """An answer that does not come changes nothing that is published; it is said, and forgotten when it is over."""
     publisher = Publisher(vitals)
     publisher.apply([(0, world_of(4).state)])
@@ -104,7 +104,9 @@ def test_the_last_snapshot_stays_while_kafka_is_away(ends: Ends, vitals: Vitals)
 
 
 @pytest.mark.parametrize("phase", [CATCHING_UP, RUNNING])
-def test_an_offsets_partition_without_a_leader_is_a_reason_of_readiness(ends: Ends, vitals: Vitals, phase: str) -> None:
+def test_an_offsets_partition_without_a_leader_is_a_reason_of_readiness(
+    ends: Ends, vitals: ServiceStatus, phase: str
+) -> None:
     """While the catch-up waits for it at once, later when it has lasted; it is over with the first answer."""
     publisher, whole = Publisher(vitals), ends.rows
     publisher.tick(CLUSTER)
@@ -120,7 +122,7 @@ def test_an_offsets_partition_without_a_leader_is_a_reason_of_readiness(ends: En
     assert not any("no leader" in reason for reason in vitals.status().not_ready_reasons)
 
 
-def test_the_reader_is_held_against_the_offsets_topic(ends: Ends, vitals: Vitals) -> None:
+def test_the_reader_is_held_against_the_offsets_topic(ends: Ends, vitals: ServiceStatus) -> None:
     """Distance is what could have been read and was not; the gap is what an open transaction holds back."""
     publisher = Publisher(vitals)
     publisher.tick(CLUSTER)
@@ -132,9 +134,11 @@ def test_the_reader_is_held_against_the_offsets_topic(ends: Ends, vitals: Vitals
     assert [(row["position"], row["distance"], row["stable_gap"]) for row in rows] == [(80, None, None), (5, 0, 0)]
 
 
-def test_positions_are_those_before_the_ends(ends: Ends, vitals: Vitals, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_positions_are_those_before_the_ends(
+    ends: Ends, vitals: ServiceStatus, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A busy reader has passed the ends by the time a long tick is over: that is no topic that was cut."""
-    progress = vitals.progress = Progress({0: 90, 1: 5}, {0: 90, 1: 5})
+    progress = vitals.progress = CatchUpProgress({0: 90, 1: 5}, {0: 90, 1: 5})
     publisher = Publisher(vitals)
 
     def meanwhile(cluster: Cluster, topics: Collection[str]) -> pa.Table:
@@ -149,7 +153,7 @@ def test_positions_are_those_before_the_ends(ends: Ends, vitals: Vitals, monkeyp
     assert progress.positions[0] == 700
 
 
-def test_details_are_those_of_what_is_shown(ends: Ends, vitals: Vitals) -> None:  # noqa: ARG001 - answers for the cluster
+def test_details_are_those_of_what_is_shown(ends: Ends, vitals: ServiceStatus) -> None:  # noqa: ARG001 - answers for the cluster
     """Members and history of a group as shown; none before that, for a stranger, and after the grace."""
     publisher = Publisher(vitals, dead_grace=3600.0)
     now, world = int(time.time() * 1000), World()
@@ -176,21 +180,21 @@ def test_details_are_those_of_what_is_shown(ends: Ends, vitals: Vitals) -> None:
     assert publisher.details("g") is None
 
 
-def test_what_is_not_true_any_more_is_not_shown(ends: Ends, vitals: Vitals, tmp_path: Path) -> None:  # noqa: ARG001 - answers for the cluster
+def test_what_is_not_true_any_more_is_not_shown(ends: Ends, vitals: ServiceStatus, tmp_path: Path) -> None:  # noqa: ARG001 - answers for the cluster
     """After a break in what was read there is neither snapshot nor detail."""
-    publisher = Publisher(vitals, diagnostician=Diagnostician(file=VerdictFile(tmp_path)))
+    publisher = Publisher(vitals, diagnostician=VerdictEvaluator(file=VerdictStore(tmp_path)))
     publisher.apply([(0, world_of(4).state)])
     publisher.tick(CLUSTER)
     publisher.clear()
     assert (publisher.current(), publisher.details("g")) == (None, None)
     publisher.keep()
-    assert VerdictFile(tmp_path).read() is None, "nor does the next process hear of it"
+    assert VerdictStore(tmp_path).read() is None, "nor does the next process hear of it"
 
 
-def test_verdicts_are_published_and_kept(ends: Ends, vitals: Vitals, tmp_path: Path) -> None:
+def test_verdicts_are_published_and_kept(ends: Ends, vitals: ServiceStatus, tmp_path: Path) -> None:
     """Snapshot, detail, counters and file tell of the same groups; a detail has what the judge said."""
     publisher = Publisher(vitals)
-    publisher.judge_by(Diagnostician(file=VerdictFile(tmp_path)))
+    publisher.judge_by(VerdictEvaluator(file=VerdictStore(tmp_path)))
     ends.rows = [("t", 0, 4, 4, 0, None), (NAME, 0, 100, 90, 0, None)]
     publisher.apply([(0, world_of(4).state)])
     publisher.tick(CLUSTER)
@@ -204,7 +208,7 @@ def test_verdicts_are_published_and_kept(ends: Ends, vitals: Vitals, tmp_path: P
     assert len(vitals.status().verdict_changes) == 20
     assert b'lagwarden_group_verdict{group="g",verdict="caught_up",severity="fine"} 1' in text_of(published)
     publisher.keep()
-    kept = VerdictFile(tmp_path).read()
+    kept = VerdictStore(tmp_path).read()
     assert kept is not None
     assert (kept.rules, list(kept.changes)) == ("lagwarden", ["g"])
 

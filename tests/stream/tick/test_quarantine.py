@@ -14,13 +14,13 @@ import structlog
 from exporters.http.routes import build_app
 from stream.cluster.offsets_topic import NAME
 from stream.groups.expiry import predict as expiry
-from stream.groups.expiry.predict import Retention
+from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.membership import classic
 from stream.groups.membership import unassigned as ownership
 from stream.groups.membership.memberships import Memberships
-from stream.health.evaluator import Judged
-from stream.service.catch_up import Progress
-from stream.service.status import RUNNING, Vitals
+from stream.health.evaluator import EvaluationResult
+from stream.service.catch_up import CatchUpProgress
+from stream.service.status import RUNNING, ServiceStatus
 from stream.tick import context as surroundings
 from stream.tick import publisher as publish
 from stream.tick.context import NOWHERE
@@ -28,7 +28,7 @@ from stream.tick.inputs import assignment as observed_members
 from stream.tick.inputs import times as observed_times
 from stream.tick.publisher import Publisher
 from stream.tick.snapshot import groups as snapshot_groups
-from stream.tick.terminations import Ledger
+from stream.tick.terminations import Terminations
 from tests.stream.groups import written
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value, group_key
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream.cluster.transport.client import Cluster
-    from stream.tick.context_poller import Survey
+    from stream.tick.context_poller import ContextPoller
 
 CLUSTER = cast("Cluster", object())
 BAD = 666
@@ -47,18 +47,20 @@ BAD = 666
 class Around:
     """Answers like a survey."""
 
-    def look(self, *_: Any) -> surroundings.Surroundings:
+    def look(self, *_: Any) -> surroundings.ClusterContext:
         """Topic t has one partition, and offsets are kept for a week."""
-        return dataclasses.replace(NOWHERE, retention=Retention(604_800_000, None, "broker"), partition_counts={"t": 1})
+        return dataclasses.replace(
+            NOWHERE, retention=OffsetsRetention(604_800_000, None, "broker"), partition_counts={"t": 1}
+        )
 
 
 class Monitor:
     """A publisher with groups a to e, of which c may be faulty; each has a member and a commit."""
 
     def __init__(self) -> None:
-        self.vitals = Vitals("1", 60)
+        self.vitals = ServiceStatus("1", 60)
         self.vitals.phase, self.vitals.cluster_id = RUNNING, "c"
-        self.vitals.progress = Progress({0: 80}, {0: 90})
+        self.vitals.progress = CatchUpProgress({0: 80}, {0: 90})
         self.publisher = Publisher(self.vitals)
         self.world = World()
         for group in "abcde":
@@ -81,7 +83,7 @@ class Monitor:
 
     def tick(self) -> dict[str, dict[str, Any]]:
         """Tick; return the groups that are shown."""
-        assert self.publisher.tick(CLUSTER, cast("Survey", Around()), current=True) is not None
+        assert self.publisher.tick(CLUSTER, cast("ContextPoller", Around()), current=True) is not None
         published = self.publisher.current()
         assert published is not None
         return {row["group"]: row for row in published.snapshot.groups.drop_columns(["verdict_since"]).to_pylist()}
@@ -130,7 +132,7 @@ def of_generation(group: Any, *_: Any) -> bool:
     return bool(group.generation == BAD)
 
 
-def at_its_place(judged: Judged, group: int) -> bool:
+def at_its_place(judged: EvaluationResult, group: int) -> bool:
     """Tell the faulty group by its name, in a judgement."""
     return judged.window.seen.groups.names[group] == "c"
 
@@ -141,7 +143,7 @@ PLACES: list[Any] = [
     pytest.param(ownership, "_unowned", of_generation, id="what its members own"),
     pytest.param(observed_members._Members, "_turn_to", lambda _, name: name == "c", id="its members"),
     pytest.param(snapshot_groups, "_told", lambda name, *_: name == "c", id="its row of the snapshot"),
-    pytest.param(Judged, "sentence_of_group", at_its_place, id="its sentence"),
+    pytest.param(EvaluationResult, "sentence_of_group", at_its_place, id="its sentence"),
 ]
 
 
@@ -242,14 +244,14 @@ def test_a_sentence_that_fails_only_once_a_verdict_has_lasted_is_isolated(
     monitor: Monitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search knows what earlier ticks knew: a fault that needs a history is found, too."""
-    real, ticks = Judged.sentence_of_group, []
+    real, ticks = EvaluationResult.sentence_of_group, []
 
-    def sentence(judged: Judged, group: int) -> str:
+    def sentence(judged: EvaluationResult, group: int) -> str:
         if len(ticks) >= 3 and at_its_place(judged, group):
             raise OverflowError("a fault for the test")
         return real(judged, group)
 
-    monkeypatch.setattr(Judged, "sentence_of_group", sentence)
+    monkeypatch.setattr(EvaluationResult, "sentence_of_group", sentence)
     for _ in range(5):
         groups = monitor.tick()
         ticks.append(1)
@@ -291,13 +293,13 @@ def test_an_ending_that_cannot_be_judged_is_counted(monitor: Monitor, monkeypatc
 
 def test_predictions_are_judged_group_by_group_where_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tombstones of the other groups are still held against their predictions."""
-    world, ledger = World(), Ledger()
+    world, ledger = World(), Terminations()
     world.read([(commit_key(group, "t", 0), commit_value(1, 1000)) for group in "abc"], time=1000)
     before = world.fleet.columns()
     world.read([(commit_key(group, "t", 0), None) for group in "abc"], time=2000)
     ledger.take(world.news, catching_up=False)
     around = Around().look()
-    context = surroundings.Context.of(before, around, ownership.Ownerships())
+    context = surroundings.SnapshotContext.of(before, around, ownership.UnassignedTracker())
     hours = raising(publish_hours(), lambda forgotten, *_: any(each.group == "b" for each in forgotten))
     monkeypatch.setattr("stream.tick.terminations.hours_before", hours)
     accounts = ledger.judge_predictions(world.fleet.columns(), context, 3.0, current=True)

@@ -7,24 +7,24 @@ from typing import Any
 import pytest
 import structlog
 
-from stream.groups.expiry.predict import Retention
-from stream.groups.membership.unassigned import Ownerships
-from stream.groups.reduce import Rules
-from stream.tick.context import Context, Surroundings
-from stream.tick.terminations import Accounts, Ledger
+from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.membership.unassigned import UnassignedTracker
+from stream.groups.reduce import StateLimits
+from stream.tick.context import ClusterContext, SnapshotContext
+from stream.tick.terminations import TerminationCounts, Terminations
 from tests.support.fleets import World
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 DAY = 86_400_000
-RETENTION = Retention(7 * DAY, 600_000, "broker")
+RETENTION = OffsetsRetention(7 * DAY, 600_000, "broker")
 
 
 class Life:
     """A world with one group that commits at time 0, and a ledger that watches it."""
 
     def __init__(self, live_from: int = 0) -> None:
-        self.world = World(Rules(keep_slots=10, live_from=live_from))
-        self.ledger = Ledger()
+        self.world = World(StateLimits(keep_slots=10, live_from=live_from))
+        self.ledger = Terminations()
         self.catching_up = False
         self.topics = {"t": 1}
         self.made_anew: dict[str, int] = {}
@@ -35,12 +35,12 @@ class Life:
         self.world.read(records, time=time)
         self.ledger.take(self.world.news, catching_up=self.catching_up)
 
-    def judge(self, now: int, *, current: bool = True, unread: frozenset[str] = frozenset()) -> Accounts:
+    def judge(self, now: int, *, current: bool = True, unread: frozenset[str] = frozenset()) -> TerminationCounts:
         """Let a tick happen at this time (ms)."""
         fleet = self.world.fleet.columns()
         self.asked = self.ledger.topics_in_question(fleet)
-        around = Surroundings(RETENTION, self.topics, made_anew=self.made_anew)
-        self.context = Context.of(fleet, around, Ownerships(), self.ledger.judge_endings(fleet, around))
+        around = ClusterContext(RETENTION, self.topics, made_anew=self.made_anew)
+        self.context = SnapshotContext.of(fleet, around, UnassignedTracker(), self.ledger.judge_endings(fleet, around))
         return self.ledger.judge_predictions(fleet, self.context, now / 1000, current=current, unread=unread)
 
     @property
@@ -105,7 +105,7 @@ def test_what_the_state_remembers_is_judged_again_after_a_restart_and_not_counte
     """Its topics are asked for at the first tick, for nobody else may commit to them any more."""
     life = Life()
     life.read([(commit_key("g", "t", 0), None)], DAY)
-    life.ledger, life.topics = Ledger(), {"t": 0}
+    life.ledger, life.topics = Terminations(), {"t": 0}
     accounts = life.judge(DAY + 1000)
     assert (life.asked, life.cause, counts(accounts.deaths)) == ({"t"}, "topic deleted", {})
 

@@ -10,25 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.driver_state import ForgottenOffset
+from stream.groups.driver_state import RemovedOffset
 from stream.groups.expiry.causes import SLACK_MS, TOLERANCE_MS
-from stream.groups.expiry.check import BOUNDS, ExpiryWatch, Outcome, hours_before
-from stream.groups.expiry.predict import NEVER, UNKNOWN, Retention, Times
+from stream.groups.expiry.check import BOUNDS, ExpiryCheck, PredictionOutcome, hours_before
+from stream.groups.expiry.predict import NEVER, UNKNOWN, OffsetsRetention, Times
 from stream.groups.membership.memberships import Membership
 from tests.support.offsets import Offset, columns
 
 MINUTE: Final = 60_000
 INTERVAL: Final = 10 * MINUTE
-SETTINGS: Final = Retention(7 * 1440 * MINUTE, INTERVAL, "broker")
+SETTINGS: Final = OffsetsRetention(7 * 1440 * MINUTE, INTERVAL, "broker")
 HOUR: Final = 10**12
 """When the offset of a story expires."""
 LATE: Final = INTERVAL + SLACK_MS
 MISSING: Final = 2 * INTERVAL + SLACK_MS
 
 
-def forgotten(time: int, *, group: str = "g", last_time: int = 0, expire_time: int | None = None) -> ForgottenOffset:
+def forgotten(time: int, *, group: str = "g", last_time: int = 0, expire_time: int | None = None) -> RemovedOffset:
     """Give the end of an offset of partition 0 of topic `t`."""
-    return ForgottenOffset(Offset(group, "t", 0, 0).key, group, "t", 0, time, last_time, expire_time)
+    return RemovedOffset(Offset(group, "t", 0, 0).key, group, "t", 0, time, last_time, expire_time)
 
 
 def keys(*groups: str) -> pa.BinaryArray:
@@ -41,19 +41,19 @@ def hours(*values: int) -> Times:
     return np.array(values, np.int64)
 
 
-def arrive(watch: ExpiryWatch, time: int, hour: int = HOUR) -> Outcome | None:
+def arrive(watch: ExpiryCheck, time: int, hour: int = HOUR) -> PredictionOutcome | None:
     """Let the tombstone of group `g` come."""
     (outcome,) = watch.arrived([forgotten(time)], hours(hour), SETTINGS)
     return outcome
 
 
-def look(watch: ExpiryWatch, now: int, hour: int = HOUR) -> bool:
+def look(watch: ExpiryCheck, now: int, hour: int = HOUR) -> bool:
     """Tick with the offset of group `g` still there; tell whether it is missing its tombstone."""
     (missing,) = watch.tick(keys("g"), hours(hour), now, SETTINGS).tolist()
     return bool(missing)
 
 
-def told(watch: ExpiryWatch) -> dict[str, int]:
+def told(watch: ExpiryCheck) -> dict[str, int]:
     """Give the counts that are not zero."""
     return {str(outcome): count for outcome, count in watch.checks().items() if count}
 
@@ -61,22 +61,24 @@ def told(watch: ExpiryWatch) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("time", "hour", "outcome", "seconds"),
     [
-        pytest.param(HOUR, HOUR, Outcome.KEPT, 0.0, id="the broker looks in the very moment"),
-        pytest.param(HOUR + INTERVAL, HOUR, Outcome.KEPT, 600.0, id="it had just looked, and comes again"),
-        pytest.param(HOUR + LATE, HOUR, Outcome.KEPT, 660.0, id="it had much to do"),
-        pytest.param(HOUR + LATE + 1, HOUR, Outcome.LATE, 660.001, id="it is slow, or was away"),
-        pytest.param(HOUR - TOLERANCE_MS, HOUR, Outcome.KEPT, -5.0, id="its clock is behind ours"),
-        pytest.param(HOUR - TOLERANCE_MS - 1, HOUR, Outcome.EARLY, None, id="shortly before its hour"),
-        pytest.param(HOUR - LATE, HOUR, Outcome.EARLY, None, id="one look of the broker before its hour"),
-        pytest.param(HOUR - LATE - 1, HOUR, Outcome.DELETED, None, id="somebody deleted it"),
-        pytest.param(HOUR - 6 * 1440 * MINUTE, HOUR, Outcome.DELETED, None, id="deleted days before its hour"),
-        pytest.param(5, NEVER, Outcome.DELETED, None, id="somebody deleted what never goes by itself"),
+        pytest.param(HOUR, HOUR, PredictionOutcome.KEPT, 0.0, id="the broker looks in the very moment"),
+        pytest.param(HOUR + INTERVAL, HOUR, PredictionOutcome.KEPT, 600.0, id="it had just looked, and comes again"),
+        pytest.param(HOUR + LATE, HOUR, PredictionOutcome.KEPT, 660.0, id="it had much to do"),
+        pytest.param(HOUR + LATE + 1, HOUR, PredictionOutcome.LATE, 660.001, id="it is slow, or was away"),
+        pytest.param(HOUR - TOLERANCE_MS, HOUR, PredictionOutcome.KEPT, -5.0, id="its clock is behind ours"),
+        pytest.param(HOUR - TOLERANCE_MS - 1, HOUR, PredictionOutcome.EARLY, None, id="shortly before its hour"),
+        pytest.param(HOUR - LATE, HOUR, PredictionOutcome.EARLY, None, id="one look of the broker before its hour"),
+        pytest.param(HOUR - LATE - 1, HOUR, PredictionOutcome.DELETED, None, id="somebody deleted it"),
+        pytest.param(
+            HOUR - 6 * 1440 * MINUTE, HOUR, PredictionOutcome.DELETED, None, id="deleted days before its hour"
+        ),
+        pytest.param(5, NEVER, PredictionOutcome.DELETED, None, id="somebody deleted what never goes by itself"),
         pytest.param(5, UNKNOWN, None, None, id="nothing had been predicted"),
     ],
 )
-def test_tombstones(time: int, hour: int, outcome: Outcome | None, seconds: float | None) -> None:
+def test_tombstones(time: int, hour: int, outcome: PredictionOutcome | None, seconds: float | None) -> None:
     """What a tombstone says of the prediction, by its time; only what expired has an error."""
-    watch = ExpiryWatch()
+    watch = ExpiryCheck()
     assert arrive(watch, time, hour) is outcome
     assert told(watch) == ({} if outcome is None else {str(outcome): 1})
     assert (watch.errors().count, watch.errors().total) == ((0, 0.0) if seconds is None else (1, seconds))
@@ -84,14 +86,19 @@ def test_tombstones(time: int, hour: int, outcome: Outcome | None, seconds: floa
 
 def test_a_deletion_is_told_from_an_expiry_where_offsets_are_kept_for_a_minute() -> None:
     """Of a short retention only the last tenth counts as early, and never less than the clocks' tolerance."""
-    short, watch = Retention(MINUTE, 5_000, "broker"), ExpiryWatch()
+    short, watch = OffsetsRetention(MINUTE, 5_000, "broker"), ExpiryCheck()
     found = [watch.arrived([forgotten(HOUR - early)], hours(HOUR), short)[0] for early in (5_001, 6_000, 6_001, 59_000)]
-    assert found == [Outcome.EARLY, Outcome.EARLY, Outcome.DELETED, Outcome.DELETED]
+    assert found == [
+        PredictionOutcome.EARLY,
+        PredictionOutcome.EARLY,
+        PredictionOutcome.DELETED,
+        PredictionOutcome.DELETED,
+    ]
 
 
 def test_the_histogram_is_cumulative_and_has_all() -> None:
     """Each error falls at or below its bounds; one beyond the last is only in the count."""
-    watch = ExpiryWatch()
+    watch = ExpiryCheck()
     for seconds in (-2, 0, 1, 599, 660, 100_000):
         arrive(watch, HOUR + seconds * 1000)
     found = watch.errors()
@@ -105,7 +112,7 @@ class TestMissing:
 
     def test_two_looks_of_the_broker_are_waited_for(self) -> None:
         """Not yet, then missing; and counted once, however long it stays."""
-        watch = ExpiryWatch()
+        watch = ExpiryCheck()
         assert [look(watch, now) for now in (HOUR - 1, HOUR, HOUR + LATE, HOUR + MISSING)] == [False] * 4
         assert told(watch) == {}
         assert [look(watch, HOUR + MISSING + more) for more in (1, 2, 10**9)] == [True] * 3
@@ -113,16 +120,16 @@ class TestMissing:
 
     def test_one_that_comes_after_all_is_not_counted_again(self) -> None:
         """It is late, which its error tells."""
-        watch = ExpiryWatch()
+        watch = ExpiryCheck()
         look(watch, HOUR - 1)
         look(watch, HOUR + MISSING + 1)
-        assert arrive(watch, HOUR + MISSING + 1) is Outcome.LATE
+        assert arrive(watch, HOUR + MISSING + 1) is PredictionOutcome.LATE
         assert told(watch) == {"missing": 1}
         assert watch.errors().total == (MISSING + 1) / 1000
 
     def test_a_new_commit_is_a_new_prediction(self) -> None:
         """The group came back to life: nothing is missing any more, until the new hour has passed too."""
-        watch = ExpiryWatch()
+        watch = ExpiryCheck()
         look(watch, HOUR - 1)
         look(watch, HOUR + MISSING + 1)
         later = HOUR + 3 * MISSING
@@ -132,7 +139,7 @@ class TestMissing:
 
     def test_overdue_when_the_watch_begins(self) -> None:
         """The brokers, or we, may have been away: the broker gets its two looks from now on."""
-        watch = ExpiryWatch()
+        watch = ExpiryCheck()
         begin = HOUR + 10 * MISSING
         assert not look(watch, begin)
         assert not look(watch, begin + MISSING)
@@ -140,32 +147,32 @@ class TestMissing:
 
     def test_an_hour_that_had_passed_when_it_came_into_the_world(self) -> None:
         """A KIP-848 group drops a topic that it committed to long ago: due at once, and so neither missing nor late."""
-        watch = ExpiryWatch()
+        watch = ExpiryCheck()
         start = HOUR + 10 * MISSING
         assert not look(watch, start, NEVER)
         assert not look(watch, start + 10, HOUR)
         assert not look(watch, start + MISSING, HOUR)
-        assert arrive(watch, start + INTERVAL) is Outcome.KEPT
+        assert arrive(watch, start + INTERVAL) is PredictionOutcome.KEPT
         assert watch.errors().total == 600.0
 
     def test_gone_before_a_tick_could_see_it_due(self) -> None:
         """The same between two ticks: it became due after the last one."""
-        watch = ExpiryWatch()
+        watch = ExpiryCheck()
         start = HOUR + 10 * MISSING
         look(watch, start, NEVER)
-        assert arrive(watch, start + 1000) is Outcome.KEPT
+        assert arrive(watch, start + 1000) is PredictionOutcome.KEPT
         assert watch.errors().total == 1.0
 
     def test_a_tombstone_from_before_the_first_tick(self) -> None:
         """Written before the watch began and read after: between its hour and our first look anything is right."""
-        watch = ExpiryWatch()
+        watch = ExpiryCheck()
         look(watch, HOUR + 10 * MISSING)
-        assert arrive(watch, HOUR + MISSING) is Outcome.KEPT
+        assert arrive(watch, HOUR + MISSING) is PredictionOutcome.KEPT
         assert watch.errors().total == 0.0
 
     def test_after_a_standstill_the_wait_begins_anew(self) -> None:
         """While brokers are away they forget nothing; what was missing before stays counted."""
-        watch = ExpiryWatch()
+        watch = ExpiryCheck()
         ahead = HOUR + MISSING
         watch.tick(keys("g", "h"), hours(HOUR, ahead), HOUR - 1, SETTINGS)
         assert watch.tick(keys("g", "h"), hours(HOUR, ahead), ahead + 1, SETTINGS).tolist() == [True, False]
@@ -179,7 +186,7 @@ class TestMissing:
 
     def test_what_is_kept_or_not_known_is_never_missing(self) -> None:
         """And rows may come in any order."""
-        watch = ExpiryWatch()
+        watch = ExpiryCheck()
         for now in (HOUR, HOUR + MISSING + 1):
             watch.tick(keys("a", "b", "c"), hours(NEVER, UNKNOWN, HOUR), now, SETTINGS)
         missing = watch.tick(keys("c", "b", "a"), hours(HOUR, UNKNOWN, NEVER), HOUR + MISSING + 2, SETTINGS)
@@ -188,8 +195,8 @@ class TestMissing:
 
     def test_missing_stays_missing_under_a_longer_interval(self) -> None:
         """What was told is not taken back, nor told again, when the brokers turn out to look more rarely."""
-        watch = ExpiryWatch()
-        rarely = Retention(SETTINGS.retention_ms, 10 * INTERVAL, "broker")
+        watch = ExpiryCheck()
+        rarely = OffsetsRetention(SETTINGS.retention_ms, 10 * INTERVAL, "broker")
         for now, settings in ((HOUR - 1, SETTINGS), (HOUR + MISSING + 1, SETTINGS), (HOUR + MISSING + 2, rarely)):
             missing = watch.tick(keys("g"), hours(HOUR), now, settings).tolist()
         assert missing == [True]
@@ -198,7 +205,7 @@ class TestMissing:
 
     def test_a_fleet_without_rows(self) -> None:
         """There is nothing to miss."""
-        watch = ExpiryWatch()
+        watch = ExpiryCheck()
         assert watch.tick(keys(), hours(), HOUR, SETTINGS).tolist() == []
         assert watch.arrived([], hours(), SETTINGS) == []
 
@@ -212,7 +219,7 @@ def test_the_hour_of_what_is_gone_is_that_of_its_last_commit() -> None:
         forgotten(0, group="b", last_time=30, expire_time=40),
         forgotten(0, group="c", last_time=-1),
     ]
-    found = hours_before(gone, {"b": empty, "x": empty}, Retention(5, None, "broker"))
+    found = hours_before(gone, {"b": empty, "x": empty}, OffsetsRetention(5, None, "broker"))
     assert found.tolist() == [15, 1005, 40, UNKNOWN]
 
 
@@ -228,7 +235,7 @@ def test_the_hour_of_what_is_gone_is_that_of_its_last_commit() -> None:
 )
 def test_every_prediction_is_counted_once(steps: list[tuple[str, int, int | None]]) -> None:
     """Whatever ticks and tombstones come, a prediction has one outcome, and what expired has an error."""
-    watch = ExpiryWatch()
+    watch = ExpiryCheck()
     predictions, expired = 0, 0
     now = 0
     for group, hour, time in steps:
@@ -238,7 +245,7 @@ def test_every_prediction_is_counted_once(steps: list[tuple[str, int, int | None
         if time is not None:
             (outcome,) = watch.arrived([forgotten(time, group=group)], hours(hour), SETTINGS)
             assert (outcome is None) == (hour == UNKNOWN)
-            expired += outcome in {Outcome.KEPT, Outcome.LATE}
+            expired += outcome in {PredictionOutcome.KEPT, PredictionOutcome.LATE}
     assert sum(watch.checks().values()) <= predictions
     assert watch.errors().count == expired
     assert list(watch.errors().cumulative) == sorted(watch.errors().cumulative)
@@ -248,7 +255,7 @@ def test_every_prediction_is_counted_once(steps: list[tuple[str, int, int | None
 def test_columns_of_the_fleet_fit(rows: int) -> None:
     """What `predict` gives for a fleet is what `tick` takes."""
     fleet = columns([Offset("g", "t", number, 0) for number in range(rows)], {})
-    watch = ExpiryWatch()
+    watch = ExpiryCheck()
     for now in (0, MISSING + 1):
         missing = watch.tick(fleet.runs.keys, np.zeros(rows, np.int64), now, SETTINGS)
     assert missing.tolist() == [True] * rows

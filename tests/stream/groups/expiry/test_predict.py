@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.expiry.broker_rules import Clock, clock_of
-from stream.groups.expiry.predict import NEVER, UNKNOWN, Expiry, Retention, Rules, predict
-from stream.groups.lifecycle.model import Life
+from stream.groups.expiry.broker_rules import RetentionStart, clock_of
+from stream.groups.expiry.predict import NEVER, UNKNOWN, ExpiryPrediction, ExpiryRules, OffsetsRetention, predict
+from stream.groups.lifecycle.model import GroupHistory
 from stream.groups.membership.memberships import Membership
 from stream.tick.hidden_commits.commits import key_of
 from tests.support.offsets import Offset, columns
@@ -24,7 +24,7 @@ COMMIT: Final = 1_000 * DAY
 EMPTIED: Final = COMMIT + 2 * DAY
 """When every empty group of the stories became so."""
 
-OLD, KIP_211, KAFKA_8730, NEW, NEWEST = Rules
+OLD, KIP_211, KAFKA_8730, NEW, NEWEST = ExpiryRules
 KIP_211_ON: Final = (KIP_211, KAFKA_8730, NEW, NEWEST)
 
 
@@ -121,11 +121,13 @@ STORIES: Final = [
 ]
 
 
-def told(group: Membership | None, rules: Rules, *, stored: int = -1, retention: int | None = WEEK) -> Expiry:
+def told(
+    group: Membership | None, rules: ExpiryRules, *, stored: int = -1, retention: int | None = WEEK
+) -> ExpiryPrediction:
     """Predict for one offset of topic `t` of one group."""
     memberships = {} if group is None else {"g": group}
     return predict(
-        columns([Offset("g", "t", 0, COMMIT, stored)], memberships), Retention(retention, None, "broker", rules)
+        columns([Offset("g", "t", 0, COMMIT, stored)], memberships), OffsetsRetention(retention, None, "broker", rules)
     )
 
 
@@ -137,17 +139,17 @@ def told(group: Membership | None, rules: Rules, *, stored: int = -1, retention:
 class TestStories:
     """One offset of topic `t`, its group as told, under the rules of every version that the story is true for."""
 
-    def test_retention(self, rules: Rules, group: Membership | None, expected: int) -> None:
+    def test_retention(self, rules: ExpiryRules, group: Membership | None, expected: int) -> None:
         """The offset expires when the story says."""
         assert told(group, rules).offset.tolist() == [expected]
 
-    def test_stored_expiry_wins(self, rules: Rules, group: Membership | None, expected: int) -> None:
+    def test_stored_expiry_wins(self, rules: ExpiryRules, group: Membership | None, expected: int) -> None:
         """An expiry that was stored with the commit counts instead, in a group that is up for expiry at all."""
         stored = COMMIT + 5
         counts = stored + (rules is OLD) if expected >= 0 else expected
         assert told(group, rules, stored=stored).offset.tolist() == [counts]
 
-    def test_unknown_retention(self, rules: Rules, group: Membership | None, expected: int) -> None:
+    def test_unknown_retention(self, rules: ExpiryRules, group: Membership | None, expected: int) -> None:
         """Without the retention no time is invented; what is kept for ever, and what carries its own, is known."""
         assert told(group, rules, retention=None).offset.tolist() == [UNKNOWN if expected >= 0 else expected]
         stored = told(group, rules, retention=None, stored=COMMIT).offset.tolist()
@@ -175,7 +177,7 @@ ENDS: Final = [
 def test_the_end_of_groups(group: Membership | None, commits: list[int], soonest: int | None, end: int | None) -> None:
     """The first offset that goes, and the group itself, a week after the numbers of the story; None is never."""
     offsets = [Offset("g", "t", partition, commit) for partition, commit in enumerate(commits)]
-    found = predict(columns(offsets, {"g": group} if group else {}), Retention(WEEK, None, "broker"))
+    found = predict(columns(offsets, {"g": group} if group else {}), OffsetsRetention(WEEK, None, "broker"))
 
     def after(begin: int | None) -> int:
         return NEVER if begin is None else begin if begin == UNKNOWN else begin + WEEK
@@ -187,7 +189,7 @@ def test_the_end_of_groups(group: Membership | None, commits: list[int], soonest
 def test_one_offset_of_unknown_end_makes_the_group_unknown() -> None:
     """With the retention unknown, an offset that carries its own expiry does not pass for the group's first or last."""
     offsets = [Offset("g", "t", 0, 5, stored=100), Offset("g", "t", 1, 5)]
-    found = predict(columns(offsets, {}), Retention(None, None, "unknown"))
+    found = predict(columns(offsets, {}), OffsetsRetention(None, None, "unknown"))
     assert found.offset.tolist() == [100, UNKNOWN]
     assert (found.soonest.tolist(), found.group.tolist()) == ([UNKNOWN], [UNKNOWN])
 
@@ -195,7 +197,7 @@ def test_one_offset_of_unknown_end_makes_the_group_unknown() -> None:
 def test_a_kept_offset_keeps_the_group() -> None:
     """An offset in a topic still subscribed to does not go, so the first expiry is that of another one."""
     offsets = [Offset("g", "t", 0, 5), Offset("g", "u", 0, 9)]
-    found = predict(columns(offsets, {"g": newer("consumer", "Stable", {"t"})}), Retention(WEEK, None, "broker"))
+    found = predict(columns(offsets, {"g": newer("consumer", "Stable", {"t"})}), OffsetsRetention(WEEK, None, "broker"))
     assert found.offset.tolist() == [NEVER, 9 + WEEK]
     assert (found.soonest.tolist(), found.group.tolist()) == ([9 + WEEK], [NEVER])
 
@@ -203,7 +205,7 @@ def test_a_kept_offset_keeps_the_group() -> None:
 def test_groups_are_given_in_the_order_asked_for() -> None:
     """A table of groups in an order of its own finds its times; a name that is not there has none."""
     offsets = [Offset("b", "t", 0, 5), Offset("a", "t", 0, 9)]
-    found = predict(columns(offsets, {"c": classic("Empty", "connect", since=3)}), Retention(10, None, "broker"))
+    found = predict(columns(offsets, {"c": classic("Empty", "connect", since=3)}), OffsetsRetention(10, None, "broker"))
     assert found.names == ("b", "a", "c")
     soonest, group = found.of_groups(["a", "b", "c", "d"])
     assert (soonest.tolist(), group.tolist()) == ([19, 15, NEVER, NEVER], [19, 15, 3, NEVER])
@@ -211,24 +213,24 @@ def test_groups_are_given_in_the_order_asked_for() -> None:
 
 def test_nothing_is_predicted_of_nothing() -> None:
     """A fleet without groups has an expiry without rows."""
-    found = predict(columns([], {}), Retention(WEEK, None, "broker"))
+    found = predict(columns([], {}), OffsetsRetention(WEEK, None, "broker"))
     assert (len(found.offset), found.names, len(found.soonest), len(found.group)) == (0, (), 0, 0)
 
 
 def test_an_empty_newer_group_without_offsets_is_due_since_its_life_says_so() -> None:
     """Its records carry no time, but that of the record by which it became empty is remembered."""
-    life = Life("consumer", "Empty", since=77, created=None, died=None, counts={}, transitions=())
+    life = GroupHistory("consumer", "Empty", since=77, created=None, died=None, counts={}, transitions=())
     fleet = dataclasses.replace(columns([], {"g": newer("consumer", "Empty", set())}), lives={"g": life})
-    assert predict(fleet, Retention(WEEK, None, "broker")).group.tolist() == [77]
+    assert predict(fleet, OffsetsRetention(WEEK, None, "broker")).group.tolist() == [77]
 
 
 @pytest.mark.parametrize(("rules", "kept"), [(NEW, False), (NEWEST, True)])
-def test_a_pending_commit_keeps_the_offset_and_the_group(rules: Rules, *, kept: bool) -> None:
+def test_a_pending_commit_keeps_the_offset_and_the_group(rules: ExpiryRules, *, kept: bool) -> None:
     """While its transaction is open, with the coordinator of 4.0; the one before did not look at transactions."""
     offsets = [Offset("g", "t", 0, 5), Offset("g", "t", 1, 5), Offset("h", "t", 0, 5)]
     fleet = columns(offsets, {"e": classic("Empty", "consumer", since=3)})
     pending = frozenset({key_of("g", "t", 1), key_of("e", "t", 0)})
-    found = predict(dataclasses.replace(fleet, pending=pending), Retention(10, None, "broker", rules))
+    found = predict(dataclasses.replace(fleet, pending=pending), OffsetsRetention(10, None, "broker", rules))
     assert found.offset.tolist() == [15, NEVER if kept else 15, 15]
     soonest, group = found.of_groups(["e", "g", "h"])
     assert (soonest.tolist(), group.tolist()) == ([NEVER, 15, 15], [NEVER, NEVER, 15] if kept else [3, 15, 15])
@@ -262,9 +264,11 @@ OFFSETS: Final = st.lists(
 WORLDS: Final = st.tuples(OFFSETS, st.dictionaries(st.sampled_from("bcde"), MEMBERSHIPS))
 
 
-def slowly(offset: Offset, group: Membership | None, retention: int | None, rules: Rules) -> int:
+def slowly(offset: Offset, group: Membership | None, retention: int | None, rules: ExpiryRules) -> int:
     """Give the broker's answer for one offset, written down line by line from the reference and not from the code."""
-    if rules is Rules.PER_OFFSET:  # expired if expireTimestamp < now; without one, commit time + retention at load
+    if (
+        rules is ExpiryRules.PER_OFFSET
+    ):  # expired if expireTimestamp < now; without one, commit time + retention at load
         if offset.stored != -1:
             return offset.stored + 1
         return UNKNOWN if retention is None else offset.commit + retention + 1
@@ -276,7 +280,7 @@ def slowly(offset: Offset, group: Membership | None, retention: int | None, rule
     return UNKNOWN if retention is None else base + retention
 
 
-def base_slowly(offset: Offset, group: Membership | None, rules: Rules) -> int:  # noqa: PLR0911 -- a row, a return
+def base_slowly(offset: Offset, group: Membership | None, rules: ExpiryRules) -> int:  # noqa: PLR0911 -- a row, a return
     """Look up the base timestamp in the table, with the topics that are exempt."""
     if group is None or group.kind == "simple":
         return offset.commit
@@ -295,23 +299,23 @@ def base_slowly(offset: Offset, group: Membership | None, rules: Rules) -> int: 
     if group.state is None:
         return UNKNOWN
     eligible = {
-        Rules.EMPTY_ONLY: False,
-        Rules.UNSUBSCRIBED: group.protocol_type == "consumer",
-        Rules.UNSUBSCRIBED_IF_STABLE: group.protocol_type == "consumer" and group.state == "Stable",
-        Rules.NONE_PENDING: group.protocol_type == "consumer" and group.state == "Stable",
+        ExpiryRules.EMPTY_ONLY: False,
+        ExpiryRules.UNSUBSCRIBED: group.protocol_type == "consumer",
+        ExpiryRules.UNSUBSCRIBED_IF_STABLE: group.protocol_type == "consumer" and group.state == "Stable",
+        ExpiryRules.NONE_PENDING: group.protocol_type == "consumer" and group.state == "Stable",
     }[rules]
     if not eligible or group.subscribed is None or offset.topic in group.subscribed:
         return NEVER
     return offset.commit
 
 
-@given(WORLDS, st.one_of(st.none(), st.integers(0, 60)), st.sampled_from(Rules))
+@given(WORLDS, st.one_of(st.none(), st.integers(0, 60)), st.sampled_from(ExpiryRules))
 def test_columns_answer_as_the_slow_way_does(
-    world: tuple[list[Offset], dict[str, Membership]], retention: int | None, rules: Rules
+    world: tuple[list[Offset], dict[str, Membership]], retention: int | None, rules: ExpiryRules
 ) -> None:
     """Row by row, and group by group from the rows."""
     offsets, groups = world
-    found = predict(columns(offsets, groups), Retention(retention, None, "broker", rules))
+    found = predict(columns(offsets, groups), OffsetsRetention(retention, None, "broker", rules))
     expected = [slowly(each, groups.get(each.group), retention, rules) for each in offsets]
     assert found.offset.tolist() == expected
     assert set(found.names) == {each.group for each in offsets} | set(groups)
@@ -328,30 +332,30 @@ def test_columns_answer_as_the_slow_way_does(
             assert end == (group.state_time if group.state_time is not None and group.state_time >= 0 else UNKNOWN)
 
 
-@given(WORLDS, st.integers(0, 60), st.integers(0, 60), st.sampled_from(Rules))
+@given(WORLDS, st.integers(0, 60), st.integers(0, 60), st.sampled_from(ExpiryRules))
 def test_a_longer_retention_expires_nothing_sooner(
-    world: tuple[list[Offset], dict[str, Membership]], retention: int, more: int, rules: Rules
+    world: tuple[list[Offset], dict[str, Membership]], retention: int, more: int, rules: ExpiryRules
 ) -> None:
     """And what never goes under one retention never goes under another."""
     fleet = columns(*world)
-    short = predict(fleet, Retention(retention, None, "broker", rules))
-    long = predict(fleet, Retention(retention + more, None, "broker", rules))
+    short = predict(fleet, OffsetsRetention(retention, None, "broker", rules))
+    long = predict(fleet, OffsetsRetention(retention + more, None, "broker", rules))
     assert (short.offset <= long.offset).all()
     assert ((short.offset < 0) == (long.offset < 0)).all()
     assert (short.soonest <= long.soonest).all()
     assert (short.group <= long.group).all()
 
 
-@given(WORLDS, st.integers(0, 60), st.sampled_from(Rules))
+@given(WORLDS, st.integers(0, 60), st.sampled_from(ExpiryRules))
 def test_no_offset_expires_before_its_commit_and_the_retention(
-    world: tuple[list[Offset], dict[str, Membership]], retention: int, rules: Rules
+    world: tuple[list[Offset], dict[str, Membership]], retention: int, rules: ExpiryRules
 ) -> None:
     """Unless its own expiry says so, or it counts from a state that began earlier than the commit."""
     offsets, groups = world
-    found = predict(columns(offsets, groups), Retention(retention, None, "broker", rules)).offset
+    found = predict(columns(offsets, groups), OffsetsRetention(retention, None, "broker", rules)).offset
     for offset, time in zip(offsets, found.tolist(), strict=True):
         group = groups.get(offset.group)
-        if group is not None and clock_of(group, rules) is Clock.STATE:
+        if group is not None and clock_of(group, rules) is RetentionStart.STATE:
             continue
         assert time < 0 or offset.stored >= 0 or time >= offset.commit + retention
 
@@ -364,7 +368,7 @@ def test_the_order_of_rows_does_not_matter(
     offsets, groups = world
     order = list(range(len(offsets)))
     random.shuffle(order)  # type: ignore[attr-defined]
-    settings = Retention(retention, None, "broker")
+    settings = OffsetsRetention(retention, None, "broker")
     straight = predict(columns(offsets, groups), settings)
     shuffled = predict(columns([offsets[row] for row in order], groups), settings)
     assert straight.offset[order].tolist() == shuffled.offset.tolist()
@@ -377,6 +381,6 @@ def test_the_order_of_rows_does_not_matter(
 
 def test_the_check_interval_is_kafkas_own_where_nobody_says_another() -> None:
     """Ten minutes, of whatever is known else."""
-    unknown = Retention(None, None, "unknown")
+    unknown = OffsetsRetention(None, None, "unknown")
     assert unknown.interval_ms == 600_000
     assert dataclasses.replace(unknown, check_interval_ms=5).interval_ms == 5

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from stream.groups.codec import pack, unpack
 from stream.groups.fold import Fold
-from stream.groups.lifecycle.model import Happening
+from stream.groups.lifecycle.model import TransitionType
 from stream.groups.placement import Placement
-from stream.groups.reduce import Rules, reduce
+from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_shard
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.fleets import batch_of, delta_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from stream.groups.shard import Shard
     from tests.support.fleets import Timed
 
-RULES = Rules(KEEP, keep_transitions=3, grace_ms=GRACE, live_from=5)
+RULES = StateLimits(KEEP, keep_transitions=3, grace_ms=GRACE, live_from=5)
 
 
 def pieces_of(log: Sequence[Timed], cuts: Sequence[int]) -> list[Shard]:
@@ -50,7 +50,7 @@ def seen(state: Shard) -> dict[str, Any]:
     }
 
 
-def reduced(deltas: Sequence[Shard], rules: Rules = RULES) -> Shard:
+def reduced(deltas: Sequence[Shard], rules: StateLimits = RULES) -> Shard:
     """Reduce deltas one after the other."""
     state = empty_shard()
     for delta in deltas:
@@ -168,14 +168,14 @@ def test_births_and_deaths_take_turns(log: list[Timed]) -> None:
     """Created first and once, then death and rebirth in turn; positions rise, counts add up."""
     for life in lives_in(read(log).state).values():
         turns = [each.what for each in life.transitions if each.what in _TURNS]
-        wanted = [Happening.CREATED, *itertools.chain.from_iterable(itertools.repeat(_TURNS[1:], len(turns)))]
+        wanted = [TransitionType.CREATED, *itertools.chain.from_iterable(itertools.repeat(_TURNS[1:], len(turns)))]
         assert turns == wanted[: len(turns)]
         positions = [each.position for each in life.transitions]
         assert positions == sorted(positions)
         assert sum(life.counts.values()) == len(life.transitions)
 
 
-_TURNS = (Happening.CREATED, Happening.DEAD, Happening.REBORN)
+_TURNS = (TransitionType.CREATED, TransitionType.DEAD, TransitionType.REBORN)
 
 
 @examples(30)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stream.groups.lifecycle.model import Ending, Happening
-from stream.groups.reduce import Rules
+from stream.groups.lifecycle.model import Removal, TransitionType
+from stream.groups.reduce import StateLimits
 from tests.stream.groups.written import (
     ORDERS,
     Written,
@@ -375,8 +375,8 @@ def test_the_evidence_of_a_death_is_all_that_was_known() -> None:
         *forgets(30, 0, topic="t"),
         *at(30, DEAD_CLASSIC),
     ]
-    (death,) = [each for each in life(log).transitions if each.what is Happening.DEAD]
-    assert death.ending == Ending(
+    (death,) = [each for each in life(log).transitions if each.what is TransitionType.DEAD]
+    assert death.ending == Removal(
         kind="classic",
         state="Empty",
         state_time=19,
@@ -449,7 +449,7 @@ def test_the_state_of_a_newer_group_is_dated_by_its_pieces() -> None:
 
 def test_the_ring_keeps_the_newest_and_the_counts_all() -> None:
     """More transitions than are kept push the oldest out; how often what happened is counted still."""
-    rules = Rules(KEEP, keep_transitions=4)
+    rules = StateLimits(KEEP, keep_transitions=4)
     log = [record for n in range(1, 12) for record in at(10 * n, generation(n, "a"))]
     seen = life(log, rules)
     assert [each.time for each in seen.transitions] == [80, 90, 100, 110]
@@ -458,7 +458,7 @@ def test_the_ring_keeps_the_newest_and_the_counts_all() -> None:
 
 def test_within_the_grace_it_is_reborn_after_it_created() -> None:
     """What comes long after a death has nothing to do with it: counts and history begin anew."""
-    rules = Rules(KEEP, grace_ms=100)
+    rules = StateLimits(KEEP, grace_ms=100)
     log = [*commits(10, 0), *forgets(20, 0)]
     again = life(log + commits(120, 0), rules)
     assert [each.what.value for each in again.transitions] == ["created", "dead", "reborn"]
@@ -470,5 +470,5 @@ def test_within_the_grace_it_is_reborn_after_it_created() -> None:
 def test_what_was_read_before_the_news_begins_is_not_live() -> None:
     """Replayed history raises no alarm: transitions up to the position where the catch-up ends are marked."""
     log = [*commits(10, 0), *forgets(20, 0), *commits(30, 0)]
-    seen = life(log, Rules(KEEP, live_from=2))
+    seen = life(log, StateLimits(KEEP, live_from=2))
     assert [each.live for each in seen.transitions] == [False, False, True]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stream.groups.membership.memberships import Memberships
-from stream.groups.membership.unassigned import Ownership, ownership
+from stream.groups.membership.unassigned import UnassignedPartitions, ownership
 from stream.offline.capture import CaptureFile
 from stream.offline.rows import OFFSETS_TOPIC
 from tests.stream.groups.written import column
@@ -54,7 +54,7 @@ def test_a_classic_group_of_two_and_its_end(rows: list[Row]) -> None:
     assert sorted(part for each in detail for _, parts in each.assignment for part in parts) == [0, 1, 2]
     assert {each.assignor for each in detail} == {pair[1].protocol}
     assert all(each.client_host == "/127.0.0.1" and not each.unreadable for each in detail)
-    assert ownership(pair[1], ["orders", "payments"], COUNTS, {}) == Ownership((), ("payments",))
+    assert ownership(pair[1], ["orders", "payments"], COUNTS, {}) == UnassignedPartitions((), ("payments",))
     assert (told[-1].state, told[-1].subscribed) == ("Empty", frozenset())
 
 
@@ -81,7 +81,7 @@ def test_a_consumer_group_with_a_regular_expression(rows: list[Row]) -> None:
     ids = dict(
         zip(sorted(ref for ref, _ in both.owned or () if isinstance(ref, bytes)), ("payments", "orders"), strict=True)
     )
-    assert ownership(both, ["orders", "payments"], COUNTS, ids) == Ownership((), ())
+    assert ownership(both, ["orders", "payments"], COUNTS, ids) == UnassignedPartitions((), ())
     assert {each.regex for each in read.detail("consumer-group", ids)} == {None, "(^ord.*)|(^pay.*)"}
 
 
@@ -92,7 +92,7 @@ def test_a_share_group_names_its_topics(rows: list[Row]) -> None:
     assert (last.state, last.subscribed, last.idle) == ("Stable", frozenset({"orders"}), 0)
     assert member.assignment == (("orders", (0, 1, 2)),)
     assert member.client_id == "console-share-consumer"
-    assert ownership(last, [], COUNTS, read.topic_ids()) == Ownership((), ())
+    assert ownership(last, [], COUNTS, read.topic_ids()) == UnassignedPartitions((), ())
 
 
 def test_a_streams_group_reads_its_repartition_topic(rows: list[Row]) -> None:
@@ -102,7 +102,7 @@ def test_a_streams_group_reads_its_repartition_topic(rows: list[Row]) -> None:
     internal = "streams-group-KSTREAM-AGGREGATE-STATE-STORE-0000000002-repartition"
     assert (last.state, last.subscribed, last.idle) == ("Stable", frozenset({"orders", internal}), 0)
     assert dict(member.assignment) == {"orders": (0, 1, 2), internal: (0, 1, 2)}
-    assert ownership(last, ["orders", internal], COUNTS | {internal: 3}, {}) == Ownership((), ())
+    assert ownership(last, ["orders", internal], COUNTS | {internal: 3}, {}) == UnassignedPartitions((), ())
 
 
 EPOCHS: list[tuple[str, dict[str, Any]]] = [

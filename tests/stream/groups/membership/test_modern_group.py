@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from decoders import group_events as facts
-from stream.groups.membership.modern_group import Roster
+from stream.groups.membership.modern_group import ModernGroup
 
 
 def member(name: str) -> facts.ConsumerMemberRecorded:
@@ -101,7 +101,7 @@ STREAMS = [
 @pytest.mark.parametrize(("told", "state", "members"), [row[1:] for row in CONSUMER], ids=[row[0] for row in CONSUMER])
 def test_the_state_of_a_consumer_group(told: list[object], state: str, members: int) -> None:
     """Each story ends in the state that Kafka's tools would print."""
-    roster = Roster("consumer")
+    roster = ModernGroup("consumer")
     for event in told:
         roster.apply(event)
     assert (roster.state, len(roster.members)) == (state, members)
@@ -110,7 +110,7 @@ def test_the_state_of_a_consumer_group(told: list[object], state: str, members: 
 @pytest.mark.parametrize(("told", "state"), [row[1:] for row in STREAMS], ids=[row[0] for row in STREAMS])
 def test_the_state_of_a_streams_group(told: list[object], state: str | None) -> None:
     """As a consumer group's, but NotReady without a valid topology, and unknown where the log does not tell."""
-    roster = Roster("streams")
+    roster = ModernGroup("streams")
     for event in told:
         roster.apply(event)
     assert roster.state == state
@@ -118,7 +118,7 @@ def test_the_state_of_a_streams_group(told: list[object], state: str | None) -> 
 
 def test_the_state_of_a_share_group() -> None:
     """Share groups are Empty or Stable, and nothing between."""
-    roster = Roster("share")
+    roster = ModernGroup("share")
     roster.apply(epoch(5, kind="share"))
     assert roster.state == "Empty"
     roster.apply(facts.ShareMemberRecorded("g", "a", None, "c", "/h", ("t",)))

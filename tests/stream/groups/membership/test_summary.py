@@ -13,7 +13,7 @@ from decoders.errors import DecodeError
 from decoders.tables import BY_NUMBER
 from stream.groups.lifecycle.record import digest
 from stream.groups.membership.model import SIMPLE, Membership
-from stream.groups.membership.summary import Outline, Outlines, group_of
+from stream.groups.membership.summary import MembershipSummaries, MembershipSummary, group_of
 from tests.decoders.writing import random_record
 from tests.stream.groups.written import classic, column, gone, memberships
 from tests.support.histories import RECORDS
@@ -21,11 +21,11 @@ from tests.support.histories import RECORDS
 HISTORIES = st.lists(st.one_of(RECORDS, RECORDS.map(gone)), max_size=20)
 
 
-def outlined(told: Membership | None) -> Outline | None:
+def outlined(told: Membership | None) -> MembershipSummary | None:
     """Take from a membership what an outline has."""
     if told is None:
         return None
-    return Outline(
+    return MembershipSummary(
         kind=told.kind,
         state=told.state,
         members=told.members,
@@ -39,7 +39,7 @@ def outlined(told: Membership | None) -> Outline | None:
 @given(HISTORIES)
 def test_outline_and_membership_agree(history: list[tuple[bytes, bytes | None]]) -> None:
     """The quick reading and the full one never differ, for any records in any order."""
-    outlines = Outlines()
+    outlines = MembershipSummaries()
     outlines.apply(column(history))
     assert outlines.get("g") == outlined(memberships(history).of.get("g"))
 
@@ -59,7 +59,7 @@ def test_a_group_is_named_by_its_key_whatever_its_type() -> None:
 @pytest.mark.parametrize(("at", "wanted"), [(-1, None), (0, 0), (1234, 1234)])
 def test_an_unknown_state_time_is_none(at: int, wanted: int | None) -> None:
     """Kafka's -1 is no moment."""
-    outlines = Outlines()
+    outlines = MembershipSummaries()
     outlines.apply(column([classic(time=at)]))
     outline = outlines.get("g")
     assert outline is not None

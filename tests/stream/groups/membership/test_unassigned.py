@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from stream.groups.membership.model import Membership
-from stream.groups.membership.unassigned import Ownership, Ownerships, ownership, subscribed_topics
+from stream.groups.membership.unassigned import UnassignedPartitions, UnassignedTracker, ownership, subscribed_topics
 from tests.stream.groups.written import (
     NAMES,
     ORDERS,
@@ -194,8 +194,8 @@ def test_what_a_group_leaves_to_nobody(
 ) -> None:
     """In full for one group, and the same as counts among all."""
     found = memberships(written).of
-    assert ownership(found["g"], offsets, counts, NAMES) == Ownership(unowned, unsubscribed)
-    counted = Ownerships().counts(found, rows([("g", topic) for topic in offsets]), counts, NAMES)
+    assert ownership(found["g"], offsets, counts, NAMES) == UnassignedPartitions(unowned, unsubscribed)
+    counted = UnassignedTracker().counts(found, rows([("g", topic) for topic in offsets]), counts, NAMES)
     sums = {"g": sum(len(partitions) for _, partitions in unowned)} if unowned is not None else {}
     assert counted.unowned == sums
     assert counted.unsubscribed == ({"g": len(unsubscribed)} if unsubscribed is not None else {})
@@ -217,7 +217,7 @@ def test_all_groups_at_once_are_each_judged_as_one_alone() -> None:
     """Over ticks in which groups, counts, names and offsets change at random, the cache never tells what was."""
     chance = random.Random(7)  # noqa: S311 -- no secret
     topics = [f"t{number}" for number in range(6)]
-    every = Ownerships()
+    every = UnassignedTracker()
     fleet: dict[str, Membership] = {}
     counts = dict.fromkeys(topics, 4)
     for _ in range(60):
@@ -242,7 +242,7 @@ def test_all_groups_at_once_are_each_judged_as_one_alone() -> None:
 
 def test_a_name_that_comes_to_be_known_is_used() -> None:
     """A group is judged again when the cluster names a topic that its records knew by id only."""
-    every = Ownerships()
+    every = UnassignedTracker()
     found = memberships([member("a", "orders"), stands("a", 1, {ORDERS: [0]})]).of
     assert every.counts(found, rows([]), COUNTS, {}).unowned == {}
     assert every.counts(found, rows([]), COUNTS, NAMES).unowned == {"g": 2}
@@ -251,7 +251,7 @@ def test_a_name_that_comes_to_be_known_is_used() -> None:
 def test_of_a_group_that_rebalances_it_is_not_known_who_owns_what() -> None:
     """The log has a classic group's generation before only: nothing is counted as unowned meanwhile."""
     found = memberships([classic(classic_member("a", wants=BOTH))]).of
-    counted = Ownerships().counts(found, rows([("g", "audit")]), COUNTS, {}, {"g"})
+    counted = UnassignedTracker().counts(found, rows([("g", "audit")]), COUNTS, {}, {"g"})
     assert counted.unowned == {}
     assert counted.unsubscribed == {"g": 1}
 
@@ -265,5 +265,5 @@ def test_the_topics_whose_counts_are_needed() -> None:
 
 def test_no_offsets_and_no_groups() -> None:
     """An empty cluster has no counts."""
-    found = Ownerships().counts({}, rows([]), {}, {})
+    found = UnassignedTracker().counts({}, rows([]), {}, {})
     assert (found.unowned, found.unsubscribed) == ({}, {})

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from stream.groups.commits import runs
 from stream.groups.commits.slots import Slots, no_slots
-from stream.health.burrow.evaluator import SEVERITIES, WORDS, BurrowJudge
-from stream.health.burrow.rules import Ring, Status, evaluate, side_by_side
-from stream.health.features.lag import Ends
-from stream.health.inputs import NO_COMMIT, Groups, Observed, Stage
+from stream.health.burrow.evaluator import SEVERITIES, WORDS, BurrowEvaluator
+from stream.health.burrow.rules import BurrowStatus, Ring, evaluate, side_by_side
+from stream.health.features.lag import PartitionEnds
+from stream.health.inputs import NO_COMMIT, GroupInputs, GroupStage, HealthInputs
 from stream.health.verdict import Severity
 from tests.support.laws import examples
 
@@ -32,7 +32,7 @@ class At:
     end: int
 
 
-def moment(now: int, *parts: At | None, groups: tuple[str, ...] = ("g",), slots: Slots | None = None) -> Observed:
+def moment(now: int, *parts: At | None, groups: tuple[str, ...] = ("g",), slots: Slots | None = None) -> HealthInputs:
     """Put partitions of `g` on topic t side by side; None: it has no commit, and its end stands at 100."""
     rows = len(parts)
     number = np.arange(rows)
@@ -42,16 +42,16 @@ def moment(now: int, *parts: At | None, groups: tuple[str, ...] = ("g",), slots:
     )
     spans = runs.units(position, offset, time, np.array([part is None for part in parts], np.bool_))
     never, no = np.full(len(groups), -1, np.int64), np.zeros(len(groups), np.bool_)
-    return Observed(
+    return HealthInputs(
         now=now,
-        groups=Groups(groups, np.full(len(groups), Stage.STABLE, np.int8), never, *(never,) * 4, no, no),
+        groups=GroupInputs(groups, np.full(len(groups), GroupStage.STABLE, np.int8), never, *(never,) * 4, no, no),
         topics=("t",),
         group=np.zeros(rows, np.int64),
         topic=np.zeros(rows, np.int64),
         partition=number.astype(np.int32),
         spans=spans,
         slots=no_slots() if slots is None else slots,
-        ends=Ends(number.astype(np.int64), end, np.zeros(rows, np.int64), np.ones(rows, np.bool_)),
+        ends=PartitionEnds(number.astype(np.int64), end, np.zeros(rows, np.int64), np.ones(rows, np.bool_)),
     )
 
 
@@ -66,7 +66,7 @@ STEPS = st.lists(
 @given(STEPS)
 def test_windows_move_as_in_burrows_own_store(steps: list[list[tuple[int, bool, int]]]) -> None:
     """One commit a tick, or none: the columns give the verdicts of the rings, at every tick."""
-    judge, rings, ends = BurrowJudge(), [Ring(), Ring()], [[], []]
+    judge, rings, ends = BurrowEvaluator(), [Ring(), Ring()], [[], []]
     offset, end, position, time = [50, 50], [60, 60], [1, 1], [NOON - 1, NOON - 1]
     for tick, step in enumerate(steps):
         now = NOON + tick * TICK
@@ -96,25 +96,40 @@ def test_its_words_and_how_bad_they_are() -> None:
 
 
 Step = tuple[int, int, bool]
-STORIES: list[tuple[str, list[Step], Status, str]] = [
-    ("reads all", [(10, 10, True), (20, 20, True)], Status.OK, "All records are read."),
-    ("had no lag in between", [(10, 10, True), (15, 20, True)], Status.OK, "No rule of Burrow holds: 5 offsets unread"),
-    ("lag grows", [(10, 11, True), (20, 22, True)], Status.WARN, "Lag did not shrink within the window of 2 commits"),
-    ("the same offset", [(10, 11, True), (10, 12, True)], Status.STALL, "All 2 commits in the window are of offset 10"),
-    ("back", [(10, 11, True), (5, 12, True)], Status.REWIND, "Offsets went back within the window, to 5"),
+STORIES: list[tuple[str, list[Step], BurrowStatus, str]] = [
+    ("reads all", [(10, 10, True), (20, 20, True)], BurrowStatus.OK, "All records are read."),
+    (
+        "had no lag in between",
+        [(10, 10, True), (15, 20, True)],
+        BurrowStatus.OK,
+        "No rule of Burrow holds: 5 offsets unread",
+    ),
+    (
+        "lag grows",
+        [(10, 11, True), (20, 22, True)],
+        BurrowStatus.WARN,
+        "Lag did not shrink within the window of 2 commits",
+    ),
+    (
+        "the same offset",
+        [(10, 11, True), (10, 12, True)],
+        BurrowStatus.STALL,
+        "All 2 commits in the window are of offset 10",
+    ),
+    ("back", [(10, 11, True), (5, 12, True)], BurrowStatus.REWIND, "Offsets went back within the window, to 5"),
     (
         "silence",
         [(10, 13, True), (12, 14, True), (12, 14, False), (12, 14, False)],
-        Status.STOP,
+        BurrowStatus.STOP,
         "No commit for 20 s, while the window of 2 commits spans 10 s",
     ),
 ]
 
 
 @pytest.mark.parametrize(("steps", "status", "sentence"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
-def test_each_status_has_its_sentence(steps: list[Step], status: Status, sentence: str) -> None:
+def test_each_status_has_its_sentence(steps: list[Step], status: BurrowStatus, sentence: str) -> None:
     """What the rule saw, in words; the group says it with the place."""
-    judge, last = BurrowJudge(), None
+    judge, last = BurrowEvaluator(), None
     committed, time, position = 0, 0, 0
     for tick, (offset, end, commits) in enumerate(steps):
         now = NOON + tick * TICK
@@ -126,39 +141,39 @@ def test_each_status_has_its_sentence(steps: list[Step], status: Status, sentenc
     assert finding.verdict == status.name
     assert finding.sentence.startswith(sentence)
     assert last.of_group(0).sentence == f"t-0 {status.name}: {finding.sentence}"
-    assert last.of_group(0).verdict == Status(min(status, Status.ERR)).name
+    assert last.of_group(0).verdict == BurrowStatus(min(status, BurrowStatus.ERR)).name
 
 
 def test_what_burrow_cannot_see_is_not_found_and_counts_for_nothing() -> None:
     """A partition without a commit is not Burrow's; a group of only such ones neither."""
-    judged = BurrowJudge().judge(moment(NOON, At(10, NOON, 1, 10), None))
+    judged = BurrowEvaluator().judge(moment(NOON, At(10, NOON, 1, 10), None))
     assert [WORDS[code] for code in judged.verdict] == ["OK", "NOTFOUND"]
     assert WORDS[judged.group_verdict[0]] == "OK"
     assert judged.of_row(1).sentence == "There is no commit for the partition."
     assert judged.of_row(1).evidence["window_commits"] == 0
-    judged = BurrowJudge().judge(moment(NOON, None))
+    judged = BurrowEvaluator().judge(moment(NOON, None))
     assert (judged.of_group(0).verdict, judged.of_group(0).evidence) == ("NOTFOUND", {})
     assert "none" in judged.of_group(0).sentence
 
 
 def test_a_verdict_has_a_date_that_survives_a_restart() -> None:
     """Of the group; what was packed by something else is no beginning."""
-    first = BurrowJudge()
+    first = BurrowEvaluator()
     for tick in range(3):
         judged = first.judge(moment(NOON + tick * TICK, At(10, NOON + tick * TICK, tick + 1, 11)))
     assert (WORDS[judged.verdict[0]], judged.since.tolist()) == ("STALL", [NOON])
     assert judged.group_since.tolist() == [NOON]
-    second = BurrowJudge(packed=first.pack())
+    second = BurrowEvaluator(packed=first.pack())
     again = second.judge(moment(NOON + 9 * TICK, At(10, NOON + 9 * TICK, 9, 11)))
     assert again.group_since.tolist() == [NOON]
     for nonsense in (b"", b"[1]", b'{"g": 1}', b"\xff"):
-        fresh = BurrowJudge(packed=nonsense).judge(moment(NOON, At(10, NOON, 9, 11)))
+        fresh = BurrowEvaluator(packed=nonsense).judge(moment(NOON, At(10, NOON, 9, 11)))
         assert fresh.group_since.tolist() == [NOON]
 
 
 def test_a_new_process_begins_with_the_slots() -> None:
     """With the ends of before, a group that keeps up is not STOP for having one commit only."""
-    judge = BurrowJudge()
+    judge = BurrowEvaluator()
     count = 5
     time = NOON - 30_000 * np.arange(count, 0, -1)
     offset = 1_000 - 30 * np.arange(count, 0, -1)
@@ -176,7 +191,7 @@ def test_a_new_process_begins_with_the_slots() -> None:
 
 def test_rows_that_come_and_go_take_their_windows_along() -> None:
     """A partition keeps its commits when another comes before it."""
-    judge = BurrowJudge()
+    judge = BurrowEvaluator()
     for tick in range(4):
         judge.judge(moment(NOON + tick * TICK, At(10 + tick, NOON + tick * TICK, tick + 1, 20)))
     judged = judge.judge(moment(NOON + 4 * TICK, At(14, NOON + 4 * TICK, 5, 20), At(3, NOON, 2, 9)))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.burrow.rules import INTERVALS, NONE, Ring, Slot, Status, evaluate, roll_up, side_by_side
+from stream.health.burrow.rules import INTERVALS, NONE, BurrowSlot, BurrowStatus, Ring, evaluate, roll_up, side_by_side
 
 NOW = 1_700_000_000_000
 SECOND = 1_000
@@ -19,7 +19,7 @@ def ring(offsets: list[int], lags: list[int], *, last: int = 0, every: int = 10)
     """Make a ring whose commits came every so many seconds, the newest `last` seconds ago."""
     made = Ring()
     times = [NOW - (last + every * (len(offsets) - 1 - at)) * SECOND for at in range(len(offsets))]
-    made.slots = [Slot(*each) for each in zip(offsets, range(len(offsets)), times, lags, strict=True)]
+    made.slots = [BurrowSlot(*each) for each in zip(offsets, range(len(offsets)), times, lags, strict=True)]
     return made
 
 
@@ -27,53 +27,53 @@ UP = [100, 110, 120, 130, 140, 150, 160, 170, 180, 190]
 LAGS = [5, 4, 6, 4, 6, 4, 6, 4, 6, 4]
 GROWS = [1, 2, 3, 3, 5, 6, 7, 8, 9, 10]
 CASES = {
-    "no commit at all": (Ring(), [500], Status.OK),
-    "no lag now, though it was silent for an hour": (ring(UP, GROWS, last=3600), [190], Status.OK),
-    "silent for longer than the window spans": (ring(UP, LAGS, last=91), [500], Status.STOP),
-    "silent for exactly as long as the window spans": (ring(UP, LAGS, last=90), [500], Status.OK),
-    "silent, but an end not long ago was no further": (ring(UP, LAGS, last=91), [190, 500], Status.OK),
-    "one commit and lag: stopped at once": (ring([100], [3], last=1), [500], Status.STOP),
-    "went back and stayed there": (ring([100, 110, 50, 60], [5, 4, 60, 61]), [500], Status.REWIND),
-    "went back and came again": (ring([100, 110, 50, 110], [5, 4, 60, 61]), [500], Status.OK),
-    "was without lag once": (ring([100, 100, 100], [5, 0, 7]), [500], Status.OK),
-    "commits repeat themselves": (ring([100, 100, 100], [5, 6, 7]), [500], Status.STALL),
-    "lag grows with every commit": (ring(UP, GROWS), [500], Status.WARN),
-    "lag stays the same": (ring(UP, [7] * 10), [500], Status.WARN),
-    "lag goes down once": (ring(UP, LAGS), [500], Status.OK),
-    "all slots were filled in late": (ring(UP, [NONE] * 10), [500], Status.WARN),
+    "no commit at all": (Ring(), [500], BurrowStatus.OK),
+    "no lag now, though it was silent for an hour": (ring(UP, GROWS, last=3600), [190], BurrowStatus.OK),
+    "silent for longer than the window spans": (ring(UP, LAGS, last=91), [500], BurrowStatus.STOP),
+    "silent for exactly as long as the window spans": (ring(UP, LAGS, last=90), [500], BurrowStatus.OK),
+    "silent, but an end not long ago was no further": (ring(UP, LAGS, last=91), [190, 500], BurrowStatus.OK),
+    "one commit and lag: stopped at once": (ring([100], [3], last=1), [500], BurrowStatus.STOP),
+    "went back and stayed there": (ring([100, 110, 50, 60], [5, 4, 60, 61]), [500], BurrowStatus.REWIND),
+    "went back and came again": (ring([100, 110, 50, 110], [5, 4, 60, 61]), [500], BurrowStatus.OK),
+    "was without lag once": (ring([100, 100, 100], [5, 0, 7]), [500], BurrowStatus.OK),
+    "commits repeat themselves": (ring([100, 100, 100], [5, 6, 7]), [500], BurrowStatus.STALL),
+    "lag grows with every commit": (ring(UP, GROWS), [500], BurrowStatus.WARN),
+    "lag stays the same": (ring(UP, [7] * 10), [500], BurrowStatus.WARN),
+    "lag goes down once": (ring(UP, LAGS), [500], BurrowStatus.OK),
+    "all slots were filled in late": (ring(UP, [NONE] * 10), [500], BurrowStatus.WARN),
 }
 
 
 @pytest.mark.parametrize(("made", "ends", "wanted"), CASES.values(), ids=CASES.keys())
-def test_a_window_has_the_status_burrow_gives_it(made: Ring, ends: list[int], wanted: Status) -> None:
+def test_a_window_has_the_status_burrow_gives_it(made: Ring, ends: list[int], wanted: BurrowStatus) -> None:
     """Each of the six rules, at its edge."""
-    assert Status(int(evaluate(side_by_side([made], [ends]), NOW)[0])) is wanted
+    assert BurrowStatus(int(evaluate(side_by_side([made], [ends]), NOW)[0])) is wanted
 
 
-def by_the_book(made: Ring, ends: list[int], now: int, allowed: int, least: float) -> Status:  # noqa: PLR0911 - six rules
+def by_the_book(made: Ring, ends: list[int], now: int, allowed: int, least: float) -> BurrowStatus:  # noqa: PLR0911 - six rules
     """Walk through the rules as Burrow's own code does, one window at a time."""
     window = made.slots
     if not window or len(window) / INTERVALS < least:
-        return Status.OK
+        return BurrowStatus.OK
     current = max(0, ends[-1] - window[-1].offset) if ends else 0
     if current <= allowed:
-        return Status.OK
+        return BurrowStatus.OK
     zero = any(end <= window[-1].offset for end in ends)
     if now // 1000 * 1000 - window[-1].timestamp > window[-1].timestamp - window[0].timestamp and not zero:
-        return Status.STOP
+        return BurrowStatus.STOP
     for at in range(1, len(window)):
         if window[at].offset < window[at - 1].offset:
             if not any(later.offset >= window[at - 1].offset for later in window[at:]):
-                return Status.REWIND
+                return BurrowStatus.REWIND
             break
     lags = [slot.lag for slot in window if slot.lag != NONE]
     if any(lag <= allowed for lag in lags):
-        return Status.OK
+        return BurrowStatus.OK
     if all(slot.offset == window[0].offset for slot in window):
-        return Status.STALL
+        return BurrowStatus.STALL
     if all(earlier <= later for earlier, later in itertools.pairwise(lags)):
-        return Status.WARN
-    return Status.OK
+        return BurrowStatus.WARN
+    return BurrowStatus.OK
 
 
 SLOTS = st.lists(st.tuples(st.integers(0, 6), st.integers(-1, 4), st.integers(0, 40)), max_size=INTERVALS)
@@ -94,7 +94,7 @@ def test_columns_answer_as_the_book_does(
         made, time = Ring(), 0
         for order, (offset, lag, pause) in enumerate(slots):
             time += pause
-            made.slots.append(Slot(offset, order, NOW + time * SECOND, lag))
+            made.slots.append(BurrowSlot(offset, order, NOW + time * SECOND, lag))
         rings.append(made)
         ends.append(known)
     now = NOW + later * SECOND + 999
@@ -147,6 +147,13 @@ def test_commits_too_close_together_share_a_slot_and_its_first_time() -> None:
 
 def test_a_group_has_the_worst_status_of_its_partitions_and_all_errors_are_one() -> None:
     """STOP, STALL and REWIND of a partition are ERR of its group; one without partitions is not found."""
-    status = np.array([Status.OK, Status.WARN, Status.STALL, Status.OK, Status.OK], np.int8)
+    status = np.array(
+        [BurrowStatus.OK, BurrowStatus.WARN, BurrowStatus.STALL, BurrowStatus.OK, BurrowStatus.OK], np.int8
+    )
     found = roll_up(status, np.array([0, 0, 1, 1, 3], np.int64), 4)
-    assert [Status(int(each)) for each in found] == [Status.WARN, Status.ERR, Status.NOTFOUND, Status.OK]
+    assert [BurrowStatus(int(each)) for each in found] == [
+        BurrowStatus.WARN,
+        BurrowStatus.ERR,
+        BurrowStatus.NOTFOUND,
+        BurrowStatus.OK,
+    ]

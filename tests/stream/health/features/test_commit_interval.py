@@ -11,7 +11,7 @@ from stream.groups.commits import runs
 from stream.groups.commits import slots as window
 from stream.groups.commits.slots import Slots, no_slots
 from stream.health.features.commit_interval import longest_wait, mean_gap, of_rows
-from stream.health.features.end_history import History
+from stream.health.features.end_history import EndHistory
 from tests.stream.health.simulator import HOUR, MINUTE, NOON, SECOND, SLOT, SLOTS, TICK, by_list, consume, evenly
 
 ROW = np.zeros(1, np.int64)
@@ -27,7 +27,7 @@ def slots_of(commits: list[tuple[int, int]]) -> Slots:
 
 def wait(commits: list[tuple[int, int]], end: object, *, since: int = -3 * HOUR) -> int:
     """Ask for the longest wait in seconds, with a history of the ends since a moment."""
-    history = History()
+    history = EndHistory()
     history.grow(1)
     for now in range(since, TICK, TICK):
         history.observe(ROW, NOON + now, np.array([end(now)], np.int64))  # type: ignore[operator] # a curve
@@ -70,7 +70,7 @@ def test_the_longest_wait_is_what_the_group_lets_a_record_wait(found: int, wante
 
 def test_a_window_without_progress_teaches_nothing() -> None:
     """One slot, or the same offset in all of them: not known."""
-    history = History()
+    history = EndHistory()
     history.grow(1)
     for commits in ([(0, 5)], [(0, 5), (MINUTE, 5), (2 * MINUTE, 5)]):
         assert longest_wait(slots_of(commits), 1, history, ROW, SLOT).tolist() == [-1]
@@ -81,7 +81,7 @@ def test_rows_teach_only_themselves() -> None:
     """The last slot of one row is not the one before the first of the next."""
     one, two = slots_of(FIVES), slots_of([(-10 * MINUTE, 3), (-MINUTE, 9)])
     both = window.concat([one, dataclasses.replace(two, row=two.row + 1)])
-    found = longest_wait(both, 2, History(), np.full(2, -1), SLOT)
+    found = longest_wait(both, 2, EndHistory(), np.full(2, -1), SLOT)
     assert found[1] == 9 * MINUTE
     assert found[0] <= 6 * SECOND
     mine = of_rows(both, np.array([1], np.int64), 2)

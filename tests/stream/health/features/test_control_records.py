@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream.health.features.control_records import READABLE, Tails, unread, without_markers, worth_reading
-from stream.health.features.lag import Distances
+from stream.health.features.control_records import READABLE, LogTails, unread, without_markers, worth_reading
+from stream.health.features.lag import OffsetDistances
 
 ONE = np.array([7], np.int64)
 
@@ -16,9 +16,9 @@ def column(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array([value], np.int64)
 
 
-def tail(end: int, data_from: int, data_end: int, place: int = 7) -> Tails:
+def tail(end: int, data_from: int, data_end: int, place: int = 7) -> LogTails:
     """Give what was found at the end of one partition."""
-    return Tails(column(place), column(end), column(data_from), column(data_end))
+    return LogTails(column(place), column(end), column(data_from), column(data_end))
 
 
 CASES = {
@@ -36,7 +36,7 @@ CASES = {
 
 @pytest.mark.parametrize(("next_offset", "end", "found", "wanted"), CASES.values(), ids=CASES.keys())
 def test_a_lag_holds_what_its_tail_holds(
-    next_offset: int, end: int, found: Tails | None, wanted: tuple[int, bool]
+    next_offset: int, end: int, found: LogTails | None, wanted: tuple[int, bool]
 ) -> None:
     """Only if that very tail has been read, from the commit or before it."""
     lag = column(end - next_offset)
@@ -58,7 +58,7 @@ def test_a_lag_holds_what_its_tail_holds(
 def test_a_tail_is_read_once_and_only_when_nothing_comes(
     lag: int,
     still: bool,  # noqa: FBT001 - a table
-    found: Tails | None,
+    found: LogTails | None,
     wanted: bool,  # noqa: FBT001 - a table
 ) -> None:
     """A busy partition is never fetched, and a short quiet one until its end moves."""
@@ -67,9 +67,9 @@ def test_a_tail_is_read_once_and_only_when_nothing_comes(
     assert worth_reading(told, known, np.array([still])).tolist() == [wanted]
 
 
-def lost(committed: int, tails: Tails | None) -> int:
+def lost(committed: int, tails: LogTails | None) -> int:
     """Say how much was lost of a log that retention emptied up to 100."""
-    ends = Distances(*(column(value) for value in (100, 100, 100, 0, 100 - committed, 0)))
+    ends = OffsetDistances(*(column(value) for value in (100, 100, 100, 0, 100 - committed, 0)))
     return int(without_markers(ends, column(committed), ONE, tails).lost[0])
 
 

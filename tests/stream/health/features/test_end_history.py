@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED, Found, History
+from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED, BracketQuality, EndHistory
 
 TICK = 10_000
 ROW = np.array([0], np.int64)
@@ -18,9 +18,9 @@ def one(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array([value], np.int64)
 
 
-def watched(sent: list[int], until: int, *, points: int = 48, start: int = 0) -> History:
+def watched(sent: list[int], until: int, *, points: int = 48, start: int = 0) -> EndHistory:
     """Watch one partition every tick, to which records are sent at these moments (ascending)."""
-    history = History(points)
+    history = EndHistory(points)
     history.grow(1)
     moments = np.arange(start, until + 1, TICK)
     ends = np.searchsorted(np.array(sent), moments, side="right")
@@ -29,10 +29,10 @@ def watched(sent: list[int], until: int, *, points: int = 48, start: int = 0) ->
     return history
 
 
-def told(history: History, offset: int) -> tuple[int, Found]:
+def told(history: EndHistory, offset: int) -> tuple[int, BracketQuality]:
     """Ask when one record was written."""
     time, found = history.time_of(ROW, one(offset))
-    return int(time[0]), Found(int(found[0]))
+    return int(time[0]), BracketQuality(int(found[0]))
 
 
 @given(st.lists(st.integers(1, 460_000), min_size=1, max_size=300).map(sorted))
@@ -41,7 +41,7 @@ def test_every_record_is_dated_to_within_one_tick_while_nothing_had_to_be_thinne
     history = watched(sent, 470_000)
     for offset, true in enumerate(sent):
         time, found = told(history, offset)
-        assert found is Found.BETWEEN
+        assert found is BracketQuality.BETWEEN
         assert abs(time - true) <= TICK
 
 
@@ -60,7 +60,7 @@ def test_two_hours_of_even_or_bursty_input_are_dated_to_the_tick(sent: list[int]
     history = watched(sent, 7_200_000)
     offsets = np.arange(sent[0] == 0, len(sent), 97)
     times, found = history.time_of(np.zeros(len(offsets), np.int64), offsets)
-    assert (found == Found.BETWEEN).all()
+    assert (found == BracketQuality.BETWEEN).all()
     assert np.abs(times - np.array(sent)[offsets]).max() <= TICK
 
 
@@ -80,20 +80,20 @@ def test_input_without_any_order_is_dated_the_better_the_newer_it_is() -> None:
 def test_what_is_older_than_the_history_is_said_to_be_older_and_not_guessed() -> None:
     """The first point's time is given, with the word that the truth lies before it."""
     history = watched(list(range(0, 500_000, 100)), 500_000, start=250_000)
-    assert told(history, 3) == (250_000, Found.OLDER)
+    assert told(history, 3) == (250_000, BracketQuality.OLDER)
 
 
 def test_what_has_not_been_written_yet_is_said_to_be_newer() -> None:
     """An offset at or above the newest end has no time."""
     history = watched([5, 6], 50_000)
-    assert told(history, 2) == (50_000, Found.NEWER)
+    assert told(history, 2) == (50_000, BracketQuality.NEWER)
 
 
 def test_a_row_without_points_knows_nothing() -> None:
     """Neither a time nor an end is made up."""
-    history = History()
+    history = EndHistory()
     history.grow(1)
-    assert told(history, 0)[1] is Found.UNKNOWN
+    assert told(history, 0)[1] is BracketQuality.UNKNOWN
     assert history.end_at(ROW, one(5)).tolist() == [-1]
     assert history.start(ROW).tolist() == [-1]
 
@@ -101,13 +101,13 @@ def test_a_row_without_points_knows_nothing() -> None:
 def test_a_lone_record_is_put_in_the_middle_of_its_tick() -> None:
     """The best guess for one record between two looks is half a tick wrong at most."""
     history = watched([12_345], 30_000)
-    assert told(history, 0) == (15_000, Found.BETWEEN)
+    assert told(history, 0) == (15_000, BracketQuality.BETWEEN)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=400))
 def test_quiet_stretches_cost_two_points_however_long(steps: list[int]) -> None:
     """Points are bounded, the first stays for ever, the ends never fall and the times always rise."""
-    history = History(16)
+    history = EndHistory(16)
     history.grow(1)
     for tick, end in enumerate(np.cumsum(steps).tolist()):
         history.observe(ROW, tick * TICK, one(end))
@@ -127,7 +127,7 @@ def test_silence_takes_no_room() -> None:
 
 def test_the_end_at_a_moment_is_interpolated_and_unknown_before_the_first() -> None:
     """Between two looks records are taken as evenly written; after the newest the newest end holds."""
-    history = History()
+    history = EndHistory()
     history.grow(1)
     history.observe(ROW, 10_000, one(100))
     history.observe(ROW, 20_000, one(200))
@@ -144,7 +144,7 @@ def test_a_log_that_was_cut_begins_a_new_history() -> None:
 
 def test_a_clock_that_was_set_back_changes_nothing() -> None:
     """A look that is not later than the last one is ignored, for that row alone."""
-    history = History()
+    history = EndHistory()
     history.grow(2)
     history.observe(ROW, 10_000, one(5))
     history.observe(np.array([0, 1], np.int64), 10_000, np.array([9, 9], np.int64))
@@ -154,7 +154,7 @@ def test_a_clock_that_was_set_back_changes_nothing() -> None:
 
 def test_a_seed_goes_in_front_of_the_first_look() -> None:
     """Answers of offsets-for-times become points; no later record means that nothing was written since."""
-    history = History()
+    history = EndHistory()
     history.grow(3)
     rows = np.arange(3, dtype=np.int64)
     history.observe(rows, 100_000, np.array([500, 500, 500], np.int64))
@@ -168,7 +168,7 @@ def test_a_seed_goes_in_front_of_the_first_look() -> None:
 
 def test_a_seed_whose_timestamps_do_not_ascend_is_lowered_to_the_later_answers() -> None:
     """Timestamps are the producers' own, so an earlier time may answer with a later offset; ends cannot fall."""
-    history = History()
+    history = EndHistory()
     history.grow(1)
     history.observe(ROW, 100_000, one(500))
     history.seed(ROW, np.array([40_000, 70_000], np.int64), np.array([[600, 300]], np.int64))
@@ -177,7 +177,7 @@ def test_a_seed_whose_timestamps_do_not_ascend_is_lowered_to_the_later_answers()
 
 def test_a_seed_leaves_room_and_prefers_its_newest_times() -> None:
     """A seed longer than what fits drops its oldest answers."""
-    history = History(8)
+    history = EndHistory(8)
     history.grow(1)
     history.observe(ROW, 100_000, one(500))
     asked = np.arange(10_000, 100_000, 10_000)
@@ -187,7 +187,7 @@ def test_a_seed_leaves_room_and_prefers_its_newest_times() -> None:
 
 def test_rows_are_independent_of_each_other() -> None:
     """What one partition goes through, thinning included, never shows in its neighbour."""
-    history, alone = History(8), History(8)
+    history, alone = EndHistory(8), EndHistory(8)
     history.grow(3)
     alone.grow(1)
     for tick in range(100):
@@ -204,7 +204,7 @@ def test_rows_are_independent_of_each_other() -> None:
 def test_a_history_too_small_to_be_thinned_is_refused() -> None:
     """Fewer than eight points could not keep both ends and drop a quarter."""
     with pytest.raises(ValueError, match="8 at least"):
-        History(7)
+        EndHistory(7)
 
 
 @given(
@@ -213,7 +213,7 @@ def test_a_history_too_small_to_be_thinned_is_refused() -> None:
 )
 def test_what_becomes_known_later_keeps_the_order(points: int, learned: list[tuple[int, int]]) -> None:
     """However many answers come, and however they contradict: times rise, ends do not fall, no row overflows."""
-    history = History(points)
+    history = EndHistory(points)
     history.grow(2)
     for tick in range(6):
         history.observe(np.array([0, 1], np.int64), 100_000 + tick * 10_000, np.array([tick * 100] * 2, np.int64))
@@ -237,7 +237,7 @@ def test_what_becomes_known_later_keeps_the_order(points: int, learned: list[tup
 
 def test_what_becomes_known_later_stands_where_it_belongs() -> None:
     """Between points, before the oldest, not at or after the newest; a second answer for a time changes nothing."""
-    history = History()
+    history = EndHistory()
     history.grow(2)
     history.observe(ROW, 10_000, one(100))
     history.observe(ROW, 20_000, one(200))
@@ -250,11 +250,16 @@ def test_what_becomes_known_later_stands_where_it_belongs() -> None:
 
 def test_brackets_are_the_points_on_both_sides() -> None:
     """Where an offset is beyond them on one side, that is said."""
-    history = History()
+    history = EndHistory()
     history.grow(2)
     history.observe(ROW, 10_000, one(100))
     history.observe(ROW, 20_000, one(200))
     found = history.brackets(np.array([0, 0, 0, 1], np.int64), np.array([50, 150, 200, 5], np.int64))
-    assert found.found.tolist() == [Found.OLDER, Found.BETWEEN, Found.NEWER, Found.UNKNOWN]
+    assert found.found.tolist() == [
+        BracketQuality.OLDER,
+        BracketQuality.BETWEEN,
+        BracketQuality.NEWER,
+        BracketQuality.UNKNOWN,
+    ]
     assert (found.since[0], found.until[0]) == (-1, 10_000)
     assert (found.since[1], found.until[1], found.start[1], found.end[1]) == (10_000, 20_000, 100, 200)

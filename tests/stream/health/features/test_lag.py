@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.features.lag import NOT_KNOWN, Ends, distances, lag
+from stream.health.features.lag import NOT_KNOWN, PartitionEnds, distances, lag
 
 
 def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -15,9 +15,9 @@ def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array(values, np.int64)
 
 
-def ends(start: int, stable: int, high: int, *, known: bool = True, place: int = 7) -> Ends:
+def ends(start: int, stable: int, high: int, *, known: bool = True, place: int = 7) -> PartitionEnds:
     """Give the ends of one partition."""
-    return Ends(ints(place), ints(high), ints(start), np.array([known]), ints(stable))
+    return PartitionEnds(ints(place), ints(high), ints(start), np.array([known]), ints(stable))
 
 
 CASES = {
@@ -47,13 +47,13 @@ def test_distances_are_measured_from_where_the_group_can_still_read(
 UNKNOWN = {
     "the cluster did not answer": (50, ends(0, 100, 100, known=False)),
     "another partition answered": (50, ends(0, 100, 100, place=8)),
-    "nobody was asked": (50, Ends(ints(), ints(), ints(), np.empty(0, np.bool_))),
+    "nobody was asked": (50, PartitionEnds(ints(), ints(), ints(), np.empty(0, np.bool_))),
     "above the end": (101, ends(0, 100, 100)),
 }
 
 
 @pytest.mark.parametrize(("committed", "given_"), UNKNOWN.values(), ids=UNKNOWN.keys())
-def test_what_is_not_known_is_never_a_number(committed: int, given_: Ends) -> None:
+def test_what_is_not_known_is_never_a_number(committed: int, given_: PartitionEnds) -> None:
     """Neither 0 nor negative: marked as unknown, all of it."""
     found = lag(ints(committed), ints(7), given_)
     more = distances(ints(committed), found, given_)
@@ -63,7 +63,7 @@ def test_what_is_not_known_is_never_a_number(committed: int, given_: Ends) -> No
 
 def test_ends_without_a_last_stable_offset_leave_the_rest_known() -> None:
     """Not every caller reads it."""
-    plain = Ends(ints(7), ints(100), ints(10), np.array([True]))
+    plain = PartitionEnds(ints(7), ints(100), ints(10), np.array([True]))
     more = distances(ints(50), lag(ints(50), ints(7), plain), plain)
     assert (more.last_stable[0], more.stable_lag[0], more.margin[0]) == (NOT_KNOWN, NOT_KNOWN, 40)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.commits.slots import Slots
-from stream.health.features.end_history import History
+from stream.health.features.end_history import EndHistory
 from stream.health.features.lag_trend import FALLS, LEVEL, RISES, TOO_SHORT, trend
 
 ROW = np.zeros(1, np.int64)
@@ -18,7 +18,7 @@ PER_SLOT = 3_000
 
 def told(left: list[int], *, lag: int | None = None, written: int | None = None, seen_from: int = 0) -> int:
     """Ask for the trend of one row that left this lag after each of its slots, at 100 records per second."""
-    history = History()
+    history = EndHistory()
     history.grow(1)
     times = np.arange(len(left)) * WIDTH
     for at in range(seen_from, len(left)):
@@ -91,4 +91,4 @@ def test_rows_without_a_history_have_no_trend() -> None:
     """Nor do rows without slots."""
     slots = Slots(np.zeros(9, np.int64), np.arange(9), np.arange(9), np.arange(9) * WIDTH, np.ones(9, np.int64))
     nothing = np.zeros(2, np.int64)
-    assert trend(slots, 2, History(), np.full(2, -1), nothing, nothing).tolist() == [TOO_SHORT, TOO_SHORT]
+    assert trend(slots, 2, EndHistory(), np.full(2, -1), nothing, nothing).tolist() == [TOO_SHORT, TOO_SHORT]

@@ -8,21 +8,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from stream.health.features.lag import BEYOND_END, Ends, lag
+from stream.health.features.lag import BEYOND_END, PartitionEnds, lag
 from stream.health.features.offset_out_of_range import (
     RECREATED,
     STALE_END,
     TRUNCATED,
     WORDS,
-    Origins,
+    CommitOrigins,
     is_unknown,
     judge,
     topic_ids,
     with_cuts,
 )
-from stream.health.features.partition_history import Memory
+from stream.health.features.partition_history import PartitionHistory
 from stream.health.features.window import build
-from stream.health.limits import Limits
+from stream.health.limits import HealthLimits
 from tests.stream.health.simulator import MINUTE, Partition, Scene, look
 
 OLD, NEW = bytes(range(16)), bytes(range(1, 17))
@@ -39,8 +39,10 @@ def said(
 ) -> str:
     """Judge one commit on a partition of 100 offsets."""
     column = np.array([committed], np.int64)
-    ends = Ends(np.array([7]), np.array([100]), np.array([0]), np.array([True]), None, np.array([leader], np.int32))
-    origins = Origins(
+    ends = PartitionEnds(
+        np.array([7]), np.array([100]), np.array([0]), np.array([True]), None, np.array([leader], np.int32)
+    )
+    origins = CommitOrigins(
         leader_epoch=np.array([epoch], np.int32),
         epoch_end=None if epoch_end is None else np.array([epoch_end], np.int64),
         topic_id=topic_ids(pa.array([was], pa.binary(16))),
@@ -106,16 +108,18 @@ def test_topic_ids_of_a_slice_are_its_own() -> None:
 def test_an_end_that_was_seen_to_go_back(told: str, now: bytes | None, named: str) -> None:
     """It names what a commit above the end cannot tell."""
     code, ids = np.array([WORDS.index(told)] * 2, np.int8), topic_ids(pa.array([now, now], pa.binary(16)))
-    after = with_cuts(code, np.array([True, False]), Origins(current_topic_id=ids))
+    after = with_cuts(code, np.array([True, False]), CommitOrigins(current_topic_id=ids))
     assert [WORDS[each] for each in after.tolist()] == [named, told]
-    assert WORDS[with_cuts(code, np.array([True, False]), Origins())[0]] == (TRUNCATED if told == STALE_END else told)
+    assert WORDS[with_cuts(code, np.array([True, False]), CommitOrigins())[0]] == (
+        TRUNCATED if told == STALE_END else told
+    )
 
 
 FOREIGN = {
-    "recreated": Origins(
+    "recreated": CommitOrigins(
         topic_id=topic_ids(pa.array([OLD], pa.binary(16))), current_topic_id=topic_ids(pa.array([NEW], pa.binary(16)))
     ),
-    "truncated": Origins(epoch_end=np.array([20], np.int64)),
+    "truncated": CommitOrigins(epoch_end=np.array([20], np.int64)),
 }
 
 
@@ -125,8 +129,8 @@ def test_nothing_is_measured_from_an_offset_of_another_log(word: str, committed:
     """Neither what was lost nor how much margin is left: the offset counts records that this log never had."""
     partition = Partition(lambda _: 1_000, [(0, committed)], log_start=lambda _: 100)
     seen = look(Scene([partition]), MINUTE)
-    sound = build(seen, Memory(), Limits())
+    sound = build(seen, PartitionHistory(), HealthLimits())
     assert (int(sound.ends.lost[0]), int(sound.ends.margin[0])) == (max(100 - committed, 0), max(committed - 100, 0))
-    window = build(dataclasses.replace(seen, origins=FOREIGN[word]), Memory(), Limits())
+    window = build(dataclasses.replace(seen, origins=FOREIGN[word]), PartitionHistory(), HealthLimits())
     assert WORDS[window.broken[0]] == word
     assert (int(window.ends.lost[0]), int(window.ends.margin[0])) == (-1, -1)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from stream.health.features.lag import Ends
-from stream.health.features.partition_history import Memory
-from stream.health.inputs import Stage
+from stream.health.features.lag import PartitionEnds
+from stream.health.features.partition_history import PartitionHistory
+from stream.health.inputs import GroupStage
 from tests.stream.health.panes import NOW, Row, pane
 
 TICK = 10_000
@@ -24,14 +24,14 @@ def at(tick: int, ends: dict[str, tuple[int, int, int]], *, recreated: list[str]
         pane(Row()).seen,
         now=NOW + tick * TICK,
         topics=topics,
-        ends=Ends(place, high, start, high >= 0, stable),
+        ends=PartitionEnds(place, high, start, high >= 0, stable),
         recreated=np.array([topics.index(name) for name in recreated or []], np.int64),
     )
 
 
 def test_a_topic_keeps_its_history_when_its_number_changes() -> None:
     """Topics that sort before it come and go; their histories go with them and are never taken for another's."""
-    memory = Memory()
+    memory = PartitionHistory()
     memory.observe(at(0, {"b": (0, 5, 5), "c": (0, 7, 7)}))
     memory.observe(at(1, {"a": (0, 1, 1), "b": (0, 6, 6), "c": (0, 8, 8)}))
     rows = memory.observe(at(2, {"b": (0, 7, 7)}))
@@ -43,7 +43,7 @@ def test_a_topic_keeps_its_history_when_its_number_changes() -> None:
 
 def test_an_end_that_is_known_again_is_dated() -> None:
     """After it was asked for in vain, after a tick that nobody answered, and after a long pause; not before."""
-    memory, ends = Memory(tick=TICK), {"a": (0, 5, 5)}
+    memory, ends = PartitionHistory(tick=TICK), {"a": (0, 5, 5)}
     assert memory.answered_since(memory.observe(at(0, ends))).tolist() == [-1]
     assert memory.answered_since(memory.observe(at(1, ends))).tolist() == [-1]
     memory.observe(at(2, {"a": (-1, -1, -1)}))
@@ -57,25 +57,25 @@ def test_an_end_that_is_known_again_is_dated() -> None:
 def test_a_group_is_settled_since_it_was_last_seen_to_rebalance() -> None:
     """The record of it may be read later; then that counts."""
 
-    def settled(tick: int, stage: Stage, since: int) -> int:
+    def settled(tick: int, stage: GroupStage, since: int) -> int:
         seen = at(tick, {"a": (0, 5, 5)})
         groups = dataclasses.replace(
             seen.groups, stage=np.array([stage], np.int8), since=np.array([NOW + since * TICK], np.int64)
         )
         return (int(memory.settled_since(dataclasses.replace(seen, groups=groups))[0]) - NOW) // TICK
 
-    memory = Memory()
-    assert settled(0, Stage.STABLE, -9) == -9
-    assert settled(1, Stage.REBALANCING, 1) == 1
-    assert settled(2, Stage.REBALANCING, 1) == 1
-    assert settled(3, Stage.STABLE, -9) == 2
-    assert settled(4, Stage.STABLE, 3) == 3
-    assert settled(5, Stage.STABLE, 3) == 3
+    memory = PartitionHistory()
+    assert settled(0, GroupStage.STABLE, -9) == -9
+    assert settled(1, GroupStage.REBALANCING, 1) == 1
+    assert settled(2, GroupStage.REBALANCING, 1) == 1
+    assert settled(3, GroupStage.STABLE, -9) == 2
+    assert settled(4, GroupStage.STABLE, 3) == 3
+    assert settled(5, GroupStage.STABLE, 3) == 3
 
 
 def test_an_end_that_is_not_known_leaves_its_history_as_it_was() -> None:
     """And has no row at that moment."""
-    memory = Memory()
+    memory = PartitionHistory()
     memory.observe(at(0, {"a": (0, 5, 5)}))
     assert memory.observe(at(1, {"a": (-1, -1, -1)})).tolist() == [-1]
     rows = memory.observe(at(2, {"a": (0, 9, 9)}))
@@ -84,7 +84,7 @@ def test_an_end_that_is_not_known_leaves_its_history_as_it_was() -> None:
 
 def test_a_topic_made_anew_begins_a_new_history() -> None:
     """Though its ends alone would look like growth."""
-    memory = Memory()
+    memory = PartitionHistory()
     memory.observe(at(0, {"a": (2, 5, 5)}))
     rows = memory.observe(at(1, {"a": (2, 8, 9)}, recreated=["a"]))
     assert memory.high.points(int(rows[0])) == ([NOW + TICK], [9])
@@ -93,7 +93,7 @@ def test_a_topic_made_anew_begins_a_new_history() -> None:
 
 def test_it_is_known_since_when_the_stable_offset_stands() -> None:
     """Only while it is below the high watermark, and anew with every step of it."""
-    memory = Memory()
+    memory = PartitionHistory()
     since = []
     for tick, (stable, high) in enumerate([(5, 5), (5, 8), (5, 9), (7, 9), (7, 9), (9, 9), (9, 9)]):
         rows = memory.observe(at(tick, {"a": (0, stable, high)}))
@@ -101,12 +101,12 @@ def test_it_is_known_since_when_the_stable_offset_stands() -> None:
     ticks = [(each - NOW) // TICK if each >= 0 else -1 for each in since]
     assert ticks == [-1, 1, 1, 3, 3, -1, -1]
     assert memory.stable_since(np.array([-1], np.int64)).tolist() == [-1]
-    assert Memory().stable_since(np.array([0], np.int64)).tolist() == [-1]
+    assert PartitionHistory().stable_since(np.array([0], np.int64)).tolist() == [-1]
 
 
 def test_a_seed_reaches_back_before_the_first_look() -> None:
     """In the order of the ends it was asked for."""
-    memory, seen = Memory(), at(0, {"a": (0, 50, 50), "b": (0, 9, 9)})
+    memory, seen = PartitionHistory(), at(0, {"a": (0, 50, 50), "b": (0, 9, 9)})
     rows = memory.observe(seen)
     memory.seed(seen, np.array([NOW - 60_000, NOW - 30_000], np.int64), np.array([[20, 30], [-2, 4]], np.int64))
     assert [memory.high.points(row)[1] for row in rows.tolist()] == [[20, 30, 50], [4, 9]]
@@ -114,7 +114,7 @@ def test_a_seed_reaches_back_before_the_first_look() -> None:
 
 def test_what_was_never_committed_is_so_since_it_was_first_seen() -> None:
     """Through rebalances and short absences; after a long one it begins anew."""
-    memory, row = Memory(tick=TICK), np.zeros(1, np.int64)
+    memory, row = PartitionHistory(tick=TICK), np.zeros(1, np.int64)
 
     def since(tick: int, formed: int, rows: np.ndarray[Any, np.dtype[np.int64]] = row) -> list[int]:
         seen = pane(Row()).seen
@@ -132,7 +132,7 @@ def test_what_was_never_committed_is_so_since_it_was_first_seen() -> None:
 
 def test_an_end_that_went_back_is_remembered_until_it_is_where_it_was() -> None:
     """From the second look on: a new leader may for a moment know less; and not of a topic that was made anew."""
-    memory, cut = Memory(), []
+    memory, cut = PartitionHistory(), []
     for tick, high in enumerate([90, 50, 90, 50, 50, 60, 40, 89, 90, 91]):
         rows = memory.observe(at(tick, {"a": (0, high, high), "b": (0, 7, 7)}))
         cut.append(memory.cut(rows, NOW + tick * TICK).tolist()[0])
@@ -142,4 +142,4 @@ def test_an_end_that_went_back_is_remembered_until_it_is_where_it_was() -> None:
     rows = memory.observe(at(11, {"a": (0, 5, 5)}, recreated=["a"]))
     assert memory.cut(rows, NOW + 11 * TICK).tolist() == [False]
     assert memory.cut(np.array([-1], np.int64), NOW).tolist() == [False]
-    assert Memory().cut(np.array([0], np.int64), NOW).tolist() == [False]
+    assert PartitionHistory().cut(np.array([0], np.int64), NOW).tolist() == [False]

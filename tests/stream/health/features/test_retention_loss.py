@@ -7,11 +7,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from stream.health.features.end_history import History
-from stream.health.features.lag import Distances
+from stream.health.features.end_history import EndHistory
+from stream.health.features.lag import OffsetDistances
 from stream.health.features.retention_loss import forecast
 from stream.health.features.time_lag import Rates, TimeLag
-from stream.health.limits import Limits
+from stream.health.limits import HealthLimits
 from tests.stream.health.panes import MINUTE, NOW, SECOND, Row, pane
 
 ROW = np.zeros(1, np.int64)
@@ -33,16 +33,16 @@ def told(
     retention: int = -1,
 ) -> tuple[int, bool]:
     """Forecast for one row whose log start moved so often, once a minute, until now."""
-    history = History(12)
+    history = EndHistory(12)
     history.grow(1)
     for minute in range(10, -1, -1):
         start = pace * 60 * max(10 - minute - (10 - moves), 0)
         history.observe(ROW, NOW - minute * MINUTE, column(100_000 + start))
-    ends = Distances(*(column(0) for _ in range(5)), column(margin))
+    ends = OffsetDistances(*(column(0) for _ in range(5)), column(margin))
     rates = Rates(column(100.0, float), column(consume, float), column(-1))
     time_lag = TimeLag(column(age), np.array([True]), column(NOW - age))
     seen = dataclasses.replace(pane(Row()).seen, retention=column(retention))
-    soon, near = forecast(seen, history, ROW, ends, time_lag, rates, column(trend), Limits())
+    soon, near = forecast(seen, history, ROW, ends, time_lag, rates, column(trend), HealthLimits())
     return int(soon[0]), bool(near[0])
 
 

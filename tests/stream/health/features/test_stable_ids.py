@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.features.stable_ids import Names, Places
+from stream.health.features.stable_ids import NameIds, PartitionIds
 
 NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True)
 
@@ -14,7 +14,7 @@ NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True)
 @given(st.lists(NAMES, max_size=12))
 def test_a_name_keeps_its_number_as_long_as_it_is_there(ticks: list[list[str]]) -> None:
     """No two names share one, and a number that became free is given again one change later at the earliest."""
-    names = Names()
+    names = NameIds()
     before: dict[str, int] = {}
     for tick in ticks:
         now = dict(zip(tick, names.numbers(tick).tolist(), strict=True))
@@ -28,7 +28,7 @@ def test_a_name_keeps_its_number_as_long_as_it_is_there(ticks: list[list[str]]) 
 
 def test_names_that_went_are_counted() -> None:
     """So that what is remembered under their numbers can go before these are given again."""
-    names = Names()
+    names = NameIds()
     names.numbers(["a", "b", "c"])
     assert names.forgotten == 0
     names.numbers(["b"])
@@ -40,7 +40,7 @@ def test_names_that_went_are_counted() -> None:
 @given(st.lists(st.lists(st.integers(0, 40), unique=True, max_size=20), max_size=8))
 def test_a_place_keeps_its_row_whatever_comes_before_it(ticks: list[list[int]]) -> None:
     """In any order, with any gaps."""
-    places, known = Places(), dict[int, int]()
+    places, known = PartitionIds(), dict[int, int]()
     for tick in ticks:
         asked = np.array(tick, np.int64)
         for place, row in zip(tick, places.rows(asked).tolist(), strict=True):
@@ -50,7 +50,7 @@ def test_a_place_keeps_its_row_whatever_comes_before_it(ticks: list[list[int]]) 
 
 def test_dropped_places_leave_no_holes() -> None:
     """What stays is numbered anew, and says which rows these were."""
-    places = Places()
+    places = PartitionIds()
     places.rows(np.array([50, 10, 30], np.int64))
     places.rows(np.array([20], np.int64))
     before = places.rows(np.array([10, 20, 50], np.int64)).tolist()
@@ -62,7 +62,7 @@ def test_dropped_places_leave_no_holes() -> None:
 
 def test_when_all_places_went_nothing_is_left_of_them() -> None:
     """Asked for none after that, none is given: not those of the last question."""
-    places = Places()
+    places = PartitionIds()
     places.rows(np.array([10, 20], np.int64))
     assert places.drop_all_but(np.empty(0, np.int64)).tolist() == []
     assert places.rows(np.empty(0, np.int64)).tolist() == []
@@ -71,7 +71,7 @@ def test_when_all_places_went_nothing_is_left_of_them() -> None:
 
 def test_places_are_found_without_being_added() -> None:
     """A place that was never seen has no row, and gets none by the question."""
-    places = Places()
+    places = PartitionIds()
     assert places.find(np.array([10], np.int64)).tolist() == [-1]
     rows = places.rows(np.array([30, 10], np.int64)).tolist()
     assert places.find(np.array([10, 20, 30], np.int64)).tolist() == [rows[1], -1, rows[0]]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.commits.slots import Slots
-from stream.health.features.end_history import History
+from stream.health.features.end_history import EndHistory
 from stream.health.features.time_lag import TimeLag, rates, stretch, time_lag, worst
 
 TICK = 10_000
@@ -21,9 +21,9 @@ def one(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array([value], np.int64)
 
 
-def watched(sent: np.ndarray[tuple[int], np.dtype[np.int64]], until: int) -> History:
+def watched(sent: np.ndarray[tuple[int], np.dtype[np.int64]], until: int) -> EndHistory:
     """Watch one partition every tick."""
-    history = History()
+    history = EndHistory()
     history.grow(1)
     for now in range(0, until + 1, TICK):
         history.observe(ROW, now, one(int(np.searchsorted(sent, now, side="right"))))
@@ -60,13 +60,13 @@ def test_the_age_of_the_oldest_unread_record_is_right_to_within_a_tick(
 
 def test_nothing_unread_is_exactly_zero_without_any_history() -> None:
     """It needs no history to know that nobody waits."""
-    found = time_lag(History(), one(-1), one(5), np.array([False]), YES, 100)
+    found = time_lag(EndHistory(), one(-1), one(5), np.array([False]), YES, 100)
     assert (found.age[0], found.exact[0]) == (0, True)
 
 
 def test_what_is_older_than_the_history_is_a_lower_bound_and_flagged() -> None:
     """At least as old as the history, never guessed beyond it."""
-    history = History()
+    history = EndHistory()
     history.grow(1)
     history.observe(ROW, 50_000, one(500))
     history.observe(ROW, 60_000, one(600))
@@ -76,7 +76,7 @@ def test_what_is_older_than_the_history_is_a_lower_bound_and_flagged() -> None:
 
 def test_what_is_not_known_has_no_age() -> None:
     """No end, no row or no point: -1, and not exact."""
-    history = History()
+    history = EndHistory()
     history.grow(1)
     for rows, unread, known in ((one(-1), YES, YES), (ROW, YES, YES), (ROW, ~YES, ~YES)):
         found = time_lag(history, rows, one(3), unread, known, 90_000)
@@ -132,7 +132,7 @@ def test_time_to_catch_up_is_lag_by_the_difference_of_the_rates(per_second: int,
 def test_rates_without_commits_or_history_are_not_known() -> None:
     """Not zero; but nothing unread needs no time to catch up."""
     none = stretch(Slots(*(np.empty(0, np.int64) for _ in range(5))), 1, 5)
-    for history in (History(), watched(np.array([5]), 20_000)):
+    for history in (EndHistory(), watched(np.array([5]), 20_000)):
         found = rates(none, one(5), one(0), history, ROW if len(history) else one(-1), end=one(5), now=20_000)
         assert np.isnan(found.produce).all()
         assert np.isnan(found.consume).all()

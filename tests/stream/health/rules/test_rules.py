@@ -11,7 +11,7 @@ import pytest
 
 from stream.health.evaluator import find
 from stream.health.evidence import COLUMNS, evidence
-from stream.health.inputs import NO_COMMIT, NOBODY, OpenTransaction, Stage
+from stream.health.inputs import NO_COMMIT, NOBODY, GroupStage, OpenTransaction
 from stream.health.rules import RULES
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
 from tests.stream.health.panes import HOUR, MINUTE, SECOND, Row, pane
@@ -140,26 +140,33 @@ CASES = (
     Case("lives for a minute only", (but(READ_UP, expires_in=50 * SECOND),), (V.CAUGHT_UP,), "All records are read."),
     Case(
         "no members for a minute",
-        (Row(stage=Stage.EMPTY, members=0, settled=MINUTE, idle=MINUTE, age=MINUTE, lag=6_000, commit_ago=MINUTE),),
+        (
+            Row(
+                stage=GroupStage.EMPTY, members=0, settled=MINUTE, idle=MINUTE, age=MINUTE, lag=6_000, commit_ago=MINUTE
+            ),
+        ),
         (V.NO_MEMBERS,),
         "The group has had no members for 1 min, with 6,000 offsets unread, the oldest for 1 min.",
     ),
     Case(
         "no members, and retention has passed",
-        (Row(stage=Stage.EMPTY, members=0, settled=HOUR, idle=HOUR, age=HOUR, lag=6, lost=12, commit_ago=HOUR),),
+        (Row(stage=GroupStage.EMPTY, members=0, settled=HOUR, idle=HOUR, age=HOUR, lag=6, lost=12, commit_ago=HOUR),),
         (V.NO_MEMBERS,),
         "The group has had no members for 1 h, with 6 offsets unread, the oldest for 1 h; 12 offsets below them",
     ),
     Case(
-        "no members for as long as a deploy", (Row(stage=Stage.EMPTY, members=0, settled=25_000, idle=25_000),), (), ""
+        "no members for as long as a deploy",
+        (Row(stage=GroupStage.EMPTY, members=0, settled=25_000, idle=25_000),),
+        (),
+        "",
     ),
     Case(
         "no members, as every hour",
-        (Row(stage=Stage.EMPTY, members=0, settled=HOUR, idle=HOUR, age=HOUR, patience=2 * HOUR),),
+        (Row(stage=GroupStage.EMPTY, members=0, settled=HOUR, idle=HOUR, age=HOUR, patience=2 * HOUR),),
         (),
         "Keeps up",
     ),
-    Case("no members and nothing to read", (but(READ_UP, stage=Stage.EMPTY, members=0),), (V.CAUGHT_UP,), "All"),
+    Case("no members and nothing to read", (but(READ_UP, stage=GroupStage.EMPTY, members=0),), (V.CAUGHT_UP,), "All"),
     Case(
         "retention was faster",
         (Row(lost=1_500, log_start=11_500, lag=400),),
@@ -174,19 +181,27 @@ CASES = (
     ),
     Case(
         "the records were lost long after the group was",
-        (but(STUCK, lost=5, members=-1, stage=Stage.OFFSETS_ONLY, commit_ago=HOUR, progress_ago=HOUR),),
+        (but(STUCK, lost=5, members=-1, stage=GroupStage.OFFSETS_ONLY, commit_ago=HOUR, progress_ago=HOUR),),
         (V.STOPPED,),
         "No commit for 1 h",
     ),
     Case(
         "rebalances for two minutes",
-        (Row(stage=Stage.REBALANCING, settled=2 * MINUTE, idle=2 * MINUTE, age=2 * MINUTE, lag=900),),
+        (Row(stage=GroupStage.REBALANCING, settled=2 * MINUTE, idle=2 * MINUTE, age=2 * MINUTE, lag=900),),
         (V.REBALANCING_TOO_LONG,),
         "The group has been rebalancing for 2 min, with 900 offsets unread, the oldest for 2 min.",
     ),
-    Case("rebalances for half a minute", (Row(stage=Stage.REBALANCING, settled=30_000, idle=30_000),), (), "Keeps up"),
     Case(
-        "rebalances, with nothing to read", (but(READ_UP, stage=Stage.REBALANCING, settled=HOUR),), (V.CAUGHT_UP,), ""
+        "rebalances for half a minute",
+        (Row(stage=GroupStage.REBALANCING, settled=30_000, idle=30_000),),
+        (),
+        "Keeps up",
+    ),
+    Case(
+        "rebalances, with nothing to read",
+        (but(READ_UP, stage=GroupStage.REBALANCING, settled=HOUR),),
+        (V.CAUGHT_UP,),
+        "",
     ),
     Case(
         "rebalances again and again",

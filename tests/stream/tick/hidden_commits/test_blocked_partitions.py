@@ -13,12 +13,12 @@ import structlog
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.cluster.transport.errors import Unreachable
-from stream.tick.hidden_commits.blocked_partitions import OffsetsGaps
-from stream.tick.hidden_commits.model import OffsetsHeldBack
+from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
+from stream.tick.hidden_commits.model import BlockedOffsetsPartition
 from stream.tick.lookups import open_transactions as enquiries_transactions
-from stream.tick.lookups.budget import Allowances
+from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.ends import EndsByName
-from stream.tick.lookups.open_transactions import Culprits
+from stream.tick.lookups.open_transactions import OpenTransactionLookup
 from tests.support.fleets import ends_of
 
 if TYPE_CHECKING:
@@ -56,11 +56,13 @@ class Ticks:
 
     def __init__(self) -> None:
         clock = itertools.count()
-        allowances = Allowances()
-        self.gaps = OffsetsGaps(allowances, Culprits(cast("Any", None), allowances, lambda: float(next(clock))))
+        allowances = LookupLimits()
+        self.gaps = BlockedPartitions(
+            allowances, OpenTransactionLookup(cast("Any", None), allowances, lambda: float(next(clock)))
+        )
         self.now = NOON - TICK
 
-    def look(self, *stable: int | None, high: int = 100) -> tuple[OffsetsHeldBack, ...]:
+    def look(self, *stable: int | None, high: int = 100) -> tuple[BlockedOffsetsPartition, ...]:
         """Look once for each place of the last stable offset; give what is held back at the end."""
         for each in stable:
             self.now += TICK
@@ -93,16 +95,16 @@ def test_the_culprit_is_named(leader: Leader) -> None:
     before, after = (dt.datetime.fromtimestamp(NOON / 1000 + s, dt.UTC).replace(tzinfo=None) for s in (-3600, 3600))
     assert leader.row is not None
     leader.row |= {"start_time": before, "last_write_time": after, "hanging": False}
-    assert Ticks().look(50, 50) == (OffsetsHeldBack(0, NOON - 3_600_000, 7, "tx", hanging=False),)
+    assert Ticks().look(50, 50) == (BlockedOffsetsPartition(0, NOON - 3_600_000, 7, "tx", hanging=False),)
     leader.row |= {"hanging": True}
-    assert Ticks().look(50, 50) == (OffsetsHeldBack(0, NOON, 7, "tx", hanging=True),)
+    assert Ticks().look(50, 50) == (BlockedOffsetsPartition(0, NOON, 7, "tx", hanging=True),)
 
 
 @pytest.mark.parametrize("away", [True, False], ids=["nobody answers", "the partition's leader does not"])
 def test_a_culprit_that_cannot_be_named(leader: Leader, *, away: bool) -> None:
     """The gap is told all the same."""
     leader.away, leader.row = away, None
-    assert Ticks().look(50, 50) == (OffsetsHeldBack(0, NOON),)
+    assert Ticks().look(50, 50) == (BlockedOffsetsPartition(0, NOON),)
 
 
 def test_it_is_said_once_when_it_begins_and_once_when_it_ends(leader: Leader) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.shard import join_runs
-from stream.tick.hidden_commits.commits import Answers, AskedCommits, Log, key_of
+from stream.tick.hidden_commits.commits import FetchedCommits, FetchedOffsets, LoggedCommits, key_of
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.fleets import World, delta_of
 from tests.support.laws import examples
@@ -35,7 +35,7 @@ class Coordinator:
         self.low = 0
         self.read_to = 0
         self.records: list[tuple[int, str, int | None]] = []
-        self.commits = AskedCommits(SLOT_MS, KEEP)
+        self.commits = FetchedCommits(SLOT_MS, KEEP)
 
     def commit(self, key: str, offset: int | None) -> None:
         """Let a group commit; None: its offset is deleted."""
@@ -48,7 +48,7 @@ class Coordinator:
     def ask(self) -> None:
         """Ask for all offsets."""
         truth = self.truth()
-        answers = Answers(
+        answers = FetchedOffsets(
             time=self.now,
             keys=pa.array([key_of("g", key, 0) for key in truth], pa.binary()),
             offset=np.array(list(truth.values()), np.int64),
@@ -84,8 +84,8 @@ class Coordinator:
             if raw == key_of("g", key, 0)
         }
 
-    def _log(self) -> Log:
-        return Log(self.log.fleet.columns().runs)
+    def _log(self) -> LoggedCommits:
+        return LoggedCommits(self.log.fleet.columns().runs)
 
 
 def test_an_answer_is_a_commit_made_when_it_was_first_given() -> None:

@@ -17,8 +17,8 @@ from stream.tick.hidden_commits import groups as held_back_groups
 from stream.tick.hidden_commits import log_reader as held_back_readings
 from stream.tick.hidden_commits.commits import key_of
 from stream.tick.hidden_commits.groups import HiddenGroups
-from stream.tick.hidden_commits.model import OffsetsHeldBack
-from stream.tick.lookups.budget import Allowances
+from stream.tick.hidden_commits.model import BlockedOffsetsPartition
+from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.ends import EndsByName
 from tests.stream.groups import written
 from tests.support.fleets import World, ends_of
@@ -27,7 +27,7 @@ from tests.support.raw import commit_key, commit_value, group_key, group_value, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream.tick.hidden_commits.model import HeldBack
+    from stream.tick.hidden_commits.model import HiddenCommits
 
 NOON = 1_700_000_000_000
 TICK = 10_000
@@ -48,7 +48,7 @@ class Cluster:
         self.stable, self.high = 10, 10
         self.ends: list[tuple[str, int, int | None, int | None, int | None, str | None]] = [("t", 0, 99, 99, 0, None)]
         self.now = NOON
-        self.groups = HiddenGroups(cast("Any", None), Allowances(**bounds))
+        self.groups = HiddenGroups(cast("Any", None), LookupLimits(**bounds))
         monkeypatch.setattr(held_back_groups, "fetch_offsets", self._fetch)
         monkeypatch.setattr(held_back_readings, "read_hidden", self._read)
         self.log: list[HiddenBatch] = []
@@ -93,7 +93,7 @@ class Cluster:
         if not hidden:
             self.world.read([(commit_key(group, topic, 0), commit_value(offset, self.now))], time=self.now)
 
-    def tick(self, *held: int, first: bool = False) -> HeldBack:
+    def tick(self, *held: int, first: bool = False) -> HiddenCommits:
         """Let a tick go by while these offsets partitions are held back; `first`: asked before the ends are read."""
         self.now += TICK
         fleet = self.world.fleet.columns(self.groups.touched)
@@ -102,13 +102,13 @@ class Cluster:
             self.groups.ask(fleet, self.now)
         own = [(NAME, p, self.high, self.stable if p in held else self.high, 0, None) for p in range(PARTITIONS)]
         ends = EndsByName(ends_of([*own, *self.ends]))
-        shown = self.groups.put(fleet, ends, {p: OffsetsHeldBack(p, NOON) for p in held}, self.now)
+        shown = self.groups.put(fleet, ends, {p: BlockedOffsetsPartition(p, NOON) for p in held}, self.now)
         if not shown.asked.any() and not self.wrote:
             assert shown.fleet is fleet, "the very same fleet where nothing is put in"
         return shown
 
 
-def told(shown: HeldBack) -> dict[tuple[str, str], tuple[int, bool]]:
+def told(shown: HiddenCommits) -> dict[tuple[str, str], tuple[int, bool]]:
     """Give offset and mark by group and topic."""
     fleet = shown.fleet
     rows = zip(fleet.group.to_pylist(), fleet.topic.to_pylist(), fleet.runs.spans.last_offset, shown.asked, strict=True)
@@ -142,7 +142,7 @@ def test_the_groups_of_the_partition_are_answered_by_their_coordinator(cluster: 
     shown = cluster.tick(0)
     assert told(shown) == {(GROUP, "t"): (30, True), (OTHER, "t"): (20, False)}
     assert (shown.groups, shown.hidden) == (frozenset({GROUP}), frozenset())
-    assert dict(shown.partitions) == {0: OffsetsHeldBack(0, NOON)}
+    assert dict(shown.partitions) == {0: BlockedOffsetsPartition(0, NOON)}
     assert cluster.asked == [[GROUP], [GROUP]]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from decoders.log.batch import LogRecord
 from stream.cluster.hidden_records import HiddenBatch
 from stream.tick.hidden_commits.commits import key_of
-from stream.tick.hidden_commits.log import HiddenLog, Newest
+from stream.tick.hidden_commits.log import HiddenLog, NewestRecord
 from tests.support.laws import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
@@ -42,7 +42,7 @@ def test_an_offset_is_deleted_until_it_is_committed_again() -> None:
     """By the newest record of its key, of type 1 or 0."""
     writer = Writer()
     writer.write(commit_key("g", "t", 0), None)
-    assert dict(writer.log.deleted) == {KEY: Newest(100, 100)}
+    assert dict(writer.log.deleted) == {KEY: NewestRecord(100, 100)}
     writer.write(commit_key("g", "t", 0, record_type=0), commit_value(5, 1))
     assert dict(writer.log.deleted) == {}
 
@@ -85,7 +85,7 @@ def test_membership_records_are_kept_by_group_and_key() -> None:
         "g": {group_key("g"): group_value(2, [])},
         "h": {group_key("h"): None},
     }
-    assert (known["g"].newest, known["g"].version) == (Newest(101, 101), 2)
+    assert (known["g"].newest, known["g"].version) == (NewestRecord(101, 101), 2)
 
 
 STEPS = st.lists(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.commits.runs import columns_of
-from stream.tick.hidden_commits.commits import Answers, AskedCommits, key_of
+from stream.tick.hidden_commits.commits import FetchedCommits, FetchedOffsets, key_of
 from stream.tick.hidden_commits.overlay import Overlay, names_of, rows_of_groups
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.fleets import World
@@ -18,25 +18,25 @@ from tests.support.laws import examples
 from tests.support.raw import commit_key, commit_value
 
 if TYPE_CHECKING:
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
 
 Key = tuple[str, str, int]
 KEYS = st.tuples(st.sampled_from("abc"), st.sampled_from("tuv"), st.integers(0, 2))
 
 
-def asked(offsets: dict[Key, int]) -> AskedCommits:
+def asked(offsets: dict[Key, int]) -> FetchedCommits:
     """Give commits that were asked for, of which the log knows nothing."""
-    commits = AskedCommits(SLOT_MS, KEEP)
+    commits = FetchedCommits(SLOT_MS, KEEP)
     count = len(offsets)
     keys = pa.array([key_of(*key) for key in offsets], pa.binary())
     offset = np.array(list(offsets.values()), np.int64)
     partition, low = np.zeros(count, np.int64), np.full(count, 10**6)
-    answers = Answers(5_000, keys, offset, np.full(count, 3, np.int32), partition, low)
+    answers = FetchedOffsets(5_000, keys, offset, np.full(count, 3, np.int32), partition, low)
     commits.take(answers, rows_of_groups(World().fleet.columns(), frozenset()).log)
     return commits
 
 
-def offsets_of(fleet: FleetColumns) -> dict[Key, int]:
+def offsets_of(fleet: GroupColumns) -> dict[Key, int]:
     """Give the offsets of a fleet by what its rows say they are."""
     rows = zip(fleet.group.to_pylist(), fleet.topic.to_pylist(), fleet.partition.tolist(), strict=True)
     return dict(zip(rows, fleet.runs.spans.last_offset.tolist(), strict=True))

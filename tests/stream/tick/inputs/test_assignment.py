@@ -6,8 +6,8 @@ import dataclasses
 
 from stream.health.inputs import NOBODY, NOT_TOLD
 from stream.tick.context import NOWHERE
-from stream.tick.inputs.assignment import Members
-from stream.tick.inputs.rows import Belongings
+from stream.tick.inputs.assignment import AssignmentInputs
+from stream.tick.inputs.rows import RowFinder
 from tests.stream.groups import written
 from tests.support.fleets import World
 from tests.support.raw import commit_key, commit_value
@@ -15,7 +15,7 @@ from tests.support.raw import commit_key, commit_value
 
 def test_the_same_rows_give_the_same_answer_until_a_state_changes() -> None:
     """A commit changes nothing of it; a rebalance that the cluster tells, and an assignment, do."""
-    world, belongings, members = World(), Belongings(), Members()
+    world, belongings, members = World(), RowFinder(), AssignmentInputs()
 
     def owner(asked: dict[str, str]) -> list[int]:
         fleet, around = world.fleet.columns(), dataclasses.replace(NOWHERE, asked=asked)

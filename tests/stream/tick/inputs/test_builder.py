@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.groups.commits.runs import columns_of
 from stream.groups.expiry.predict import predict
-from stream.groups.reduce import Rules
-from stream.groups.row_order import Names, Ranks
-from stream.health.evaluator import Judge
-from stream.health.inputs import NO_COMMIT, NOBODY, NOT_TOLD, OpenTransaction, Stage
-from stream.health.limits import Limits
+from stream.groups.reduce import StateLimits
+from stream.groups.row_order import RowLabels, RowOrder
+from stream.health.evaluator import Evaluator
+from stream.health.inputs import NO_COMMIT, NOBODY, NOT_TOLD, GroupStage, OpenTransaction
+from stream.health.limits import HealthLimits
 from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import NOWHERE
-from stream.tick.inputs.builder import Asked, observed
+from stream.tick.inputs.builder import LookupResults, observed
 from stream.tick.inputs.group_state import rebalancing_since
 from stream.tick.snapshot import build as snapshot
 from tests.stream.groups import written
@@ -42,7 +42,7 @@ START = 1_700_000_000_000
 TICK = 10
 """Seconds; all times in the stories are seconds since START."""
 RATE = 100
-LIMITS = Limits(slot=SLOT_MS)
+LIMITS = HealthLimits(slot=SLOT_MS)
 LONG_PAST = 10_000
 """A position behind all records of the stories: what they tell of was over before the monitor came."""
 V = Verdict
@@ -130,7 +130,7 @@ def play(stories: Mapping[str, Story], live_from: int) -> dict[str, tuple[Verdic
 
     Gives the verdicts at the end, of the partition and of the group, by the name of the story.
     """
-    world, judge = World(Rules(60, live_from=live_from)), Judge(LIMITS)
+    world, judge = World(StateLimits(60, live_from=live_from)), Evaluator(LIMITS)
     groups = dict(zip(string.ascii_lowercase, stories.values(), strict=False))
     since: dict[str, int] = {}
     for second in range(0, 900 + 1, TICK):
@@ -144,7 +144,7 @@ def play(stories: Mapping[str, Story], live_from: int) -> dict[str, tuple[Verdic
         asked = {group: story.asked for group, story in groups.items() if story.asked and second > 600}
         around = dataclasses.replace(NOWHERE, asked=asked)
         since = rebalancing_since(since, around, now)
-        moment = Asked(rebalancing_since=since)
+        moment = LookupResults(rebalancing_since=since)
         seen = observed(world.fleet.columns(), ends_at(second), around, now / 1000, moment, limits=LIMITS)
         judged = judge.judge(seen)
     assert seen.groups.names == (*groups, "z")
@@ -179,13 +179,13 @@ GROUPS: list[tuple[str, list[tuple[int, bytes]], dict[str, str], dict[str, Any]]
         "members since its generation",
         [(5, ALIVE)],
         {},
-        {"stage": Stage.STABLE, "since": 5, "members": 1, "rebalances": 1, "emptied": -1, "refilled": -1},
+        {"stage": GroupStage.STABLE, "since": 5, "members": 1, "rebalances": 1, "emptied": -1, "refilled": -1},
     ),
     (
         "emptied, and still empty",
         [(5, ALIVE), (7, group_value(2, [], time=-1))],
         {},
-        {"stage": Stage.EMPTY, "since": 7, "members": 0, "emptied": 7, "refilled": -1},
+        {"stage": GroupStage.EMPTY, "since": 7, "members": 0, "emptied": 7, "refilled": -1},
     ),
     (
         "emptied and filled again, and rebalanced after that",
@@ -196,13 +196,13 @@ GROUPS: list[tuple[str, list[tuple[int, bytes]], dict[str, str], dict[str, Any]]
             (11, group_value(4, ["m", "n"], time=-1)),
         ],
         {},
-        {"stage": Stage.STABLE, "since": 11, "members": 2, "rebalances": 3, "emptied": 7, "refilled": 9},
+        {"stage": GroupStage.STABLE, "since": 11, "members": 2, "rebalances": 3, "emptied": 7, "refilled": 9},
     ),
     (
         "emptied for the second time",
         [(5 + 2 * n, value) for n, value in enumerate(EMPTIED_TWICE)],
         {},
-        {"stage": Stage.EMPTY, "since": 11, "rebalances": 2, "emptied": 11, "refilled": -1},
+        {"stage": GroupStage.EMPTY, "since": 11, "rebalances": 2, "emptied": 11, "refilled": -1},
     ),
     (
         "rebalances older than a storm are forgotten",
@@ -214,7 +214,7 @@ GROUPS: list[tuple[str, list[tuple[int, bytes]], dict[str, str], dict[str, Any]]
         "asked to be rebalancing, for the first time",
         [(5, ALIVE)],
         {"g": "CompletingRebalance"},
-        {"stage": Stage.REBALANCING, "since": 10 * MINUTE},
+        {"stage": GroupStage.REBALANCING, "since": 10 * MINUTE},
     ),
 ]
 
@@ -232,54 +232,54 @@ def test_where_a_group_stands(records: list[tuple[int, bytes]], asked: dict[str,
     assert seen == {name: each + START if name in moments and each >= 0 else each for name, each in told.items()}
 
 
-KINDS: list[tuple[str, list[Raw], Stage, bool]] = [
-    ("offsets only", [(commit_key("g", "t", 0), commit_value(1, 1))], Stage.OFFSETS_ONLY, False),
-    ("a group that nobody has joined", [written.classic(kind="")], Stage.OFFSETS_ONLY, False),
-    ("a classic group", [written.classic(written.classic_member("m"))], Stage.STABLE, False),
-    ("a static member", [written.classic(written.classic_member("m", instance="i"))], Stage.STABLE, True),
-    ("no target assignment yet", [written.group_epoch(2), written.member("m", "t")], Stage.REBALANCING, False),
+KINDS: list[tuple[str, list[Raw], GroupStage, bool]] = [
+    ("offsets only", [(commit_key("g", "t", 0), commit_value(1, 1))], GroupStage.OFFSETS_ONLY, False),
+    ("a group that nobody has joined", [written.classic(kind="")], GroupStage.OFFSETS_ONLY, False),
+    ("a classic group", [written.classic(written.classic_member("m"))], GroupStage.STABLE, False),
+    ("a static member", [written.classic(written.classic_member("m", instance="i"))], GroupStage.STABLE, True),
+    ("no target assignment yet", [written.group_epoch(2), written.member("m", "t")], GroupStage.REBALANCING, False),
     (
         "a member on its way",
         [written.group_epoch(2), written.member("m", "t"), written.target_epoch(2), written.stands("m", 1, {})],
-        Stage.REBALANCING,
+        GroupStage.REBALANCING,
         False,
     ),
     (
         "all where they should be",
         [written.group_epoch(2), written.member("m", "t"), written.target_epoch(2), written.stands("m", 2, {})],
-        Stage.STABLE,
+        GroupStage.STABLE,
         False,
     ),
     (
         "a topology that is not ready",
         [written.group_epoch(2, kind=17, validated_topology_epoch=0), written.worker("m"), written.topology(1)],
-        Stage.REBALANCING,
+        GroupStage.REBALANCING,
         False,
     ),
 ]
 
 
 @pytest.mark.parametrize(("records", "stage", "static"), [k[1:] for k in KINDS], ids=[k[0] for k in KINDS])
-def test_the_stage_of_every_kind_of_group(records: list[Raw], stage: Stage, static: bool) -> None:  # noqa: FBT001 - a row
+def test_the_stage_of_every_kind_of_group(records: list[Raw], stage: GroupStage, static: bool) -> None:  # noqa: FBT001 - a row
     """Kafka's states of all kinds of groups in the words of health; static members are known as such."""
     world = World()
     world.read(records, START)
     groups = observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000).groups
-    assert (Stage(int(groups.stage[0])), bool(groups.static[0])) == (stage, static)
-    assert int(groups.members[0]) == (NOT_TOLD if stage is Stage.OFFSETS_ONLY else 1)
+    assert (GroupStage(int(groups.stage[0])), bool(groups.static[0])) == (stage, static)
+    assert int(groups.members[0]) == (NOT_TOLD if stage is GroupStage.OFFSETS_ONLY else 1)
 
 
 def test_share_groups_are_told_where_their_progress_is_kept() -> None:
     """They commit no offsets by their nature: no other place has to be watched, and Kafka's tool shows the lag."""
     world = World()
     world.read([written.group_epoch(2, kind=11), written.sharer("m", "orders")], START)
-    share = Judge().judge(observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000))
+    share = Evaluator().judge(observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000))
     assert share.sentence_of_group(0) == share.of_group(0).sentence
     assert "__share_group_state" in share.of_group(0).sentence
     assert "kafka-share-groups.sh" in share.of_group(0).next_step
     world = World()
     world.read([written.classic(written.classic_member("m"))], START)
-    other = Judge().judge(observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000))
+    other = Evaluator().judge(observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000))
     assert "watch them there" in other.of_group(0).next_step
     assert "watch them there" not in share.of_group(0).next_step
 
@@ -300,7 +300,7 @@ def test_a_dead_group_has_nobody_and_no_rows() -> None:
     world.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], START + 1000)
     seen = observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000 + 2)
     assert (len(seen), seen.groups.names, seen.groups.members.tolist()) == (0, ("g",), [0])
-    assert Judge().judge(seen).of_group(0).verdict is V.UNKNOWN
+    assert Evaluator().judge(seen).of_group(0).verdict is V.UNKNOWN
 
 
 def test_who_owns_what_by_names_and_by_ids() -> None:
@@ -350,7 +350,7 @@ def test_what_else_was_asked_stands_beside_the_rows_it_is_about() -> None:
         {"partition": 1, "start_offset": 5, "producer_id": 9, "transactional_id": "tx", "start_time": 77},
         {"partition": 1, "start_offset": 8, "producer_id": 10},
     ]
-    asked = Asked(
+    asked = LookupResults(
         expiry=predict(fleet, around.retention),
         retention={"a": 500, "c": 700},
         transactions={"b": pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)},
@@ -398,7 +398,7 @@ def test_ends_are_sorted_by_place_and_unknown_where_an_end_is() -> None:
 def test_an_empty_fleet_is_nothing_to_judge() -> None:
     """No groups, no rows, no ends, and no error."""
     seen = observed(World().fleet.columns(), ends_of([]), NOWHERE, START / 1000)
-    judged = Judge().judge(seen)
+    judged = Evaluator().judge(seen)
     assert (len(seen), seen.groups.names, len(seen.ends.place), len(judged.group_verdict)) == (0, (), 0, 0)
 
 
@@ -409,7 +409,7 @@ def test_no_end_was_ever_known() -> None:
     """A fleet whose topics are all gone or denied from the first tick on is judged unknown, and that is all."""
     world = World()
     world.read([(commit_key("g", "t", 0), commit_value(5, START))], time=START)
-    judge = Judge(LIMITS)
+    judge = Evaluator(LIMITS)
     for tick in range(3):
         seen = observed(
             world.fleet.columns(),
@@ -438,8 +438,8 @@ def test_the_order_of_the_fleet_does_not_matter(commits: list[Any], chance: Any)
         group=fleet.group.take(pa.array(rows)),
         topic=fleet.topic.take(pa.array(rows)),
         partition=fleet.partition[rows],
-        ranks=Ranks(
-            Names([(fleet.group.take(pa.array(rows)), fleet.topic.take(pa.array(rows)), fleet.partition[rows])]),
+        ranks=RowOrder(
+            RowLabels([(fleet.group.take(pa.array(rows)), fleet.topic.take(pa.array(rows)), fleet.partition[rows])]),
             frozenset(fleet.ranks.groups),
         ),
     )

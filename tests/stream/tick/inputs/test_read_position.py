@@ -11,8 +11,8 @@ import pytest
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.placement import partition_for
-from stream.tick.inputs.read_position import NEVER, Reach, Reading
-from stream.tick.inputs.rows import Rows
+from stream.tick.inputs.read_position import NEVER, ReadPositionTracker, ReadUntil
+from stream.tick.inputs.rows import InputRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,10 +30,12 @@ def ends(high: Mapping[int, int | None]) -> pa.Table:
     return pa.Table.from_pylist(rows, ENDS)
 
 
-def reach(reading: Reading, now: int, commits: Sequence[int] = (0, 0, 0, 0), asked: Sequence[str] = ()) -> Reach:
+def reach(
+    reading: ReadPositionTracker, now: int, commits: Sequence[int] = (0, 0, 0, 0), asked: Sequence[str] = ()
+) -> ReadUntil:
     """Ask for four groups with a row each."""
     column = np.arange(4)
-    rows = Rows(GROUPS, ("orders",), column, np.zeros(4, np.int64), np.zeros(4, np.int32), column)
+    rows = InputRows(GROUPS, ("orders",), column, np.zeros(4, np.int64), np.zeros(4, np.int32), column)
     told = np.array([name in asked for name in GROUPS])
     return reading.reach(rows, np.array(commits), told, now)
 
@@ -55,7 +57,7 @@ def test_the_groups_stand_in_both_partitions() -> None:
 
 def test_what_is_read_to_its_end_is_read_until_now() -> None:
     """The other partition, of which ten offsets are unread, is read until the tick whose end has been reached."""
-    reading = Reading(TICK)
+    reading = ReadPositionTracker(TICK)
     reading.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
     reading.look(ends({0: 100, 1: 110}), {0: 100, 1: 105}, NOW + TICK)
     found = reach(reading, NOW + TICK)
@@ -65,7 +67,7 @@ def test_what_is_read_to_its_end_is_read_until_now() -> None:
 
 def test_a_reader_that_catches_up_reaches_the_ticks_in_their_order() -> None:
     """Three ticks behind, then one, then none."""
-    reading, until = Reading(TICK), []
+    reading, until = ReadPositionTracker(TICK), []
     for number, position in enumerate((10, 10, 10, 10, 32, 50)):
         now = NOW + number * TICK
         reading.look(ends({0: 10 * (number + 1), 1: 0}), {0: position, 1: 0}, now)
@@ -75,7 +77,7 @@ def test_a_reader_that_catches_up_reaches_the_ticks_in_their_order() -> None:
 
 def test_the_newest_commit_of_a_partition_dates_what_is_read() -> None:
     """The log is in order: whoever committed before it has been heard."""
-    reading = Reading(TICK)
+    reading = ReadPositionTracker(TICK)
     reading.look(ends({0: 100, 1: 100}), {0: 50, 1: 50}, NOW)
     times = [NOW - 5_000 if name == GROUPS[0] else 0 for name in GROUPS]
     found = reach(reading, NOW, times)
@@ -84,7 +86,7 @@ def test_the_newest_commit_of_a_partition_dates_what_is_read() -> None:
 
 def test_whoever_was_asked_is_of_now_and_dates_nobody_else() -> None:
     """The coordinator's answer says nothing of what the log hides of others."""
-    reading = Reading(TICK)
+    reading = ReadPositionTracker(TICK)
     reading.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
     reading.look(ends({0: 200, 1: 200}), {0: 100, 1: 100}, NOW + TICK)
     found = reach(reading, NOW + TICK, [NOW + TICK, 0, 0, 0], asked=GROUPS[:1])
@@ -102,7 +104,7 @@ def test_whoever_was_asked_is_of_now_and_dates_nobody_else() -> None:
 )
 def test_a_coordinator_that_was_away_is_dated(pause: int, since: int, *, unanswered: bool) -> None:
     """From the first answer after a tick without one, or after a pause of the whole cluster."""
-    reading = Reading(TICK)
+    reading = ReadPositionTracker(TICK)
     reading.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
     if unanswered:
         reading.look(ends({0: None, 1: 100}), {0: 100, 1: 100}, NOW + TICK)
@@ -114,7 +116,7 @@ def test_a_coordinator_that_was_away_is_dated(pause: int, since: int, *, unanswe
 
 def test_a_tick_that_nobody_answered_is_a_pause_for_all() -> None:
     """However short."""
-    reading = Reading(TICK)
+    reading = ReadPositionTracker(TICK)
     reading.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
     reading.miss()
     reading.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW + TICK)
@@ -123,4 +125,4 @@ def test_a_tick_that_nobody_answered_is_a_pause_for_all() -> None:
 
 def test_without_any_answer_silence_is_taken_for_the_groups_own() -> None:
     """As where nobody knows the offsets topic: in a replay."""
-    assert reach(Reading(TICK), NOW).read_until.tolist() == [NOW] * 4
+    assert reach(ReadPositionTracker(TICK), NOW).read_until.tolist() == [NOW] * 4

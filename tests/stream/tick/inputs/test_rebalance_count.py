@@ -6,16 +6,16 @@ import json
 
 import pytest
 
-from stream.groups.lifecycle.model import Life
-from stream.tick.inputs.rebalance_count import Rebalances
+from stream.groups.lifecycle.model import GroupHistory
+from stream.tick.inputs.rebalance_count import RebalanceCounter
 
 STRETCH = 600
 TICK = 10
 
 
-def life(count: int) -> Life:
+def life(count: int) -> GroupHistory:
     """Give a life that was rebalanced so often, and remembers none of it."""
-    return Life("classic", "Stable", 0, 0, None, {"rebalanced": count} if count else {}, ())
+    return GroupHistory("classic", "Stable", 0, 0, None, {"rebalanced": count} if count else {}, ())
 
 
 # The story, the count at each tick, and what is counted at the last.
@@ -34,7 +34,7 @@ STORIES = [
 @pytest.mark.parametrize(("counts", "counted"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
 def test_counts_are_told_by_their_difference(counts: list[int], counted: int) -> None:
     """What came within the stretch before the last tick."""
-    rebalances = Rebalances(STRETCH)
+    rebalances = RebalanceCounter(STRETCH)
     told = 0
     for tick, count in enumerate(counts):
         told = rebalances.count({"g": life(count)}, tick * TICK).get("g", 0)
@@ -43,11 +43,13 @@ def test_counts_are_told_by_their_difference(counts: list[int], counted: int) ->
 
 def test_a_restart_goes_on_counting() -> None:
     """What came before the restart counts on, and what came while nobody watched as well."""
-    first = Rebalances(STRETCH)
+    first = RebalanceCounter(STRETCH)
     first.count({"g": life(40), "quiet": life(3)}, 0)
     first.count({"g": life(60), "quiet": life(3)}, 10)
     kept = json.loads(json.dumps(first.noted))
-    second = Rebalances(STRETCH, {group: [(time, count) for time, count in noted] for group, noted in kept.items()})
+    second = RebalanceCounter(
+        STRETCH, {group: [(time, count) for time, count in noted] for group, noted in kept.items()}
+    )
     assert dict(second.count({"g": life(75), "quiet": life(3)}, 100)) == {"g": 35, "quiet": 0}
     assert dict(second.count({"g": life(75), "quiet": life(3)}, 100 + 2 * STRETCH)) == {}
     assert second.noted == {}
@@ -55,7 +57,7 @@ def test_a_restart_goes_on_counting() -> None:
 
 def test_a_group_that_is_gone_is_forgotten() -> None:
     """Its name may come again, and begins anew."""
-    rebalances = Rebalances(STRETCH)
+    rebalances = RebalanceCounter(STRETCH)
     rebalances.count({"g": life(1)}, 0)
     rebalances.count({"g": life(5)}, 10)
     assert dict(rebalances.count({}, 20)) == {}
@@ -64,7 +66,7 @@ def test_a_group_that_is_gone_is_forgotten() -> None:
 
 def test_a_clock_that_was_set_back_begins_anew() -> None:
     """Nothing is counted twice, and nothing fails."""
-    rebalances = Rebalances(STRETCH)
+    rebalances = RebalanceCounter(STRETCH)
     rebalances.count({"g": life(1)}, 1000)
     assert dict(rebalances.count({"g": life(5)}, 500)) == {"g": 0}
     assert dict(rebalances.count({"g": life(6)}, 510)) == {"g": 1}

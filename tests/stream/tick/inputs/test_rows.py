@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.commits.runs import columns_of
-from stream.tick.context import NOWHERE, Surroundings
-from stream.tick.inputs.rows import Belongings, Rows
+from stream.tick.context import NOWHERE, ClusterContext
+from stream.tick.inputs.rows import InputRows, RowFinder
 from tests.stream.groups import written
 from tests.support.fleets import Raw, World
 from tests.support.laws import examples
@@ -28,12 +28,12 @@ def world_of(commits: list[Place], *records: Raw) -> World:
     return world
 
 
-def around(names: dict[bytes, str] | None = None, **counts: int) -> Surroundings:
+def around(names: dict[bytes, str] | None = None, **counts: int) -> ClusterContext:
     """Give surroundings that know how many partitions topics have, and their names."""
     return dataclasses.replace(NOWHERE, partition_counts=counts, topic_names=names or {})
 
 
-def named(rows: Rows) -> list[Place]:
+def named(rows: InputRows) -> list[Place]:
     """Give the rows by names."""
     columns = (rows.group.tolist(), rows.topic.tolist(), rows.partition.tolist())
     return [(rows.groups[g], rows.topics[t], p) for g, t, p in zip(*columns, strict=True)]
@@ -44,7 +44,7 @@ def classic(wants: str, **has: tuple[int, ...]) -> Raw:
     return written.classic(written.classic_member("m", wants=written.subscription(wants), has=written.assignment(has)))
 
 
-STORIES: list[tuple[str, list[Place], list[Raw], Surroundings, list[Place]]] = [
+STORIES: list[tuple[str, list[Place], list[Raw], ClusterContext, list[Place]]] = [
     ("a group that only has offsets", [("g", "t", 1)], [], around(t=3), []),
     (
         "all partitions of a subscribed topic",
@@ -84,11 +84,11 @@ STORIES: list[tuple[str, list[Place], list[Raw], Surroundings, list[Place]]] = [
     ("commits", "records", "surroundings", "fresh"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES]
 )
 def test_what_belongs_to_a_group_without_a_commit(
-    commits: list[Place], records: list[Raw], surroundings: Surroundings, fresh: list[Place]
+    commits: list[Place], records: list[Raw], surroundings: ClusterContext, fresh: list[Place]
 ) -> None:
     """Each story has the rows of its commits, and those that are in none."""
     fleet = world_of(commits, *records).fleet.columns()
-    rows = Belongings().rows(fleet, surroundings)
+    rows = RowFinder().rows(fleet, surroundings)
     assert [each for each, known in zip(named(rows), rows.committed, strict=True) if not known] == fresh
     assert named(rows) == sorted([*commits, *fresh])
     assert list(rows.topics) == sorted(rows.topics)
@@ -105,7 +105,7 @@ def test_rows_hold_every_commit_once_in_order(commits: list[Place], tees: int, y
     """Whatever belongs to the group beside its commits: columns and slots of the fleet come to the right rows."""
     member = written.classic_member("m", wants=written.subscription("t", "u"), has=written.assignment({"t": (0,)}))
     fleet = world_of(commits, written.classic(member)).fleet.columns()
-    rows = Belongings().rows(fleet, around(t=tees, u=yous))
+    rows = RowFinder().rows(fleet, around(t=tees, u=yous))
     mine = {("g", "t", at) for at in range(tees)} | {("g", "u", at) for at in range(yous)}
     assert named(rows) == sorted(mine | set(commits))
     offset = dict(zip(named(rows), rows.take(fleet.runs.spans.last_offset, -1).tolist(), strict=True))
@@ -120,14 +120,14 @@ def test_rows_hold_every_commit_once_in_order(commits: list[Place], tees: int, y
 def test_too_many_are_left_out_and_counted() -> None:
     """A bound holds for all groups together; what has a commit is never left out."""
     fleet = world_of([("g", "t", 4)], classic("t")).fleet.columns()
-    rows = Belongings(most=2).rows(fleet, around(t=6))
+    rows = RowFinder(most=2).rows(fleet, around(t=6))
     assert (len(rows), rows.left_out, int(rows.committed.sum())) == (3, 3, 1)
 
 
 def test_rows_stay_the_same_object_while_nothing_comes_or_goes() -> None:
     """A commit moves no row; a member, a partition or a new key does."""
     world = world_of([("g", "t", 0)], classic("t"))
-    belongings = Belongings()
+    belongings = RowFinder()
     before = belongings.rows(world.fleet.columns(), around(t=2))
     world.read([(commit_key("g", "t", 0), commit_value(9, 9))])
     assert belongings.rows(world.fleet.columns(), around(t=2)) is before
@@ -140,5 +140,5 @@ def test_rows_stay_the_same_object_while_nothing_comes_or_goes() -> None:
 
 def test_columns_with_several_numbers_per_row_are_taken_whole() -> None:
     """Topic ids are two numbers each."""
-    rows: Any = Belongings().rows(world_of([("g", "t", 1)], classic("t")).fleet.columns(), around(t=2))
+    rows: Any = RowFinder().rows(world_of([("g", "t", 1)], classic("t")).fleet.columns(), around(t=2))
     assert rows.take(np.array([[7, 8]]), 0).tolist() == [[0, 0], [7, 8]]

@@ -10,13 +10,13 @@ import pytest
 
 from exporters.http.api import groups_json
 from exporters.text.exposition import EMPTY, Format, Published, render
-from stream.groups.membership.unassigned import Ownerships
-from stream.tick.context import NOWHERE, Context
+from stream.groups.membership.unassigned import UnassignedTracker
+from stream.tick.context import NOWHERE, SnapshotContext
 from stream.tick.hidden_commits.model import nothing_held_back
-from stream.tick.inputs.builder import Observer
+from stream.tick.inputs.builder import InputBuilder
 from stream.tick.snapshot import build as snapshot
 from stream.tick.snapshot.groups import moments
-from stream.tick.verdicts.evaluate import Diagnostician
+from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.groups import written
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value
@@ -31,10 +31,10 @@ LATEST = 253_402_300_799_999
 ODD = [NOW + 3_600_000, LATEST, LATEST + 1, 2**63 - 1, -2, -62_135_596_800_001, -(2**63)]
 
 
-def look(judge: Diagnostician, world: World, now: int, end: int) -> Snapshot:
+def look(judge: VerdictEvaluator, world: World, now: int, end: int) -> Snapshot:
     """Judge one moment in which partition 0 of t ends there."""
     fleet = world.fleet.columns()
-    context = Context.of(fleet, NOWHERE, Ownerships())
+    context = SnapshotContext.of(fleet, NOWHERE, UnassignedTracker())
     ends = ends_of([("t", 0, end, end, 0, None)])
     found = judge.look(nothing_held_back(fleet), ends, NOWHERE, now / 1000, context.expiry)
     return snapshot.of(found.moment, found.diagnosed.opinion.window, now / 1000, context, found.diagnosed)
@@ -52,7 +52,7 @@ def one_group(commit_time: int, state_time: int = NOW) -> World:
 @pytest.mark.parametrize("commit_time", [NOW, NOW + 86_400_000, 2**63 - 1, -(2**63), -1])
 def test_a_commit_time_in_the_future_does_not_hide_that_a_group_stopped(commit_time: int) -> None:
     """Whatever time the last commit carries, a group that does not read while records come is stopped."""
-    judge, world = Diagnostician(), one_group(commit_time)
+    judge, world = VerdictEvaluator(), one_group(commit_time)
     for tick in range(120):
         shown = look(judge, world, NOW + tick * TICK, 5 + 10 * tick)
     assert shown.groups.column("verdict").to_pylist() == ["stopped"]
@@ -61,7 +61,7 @@ def test_a_commit_time_in_the_future_does_not_hide_that_a_group_stopped(commit_t
 @pytest.mark.parametrize("commit_time", ODD)
 def test_an_odd_commit_time_is_marked_and_never_shown_as_it_is(commit_time: int) -> None:
     """The commit time is when the commit was first seen, or null; partition, group and metric say that it is odd."""
-    judge, world = Diagnostician(), one_group(commit_time)
+    judge, world = VerdictEvaluator(), one_group(commit_time)
     for tick in range(3):
         shown = look(judge, world, NOW + tick * TICK, 10)
     row = first(shown.partitions)
@@ -83,14 +83,14 @@ def first(table: Any) -> dict[str, Any]:
 def test_times_that_can_be_right_are_not_odd() -> None:
     """A clock a little ahead of ours, and a commit without a time, are usual."""
     for commit_time in (NOW, NOW + 30_000, 0, -1):
-        shown = look(Diagnostician(), one_group(commit_time), NOW, 10)
+        shown = look(VerdictEvaluator(), one_group(commit_time), NOW, 10)
         assert first(shown.partitions)["odd_time"] is False
         assert first(shown.groups)["odd_times"] is None
 
 
 def test_the_first_sight_stays_while_rows_come_and_go() -> None:
     """A commit in the future keeps the moment of its first sight when other rows come; a new commit has a new one."""
-    world, observer = one_group(2**62), Observer()
+    world, observer = one_group(2**62), InputBuilder()
 
     def commit_times(now: int) -> list[int]:
         seen = observer.moment(world.fleet.columns(), ends_of([]), NOWHERE, now / 1000).seen
@@ -108,13 +108,13 @@ def test_slots_in_the_future_do_not_count() -> None:
     """The commit window that health sees ends now."""
     world = one_group(NOW)
     world.read([(commit_key("g", "t", 0), commit_value(6, 2**62))], time=NOW)
-    seen = Observer().moment(world.fleet.columns(), ends_of([]), NOWHERE, NOW / 1000).seen
+    seen = InputBuilder().moment(world.fleet.columns(), ends_of([]), NOWHERE, NOW / 1000).seen
     assert seen.slots.time.tolist() == [NOW]
 
 
 def test_a_state_time_in_the_future_counts_from_when_it_was_seen() -> None:
     """A group is settled for as long as it has been watched, whatever its record says."""
-    world, observer = World(), Observer()
+    world, observer = World(), InputBuilder()
     world.read([(group_key("g"), group_value(1, ["m"], time=2**62))], time=2**62)
     for tick in range(3):
         seen = observer.moment(world.fleet.columns(), ends_of([]), NOWHERE, (NOW + tick * TICK) / 1000).seen
@@ -128,7 +128,7 @@ def test_every_time_of_a_snapshot_can_be_shown() -> None:
         records = [(group_key(f"g{at}"), group_value(1, ["m"], time=time)), (group_key(f"d{at}"), None)]
         world.read([(group_key(f"d{at}"), group_value(1, [], time=time)), *records], time=time)
         world.read([(commit_key(f"g{at}", "t", 0), commit_value(5, time))], time=time)
-    shown = look(Diagnostician(), world, NOW, 10)
+    shown = look(VerdictEvaluator(), world, NOW, 10)
     listed = groups_json(Published(shown, EMPTY)).decode()
     assert "292278994" not in listed
     assert "-29227" not in listed
@@ -146,7 +146,7 @@ def test_an_expiry_stored_by_a_client_is_clamped_and_marked() -> None:
     world = World()
     value = commit_value(5, NOW, version=1)[:-8] + (2**63 - 1).to_bytes(8, "big")
     world.read([(commit_key("g", "t", 0), value)], time=NOW)
-    row = first(look(Diagnostician(), world, NOW, 10).partitions)
+    row = first(look(VerdictEvaluator(), world, NOW, 10).partitions)
     assert (row["offset_expiry_time"], row["odd_time"]) == (LATEST, True)
 
 
@@ -155,5 +155,5 @@ def test_a_commit_at_the_end_of_time_never_expires_early() -> None:
     around = dataclasses.replace(NOWHERE, retention=dataclasses.replace(NOWHERE.retention, retention_ms=604_800_000))
     world = World()
     world.read([(commit_key("g", "t", 0), commit_value(5, 2**63 - 1))], time=NOW)
-    context = Context.of(world.fleet.columns(), around, Ownerships())
+    context = SnapshotContext.of(world.fleet.columns(), around, UnassignedTracker())
     assert context.expiry.offset.tolist() == [2**63 - 1]

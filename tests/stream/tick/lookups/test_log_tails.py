@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pytest
 
-from stream.cluster.log_tails import TailRead, TailWanted
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.log_tails import TailRead, TailRequest
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
 from stream.tick.lookups import log_tails as enquiries_tails
-from stream.tick.lookups.budget import Allowances
+from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.ends import EndsByName
-from stream.tick.lookups.log_tails import TailWatch
+from stream.tick.lookups.log_tails import LogTailLookup
 from tests.stream.health.panes import Row, pane
 from tests.support.fleets import ends_of
 
@@ -31,15 +31,15 @@ class Brokers:
     """Answers reads of tails: markers behind an offset, or a reason; keeps what was asked."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.asked: list[TailWanted] = []
+        self.asked: list[TailRequest] = []
         self.data_end: int | None = 10_001
-        self.reason: Reason | None = None
+        self.reason: ErrorReason | None = None
         self.away = False
         self.transactions = True
         monkeypatch.setattr(enquiries_tails, "read_tails", self._read)
         monkeypatch.setattr(enquiries_tails, "has_transactions", lambda _: self.transactions)
 
-    def _read(self, _: object, wanted: Sequence[TailWanted], **__: Any) -> list[TailRead]:
+    def _read(self, _: object, wanted: Sequence[TailRequest], **__: Any) -> list[TailRead]:
         if self.away:
             raise Unreachable("away", "")
         self.asked += wanted
@@ -52,10 +52,10 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
     return Brokers(monkeypatch)
 
 
-def watch(allowances: Allowances | None = None) -> TailWatch:
+def watch(allowances: LookupLimits | None = None) -> LogTailLookup:
     """Give a watch of its own."""
     ticks = itertools.count()
-    return TailWatch(cast("Any", None), allowances or Allowances(), lambda: float(next(ticks)))
+    return LogTailLookup(cast("Any", None), allowances or LookupLimits(), lambda: float(next(ticks)))
 
 
 def window(*rows: Row) -> Window:
@@ -85,7 +85,7 @@ def test_a_tail_is_read_once_for_as_long_as_it_stands(brokers: Brokers) -> None:
     tails.note(window(ROW))
     for _ in range(3):
         assert rows_of(tails.look(TOPICS, ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
-    assert brokers.asked == [TailWanted("orders", 0, 10_000, 10_003)]
+    assert brokers.asked == [TailRequest("orders", 0, 10_000, 10_003)]
     assert rows_of(tails.look(TOPICS, ends(orders=10_004))) == []
 
 
@@ -113,7 +113,7 @@ def test_one_reading_for_all_groups_before_a_tail(brokers: Brokers) -> None:
     tails = watch()
     tails.note(window(ROW, Row(group="other", committed=9_998, end=10_003, lag=5)))
     tails.look(TOPICS, ends(orders=10_003))
-    assert brokers.asked == [TailWanted("orders", 0, 9_998, 10_003)]
+    assert brokers.asked == [TailRequest("orders", 0, 9_998, 10_003)]
     tails.note(window(Row(group="third", committed=9_000, end=10_003, lag=1_003)))
     assert rows_of(tails.look(TOPICS, ends(orders=10_003))) == [(0, 9_000, 10_001, 10_003)]
 
@@ -131,7 +131,7 @@ def test_places_are_numbered_by_the_topics_given(brokers: Brokers) -> None:
 
 def test_the_shortest_first_and_so_many_at_a_tick(brokers: Brokers) -> None:
     """Those that are left are noted again by whoever still wants them."""
-    tails = watch(Allowances(tails=1))
+    tails = watch(LookupLimits(tails=1))
     tails.note(window(Row(committed=9_000, end=10_003, lag=1_003), Row(topic="payments", end=10_003, lag=1)))
     tails.look(TOPICS, ends(orders=10_003, payments=10_003))
     assert [each.topic for each in brokers.asked] == ["payments"]
@@ -140,10 +140,10 @@ def test_the_shortest_first_and_so_many_at_a_tick(brokers: Brokers) -> None:
 UNREADABLE = pytest.mark.parametrize(
     ("reason", "attempts", "word"),
     [
-        pytest.param(Reason.NOT_AUTHORIZED, 1, "not_authorized", id="denied: that will not be otherwise"),
-        pytest.param(Reason.UNSUPPORTED, 1, "unsupported", id="the broker is too old"),
-        pytest.param(Reason.TIMED_OUT, 3, "timed_out", id="it may go better the next time, but not for ever"),
-        pytest.param(Reason.NO_LEADER, 3, "no_leader", id="the leader is away"),
+        pytest.param(ErrorReason.NOT_AUTHORIZED, 1, "not_authorized", id="denied: that will not be otherwise"),
+        pytest.param(ErrorReason.UNSUPPORTED, 1, "unsupported", id="the broker is too old"),
+        pytest.param(ErrorReason.TIMED_OUT, 3, "timed_out", id="it may go better the next time, but not for ever"),
+        pytest.param(ErrorReason.NO_LEADER, 3, "no_leader", id="the leader is away"),
         pytest.param(None, 3, "timed_out", id="not read to its end in time"),
     ],
 )
@@ -151,7 +151,7 @@ UNREADABLE = pytest.mark.parametrize(
 
 @UNREADABLE
 def test_a_tail_that_cannot_be_read_is_told_with_its_reason(
-    brokers: Brokers, reason: Reason | None, attempts: int, word: str
+    brokers: Brokers, reason: ErrorReason | None, attempts: int, word: str
 ) -> None:
     """Nothing is claimed of what it holds."""
     brokers.data_end, brokers.reason = None, reason
@@ -168,7 +168,7 @@ def test_a_tail_that_cannot_be_read_is_told_with_its_reason(
 
 @UNREADABLE
 def test_without_any_transaction_a_tail_that_cannot_be_read_holds_records(
-    brokers: Brokers, reason: Reason | None, attempts: int, word: str
+    brokers: Brokers, reason: ErrorReason | None, attempts: int, word: str
 ) -> None:
     """Markers are written by transactions alone."""
     brokers.data_end, brokers.reason, brokers.transactions = None, reason, False
@@ -188,9 +188,9 @@ def kept(made: Window) -> Window:
 
 def test_a_tail_that_cannot_be_read_is_tried_again_later(brokers: Brokers) -> None:
     """A right may be granted while the monitor runs; until then the reason stays, and the brokers are spared."""
-    brokers.data_end, brokers.reason = None, Reason.NOT_AUTHORIZED
+    brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
     clock = [0.0]
-    tails = TailWatch(cast("Any", None), Allowances(seldom=600), lambda: clock[0])
+    tails = LogTailLookup(cast("Any", None), LookupLimits(seldom=600), lambda: clock[0])
     unreadable = []
     for clock[0] in (10, 20, 300, 600, 620):
         tails.note(kept(window(ROW)))
@@ -205,7 +205,7 @@ def test_a_tail_that_cannot_be_read_is_tried_again_later(brokers: Brokers) -> No
 
 def test_the_reason_does_not_go_when_the_partition_grows(brokers: Brokers) -> None:
     """Else a group without the right would look stuck at the tick at which a record comes."""
-    brokers.data_end, brokers.reason = None, Reason.NOT_AUTHORIZED
+    brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
     tails = watch()
     tails.note(window(ROW))
     assert len(tails.look(TOPICS, ends(orders=10_003)).unreadable) == 1
@@ -214,9 +214,9 @@ def test_the_reason_does_not_go_when_the_partition_grows(brokers: Brokers) -> No
 
 def test_an_unreadable_tail_that_nobody_waits_before_is_let_go(brokers: Brokers) -> None:
     """The groups have read on, and nothing will ask for it again."""
-    brokers.data_end, brokers.reason = None, Reason.NOT_AUTHORIZED
+    brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
     clock = [0.0]
-    tails = TailWatch(cast("Any", None), Allowances(seldom=600), lambda: clock[0])
+    tails = LogTailLookup(cast("Any", None), LookupLimits(seldom=600), lambda: clock[0])
     tails.note(window(ROW))
     assert len(tails.look(TOPICS, ends(orders=10_003)).unreadable) == 1
     tails.note(pane(ROW))

@@ -12,11 +12,11 @@ import pytest
 from stream.cluster.offsets_for_times import OFFSETS_FOR_TIMES
 from stream.cluster.transport.errors import Unreachable
 from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED
-from stream.health.features.partition_history import Memory
+from stream.health.features.partition_history import PartitionHistory
 from stream.tick.context import NOWHERE
 from stream.tick.inputs.builder import observed
 from stream.tick.lookups import offset_time_backfill as enquiries_seeding
-from stream.tick.lookups.budget import Allowances
+from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.offset_time_backfill import COARSE, FINE, seed
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value
@@ -24,7 +24,7 @@ from tests.support.raw import commit_key, commit_value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stream.health.inputs import Observed
+    from stream.health.inputs import HealthInputs
 
 NOON = 1_700_000_000
 MS = 1_000
@@ -56,9 +56,9 @@ class Log:
             rows.append({**row, "offset": told, "error": error})
         return pa.Table.from_pylist(rows, schema=OFFSETS_FOR_TIMES)
 
-    def seed(self, seen: Observed, **bounds: Any) -> tuple[Any, Any] | None:
+    def seed(self, seen: HealthInputs, **bounds: Any) -> tuple[Any, Any] | None:
         """Ask for the seed."""
-        return seed(cast("Any", None), seen, Allowances(**bounds), lambda: self.time)
+        return seed(cast("Any", None), seen, LookupLimits(**bounds), lambda: self.time)
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Log:
     return Log(monkeypatch)
 
 
-def moment(committed: dict[tuple[str, int], int], end: int = 10_000, log_start: int = 0) -> Observed:
+def moment(committed: dict[tuple[str, int], int], end: int = 10_000, log_start: int = 0) -> HealthInputs:
     """Give a moment at which one group has committed this by (topic, partition)."""
     world = World()
     world.read(
@@ -92,7 +92,7 @@ def test_the_history_covers_hours(log: Log) -> None:
 def test_a_memory_takes_it(log: Log) -> None:
     """What was written an hour ago is known to have been, to a share of the hour."""
     seen = moment({("t", 0): 5})
-    memory = Memory()
+    memory = PartitionHistory()
     rows = memory.observe(seen)
     told = log.seed(seen)
     assert told is not None

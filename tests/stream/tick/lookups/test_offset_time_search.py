@@ -13,11 +13,11 @@ import pytest
 from stream.cluster.offsets_for_times import OFFSETS_FOR_TIMES
 from stream.cluster.transport.errors import Unreachable
 from stream.health.features import window as windows
-from stream.health.features.partition_history import Memory
-from stream.health.limits import Limits
+from stream.health.features.partition_history import PartitionHistory
+from stream.health.limits import HealthLimits
 from stream.tick.lookups import offset_time_search as enquiries_narrowing
-from stream.tick.lookups.budget import Allowances
-from stream.tick.lookups.offset_time_search import Narrowing
+from stream.tick.lookups.budget import LookupLimits
+from stream.tick.lookups.offset_time_search import OffsetTimeSearch
 from tests.stream.health.simulator import HOUR, MINUTE, NOON, SECOND, TICK, Partition, Scene, evenly, look
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from stream.health.features.window import Window
 
-LIMITS = Limits(tick=TICK)
+LIMITS = HealthLimits(tick=TICK)
 
 
 def every(seconds: float, records: int) -> Callable[[int], int]:
@@ -71,8 +71,8 @@ class Ticks:
     """Watches groups that stand still at some offsets, a tick at a time from noon on."""
 
     def __init__(self, parts: Sequence[Partition], **bounds: Any) -> None:
-        self.memory = Memory(tick=TICK)
-        self.narrowing = Narrowing(cast("Any", None), Allowances(**bounds), lambda: 0.0)
+        self.memory = PartitionHistory(tick=TICK)
+        self.narrowing = OffsetTimeSearch(cast("Any", None), LookupLimits(**bounds), lambda: 0.0)
         self.scene = Scene(parts)
         self.now = 0
         self.window = self._build()

@@ -11,9 +11,9 @@ import pytest
 
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.tick.lookups import open_transactions as enquiries_transactions
-from stream.tick.lookups.budget import Allowances
+from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.ends import EndsByName
-from stream.tick.lookups.open_transactions import Culprits, held_places, still_held
+from stream.tick.lookups.open_transactions import OpenTransactionLookup, held_places, still_held
 from tests.stream.health.panes import SECOND, Row, pane
 from tests.support.fleets import ends_of
 
@@ -39,9 +39,9 @@ class Leaders:
         rows = [{"partition": partition, "start_offset": 1, "producer_id": partition} for partition in partitions]
         return pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)
 
-    def culprits(self, **bounds: Any) -> Culprits:
+    def culprits(self, **bounds: Any) -> OpenTransactionLookup:
         """Give one that asks these."""
-        return Culprits(cast("Any", None), Allowances(**bounds), lambda: self.time)
+        return OpenTransactionLookup(cast("Any", None), LookupLimits(**bounds), lambda: self.time)
 
 
 @pytest.fixture

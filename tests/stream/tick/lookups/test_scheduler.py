@@ -13,12 +13,12 @@ from stream.cluster.fetch_offsets import GROUP_OFFSETS
 from stream.cluster.log_tails import TailRead
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
-from stream.groups.expiry.predict import Retention
-from stream.health.evaluator import Judge
-from stream.tick.context import NOWHERE, Surroundings
+from stream.groups.expiry.predict import OffsetsRetention
+from stream.health.evaluator import Evaluator
+from stream.tick.context import NOWHERE, ClusterContext
 from stream.tick.inputs.builder import observed
-from stream.tick.lookups.budget import Allowances
-from stream.tick.lookups.scheduler import Enquiries
+from stream.tick.lookups.budget import LookupLimits
+from stream.tick.lookups.scheduler import LookupScheduler
 from tests.stream.cluster.scripted import AWAY, ScriptedCluster
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value
@@ -26,8 +26,8 @@ from tests.support.raw import commit_key, commit_value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream.cluster.log_tails import TailWanted
-    from stream.health.evaluator import Judged
+    from stream.cluster.log_tails import TailRequest
+    from stream.health.evaluator import EvaluationResult
 
 NOON = 1_700_000_000.0
 
@@ -37,13 +37,13 @@ class Ticks:
 
     def __init__(self, cluster: ScriptedCluster) -> None:
         self.world = World()
-        self.enquiries = Enquiries(cast("Any", cluster), Allowances(), clock=lambda: self.now)
-        self.judge = Judge()
+        self.enquiries = LookupScheduler(cast("Any", cluster), LookupLimits(), clock=lambda: self.now)
+        self.judge = Evaluator()
         self.now = NOON
         self.ends: list[tuple[str, int, int, int, int, None]] = [("t", 0, 100, 100, 0, None), (NAME, 0, 9, 9, 0, None)]
         self.world.read([(commit_key("g", "t", 0), commit_value(99, int(NOON * 1000)))], time=int(NOON * 1000))
 
-    def tick(self, around: Surroundings = NOWHERE) -> Judged:
+    def tick(self, around: ClusterContext = NOWHERE) -> EvaluationResult:
         """Do what the tick does."""
         self.now += 10
         ends = ends_of(self.ends)
@@ -89,9 +89,9 @@ def test_nothing_raises_while_the_cluster_is_away(away: ScriptedCluster) -> None
 
 def test_a_marker_at_the_end_is_read_and_is_no_lag(away: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tick finds that the tail stands still, the next one reads it, and says that nothing is unread."""
-    wanted: list[TailWanted] = []
+    wanted: list[TailRequest] = []
 
-    def read(_: object, some: Sequence[TailWanted], **__: Any) -> list[TailRead]:
+    def read(_: object, some: Sequence[TailRequest], **__: Any) -> list[TailRead]:
         wanted.extend(some)
         return [TailRead(each, each.data_from) for each in some]
 
@@ -143,7 +143,7 @@ def test_since_when_groups_rebalance_is_kept(away: ScriptedCluster) -> None:
     """From the tick at which it was seen first until it is over."""
     ticks = Ticks(away)
     rebalancing = dataclasses.replace(
-        NOWHERE, retention=Retention(None, None, "unknown"), asked={"g": "PreparingRebalance"}
+        NOWHERE, retention=OffsetsRetention(None, None, "unknown"), asked={"g": "PreparingRebalance"}
     )
     ticks.tick(rebalancing)
     began = ticks.now

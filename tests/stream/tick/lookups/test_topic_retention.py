@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from stream.cluster.configs import Setting
-from stream.cluster.transport.error_codes import Reason
+from stream.cluster.configs import TopicConfig
+from stream.cluster.transport.error_codes import ErrorReason
 from stream.tick.lookups import topic_retention as enquiries_retention
-from stream.tick.lookups.budget import Allowances
-from stream.tick.lookups.topic_retention import FOR_EVER, Retentions, retention_of
+from stream.tick.lookups.budget import LookupLimits
+from stream.tick.lookups.topic_retention import FOR_EVER, TopicRetentionLookup, retention_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 NOON = 1_700_000_000.0
 
 
-def settings(policy: str | None, kept: str | None, reason: Reason | None = None) -> dict[str, Setting]:
+def settings(policy: str | None, kept: str | None, reason: ErrorReason | None = None) -> dict[str, TopicConfig]:
     """Give the two settings of a topic."""
     values = {"cleanup.policy": policy, "retention.ms": kept}
-    return {name: Setting(name, value, reason=reason) for name, value in values.items()}
+    return {name: TopicConfig(name, value, reason=reason) for name, value in values.items()}
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,10 @@ class Brokers:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[str] = []
         self.kept: str | None = "1000"
-        self.reason: Reason | None = None
+        self.reason: ErrorReason | None = None
         monkeypatch.setattr(enquiries_retention, "read_topic_configs", self._read)
 
-    def _read(self, _: object, topics: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, Setting]]:
+    def _read(self, _: object, topics: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, TopicConfig]]:
         assert set(names) == {"cleanup.policy", "retention.ms"}
         self.asked += topics
         return {topic: settings("delete", None if self.reason else self.kept, self.reason) for topic in topics}
@@ -61,9 +61,9 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
     return Brokers(monkeypatch)
 
 
-def retentions(**bounds: Any) -> Retentions:
+def retentions(**bounds: Any) -> TopicRetentionLookup:
     """Give one of its own."""
-    return Retentions(cast("Any", None), Allowances(**bounds))
+    return TopicRetentionLookup(cast("Any", None), LookupLimits(**bounds))
 
 
 def test_each_topic_once_in_ten_minutes(brokers: Brokers) -> None:
@@ -90,11 +90,11 @@ def test_so_many_topics_at_a_tick(brokers: Brokers) -> None:
 @pytest.mark.parametrize(
     ("reason", "asked"),
     [
-        pytest.param(Reason.UNREACHABLE, 3, id="away: asked again at the next tick"),
-        pytest.param(Reason.NOT_AUTHORIZED, 1, id="denied: asked again in ten minutes"),
+        pytest.param(ErrorReason.UNREACHABLE, 3, id="away: asked again at the next tick"),
+        pytest.param(ErrorReason.NOT_AUTHORIZED, 1, id="denied: asked again in ten minutes"),
     ],
 )
-def test_what_is_not_told_is_not_known(brokers: Brokers, reason: Reason, asked: int) -> None:
+def test_what_is_not_told_is_not_known(brokers: Brokers, reason: ErrorReason, asked: int) -> None:
     """It is absent, and no value is made up."""
     brokers.reason = reason
     kept = retentions()
@@ -106,9 +106,9 @@ def test_a_broker_that_is_away_changes_no_setting(brokers: Brokers) -> None:
     """One that denies does: what was told before may have changed unseen."""
     kept = retentions()
     kept.look(["a"], NOON)
-    brokers.reason = Reason.TIMED_OUT
+    brokers.reason = ErrorReason.TIMED_OUT
     assert kept.look(["a"], NOON + 700) == {"a": 1000}
-    brokers.reason = Reason.NOT_AUTHORIZED
+    brokers.reason = ErrorReason.NOT_AUTHORIZED
     assert kept.look(["a"], NOON + 710) == {}
 
 

@@ -12,9 +12,9 @@ import structlog
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.cluster.transport.errors import NotAuthorised, Unreachable
 from stream.tick.lookups import open_transactions as enquiries_transactions
-from stream.tick.lookups.budget import Allowances
-from stream.tick.lookups.open_transactions import Culprits
-from stream.tick.lookups.transaction_log import TransactionLog
+from stream.tick.lookups.budget import LookupLimits
+from stream.tick.lookups.open_transactions import OpenTransactionLookup
+from stream.tick.lookups.transaction_log import TransactionLogLookup
 from tests.support.transactions import COMPLETE_COMMIT, Log, record
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ class Ticks:
         self.answer: dict[str, Any] = STRANGER
         self.time = 0.0
         self.now = NOON
-        bounds = Allowances(**allowances)  # type: ignore[arg-type]
+        bounds = LookupLimits(**allowances)  # type: ignore[arg-type]
         nobody = cast("Any", None)
-        of_log = TransactionLog(nobody, bounds, self._clock)
-        self._culprits = Culprits(nobody, bounds, lambda: self.time, of_log)
+        of_log = TransactionLogLookup(nobody, bounds, self._clock)
+        self._culprits = OpenTransactionLookup(nobody, bounds, lambda: self.time, of_log)
         monkeypatch.setattr(enquiries_transactions, "read_open_transactions", self._leader)
 
     def _clock(self) -> float:

@@ -13,9 +13,9 @@ from exporters.catalogue.metric import FINE_VERDICTS, SEVERITIES
 from exporters.readmodel import GROUPS, PARTITIONS, VERDICT_GROUPS
 from stream.health.burrow.evaluator import WORDS
 from stream.health.verdict import SEVERITY, VERDICTS, Severity
-from stream.tick.inputs.rows import Rows
+from stream.tick.inputs.rows import InputRows
 from stream.tick.snapshot.topics import topics_table
-from stream.tick.verdicts.columns import Diagnosed, group_columns, groups_by_verdict, partition_columns
+from stream.tick.verdicts.columns import EvaluatedTick, group_columns, groups_by_verdict, partition_columns
 from tests.stream.health.panes import NOW, Row, judged, pane
 
 NOT_KNOWN = Row(known=False, lag=0, age=-1, exact=False, lost=-1, produce=float("nan"), consume=float("nan"), trend=2)
@@ -30,11 +30,11 @@ def diagnosed(*rows: Row, verdicts: list[str], dead: tuple[str, ...] = (), fresh
     seen = window.seen
     fleet = np.cumsum([at not in fresh for at in range(len(rows))]) - 1
     fleet[list(fresh)] = -1
-    places = Rows(seen.groups.names, seen.topics, seen.group, seen.topic, seen.partition, fleet)
+    places = InputRows(seen.groups.names, seen.topics, seen.group, seen.topic, seen.partition, fleet)
     opinion = judged(window, verdicts, NOW - 5_000)
     asked = np.arange(int((fleet >= 0).sum())) == 0
     alive = np.array([name not in dead for name in seen.groups.names], np.bool_)
-    return places, Diagnosed(opinion, asked, frozenset({"b"}), alive)
+    return places, EvaluatedTick(opinion, asked, frozenset({"b"}), alive)
 
 
 def test_numbers_of_partitions() -> None:
@@ -144,8 +144,8 @@ def test_readers_and_health_have_the_same_words() -> None:
 def test_no_rows_at_all() -> None:
     """An empty fleet gives empty columns of the right types."""
     empty = np.empty(0, np.int64)
-    places = Rows([], [], empty, empty, np.empty(0, np.int32), empty)
-    found = Diagnosed(judged(pane(), []), np.empty(0, np.bool_), frozenset(), np.empty(0, np.bool_))
+    places = InputRows([], [], empty, empty, np.empty(0, np.int32), empty)
+    found = EvaluatedTick(judged(pane(), []), np.empty(0, np.bool_), frozenset(), np.empty(0, np.bool_))
     assert all(len(column) == 0 for column in partition_columns(places, found).values())
     assert all(len(column) == 0 for column in group_columns([], places, found).values())
     assert len(topics_table(places, found.opinion.window, found)) == 0

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from stream.groups.membership.unassigned import Ownerships
-from stream.groups.reduce import Rules
-from stream.health.limits import Limits
-from stream.tick.context import NOWHERE, Context
-from stream.tick.hidden_commits.model import HeldBack, OffsetsHeldBack
-from stream.tick.lookups.model import Silent
+from stream.groups.membership.unassigned import UnassignedTracker
+from stream.groups.reduce import StateLimits
+from stream.health.limits import HealthLimits
+from stream.tick.context import NOWHERE, SnapshotContext
+from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
+from stream.tick.lookups.model import NoLookups
 from stream.tick.snapshot import build as snapshot
-from stream.tick.verdicts.evaluate import Diagnostician
-from stream.tick.verdicts.store import VerdictFile
+from stream.tick.verdicts.evaluate import VerdictEvaluator
+from stream.tick.verdicts.store import VerdictStore
 from tests.stream.groups import written
 from tests.support.commits import SLOT_MS
 from tests.support.fleets import World, ends_of
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from exporters.readmodel import Snapshot
-    from stream.groups.driver_state import FleetColumns
+    from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Ints
-    from stream.health.inputs import Observed
-    from stream.tick.verdicts.evaluate import Diagnosis
+    from stream.health.inputs import HealthInputs
+    from stream.tick.verdicts.evaluate import VerdictResult
 
 START = 1_700_000_000
 TICK = 10
 RATE = 100
-LIMITS = Limits(slot=SLOT_MS)
+LIMITS = HealthLimits(slot=SLOT_MS)
 
 
 def end(second: int) -> int:
@@ -60,24 +60,24 @@ class Story:
         if self.second <= self._until:
             self.world.read([(commit_key("g", "t", 0), commit_value(end(self.second - 5), now * 1000))], now * 1000)
 
-    def look(self, diagnostician: Diagnostician, partitions: int = 1) -> tuple[Diagnosis, Context]:
+    def look(self, diagnostician: VerdictEvaluator, partitions: int = 1) -> tuple[VerdictResult, SnapshotContext]:
         """Let ten seconds pass, and look."""
         self.read()
         now = START + self.second
         fleet = self.world.fleet.columns()
         ends = ends_of([("t", at, end(self.second), end(self.second), 0, None) for at in range(partitions)])
         around = dataclasses.replace(NOWHERE, partition_counts={"t": partitions})
-        context = Context.of(fleet, around, Ownerships())
+        context = SnapshotContext.of(fleet, around, UnassignedTracker())
         held = diagnostician.held_back(fleet, ends, around, now)
         return diagnostician.look(held, ends, around, now, context.expiry), context
 
-    def tick(self, diagnostician: Diagnostician, partitions: int = 1) -> tuple[Diagnosis, Snapshot]:
+    def tick(self, diagnostician: VerdictEvaluator, partitions: int = 1) -> tuple[VerdictResult, Snapshot]:
         """Let ten seconds pass, look, and show what was seen."""
         seen, context = self.look(diagnostician, partitions)
         window = seen.diagnosed.opinion.window
         return seen, snapshot.of(seen.moment, window, START + self.second, context, seen.diagnosed)
 
-    def run(self, diagnostician: Diagnostician, until: int, partitions: int = 1) -> tuple[Diagnosis, Snapshot]:
+    def run(self, diagnostician: VerdictEvaluator, until: int, partitions: int = 1) -> tuple[VerdictResult, Snapshot]:
         """Look every ten seconds until some second; show the last look."""
         while self.second < until - TICK:
             self.look(diagnostician, partitions)
@@ -92,7 +92,7 @@ def row(table: Any, at: int = 0) -> dict[str, Any]:
 
 def test_a_group_that_stops_is_told_in_every_place() -> None:
     """Partition, group, topic, counts, finding and history say the same."""
-    judge = Diagnostician(LIMITS)
+    judge = VerdictEvaluator(LIMITS)
     seen, shown = Story(600).run(judge, 900)
     partition, group, topic = row(shown.partitions), row(shown.groups), row(shown.topics)
     assert (partition["verdict"], group["verdict"], topic["verdict"]) == ("stopped",) * 3
@@ -119,11 +119,11 @@ def test_a_group_that_stops_is_told_in_every_place() -> None:
 
 def test_a_verdict_and_its_date_survive_a_restart(tmp_path: Path) -> None:
     """The next process shows at once what the last one showed, with the same date and history, and counts no change."""
-    first = Diagnostician(LIMITS, file=VerdictFile(tmp_path))
+    first = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
     story = Story(600)
     before = row(story.run(first, 900)[1].groups)
     first.keep()
-    second = Diagnostician(LIMITS, file=VerdictFile(tmp_path))
+    second = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
     for _ in range(6):
         after = row(story.tick(second)[1].groups)
         assert (after["verdict"], after["verdict_since"]) == (before["verdict"], before["verdict_since"])
@@ -133,38 +133,38 @@ def test_a_verdict_and_its_date_survive_a_restart(tmp_path: Path) -> None:
 
 def test_a_healthy_group_is_not_unknown_after_a_restart(tmp_path: Path) -> None:
     """What was fine is fine until more is known."""
-    first = Diagnostician(LIMITS, file=VerdictFile(tmp_path))
+    first = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
     story = Story(10_000)
     assert row(story.run(first, 600)[1].groups)["verdict"] == "ok"
     first.keep()
-    second = Diagnostician(LIMITS, file=VerdictFile(tmp_path))
+    second = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
     assert {row(story.tick(second)[1].groups)["verdict"] for _ in range(6)} == {"ok"}
     assert [each.verdict for each in second.changes_of("g")] == ["ok"]
 
 
 def test_what_must_survive_is_written_in_turn(tmp_path: Path) -> None:
     """A process that is killed has written what it knew a minute ago."""
-    judge = Diagnostician(LIMITS, file=VerdictFile(tmp_path))
+    judge = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
     Story(600).run(judge, 900)
-    kept = VerdictFile(tmp_path).read()
+    kept = VerdictStore(tmp_path).read()
     assert kept is not None
     assert [each.verdict for each in kept.changes["g"]] == ["ok", "stopped"]
 
 
 def test_nothing_is_written_of_what_was_not_true(tmp_path: Path) -> None:
     """After the state turned out wrong, verdicts begin anew and the file stays as it was."""
-    judge = Diagnostician(LIMITS, file=VerdictFile(tmp_path))
+    judge = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
     story = Story(600)
     story.run(judge, 30)
     judge.forget()
     story.run(judge, 900)
     judge.keep()
-    assert VerdictFile(tmp_path).read() is None
+    assert VerdictStore(tmp_path).read() is None
 
 
 def test_a_partition_without_any_commit_is_seen() -> None:
     """Partition 1 of a subscribed topic gets records and no commit: it has a row, no lag, and its verdict."""
-    seen, shown = Story(10_000).run(Diagnostician(LIMITS), 900, partitions=2)
+    seen, shown = Story(10_000).run(VerdictEvaluator(LIMITS), 900, partitions=2)
     partition = row(shown.partitions, 1)
     assert (partition["partition"], partition["committed_offset"], partition["commit_time"]) == (1, None, None)
     assert (partition["lag"], partition["lag_unknown_reason"]) == (None, "never_committed")
@@ -181,8 +181,8 @@ def test_a_storm_of_many_members_is_seen() -> None:
     """Twenty members rebalance far more often than a life remembers; now and then is no storm."""
     names = [written.classic_member(f"m{at}", wants=written.subscription("t")) for at in range(20)]
     for every, verdict in ((1, "rebalance_storm"), (20, "falling_behind")):
-        judge, story = Diagnostician(LIMITS), Story(0, members=False)
-        story.world = World(Rules(keep_slots=60, keep_transitions=32))
+        judge, story = VerdictEvaluator(LIMITS), Story(0, members=False)
+        story.world = World(StateLimits(keep_slots=60, keep_transitions=32))
         for tick in range(90):
             now = START + story.second
             story.world.read([(commit_key("g", "t", 0), commit_value(100_000 + 10 * tick, now * 1000))], now * 1000)
@@ -194,7 +194,7 @@ def test_a_storm_of_many_members_is_seen() -> None:
 
 def test_the_dead_have_no_verdict() -> None:
     """In its grace time a group shows that it died, and nothing is said of its health."""
-    judge, story = Diagnostician(LIMITS), Story(600)
+    judge, story = VerdictEvaluator(LIMITS), Story(600)
     story.run(judge, 700)
     story.world.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], (START + 701) * 1000)
     seen, shown = story.tick(judge)
@@ -208,7 +208,7 @@ def test_the_dead_have_no_verdict() -> None:
 def test_without_a_judgement_there_is_none_in_the_snapshot() -> None:
     """A capture has no ends: all columns of health are null, and there are no counts."""
     story = Story(600)
-    story.run(Diagnostician(LIMITS), 60)
+    story.run(VerdictEvaluator(LIMITS), 60)
     shown = snapshot.build(story.world.fleet.columns(), ends_of([]), START + 60)
     judged = ("lost", "margin", "time_lag", "produce_rate", "trend", "verdict", "verdict_since", "offset_asked")
     assert [row(shown.partitions)[name] for name in judged] == [None] * len(judged)
@@ -217,13 +217,13 @@ def test_without_a_judgement_there_is_none_in_the_snapshot() -> None:
     assert len(shown.verdict_groups) == 0
 
 
-class Seeding(Silent):
+class Seeding(NoLookups):
     """Answers for offsets-for-times with the truth of the story, for an hour back."""
 
     def __init__(self) -> None:
         self.asked_for = 0
 
-    def seeding(self, seen: Observed) -> tuple[Ints, Ints] | None:
+    def seeding(self, seen: HealthInputs) -> tuple[Ints, Ints] | None:
         """Tell where the end was every minute."""
         self.asked_for += 1
         seconds = np.arange(seen.now // 1000 - START - 3600, seen.now // 1000 - START, 60)
@@ -235,7 +235,7 @@ def test_the_first_tick_is_seeded_once() -> None:
     enquiries, story = Seeding(), Story(600)
     while story.second < 900:
         story.read()
-    judge = Diagnostician(LIMITS, enquiries=enquiries)
+    judge = VerdictEvaluator(LIMITS, enquiries=enquiries)
     shown = story.tick(judge)[1]
     story.tick(judge)
     partition = row(shown.partitions)
@@ -243,28 +243,32 @@ def test_the_first_tick_is_seeded_once() -> None:
     assert enquiries.asked_for == 1
 
 
-class Holding(Silent):
+class Holding(NoLookups):
     """Answers the commits of g by its coordinator."""
 
-    def held_back(self, fleet: FleetColumns, *_: Any) -> HeldBack:
+    def held_back(self, fleet: GroupColumns, *_: Any) -> HiddenCommits:
         """Say that it does."""
-        return HeldBack(fleet, np.ones(len(fleet.runs), np.bool_), {3: OffsetsHeldBack(3, 5)}, frozenset({"g"}))
+        return HiddenCommits(
+            fleet, np.ones(len(fleet.runs), np.bool_), {3: BlockedOffsetsPartition(3, 5)}, frozenset({"g"})
+        )
 
 
-class Hiding(Silent):
+class Hiding(NoLookups):
     """Has no answer for g yet, though its commits are hidden once it is told so."""
 
     hidden: frozenset[str] = frozenset()
 
-    def held_back(self, fleet: FleetColumns, *_: Any) -> HeldBack:
+    def held_back(self, fleet: GroupColumns, *_: Any) -> HiddenCommits:
         """Say so."""
-        return HeldBack(fleet, np.zeros(len(fleet.runs), np.bool_), {3: OffsetsHeldBack(3, 5)}, hidden=self.hidden)
+        return HiddenCommits(
+            fleet, np.zeros(len(fleet.runs), np.bool_), {3: BlockedOffsetsPartition(3, 5)}, hidden=self.hidden
+        )
 
 
 def test_nothing_bad_is_said_of_a_group_that_nobody_can_see() -> None:
     """It may have read on behind the open transaction: what was said of it before stands."""
     enquiries, story = Hiding(), Story(600)
-    judge = Diagnostician(LIMITS, enquiries=enquiries)
+    judge = VerdictEvaluator(LIMITS, enquiries=enquiries)
     story.run(judge, 600)
     enquiries.hidden = frozenset({"g"})
     shown = story.run(judge, 900)[1]
@@ -275,14 +279,14 @@ def test_nothing_bad_is_said_of_a_group_that_nobody_can_see() -> None:
 
 def test_answers_of_coordinators_are_marked() -> None:
     """Rows that were asked and their group say so; a partition without a commit does not."""
-    shown = Story(600).run(Diagnostician(LIMITS, enquiries=Holding()), 60, partitions=2)[1]
+    shown = Story(600).run(VerdictEvaluator(LIMITS, enquiries=Holding()), 60, partitions=2)[1]
     assert [each["offset_asked"] for each in shown.partitions.to_pylist()] == [True, False]
     assert row(shown.groups)["held_back"] is True
 
 
 def test_burrow_speaks_its_own_words() -> None:
     """Its verdicts, its roll-up and severities stand where ours would; a partition that it cannot see is NOTFOUND."""
-    judge = Diagnostician(LIMITS, rules="burrow")
+    judge = VerdictEvaluator(LIMITS, rules="burrow")
     story = Story(600)
     assert row(story.run(judge, 600)[1].groups)["verdict"] == "WARN", "it never had less lag than at first"
     seen, shown = story.run(judge, 900, partitions=2)
@@ -300,10 +304,10 @@ def test_burrow_speaks_its_own_words() -> None:
 
 def test_other_rules_do_not_go_on_from_ours(tmp_path: Path) -> None:
     """Who changes the rules keeps the history, and what is shown begins anew."""
-    first = Diagnostician(LIMITS, file=VerdictFile(tmp_path))
+    first = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
     story = Story(600)
     story.run(first, 900)
     first.keep()
-    second = Diagnostician(LIMITS, rules="burrow", file=VerdictFile(tmp_path))
+    second = VerdictEvaluator(LIMITS, rules="burrow", file=VerdictStore(tmp_path))
     assert row(story.tick(second)[1].groups)["verdict"] == "ERR"
     assert [each.verdict for each in second.changes_of("g")] == ["ok", "stopped", "ERR"]

@@ -14,7 +14,7 @@ from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Verdict
 from stream.tick.verdicts.history import VerdictHistory
 
 if TYPE_CHECKING:
-    from stream.health.evaluation import Opinion
+    from stream.health.evaluation import Evaluation
 
 V = Verdict
 
@@ -51,7 +51,7 @@ class Said(Names):
 def note(history: VerdictHistory, now: float, dead: tuple[str, ...] = (), **verdicts: Verdict) -> None:
     """Let these verdicts be shown at a moment."""
     alive = np.array([name not in dead for name in verdicts], np.bool_)
-    history.note(cast("Opinion", Said(**verdicts)), alive, now)
+    history.note(cast("Evaluation", Said(**verdicts)), alive, now)
 
 
 STORIES: list[tuple[str, list[Verdict], list[tuple[str | None, str]], dict[str, int]]] = [

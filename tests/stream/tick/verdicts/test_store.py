@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from exporters.readmodel import VerdictChange
 from stream.checkpoint.directory import VERDICTS
 from stream.checkpoint.side_files import SideFiles
-from stream.tick.verdicts.store import FORMAT, Kept, VerdictFile
+from stream.tick.verdicts.store import FORMAT, StoredVerdicts, VerdictStore
 from tests.support.limits import full_after
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ CHANGES = st.builds(
 )
 NAMES = st.text(st.characters(), max_size=5)
 KEPT = st.builds(
-    Kept,
+    StoredVerdicts,
     st.sampled_from(["lagwarden", "burrow"]),
     st.one_of(st.none(), st.binary(max_size=9)),
     st.dictionaries(NAMES, st.lists(CHANGES, max_size=2), max_size=3),
@@ -39,17 +39,17 @@ KEPT = st.builds(
 
 
 @given(kept=KEPT)
-def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, kept: Kept) -> None:
+def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, kept: StoredVerdicts) -> None:
     """Whatever groups are named, also with halves of characters."""
-    file = VerdictFile(tmp_path_factory.mktemp("checkpoint"))
-    file.write(Kept("another", b"before"))
+    file = VerdictStore(tmp_path_factory.mktemp("checkpoint"))
+    file.write(StoredVerdicts("another", b"before"))
     file.write(kept)
     assert file.read() == kept
 
 
 def test_nothing_kept_is_nothing(tmp_path: Path) -> None:
     """A checkpoint from before has no such file."""
-    assert VerdictFile(tmp_path).read() is None
+    assert VerdictStore(tmp_path).read() is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -89,16 +89,16 @@ def test_a_foreign_file_is_set_aside(tmp_path: Path, members: dict[str, object])
 )
 def test_a_broken_file_is_set_aside(tmp_path: Path, cut: float) -> None:
     """A disk that was full, or a power cut of a careless file system."""
-    file = VerdictFile(tmp_path)
-    file.write(Kept("lagwarden", b"shown" * 99))
+    file = VerdictStore(tmp_path)
+    file.write(StoredVerdicts("lagwarden", b"shown" * 99))
     content = (tmp_path / VERDICTS).read_bytes()
     _is_set_aside(tmp_path, content[: cut if isinstance(cut, int) else int(len(content) * cut)])
 
 
 def test_a_flipped_bit_is_noticed(tmp_path: Path) -> None:
     """The archive carries sums of what is in it."""
-    file = VerdictFile(tmp_path)
-    file.write(Kept("lagwarden", bytes(range(256)), {"g": [VerdictChange(1, None, "ok", "fine")]}))
+    file = VerdictStore(tmp_path)
+    file.write(StoredVerdicts("lagwarden", bytes(range(256)), {"g": [VerdictChange(1, None, "ok", "fine")]}))
     content = bytearray((tmp_path / VERDICTS).read_bytes())
     content[content.index(b"shown") + 40] ^= 1
     _is_set_aside(tmp_path, bytes(content))
@@ -107,21 +107,21 @@ def test_a_flipped_bit_is_noticed(tmp_path: Path) -> None:
 def _is_set_aside(folder: Path, content: bytes) -> None:
     path = folder / VERDICTS
     path.write_bytes(content)
-    file = VerdictFile(folder)
+    file = VerdictStore(folder)
     assert file.read() is None
     assert not path.exists()
     assert path.with_suffix(".zip.set-aside").read_bytes() == content
-    file.write(Kept("lagwarden"))
-    assert file.read() == Kept("lagwarden")
+    file.write(StoredVerdicts("lagwarden"))
+    assert file.read() == StoredVerdicts("lagwarden")
 
 
 def test_a_folder_that_takes_nothing_costs_a_line_and_no_more(tmp_path: Path) -> None:
     """The job goes on, and says it once."""
     files = SideFiles()
-    file = VerdictFile(tmp_path / "gone", files)
+    file = VerdictStore(tmp_path / "gone", files)
     with structlog.testing.capture_logs() as lines:
         for _ in range(3):
-            file.write(Kept("lagwarden"))
+            file.write(StoredVerdicts("lagwarden"))
         assert file.read() is None
     assert [line["event"] for line in lines] == ["a file cannot be written; the process goes on without it"]
     assert {"file": "verdicts", "failures": 3} in files.table().to_pylist()
@@ -130,22 +130,22 @@ def test_a_folder_that_takes_nothing_costs_a_line_and_no_more(tmp_path: Path) ->
 @pytest.mark.parametrize("room", [0, 10, 300])
 def test_a_full_disk_keeps_the_old_file(tmp_path: Path, room: int) -> None:
     """Wherever the disk is full: nothing is raised, the old file stays, and no half of a new one takes up space."""
-    file = VerdictFile(tmp_path)
-    file.write(Kept("lagwarden", b"old"))
+    file = VerdictStore(tmp_path)
+    file.write(StoredVerdicts("lagwarden", b"old"))
     with structlog.testing.capture_logs(), full_after(room):
-        file.write(Kept("lagwarden", random.Random(1).randbytes(4096)))  # noqa: S311 -- bytes that do not compress
-    assert file.read() == Kept("lagwarden", b"old")
+        file.write(StoredVerdicts("lagwarden", random.Random(1).randbytes(4096)))  # noqa: S311 -- bytes that do not compress
+    assert file.read() == StoredVerdicts("lagwarden", b"old")
     assert [path.name for path in tmp_path.iterdir()] == [VERDICTS]
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The new one takes its place only when it is whole."""
-    file = VerdictFile(tmp_path)
-    file.write(Kept("lagwarden", b"old"))
+    file = VerdictStore(tmp_path)
+    file.write(StoredVerdicts("lagwarden", b"old"))
 
     def full(*_: object) -> None:
         raise OSError("no space left on device")
 
     monkeypatch.setattr("stream.tick.verdicts.store.os.fsync", full)
-    file.write(Kept("lagwarden", b"new"))
-    assert file.read() == Kept("lagwarden", b"old")
+    file.write(StoredVerdicts("lagwarden", b"new"))
+    assert file.read() == StoredVerdicts("lagwarden", b"old")
