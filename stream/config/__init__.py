@@ -1,1 +1,1 @@
-"""The options: their types, sources, validation and generated reference. One option is one field."""
+"""The configuration options: types, sources, validation and the generated reference page. One option is one field."""

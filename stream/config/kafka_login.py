@@ -1,7 +1,7 @@
-"""One login for two clients: the options of the Python client and of Spark's Java consumer, from one configuration.
+"""Login options for both Kafka clients, the Python client and Spark's Java consumer, from one configuration.
 
-Owns the translation, so that what `check-config --connect` tries is what the job will do. Secrets pass through here as
-values and are written nowhere: give `SPARK_REDACTION` to Spark, which prints its options otherwise.
+Because both come from here, `check-config --connect` tests the login that the job uses. Secrets are passed as values
+and never written. Spark prints its options, so its session must set `spark.redaction.regex` to `SPARK_REDACTION`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stream.config.options import KafkaOptions
 
 SPARK_REDACTION: Final = "(?i)secret|password|token|access[.]?key|jaas|keystore"
-"""For `spark.redaction.regex`: Spark's own pattern, and the options below that hold a password or a key."""
+"""Spark's default pattern, extended by the options below that hold a password or a key."""
 
 _LOGIN_MODULE: Final = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -28,9 +28,9 @@ _LOGIN_MODULE: Final = {
 
 
 def client_options(kafka: KafkaOptions) -> dict[str, Any]:
-    """Give the security options of `stream.cluster.transport.client.Cluster`.
+    """Return the security options for `stream.cluster.transport.client.Cluster`.
 
-    Raises Refusal when a certificate or a key cannot be used.
+    Raises Refusal if a certificate or a key cannot be used.
     """
     options: dict[str, Any] = {"security_protocol": kafka.security_protocol}
     if kafka.security_protocol.startswith("SASL"):
@@ -43,7 +43,7 @@ def client_options(kafka: KafkaOptions) -> dict[str, Any]:
 
 
 def spark_kafka_options(kafka: KafkaOptions) -> dict[str, str]:
-    """Give the `kafka.*` options of Spark's source: where the cluster is and how to log in. Holds secrets."""
+    """Return the `kafka.*` options of Spark's source: bootstrap servers and login. They contain secrets."""
     options = {
         "kafka.bootstrap.servers": ",".join(kafka.bootstrap_servers),
         "kafka.security.protocol": kafka.security_protocol,
@@ -61,27 +61,27 @@ def _revealed(secret: SecretStr | None) -> str | None:
 
 
 def _tls_context(kafka: KafkaOptions) -> ssl.SSLContext:
-    key, value = "ssl_ca_file", kafka.ssl_ca_file
+    option, path = "ssl_ca_file", kafka.ssl_ca_file
     try:
         context = ssl.create_default_context(cafile=kafka.ssl_ca_file)
         context.check_hostname = kafka.ssl_verify_hostname
         if kafka.ssl_certificate_file is not None:
-            key, value = "ssl_certificate_file", kafka.ssl_certificate_file
-            # An empty password instead of none: OpenSSL would ask for it on the terminal.
+            option, path = "ssl_certificate_file", kafka.ssl_certificate_file
+            # Without a password, OpenSSL would prompt for one on the terminal.
             password = _revealed(kafka.ssl_key_password) or ""
             context.load_cert_chain(kafka.ssl_certificate_file, kafka.ssl_key_file, password)
     except (ssl.SSLError, OSError) as error:
         reason = error.strerror or str(error)
         raise Refusal(
-            f"kafka.{key} = {str(value)!r} cannot be used: {reason}",
-            "it must be a readable PEM file, and a certificate must fit its key and the key its password",
+            f"kafka.{option} = {str(path)!r} cannot be used: {reason}",
+            "it must be a readable PEM file; the certificate must match its key, and the key its password",
             ExitCode.USAGE,
         ) from error
     return context
 
 
 def _jaas(kafka: KafkaOptions) -> str:
-    """Write the login as Java wants it; a quote or a backslash in a password must not end it."""
+    """Return the JAAS configuration, with quotes and backslashes in user name and password escaped."""
     module = _LOGIN_MODULE[str(kafka.sasl_mechanism)]
     user, password = _quoted(kafka.sasl_username), _quoted(_revealed(kafka.sasl_password))
     return f"{module} required username={user} password={password};"
@@ -110,7 +110,7 @@ def _java_tls(kafka: KafkaOptions) -> dict[str, str]:
 
 
 def _system_authorities() -> Path | None:
-    """Find the authorities that Python trusts by default: Java would trust its own list, which may differ."""
+    """Return the CA file that Python trusts by default. Java would use its own list, which may differ."""
     paths = ssl.get_default_verify_paths()
     names = (paths.cafile, paths.openssl_cafile, "/etc/ssl/certs/ca-certificates.crt")
     return next((Path(name) for name in names if name and Path(name).is_file()), None)

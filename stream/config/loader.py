@@ -1,8 +1,8 @@
-"""Reads the configuration: defaults < YAML file < environment < flags; every fault is reported at once.
+"""Loads the configuration from defaults, YAML file, environment and flags, and reports all errors at once.
 
-Owns where values come from and how a fault is worded. A key is `section.option`; in the environment it is
-`LAGWARDEN_SECTION_OPTION`. A secret can stand in a file of its own, named by `..._file` or `LAGWARDEN_..._FILE`, as
-mounted secrets are.
+Each source overrides the previous one. A key is `section.option`; its environment variable is
+`LAGWARDEN_SECTION_OPTION`. A secret can be read from a file, such as a mounted Kubernetes Secret, named by
+`section.option_file` or `LAGWARDEN_SECTION_OPTION_FILE`.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 SectionT = TypeVar("SectionT", bound=OptionSection)
 
 PREFIX: Final = "LAGWARDEN_"
-# Variables of that prefix that are no options: where the cache of jars lies, and the file itself.
+# Variables with the prefix that are not options: the cache directory, and the configuration file itself.
 _OTHER_VARIABLES: Final = frozenset({"LAGWARDEN_CACHE", "LAGWARDEN_CONFIG"})
-# Kubernetes tells each pod about each service, and a service may well be named lagwarden.
+# Kubernetes sets variables for each service in every pod, and a service may be named lagwarden.
 _SERVICE_LINK: Final = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT_[0-9]+_(TCP|UDP|SCTP)(_|$)")
 _SERVICE_ADDRESS: Final = re.compile(r"(tcp|udp|sctp)://")
 
 KEYS: Final = tuple(f"{name}.{option}" for name, section in SECTIONS.items() for option in section.model_fields)
-# Values that faults do not show. Options of a Kafka client may be passwords under names that nobody can list.
+# Values that errors do not print. Kafka client options may hold passwords under names that cannot be enumerated.
 _NOT_SHOWN: Final = SECRETS | {"kafka.consumer_options"}
 _FILE_KEYS: Final = {f"{key}_file": key for key in SECRETS}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConfigFault:
-    """One thing wrong with the configuration. `value` is None where there is none to show, or where it is a secret."""
+    """One error in the configuration. `value` is None if there is none to print, or if it may be a secret."""
 
     key: str
     problem: str
@@ -47,22 +47,22 @@ class ConfigFault:
     value: object = None
 
     def __str__(self) -> str:
-        """Say it on one line."""
+        """Return the error on one line."""
         shown = "" if self.value is None else f" = {self.value!r}"
         return f"{self.key}{shown} ({self.origin}): {self.problem}"
 
 
 class ConfigRefusal(Refusal):
-    """The configuration cannot be used; `faults` holds everything that is wrong with it."""
+    """The configuration is invalid; `faults` holds all errors in it."""
 
     code = ExitCode.USAGE
 
     def __init__(self, faults: Iterable[ConfigFault]) -> None:
         self.faults = tuple(faults)
         count = len(self.faults)
-        what = f"the configuration has {count} fault{'s' if count > 1 else ''}"
+        summary = f"the configuration has {count} error{'s' if count > 1 else ''}"
         lines = "".join(f"\n  {fault}" for fault in self.faults)
-        super().__init__(what + lines, "see docs/config.md")
+        super().__init__(summary + lines, "see docs/config.md")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ def load(
     environment: Mapping[str, str] | None = None,
     flags: Mapping[str, object] | None = None,
 ) -> Config:
-    """Build the configuration from a file, environment variables and flags (key -> value), each stronger than the last.
+    """Build the configuration from a file, environment variables and flags (key -> value); later sources win.
 
-    Raises ConfigRefusal with all faults.
+    Raises ConfigRefusal with all errors.
     """
     return Config.model_validate(_sections(tuple(SECTIONS), file, environment, flags))
 
@@ -91,7 +91,7 @@ def load_section(
 ) -> SectionT:
     """Build one section from the same sources as `load`; no option of another section has to be set or valid.
 
-    Raises ConfigRefusal with all faults of the section, and with all unknown names in the sources.
+    Raises ConfigRefusal with all errors of the section, and with all unknown names in the sources.
     """
     name = next(name for name, kind in SECTIONS.items() if kind is section)
     return cast("SectionT", _sections((name,), file, environment, flags)[name])
@@ -103,12 +103,12 @@ def _sections(
     environment: Mapping[str, str] | None,
     flags: Mapping[str, object] | None,
 ) -> dict[str, OptionSection]:
-    """Build the named sections. Raises ConfigRefusal with all faults."""
+    """Build the named sections. Raises ConfigRefusal with all errors."""
     faults: list[ConfigFault] = []
     settings: dict[str, _Setting] = {}
     for layer in (_from_file(file, faults), _from_environment(environment or {}, faults), _from_flags(flags or {})):
-        settings.update(_resolved(layer, names, faults))
-    sections = {name: _section(name, settings, faults) for name in names}
+        settings.update(_resolve_keys(layer, names, faults))
+    sections = {name: _build_section(name, settings, faults) for name in names}
     if faults:
         raise ConfigRefusal(faults)
     return {name: section for name, section in sections.items() if section is not None}
@@ -121,26 +121,26 @@ def _from_file(path: Path | None, faults: list[ConfigFault]) -> Iterator[tuple[s
     try:
         tree = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        reason = getattr(error, "strerror", None) or "not UTF-8"
         faults.append(ConfigFault(str(path), f"cannot be read: {reason}", "configuration file"))
         return
     except yaml.YAMLError as error:
-        faults.append(ConfigFault(str(path), f"is not YAML: {_yaml_problem(error)}", "configuration file"))
+        faults.append(ConfigFault(str(path), f"is not valid YAML: {_yaml_problem(error)}", "configuration file"))
         return
     for section, options in _mapping(str(path), tree, "configuration file", faults):
         if section not in SECTIONS:
-            faults.append(ConfigFault(section, f"no such section; {_nearest(section, SECTIONS)}", origin))
+            faults.append(ConfigFault(section, f"no such section; {_suggestion(section, SECTIONS)}", origin))
             continue
         for option, value in _mapping(section, options, origin, faults):
             yield f"{section}.{option}", _Setting(value, origin)
 
 
 def _mapping(key: str, value: object, origin: str, faults: list[ConfigFault]) -> list[tuple[str, object]]:
-    """Give the items of what should be a mapping; an empty one may also be left out."""
+    """Return the items of a mapping; an empty section (None) has none. Adds an error if the value is not a mapping."""
     if isinstance(value, dict):
         return [(str(name), item) for name, item in value.items()]
     if value is not None:
-        # Without the value: what stands there instead of a section may hold its passwords.
+        # Without the value, which may contain the passwords of the section.
         faults.append(ConfigFault(key, "must be a mapping of names to values", origin))
     return []
 
@@ -159,11 +159,11 @@ def _from_environment(environment: Mapping[str, str], faults: list[ConfigFault])
         if variable in names:
             yield names[variable], _Setting(_from_text(names[variable], value), f"variable {variable}")
         elif not _SERVICE_LINK.search(variable):
-            faults.append(ConfigFault(variable, f"no such variable; {_nearest(variable, names)}", "environment"))
+            faults.append(ConfigFault(variable, f"no such variable; {_suggestion(variable, names)}", "environment"))
 
 
 def environment_variable(key: str) -> str:
-    """Give the environment variable of a key."""
+    """Return the environment variable of a key."""
     return PREFIX + key.replace(".", "_").upper()
 
 
@@ -173,75 +173,75 @@ def _from_flags(flags: Mapping[str, object]) -> Iterator[tuple[str, _Setting]]:
 
 
 def _from_text(key: str, value: str) -> object:
-    """Read what a mapping needs from text, `a=1,b=2`; everything else the option's own type reads."""
+    """Parse `a=1,b=2` for the one option that is a mapping; pydantic parses the text of all others."""
     if key != "kafka.consumer_options":
         return value
     pairs = [part.partition("=") for part in value.split(",") if part.strip()]
     return {name.strip(): text.strip() for name, _, text in pairs}
 
 
-def _resolved(
+def _resolve_keys(
     layer: Iterable[tuple[str, _Setting]], sections: Collection[str], faults: list[ConfigFault]
 ) -> dict[str, _Setting]:
-    """Return the settings of the named sections with secrets read from their files; unknown keys are faults."""
-    found: dict[str, _Setting] = {}
+    """Return the settings of the named sections, with secrets read from files. Adds an error per unknown key."""
+    resolved: dict[str, _Setting] = {}
     for key, setting in layer:
         target = _FILE_KEYS.get(key, key)
         if target not in KEYS:
-            faults.append(ConfigFault(key, f"no such option; {_nearest(key, KEYS)}", setting.origin))
+            faults.append(ConfigFault(key, f"no such option; {_suggestion(key, KEYS)}", setting.origin))
         elif target.partition(".")[0] not in sections:
             continue
-        elif target in found:
-            faults.append(ConfigFault(target, f"is given twice: as itself and as {target}_file", setting.origin))
+        elif target in resolved:
+            faults.append(ConfigFault(target, f"is set twice: directly and as {target}_file", setting.origin))
         elif target is key:
-            found[key] = setting
-        elif (content := _secret(key, setting, faults)) is not None:
-            found[target] = content
-    return found
+            resolved[key] = setting
+        elif (content := _read_secret(key, setting, faults)) is not None:
+            resolved[target] = content
+    return resolved
 
 
-def _secret(key: str, setting: _Setting, faults: list[ConfigFault]) -> _Setting | None:
+def _read_secret(key: str, setting: _Setting, faults: list[ConfigFault]) -> _Setting | None:
     try:
         text = Path(str(setting.value)).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         problem = f"cannot be read: {getattr(error, 'strerror', None) or 'not text'}"
         faults.append(ConfigFault(key, problem, setting.origin, setting.value))
         return None
-    # An editor ends a file with a line break; a password does not.
+    # Editors add a line break at the end of a file; it is not part of the password.
     return _Setting(text.removesuffix("\n").removesuffix("\r"), f"file {setting.value}")
 
 
-def _section(name: str, settings: Mapping[str, _Setting], faults: list[ConfigFault]) -> OptionSection | None:
-    """Build one section; note its faults."""
-    own = {key.partition(".")[2]: setting for key, setting in settings.items() if key.startswith(f"{name}.")}
+def _build_section(name: str, settings: Mapping[str, _Setting], faults: list[ConfigFault]) -> OptionSection | None:
+    """Build one section. Adds its errors and returns None if a value is invalid."""
+    in_section = {key.partition(".")[2]: setting for key, setting in settings.items() if key.startswith(f"{name}.")}
     try:
-        section = SECTIONS[name].model_validate({option: setting.value for option, setting in own.items()})
+        section = SECTIONS[name].model_validate({option: setting.value for option, setting in in_section.items()})
     except ValidationError as error:
-        faults.extend(_fault(name, dict(problem), own) for problem in error.errors(include_url=False))
+        faults.extend(_pydantic_fault(name, dict(problem), in_section) for problem in error.errors(include_url=False))
         return None
     for option, problem in section.contradictions():
-        faults.append(_named_fault(name, option, problem, own))
+        faults.append(_option_fault(name, option, problem, in_section))
     return section
 
 
-def _fault(section: str, problem: Mapping[str, Any], own: Mapping[str, _Setting]) -> ConfigFault:
+def _pydantic_fault(section: str, problem: Mapping[str, Any], in_section: Mapping[str, _Setting]) -> ConfigFault:
     option = str(problem["loc"][0])
     if problem["type"] == "missing":
-        problem_text = f"is required: set it in the file, or {environment_variable(f'{section}.{option}')}, or by --set"
-        return ConfigFault(f"{section}.{option}", problem_text, "not set")
+        variable = environment_variable(f"{section}.{option}")
+        return ConfigFault(f"{section}.{option}", f"is required: set it in the file, {variable}, or --set", "not set")
     text = problem["msg"].removeprefix("Value error, ")
-    return _named_fault(section, option, re.sub(r"^(Input|String|Path|Value) should ", "must ", text), own)
+    return _option_fault(section, option, re.sub(r"^(Input|String|Path|Value) should ", "must ", text), in_section)
 
 
-def _named_fault(section: str, option: str, problem: str, own: Mapping[str, _Setting]) -> ConfigFault:
+def _option_fault(section: str, option: str, problem: str, in_section: Mapping[str, _Setting]) -> ConfigFault:
     key = f"{section}.{option}"
-    setting = own.get(option)
+    setting = in_section.get(option)
     if setting is None:
         return ConfigFault(key, problem, "default or not set")
     return ConfigFault(key, problem, setting.origin, None if key in _NOT_SHOWN else setting.value)
 
 
-def _nearest(word: str, choices: Iterable[str]) -> str:
-    """Say which valid name is meant, or where to find them all."""
+def _suggestion(word: str, choices: Iterable[str]) -> str:
+    """Return a hint: the most similar valid name, or the page that lists all names."""
     near = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.5)
     return f"did you mean {near[0]}?" if near else "see docs/config.md for all"

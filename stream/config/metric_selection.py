@@ -1,4 +1,4 @@
-"""The section `metrics` of the configuration as what the exposition understands."""
+"""Converts the section `metrics` of the configuration into the selection of series for the exposition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def selection_from_options(metrics: MetricsOptions) -> Choice:
-    """Give the choice that is configured."""
+    """Return the configured selection of series."""
     return Choice(
         granularity=Granularity(metrics.granularity),
         groups=Wanted(metrics.groups_allow, metrics.groups_deny),

@@ -1,4 +1,4 @@
-"""One configuration, two clients: what Python's gets and what Java's gets mean the same login."""
+"""The login options of the Python client and of the Java consumer describe the same login."""
 
 # ruff: noqa: S106 -- the passwords of test users
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 def kafka(**options: Any) -> KafkaOptions:
-    """Build the section."""
+    """Return the section `kafka` with these options."""
     return load(flags={"kafka.bootstrap_servers": "a:1,b:2", **{f"kafka.{k}": v for k, v in options.items()}}).kafka
 
 
 def login(mechanism: str = "SCRAM-SHA-512", user: str = "alice", password: str = "secret") -> dict[str, str]:  # noqa: S107 -- a test
-    """Give the options of a login."""
+    """Return the options of a login."""
     return {"sasl_mechanism": mechanism, "sasl_username": user, "sasl_password": password}
 
 
-def test_plaintext_is_only_an_address() -> None:
-    """Without security neither client is told anything but where the brokers are."""
+def test_plaintext_needs_only_the_servers() -> None:
+    """With PLAINTEXT, both clients get the security protocol and no login."""
     assert client_options(kafka()) == {"security_protocol": "PLAINTEXT"}
     assert spark_kafka_options(kafka()) == {
         "kafka.bootstrap.servers": "a:1,b:2",
@@ -47,7 +47,7 @@ def test_plaintext_is_only_an_address() -> None:
     ],
 )
 def test_both_clients_log_in_the_same_way(mechanism: str, module: str) -> None:
-    """Mechanism, user and password reach both, Java's through JAAS."""
+    """Both clients get mechanism, user and password; the Java consumer as JAAS configuration."""
     section = kafka(security_protocol="SASL_PLAINTEXT", **login(mechanism))
     assert client_options(section) == {
         "security_protocol": "SASL_PLAINTEXT",
@@ -63,8 +63,8 @@ def test_both_clients_log_in_the_same_way(mechanism: str, module: str) -> None:
 
 
 @given(st.text(st.characters(exclude_characters="\n\r\0", exclude_categories=["Cs"]), min_size=1))
-def test_no_password_breaks_out_of_its_quotes(password: str) -> None:
-    """JAAS text reads back as the password it was made of: backslash and quote are escaped, nothing else is touched."""
+def test_passwords_are_escaped_in_jaas(password: str) -> None:
+    """Unescaping the JAAS text returns the password: backslash and quote are escaped, all else is unchanged."""
     section = kafka(security_protocol="SASL_PLAINTEXT", **login(password=password))
     jaas = spark_kafka_options(section)["kafka.sasl.jaas.config"]
     start = jaas.index('password="') + len('password="')
@@ -77,16 +77,16 @@ def test_no_password_breaks_out_of_its_quotes(password: str) -> None:
     assert jaas[at:] == '";'
 
 
-def test_more_consumer_options_pass_through() -> None:
-    """What a user adds for the Java consumer gets its prefix."""
+def test_consumer_options_are_passed_to_the_java_consumer() -> None:
+    """Additional consumer options get the prefix `kafka.`."""
     assert spark_kafka_options(kafka(consumer_options="fetch.max.bytes=1"))["kafka.fetch.max.bytes"] == "1"
 
 
 class TestTls:
-    """Certificates: the same files for both clients."""
+    """Both clients use the same certificate files."""
 
-    def test_authority_and_own_certificate(self, certificates: Certificates) -> None:
-        """Java gets PEM, Python a context that has loaded the same files."""
+    def test_both_clients_get_authority_and_client_certificate(self, certificates: Certificates) -> None:
+        """The Java consumer gets PEM text, the Python client an SSL context that has loaded the same files."""
         section = kafka(
             security_protocol="SSL",
             ssl_ca_file=str(certificates.authority),
@@ -102,19 +102,19 @@ class TestTls:
         assert [authority["subject"] for authority in context.get_ca_certs()] == [((("commonName", "test-ca"),),)]
         assert context.check_hostname
 
-    def test_host_name_check_can_be_turned_off_for_both(self, certificates: Certificates) -> None:
-        """Neither client checks the name then; both still check who signed."""
+    def test_host_name_check_can_be_disabled_for_both(self, certificates: Certificates) -> None:
+        """Without `ssl_verify_hostname` both clients skip the host name and still verify the certificate chain."""
         section = kafka(security_protocol="SSL", ssl_ca_file=str(certificates.authority), ssl_verify_hostname="false")
         assert spark_kafka_options(section)["kafka.ssl.endpoint.identification.algorithm"] == ""
         context = client_options(section)["ssl_context"]
         assert not context.check_hostname
         assert context.verify_mode is ssl.CERT_REQUIRED
 
-    def test_no_authority_means_the_same_ones_for_both(self) -> None:
-        """Java does not fall back to a list of its own while Python uses the system's."""
+    def test_both_clients_default_to_the_authorities_of_the_system(self) -> None:
+        """Without `ssl_ca_file` the Java consumer uses the system's CA file, not the list of the JDK."""
         found = ssl.get_default_verify_paths()
         if found.cafile is None:
-            pytest.skip("this system has no file of authorities")
+            pytest.skip("this system has no CA file")
         assert spark_kafka_options(kafka(security_protocol="SSL"))["kafka.ssl.truststore.location"] == found.cafile
 
     @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ class TestTls:
         ],
     )
     def test_unusable_files_are_named(self, certificates: Certificates, change: dict[str, Any], option: str) -> None:
-        """The option whose file cannot be used is named, before any broker is asked."""
+        """The option of an unusable file is named before any connection is opened."""
         options = {
             "ssl_ca_file": str(certificates.authority),
             "ssl_certificate_file": str(certificates.certificate("client")),
@@ -145,10 +145,10 @@ class TestTls:
         assert refused.value.code is ExitCode.USAGE
 
     @pytest.mark.parametrize(
-        ("key", "problem"), [("client-old", r"must be PKCS#8"), ("client-modern", r"encrypted by PBES2")]
+        ("key", "problem"), [("client-old", r"must be PKCS#8"), ("client-modern", r"encrypted with PBES2")]
     )
-    def test_a_key_that_java_cannot_read_is_refused(self, certificates: Certificates, key: str, problem: str) -> None:
-        """Python takes these keys and Java does not; the job would fail where the check had passed."""
+    def test_key_that_java_cannot_read_is_rejected(self, certificates: Certificates, key: str, problem: str) -> None:
+        """Python accepts these keys and Java does not: the job would fail although `check-config --connect` passed."""
         with pytest.raises(ConfigRefusal, match=rf"{problem}.*openssl pkcs8 -topk8"):
             kafka(
                 security_protocol="SSL",

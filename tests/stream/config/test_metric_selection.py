@@ -1,4 +1,4 @@
-"""The section `metrics`: what is refused, and what the exposition gets of it."""
+"""The section `metrics`: its validation, and its conversion into the selection of series."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from stream.config.metric_selection import selection_from_options
 BROKER = {"kafka.bootstrap_servers": "broker-1:9092"}
 
 
-def test_nothing_configured_is_everything() -> None:
-    """The defaults leave nothing out."""
+def test_defaults_select_everything() -> None:
+    """The default options exclude no series."""
     assert selection_from_options(load(flags=BROKER).metrics) == EVERYTHING
 
 
-def test_all_of_it_reaches_the_exposition() -> None:
-    """Each option is a part of the choice; text separates by commas, as flags and the environment have it."""
+def test_all_options_are_part_of_the_selection() -> None:
+    """Each option is converted; text from flags and the environment is split at commas."""
     config = load(
         environment={
             "LAGWARDEN_METRICS_GROUPS_DENY": "console-consumer-.*, tmp",
@@ -43,22 +43,22 @@ def test_all_of_it_reaches_the_exposition() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "problem"),
     [
-        pytest.param("groups_allow", "[(x", "(RE2): missing ]: [(x", id="an open bracket, as it was written"),
-        pytest.param("topics_deny", "(?=a)", "is no regular expression", id="what RE2 does not know"),
-        pytest.param("targets", "billing", "must be PATTERN=DURATION", id="a target without a duration"),
-        pytest.param("targets", "billing=soon", "must be a number of seconds", id="no duration"),
-        pytest.param("targets", "billing=0s", "must end in a duration above 0", id="a target that nobody can keep"),
-        pytest.param("targets", "a(=5s", "is no regular expression", id="a broken pattern of a target"),
-        pytest.param("granularity", "broker", "must be 'partition', 'topic' or 'group'", id="no granularity"),
-        pytest.param("series_budget", "1", "must be greater than or equal to 100", id="a budget for nothing"),
+        pytest.param("groups_allow", "[(x", "(RE2): missing ]: [(x", id="unclosed bracket"),
+        pytest.param("topics_deny", "(?=a)", "is not a regular expression", id="lookahead, which RE2 does not support"),
+        pytest.param("targets", "billing", "must be PATTERN=DURATION", id="target without duration"),
+        pytest.param("targets", "billing=soon", "must be a number of seconds", id="target whose duration is a word"),
+        pytest.param("targets", "billing=0s", "must end in a duration above 0", id="target of zero"),
+        pytest.param("targets", "a(=5s", "is not a regular expression", id="target with an invalid pattern"),
+        pytest.param("granularity", "broker", "must be 'partition', 'topic' or 'group'", id="unknown granularity"),
+        pytest.param("series_budget", "1", "must be greater than or equal to 100", id="budget below the minimum"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_by_its_key(key: str, value: str, said: str) -> None:
-    """A fault names the key and what would be right."""
+def test_invalid_values_are_rejected(key: str, value: str, problem: str) -> None:
+    """The error names the key and the valid form."""
     with pytest.raises(ConfigRefusal) as refused:
         load(flags={**BROKER, f"metrics.{key}": value})
     (fault,) = refused.value.faults
     assert fault.key == f"metrics.{key}"
-    assert said in fault.problem
+    assert problem in fault.problem

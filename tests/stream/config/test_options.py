@@ -1,4 +1,4 @@
-"""The configuration tree: usable defaults, frozen values, and a documentation page that is what the classes say."""
+"""The tree of options: its defaults, immutability, and the generated documentation page."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from stream.config.reference_page import markdown
 PAGE = Path(__file__).parents[3] / "docs" / "config.md"
 
 
-def test_page_is_what_the_classes_say() -> None:
-    """`docs/config.md` is what `python -m stream.config.reference_page` prints."""
+def test_page_is_up_to_date() -> None:
+    """`docs/config.md` equals the output of `python -m stream.config.reference_page`."""
     assert PAGE.read_text() == markdown()
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_each_option_is_explained(key: str) -> None:
-    """An option has a sentence of help and, where it is a number, a unit or a plain count."""
+def test_each_option_is_documented(key: str) -> None:
+    """Each option has a help text of full sentences and stands in `docs/config.md`."""
     section, _, option = key.partition(".")
     field = SECTIONS[section].model_fields[option]
     assert field.description is not None
@@ -29,16 +29,16 @@ def test_each_option_is_explained(key: str) -> None:
     assert f"`{key}`" in PAGE.read_text()
 
 
-def test_only_the_servers_are_needed() -> None:
-    """Every other option has a default that works."""
+def test_only_the_servers_are_required() -> None:
+    """Every option except `kafka.bootstrap_servers` has a default."""
     required = [
         key for key in KEYS if SECTIONS[key.partition(".")[0]].model_fields[key.partition(".")[2]].is_required()
     ]
     assert required == ["kafka.bootstrap_servers"]
 
 
-def test_all_secret_values_are_known_as_secrets() -> None:
-    """An option whose type hides its value is one that can come from a file of its own, and the other way round."""
+def test_secret_options_are_listed_as_secrets() -> None:
+    """`SECRETS`, the keys that can be read from files, are exactly the options of type `SecretStr`."""
     hidden = {
         key
         for key in KEYS
@@ -48,7 +48,7 @@ def test_all_secret_values_are_known_as_secrets() -> None:
 
 
 def test_values_cannot_be_changed() -> None:
-    """A configuration that threads share does not move under them."""
+    """The configuration is immutable, because threads share it."""
     config = load(flags={"kafka.bootstrap_servers": "a:1"})
     with pytest.raises(pydantic.ValidationError):
         config.http.port = 1  # type: ignore[misc]
@@ -57,6 +57,6 @@ def test_values_cannot_be_changed() -> None:
 @pytest.mark.parametrize(
     "address", ["broker:9092", "10.0.0.1:1", "[::1]:65535", "b-1.kafka.svc.cluster.local:9092", "my_host:1"]
 )
-def test_addresses_that_exist_in_the_wild(address: str) -> None:
-    """Names, IPv4 and bracketed IPv6 are all addresses."""
+def test_valid_addresses_are_accepted(address: str) -> None:
+    """Host names, IPv4 and IPv6 in brackets are valid hosts."""
     assert KafkaOptions(bootstrap_servers=address).bootstrap_servers == (address,)  # type: ignore[arg-type]
