@@ -23,11 +23,11 @@ help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
 setup: $(STAMP)  ## virtual environment from hashed requirements, jars through Ivy, the archive of the JVM's classes
-	@$(BIN)/python -m sandbox.jars
+	@$(BIN)/python -m sandbox.kafka.jars
 	@$(BIN)/python -m deploy.bake_classes || true
 
-$(STAMP): requirements/dev.txt pyproject.toml sandbox/install.sh
-	@PYTHON=$(PYTHON) bash sandbox/install.sh $(VENV)
+$(STAMP): requirements/dev.txt pyproject.toml sandbox/programs/install.sh
+	@PYTHON=$(PYTHON) bash sandbox/programs/install.sh $(VENV)
 
 demo: setup  ## a real broker, living traffic and lagwarden on this machine; DURATION=60 stops and checks by itself
 	@$(BIN)/python -m sandbox.demo $(if $(DURATION),--duration $(DURATION))

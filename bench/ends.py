@@ -13,8 +13,8 @@ import numpy as np
 from confluent_kafka import Producer
 
 from bench.report import Target, table, target_table
-from sandbox.broker import Broker
-from sandbox.topics import create_topics
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.topics import create_topics
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster
 

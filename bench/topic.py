@@ -16,8 +16,8 @@ from confluent_kafka.admin import AdminClient
 
 from bench.encoding import commit_keys, group_keys, values
 from bench.traffic import Kind, chunks
-from sandbox.broker import Broker
-from sandbox.topics import create_topics
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.topics import create_topics
 from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from bench.processes import Watch
 from bench.topic import Writer
 from bench.traffic import Traffic, chunks, one_commit_each
 from bench.verify import differences
-from sandbox.jars import connector_jars
+from sandbox.kafka.jars import connector_jars
 from stream.groups.codec import unpack
 from stream.groups.driver_state import DriverState
 from stream.groups.placement import Placement

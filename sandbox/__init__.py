@@ -1,1 +1,4 @@
-"""A real Kafka on this machine, from jars: tests, benchmarks and the demo stand on it. Not part of the wheel."""
+"""A real Kafka on this machine, its clients and other programs, for tests, benchmarks and the demo. Not in the wheel.
+
+Belongs here: helpers that every package of the sandbox uses and that import none of them, and the commands of Makefile.
+"""

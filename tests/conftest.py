@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
-from sandbox.broker import Broker
-from sandbox.jars import JarError, broker_jars
-from sandbox.java import JavaMissingError, find_java
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.jars import JarError, broker_jars
+from sandbox.kafka.java import JavaMissingError, find_java
 from tests.support.laws import load_profile
 from tests.support.logging_state import logging_as_before
 
@@ -20,7 +20,7 @@ load_profile()
 
 
 class MakeBroker(Protocol):
-    """Start one more broker of the test's own; it takes the arguments of `sandbox.broker.Broker`."""
+    """Start one more broker of the test's own; it takes the arguments of `sandbox.kafka.broker.Broker`."""
 
     def __call__(self, **arguments: Any) -> Broker:
         """Start the broker."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Final, Protocol
 
-from sandbox import tools
-from sandbox.scenarios.clients import Wish
+from sandbox.clients.self_polling import Wish
+from sandbox.kafka import tools
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.clients import Protocol_
-    from sandbox.scenarios.desk import Offset
-    from sandbox.scenarios.stage import Stage
+    from sandbox.clients.java_clients import Offset
+    from sandbox.clients.self_polling import Protocol_
+    from sandbox.scenarios.group import Stage
 
 COOPERATIVE: Final = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 CONFIGS: Final = "kafka.admin.ConfigCommand"

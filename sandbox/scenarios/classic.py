@@ -15,7 +15,7 @@ from sandbox.scenarios.actions import (
     Store,
     Vanish,
 )
-from sandbox.scenarios.scenario import (
+from sandbox.scenarios.history import (
     GONE,
     Scenario,
     Step,

@@ -14,7 +14,7 @@ from sandbox.scenarios.actions import (
     Store,
     Subscribe,
 )
-from sandbox.scenarios.scenario import (
+from sandbox.scenarios.history import (
     GONE,
     Scenario,
     Step,

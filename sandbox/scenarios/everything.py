@@ -11,18 +11,18 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sandbox.clients.java_clients import Desk
 from sandbox.scenarios import classic, ends, newer
-from sandbox.scenarios.desk import Desk
-from sandbox.scenarios.play import Play, PlayBroker
 from sandbox.scenarios.recording import Recorder
-from sandbox.scenarios.replayed import Replayed, Topics
+from sandbox.scenarios.replay_observer import Replayed, Topics
+from sandbox.scenarios.runner import Play, PlayBroker
 from stream.cluster.transport.client import Cluster
 from stream.offline.live import LiveTopics
 from stream.offline.rows import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.scenario import Scenario
-    from sandbox.scenarios.scene import Scene
+    from sandbox.scenarios.comparison import Scene
+    from sandbox.scenarios.history import Scenario
 
 SCENARIOS: Final[tuple[Scenario, ...]] = (*classic.SCENARIOS, *newer.SCENARIOS, *ends.SCENARIOS)
 CAPTURES: Final = Path(__file__).resolve().parents[2] / "tests" / "captures"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sandbox.scenarios.actions import Configure, DeleteGroup, Join, Leave, Subscribe, Vanish
-from sandbox.scenarios.scenario import (
+from sandbox.scenarios.history import (
     GONE,
     Scenario,
     Step,

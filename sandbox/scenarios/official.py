@@ -10,13 +10,13 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING, Final
 
-from sandbox import tools
+from sandbox.kafka import tools
 from sandbox.scenarios.actions import GROUP_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sandbox.scenarios.desk import Desk
+    from sandbox.clients.java_clients import Desk
 
 Place = tuple[str, int]
 """A topic and a partition."""

@@ -11,17 +11,17 @@ import gzip
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from sandbox.scenarios.comparison import Finding, Scene
 from sandbox.scenarios.official import GroupFacts, MemberFacts
-from sandbox.scenarios.replayed import Topics
-from sandbox.scenarios.scene import Finding, Scene
+from sandbox.scenarios.replay_observer import Topics
 from stream.offline.capture import CaptureFile, CaptureWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sandbox.scenarios.replayed import Replayed
-    from sandbox.scenarios.scenario import Scenario
+    from sandbox.scenarios.history import Scenario
+    from sandbox.scenarios.replay_observer import Replayed
     from stream.offline.rows import Origin, Place, Row
 
 ROWS: Final = "lives.avro"

@@ -9,7 +9,7 @@ import signal
 import time
 from typing import TYPE_CHECKING, Final, Literal
 
-from sandbox.patience import wait_until
+from sandbox.waiting import wait_until
 from stream.errors import ExitCode
 from tests.chaos.traffic import make_backlog
 

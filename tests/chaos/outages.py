@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sandbox.broker import Broker
+    from sandbox.kafka.broker import Broker
     from tests.support.monitor import Monitor
 
 _LOOK_SECONDS: Final = 0.3

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sandbox.fates import FATES, Behaviour
-from sandbox.workload import Workload
+from sandbox.demo.run.groups import FATES, Behaviour
+from sandbox.demo.run.workload import Workload
 from tests.chaos.outages import OUTAGES, Outage, VerdictWatch, killed, paused, stopped
 from tests.chaos.traffic import make_backlog, make_backlog_topic
 from tests.chaos.truth import compare, shown_values
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from sandbox.broker import Broker
+    from sandbox.kafka.broker import Broker
     from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.chaos, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(600)]

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 import pytest
 
-from sandbox.broker import Broker
-from sandbox.patience import wait_until
+from sandbox.kafka.broker import Broker
+from sandbox.waiting import wait_until
 from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
 from stream.checkpoint.manifest import Layout
 from stream.cluster.offsets_topic import describe

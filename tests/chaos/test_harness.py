@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from sandbox.patience import wait_until
+from sandbox.waiting import wait_until
 from tests.chaos.flatness import judge
 from tests.chaos.truth import Values
 from tests.support.processes import kill_processes, marked_processes, new_mark

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from sandbox.broker import Broker
+from sandbox.kafka.broker import Broker
 from sandbox.ports import LOOPBACK
-from sandbox.prometheus_tools import ToolMissingError, find_tool
+from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from stream.cli.app import main
 from tests.chaos.markup import Markup
 from tests.chaos.names import MEMBERS_GROUP, NAMES, TOPIC, records, shown

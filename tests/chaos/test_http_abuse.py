@@ -16,9 +16,9 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from sandbox.broker import Broker
-from sandbox.patience import wait_until
-from sandbox.topics import create_topics
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.topics import create_topics
+from sandbox.waiting import wait_until
 from tests.support.monitor import Monitor
 from tests.support.scrape import Metrics
 

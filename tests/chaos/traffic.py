@@ -5,15 +5,15 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Final
 
-from sandbox.actors import Actor
-from sandbox.members import Member
-from sandbox.workload import Workload
+from sandbox.clients.members import Member
+from sandbox.demo.run.behaviours import Actor
+from sandbox.demo.run.workload import Workload
 from tests.integration.traffic import commit, delete_groups, make_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sandbox.fates import Kind
+    from sandbox.demo.run.groups import Kind
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 4

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import ConsumerGroupState, IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from sandbox import tools
-from sandbox.patience import LIMIT, wait_until
+from sandbox.kafka import tools
+from sandbox.waiting import LIMIT, wait_until
 from tests.integration.traffic import broker_says, offsets_ends, tool_says
 
 if TYPE_CHECKING:

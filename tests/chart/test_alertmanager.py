@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
-from sandbox.patience import wait_until
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
-from sandbox.prometheus_tools import ToolMissingError, find_tool
+from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
+from sandbox.waiting import wait_until
 from tests.chart.alert_case import alerts
 
 if TYPE_CHECKING:

@@ -19,12 +19,12 @@ from confluent_kafka.admin import AdminClient
 
 from exporters.catalogue.metric import SEVERITIES, Reading, Source
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
-from sandbox.broker import Broker
-from sandbox.patience import wait_until
+from sandbox.demo.run.workload import Workload
+from sandbox.kafka.broker import Broker
 from sandbox.ports import LOOPBACK
-from sandbox.prometheus import Prometheus
-from sandbox.prometheus_tools import ToolMissingError, find_tool
-from sandbox.workload import Workload
+from sandbox.programs.prometheus import Prometheus
+from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
+from sandbox.waiting import wait_until
 from tests.chart.boards import PanelQuery, annotations, filled, queries
 from tests.integration.traffic import commit, make_topic
 from tests.support.monitor import Monitor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.prometheus_tools import ToolMissingError, find_tool
+from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from tests.chart.alert_case import FILES, alerts, promtool_says
 from tests.chart.alert_cases import CASES
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sandbox.cache import cache_folder
-from sandbox.patience import wait_until
 from sandbox.process import GuardedProcess
+from sandbox.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

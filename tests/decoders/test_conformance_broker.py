@@ -16,10 +16,10 @@ from decoders.interpret import events
 from decoders.log.segment import Segment
 from decoders.records import Record
 from decoders.scalar import decode, decode_metadata, decode_share_state, decode_transaction
-from sandbox.broker import Broker
-from sandbox.jars import broker_jars, jar_set
-from sandbox.java import find_java
-from sandbox.tools import run_tool
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.jars import broker_jars, jar_set
+from sandbox.kafka.java import find_java
+from sandbox.kafka.tools import run_tool
 from tests.decoders.conformance.official import NEWEST, compiled
 
 if TYPE_CHECKING:

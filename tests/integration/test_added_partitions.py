@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sandbox import tools
+from sandbox.kafka import tools
 from stream.errors import ExitCode
 from stream.groups.placement import partition_for
 from tests.integration.traffic import OFFSETS_TOPIC, broker_says, commit, make_topic, offsets_ends

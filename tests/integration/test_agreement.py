@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sandbox.workload import Workload
+from sandbox.demo.run.workload import Workload
 from tests.integration.traffic import (
     begin_transaction,
     broker_says,
@@ -21,7 +21,7 @@ from tests.integration.traffic import (
 )
 
 if TYPE_CHECKING:
-    from sandbox.broker import Broker
+    from sandbox.kafka.broker import Broker
     from tests.support.monitor import Monitor
     from tests.support.scrape import Metrics
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.patience import wait_until
+from sandbox.waiting import wait_until
 
 if TYPE_CHECKING:
-    from sandbox.broker import Broker
+    from sandbox.kafka.broker import Broker
     from tests.support.monitor import Monitor
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]

@@ -14,10 +14,10 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka.protocol.producer import ProduceRequest
 
-from sandbox.broker import Broker
-from sandbox.patience import LIMIT, eventually, wait_until
-from sandbox.tools import describe_groups, run_tool
-from sandbox.topics import create_topics
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.tools import describe_groups, run_tool
+from sandbox.kafka.topics import create_topics
+from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.client import Cluster

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.patience import wait_until
 from sandbox.ports import LOOPBACK
+from sandbox.waiting import wait_until
 from stream.errors import ExitCode
 from tests.integration.traffic import commit, make_topic
 from tests.support.monitor import Ending, Monitor
@@ -20,7 +20,7 @@ from tests.support.monitor import Ending, Monitor
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sandbox.broker import Broker
+    from sandbox.kafka.broker import Broker
     from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sandbox.broker import Broker
+from sandbox.kafka.broker import Broker
 from stream.errors import ExitCode
 from tests.integration.refused import assert_refused
 from tests.integration.traffic import commit, make_topic, offsets_ends

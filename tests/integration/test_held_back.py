@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.patience import LIMIT
+from sandbox.waiting import LIMIT
 from stream.groups.placement import partition_for
 from tests.integration.traffic import commit, commit_in, tool_says
 from tests.support.producers import patient_producer
@@ -15,7 +15,7 @@ from tests.support.producers import patient_producer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sandbox.broker import Broker
+    from sandbox.kafka.broker import Broker
     from tests.support.monitor import Monitor
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(400)]

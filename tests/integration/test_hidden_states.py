@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sandbox.broker import Broker
-from sandbox.patience import LIMIT, wait_until
-from sandbox.tools import delete_group, delete_offsets, describe_groups, describe_state
-from sandbox.topics import create_topics
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.tools import delete_group, delete_offsets, describe_groups, describe_state
+from sandbox.kafka.topics import create_topics
+from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.fetch_records import read_records, stretches
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.client import Cluster

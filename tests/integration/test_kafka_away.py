@@ -12,7 +12,7 @@ from tests.support.monitor import Monitor
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sandbox.broker import Broker
+    from sandbox.kafka.broker import Broker
     from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(500)]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from confluent_kafka import TopicPartition
 
-from sandbox.broker import Broker
-from sandbox.patience import LIMIT
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.tools import run_tool
+from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK, free_port_pair
-from sandbox.tools import run_tool
-from sandbox.topics import create_topics
+from sandbox.waiting import LIMIT
 from stream.cli.acls import commands
 from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import client_options

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sandbox.scenarios.asked import Asked
-from sandbox.scenarios.desk import Desk
+from sandbox.clients.java_clients import Desk
+from sandbox.kafka.topics import create_topics
 from sandbox.scenarios.everything import SCENARIOS, replayed
-from sandbox.scenarios.play import Play, PlayBroker
-from sandbox.topics import create_topics
+from sandbox.scenarios.http_observer import Asked
+from sandbox.scenarios.runner import Play, PlayBroker
 from stream.cluster.transport.client import Cluster
 from tests.integration.traffic import commit
 from tests.support.monitor import Monitor
@@ -25,7 +25,7 @@ from tests.support.monitor import Monitor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sandbox.scenarios.scene import Scene, Witness
+    from sandbox.scenarios.comparison import Scene, Witness
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 

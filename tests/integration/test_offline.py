@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sandbox.broker import Broker
-from sandbox.jars import broker_jars
-from sandbox.java import SMALL_JVM, class_path, find_java
-from sandbox.patience import wait_until
-from sandbox.tools import QUIET
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.jars import broker_jars
+from sandbox.kafka.java import SMALL_JVM, class_path, find_java
+from sandbox.kafka.tools import QUIET
+from sandbox.waiting import wait_until
 from stream.cli import app as cli
 from stream.cluster.transport.client import Cluster
 from stream.errors import ExitCode

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.broker import Broker
-from sandbox.patience import LIMIT, wait_until
-from sandbox.tools import describe_groups
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.tools import describe_groups
+from sandbox.waiting import LIMIT, wait_until
 from stream.cluster.transport.client import Cluster
 from tests.integration.ticks import Monitor
 from tests.integration.traffic import consumer, join_and_commit, make_topic

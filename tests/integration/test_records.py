@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sandbox import tools
-from sandbox.broker import Broker
+from sandbox.kafka import tools
+from sandbox.kafka.broker import Broker
 from stream.groups.placement import partition_for
 from tests.integration.traffic import (
     begin_transaction,

@@ -16,9 +16,9 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from sandbox.broker import Broker
-from sandbox.patience import LIMIT
+from sandbox.kafka.broker import Broker
 from sandbox.ports import LOOPBACK, free_port_pair
+from sandbox.waiting import LIMIT
 from stream.errors import ExitCode
 from tests.integration.refused import assert_refused
 from tests.integration.traffic import commit, make_topic

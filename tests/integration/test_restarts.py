@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sandbox import tools
-from sandbox.patience import eventually, wait_until
+from sandbox.kafka import tools
+from sandbox.waiting import eventually, wait_until
 from tests.integration.traffic import commit, consumer, make_topic, offsets_ends, places, tool_says
 from tests.support.monitor import Monitor
 

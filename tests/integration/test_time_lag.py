@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Final, Self
 import pytest
 from confluent_kafka import Producer, TopicPartition
 
-from sandbox.broker import Broker
-from sandbox.patience import eventually
-from sandbox.topics import create_topics
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.topics import create_topics
+from sandbox.waiting import eventually
 from tests.integration.traffic import consumer
 from tests.support.monitor import Monitor
 

@@ -1,6 +1,6 @@
 """Groups sick and healthy but odd on a real broker: each verdict comes in time, by its cause, and none in vain.
 
-One play for all tests (`sandbox.verdicts`), of about five minutes.
+One play for all tests (`sandbox.verdict_scenarios`), of about five minutes.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sandbox.verdicts import pace
-from sandbox.verdicts.assess import MOST_TICKS, outcomes
-from sandbox.verdicts.burrowed import burrows
-from sandbox.verdicts.everything import SCENARIOS
-from sandbox.verdicts.play import play
-from sandbox.verdicts.report import page
+from sandbox.verdict_scenarios import pace
+from sandbox.verdict_scenarios.assess import MOST_TICKS, outcomes
+from sandbox.verdict_scenarios.burrow import burrows
+from sandbox.verdict_scenarios.everything import SCENARIOS
+from sandbox.verdict_scenarios.report import page
+from sandbox.verdict_scenarios.runner import play
 
 if TYPE_CHECKING:
-    from sandbox.verdicts.assess import Outcome
-    from sandbox.verdicts.record import Record
+    from sandbox.verdict_scenarios.assess import Outcome
+    from sandbox.verdict_scenarios.record import Record
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.play, pytest.mark.timeout(900)]
 

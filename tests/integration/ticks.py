@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from confluent_kafka import Producer
 
-from sandbox.patience import LIMIT, eventually
+from sandbox.waiting import LIMIT, eventually
 from stream.cluster.fetch_records import read_records, stretches
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
@@ -32,7 +32,7 @@ from tests.support.commits import KEEP, SLOT_MS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sandbox.broker import Broker
+    from sandbox.kafka.broker import Broker
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
     from stream.groups.membership.members import Member

@@ -15,9 +15,9 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, OffsetSpec
 
-from sandbox import tools
-from sandbox.patience import LIMIT, eventually, wait_until
-from sandbox.topics import create_topics
+from sandbox.kafka import tools
+from sandbox.kafka.topics import create_topics
+from sandbox.waiting import LIMIT, eventually, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

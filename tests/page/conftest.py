@@ -31,7 +31,7 @@ def browser() -> Iterator[Browser]:
     """Give the browser, or skip where none is."""
     program = find()
     if program is None:
-        pytest.skip("no Chromium on this machine; sandbox/install_browser.sh gets Debian's")
+        pytest.skip("no Chromium on this machine; sandbox/programs/install_browser.sh gets Debian's")
     with Browser(program) as started:
         yield started
 

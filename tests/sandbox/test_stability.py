@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox import stability
-from sandbox.patience import wait_until
+from sandbox.waiting import wait_until
 
 if TYPE_CHECKING:
     import pytest

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.java import find_java
+from sandbox.kafka.java import find_java
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,9 +17,9 @@ import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from sandbox.patience import wait_until
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
+from sandbox.waiting import wait_until
 from tests.support.processes import Process, kill_processes, marked_processes, new_mark
 from tests.support.scrape import Metrics
 

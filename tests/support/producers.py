@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confluent_kafka import Producer
 
-from sandbox.patience import LIMIT, eventually
+from sandbox.waiting import LIMIT, eventually
 
 
 def patient_producer(bootstrap: str, transactional_id: str) -> Producer:

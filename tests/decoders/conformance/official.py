@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from decoders.tables import RECORD_TYPES, consumer, embedded, metadata, share, share_state, transaction
-from sandbox.compiler import compile_java
-from sandbox.jars import JarError, jar_set
-from sandbox.java import JavaMissingError, find_java
+from sandbox.kafka.compiler import compile_java
+from sandbox.kafka.jars import JarError, jar_set
+from sandbox.kafka.java import JavaMissingError, find_java
 
 if TYPE_CHECKING:
     from decoders.schema import Message, RecordType

@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sandbox.broker import Broker
+    from sandbox.kafka.broker import Broker
 
 
 @pytest.fixture

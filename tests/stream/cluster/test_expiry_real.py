@@ -16,9 +16,9 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from sandbox.members import Member
-from sandbox.patience import eventually, wait_until
-from sandbox.topics import create_topics
+from sandbox.clients.members import Member
+from sandbox.kafka.topics import create_topics
+from sandbox.waiting import eventually, wait_until
 from stream.cluster import offsets_topic
 from stream.cluster.offsets_retention import read_retention
 from stream.cluster.transport.client import Cluster

@@ -17,7 +17,7 @@ from confluent_kafka.admin import (
 )
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
-from sandbox.patience import wait_until
+from sandbox.waiting import wait_until
 from stream.cluster.offsets_retention import CHECK_INTERVAL, RETENTION, read_retention, rules_of
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport.client import Cluster
@@ -27,7 +27,7 @@ from stream.groups.expiry.predict import ExpiryRules, OffsetsRetention
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sandbox.broker import Broker
+    from sandbox.kafka.broker import Broker
     from tests.conftest import MakeBroker
 
 WEEK: Final = 604_800_000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from sandbox.topics import create_topics
+from sandbox.kafka.topics import create_topics
 from stream.cluster import offsets_topic
 from stream.cluster.transport.client import Cluster
 

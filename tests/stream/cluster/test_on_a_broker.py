@@ -25,9 +25,9 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, OffsetSpec, ResourceType
 
-from sandbox.patience import LIMIT, eventually, wait_until
-from sandbox.tools import run_tool
-from sandbox.topics import create_topics
+from sandbox.kafka.tools import run_tool
+from sandbox.kafka.topics import create_topics
+from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.configs import OFFSETS_TOPIC_SETTINGS, read_broker_configs, read_topic_config
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.describe_groups import DescribedGroup, describe_groups
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sandbox.broker import Broker
+    from sandbox.kafka.broker import Broker
 
 pytestmark = pytest.mark.kafka
 

@@ -15,9 +15,9 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.broker import Broker
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK, free_port_pair
-from sandbox.topics import create_topics
 from stream.cluster.partition_offsets import ENDS, EndError, read_ends
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable

@@ -22,11 +22,11 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from sandbox.broker import Broker
-from sandbox.patience import eventually, wait_until
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.tools import run_tool
+from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK, free_port_pair
-from sandbox.tools import run_tool
-from sandbox.topics import create_topics
+from sandbox.waiting import eventually, wait_until
 from stream.cli import app as cli
 from stream.cluster import offsets_topic
 from stream.cluster.configs import read_broker_configs, read_topic_config

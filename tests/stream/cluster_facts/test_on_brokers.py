@@ -18,10 +18,10 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.server import Server
 from exporters.text.exposition import Published
-from sandbox.broker import Broker
-from sandbox.patience import LIMIT, eventually, wait_until
-from sandbox.tools import run_tool
-from sandbox.topics import create_topics
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.tools import run_tool
+from sandbox.kafka.topics import create_topics
+from sandbox.waiting import LIMIT, eventually, wait_until
 from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
 from stream.cluster_facts.poll import OFFSETS_SETTINGS, ClusterPoll

@@ -11,7 +11,7 @@ import structlog
 
 from exporters.cluster import model
 from exporters.text.exposition import Published
-from sandbox.patience import wait_until
+from sandbox.waiting import wait_until
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.watch import ClusterWatch
 from tests.exporters.clusters import facts

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 RECORDED: Final = Path(__file__).resolve().parents[2] / "captures" / "all-kinds.avro"
-"""What a real broker wrote for groups of every kind; `sandbox.record_capture` makes it."""
+"""What a real broker wrote for groups of every kind; `sandbox.scenarios.all_kinds` makes it."""
 ORIGIN: Final = Origin("cluster-1", {OFFSETS_TOPIC: "id-1"})
 
 

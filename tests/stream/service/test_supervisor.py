@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sandbox.patience import LIMIT
+from sandbox.waiting import LIMIT
 from stream.errors import ExitCode
 from stream.service import supervisor as following
 from stream.service.catch_up import CatchUpProgress

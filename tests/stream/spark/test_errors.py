@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import accumulators
 from pyspark.errors import PySparkException
 
-from sandbox.jars import connector_jars
+from sandbox.kafka.jars import connector_jars
 from sandbox.ports import LOOPBACK
 from stream.spark import jvm
 from stream.spark.errors import SparkCallError, SparkFailure, root_cause, spark_call

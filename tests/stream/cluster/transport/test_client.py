@@ -20,7 +20,7 @@ from stream.errors import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sandbox.broker import Broker
+    from sandbox.kafka.broker import Broker
     from tests.conftest import MakeBroker
 
 LOOPBACK = "127.0.0.1"

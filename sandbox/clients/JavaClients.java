@@ -1,0 +1,361 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.CloseOptions.GroupMembershipOperation;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupAssignment;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.consumer.RangeAssignor;
+import org.apache.kafka.clients.consumer.SubscriptionPattern;
+import org.apache.kafka.common.Cluster;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.utils.Exit;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsBuilder;
+
+/**
+ * One JVM for all that a play needs of Java: Kafka's own consumers, share consumers and streams programs as actors, and
+ * Kafka's official tools with their output captured. Requests and answers are lines of JSON on standard input and
+ * output, each with the number of its request; the end of the input ends the program.
+ */
+public final class JavaClients {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final long TASK_SECONDS = 60;
+
+    private final PrintStream answers;
+    private final Map<String, Actor> actors = new ConcurrentHashMap<>();
+
+    private JavaClients(PrintStream answers) {
+        this.answers = answers;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        JavaClients desk = new JavaClients(System.out);
+        System.setOut(System.err);
+        // A tool that wants to end its JVM would end everybody's.
+        Exit.setExitProcedure((code, message) -> {
+            throw new ToolEnded(code, message);
+        });
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            JsonNode request = JSON.readTree(line);
+            Thread worker = new Thread(() -> desk.answer(request));
+            worker.setDaemon(true);
+            worker.start();
+        }
+        Runtime.getRuntime().halt(0);
+    }
+
+    private void answer(JsonNode request) {
+        ObjectNode answer = JSON.createObjectNode().put("id", request.get("id").asLong());
+        try {
+            answer.put("said", perform(request));
+        } catch (Throwable error) {
+            Throwable cause = error instanceof ExecutionException ? error.getCause() : error;
+            answer.put("error", String.valueOf(cause));
+        }
+        synchronized (answers) {
+            answers.println(answer);
+            answers.flush();
+        }
+    }
+
+    private String perform(JsonNode request) throws Exception {
+        String name = request.path("actor").asText();
+        switch (request.get("do").asText()) {
+            case "tool":
+                return tool(request.get("main").asText(), words(request.get("arguments")));
+            case "open":
+                actors.put(name, open(request));
+                return "";
+            case "subscribe":
+                actors.get(name).call(actor -> actor.subscribe(request));
+                return "";
+            case "commit":
+                actors.get(name).call(actor -> actor.commit(request.path("offsets")));
+                return "";
+            case "close":
+                actors.get(name).end(request.get("leaving").asBoolean());
+                actors.remove(name);
+                return "";
+            default:
+                throw new IllegalArgumentException(request.toString());
+        }
+    }
+
+    /** Run a tool and give what it prints; one at a time, for its output is the JVM's. */
+    private static synchronized String tool(String main, List<String> arguments) throws Exception {
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        PrintStream before = System.out;
+        System.setOut(new PrintStream(said, true, StandardCharsets.UTF_8));
+        try {
+            Class.forName(main)
+                    .getMethod("main", String[].class)
+                    .invoke(null, (Object) arguments.toArray(new String[0]));
+        } catch (InvocationTargetException error) {
+            if (!(error.getCause() instanceof ToolEnded ended && ended.code == 0)) {
+                said.write(("\nError: " + error.getCause()).getBytes(StandardCharsets.UTF_8));
+            }
+        } finally {
+            System.setOut(before);
+        }
+        return said.toString(StandardCharsets.UTF_8);
+    }
+
+    private static Actor open(JsonNode request) throws Exception {
+        Properties config = new Properties();
+        request.get("config").fields().forEachRemaining(entry -> config.put(entry.getKey(), entry.getValue().asText()));
+        switch (request.get("client").asText()) {
+            case "consumer":
+                return new Consumer(config, request);
+            case "share":
+                return new Sharer(config, request);
+            case "streams":
+                return new Streamer(config, request);
+            default:
+                throw new IllegalArgumentException(request.toString());
+        }
+    }
+
+    private static List<String> words(JsonNode array) {
+        List<String> words = new ArrayList<>();
+        array.forEach(word -> words.add(word.asText()));
+        return words;
+    }
+
+    /** What a tool meets where it would have ended its JVM. */
+    private static final class ToolEnded extends RuntimeException {
+        private final int code;
+
+        ToolEnded(int code, String message) {
+            super("exit " + code + (message == null ? "" : ": " + message));
+            this.code = code;
+        }
+    }
+
+    private interface Task {
+        void run(Actor actor) throws Exception;
+    }
+
+    /** Somebody in a group. Kafka's clients belong to one thread: it polls, and does between polls what is asked. */
+    private abstract static class Actor {
+        private final BlockingQueue<FutureTask<Void>> tasks = new LinkedBlockingQueue<>();
+        private volatile boolean ended;
+
+        final void begin() {
+            Thread thread = new Thread(this::live);
+            thread.setDaemon(true);
+            thread.start();
+        }
+
+        private void live() {
+            while (!ended) {
+                FutureTask<Void> task = tasks.poll();
+                if (task != null) {
+                    task.run();
+                    continue;
+                }
+                try {
+                    poll();
+                } catch (Exception error) {
+                    System.err.println("actor: " + error);
+                    pause();
+                }
+            }
+        }
+
+        private static void pause() {
+            try {
+                Thread.sleep(200);
+            } catch (InterruptedException error) {
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        final void call(Task asked) throws Exception {
+            Callable<Void> body = () -> {
+                asked.run(this);
+                return null;
+            };
+            FutureTask<Void> task = new FutureTask<>(body);
+            tasks.add(task);
+            task.get(TASK_SECONDS, TimeUnit.SECONDS);
+        }
+
+        final void end(boolean leaving) throws Exception {
+            call(actor -> {
+                ended = true;
+                close(leaving);
+            });
+        }
+
+        abstract void poll() throws Exception;
+
+        abstract void close(boolean leaving);
+
+        void subscribe(JsonNode request) {
+            throw new UnsupportedOperationException("this client subscribes once");
+        }
+
+        void commit(JsonNode offsets) {}
+    }
+
+    /** A consumer, classic or of KIP-848 by its configuration; it commits the positions of what it owns. */
+    private static final class Consumer extends Actor {
+        private final KafkaConsumer<byte[], byte[]> consumer;
+
+        Consumer(Properties config, JsonNode request) {
+            consumer = new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+            subscribe(request);
+            begin();
+        }
+
+        @Override
+        void subscribe(JsonNode request) {
+            if (request.hasNonNull("regex")) {
+                consumer.subscribe(new SubscriptionPattern(request.get("regex").asText()));
+            } else {
+                consumer.subscribe(words(request.get("topics")));
+            }
+        }
+
+        @Override
+        void poll() {
+            consumer.poll(Duration.ofMillis(100));
+        }
+
+        @Override
+        void commit(JsonNode offsets) {
+            Map<TopicPartition, OffsetAndMetadata> commits = new HashMap<>();
+            for (JsonNode each : offsets) {
+                TopicPartition place = new TopicPartition(each.get(0).asText(), each.get(1).asInt());
+                commits.put(place, new OffsetAndMetadata(each.get(2).asLong()));
+            }
+            if (offsets.isEmpty()) {
+                for (TopicPartition place : consumer.assignment()) {
+                    commits.put(place, new OffsetAndMetadata(consumer.position(place, Duration.ofSeconds(10))));
+                }
+            }
+            if (!commits.isEmpty()) {
+                consumer.commitSync(commits, Duration.ofSeconds(10));
+            }
+        }
+
+        @Override
+        void close(boolean leaving) {
+            consumer.close(CloseOptions.timeout(Duration.ofSeconds(10)).withGroupMembershipOperation(
+                    leaving ? GroupMembershipOperation.LEAVE_GROUP : GroupMembershipOperation.REMAIN_IN_GROUP));
+        }
+    }
+
+    /** An assignor with a fault: the last partition of the last topic is given to nobody. */
+    public static final class LeavingOut extends RangeAssignor {
+        @Override
+        public String name() {
+            return "leaving-out";
+        }
+
+        @Override
+        public GroupAssignment assign(Cluster metadata, GroupSubscription subscriptions) {
+            Comparator<TopicPartition> order =
+                    Comparator.comparing(TopicPartition::topic).thenComparing(TopicPartition::partition);
+            Map<String, Assignment> whole = super.assign(metadata, subscriptions).groupAssignment();
+            TopicPartition last = whole.values().stream()
+                    .flatMap(each -> each.partitions().stream())
+                    .max(order)
+                    .orElse(null);
+            Map<String, Assignment> assigned = new HashMap<>();
+            whole.forEach((member, each) -> {
+                List<TopicPartition> left = new ArrayList<>(each.partitions());
+                left.remove(last);
+                assigned.put(member, new Assignment(left, each.userData()));
+            });
+            return new GroupAssignment(assigned);
+        }
+    }
+
+    /** A share consumer: what it reads is acknowledged by its next poll. */
+    private static final class Sharer extends Actor {
+        private final KafkaShareConsumer<byte[], byte[]> consumer;
+
+        Sharer(Properties config, JsonNode request) {
+            consumer = new KafkaShareConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+            subscribe(request);
+            begin();
+        }
+
+        @Override
+        void subscribe(JsonNode request) {
+            consumer.subscribe(words(request.get("topics")));
+        }
+
+        @Override
+        void poll() {
+            consumer.poll(Duration.ofMillis(100));
+        }
+
+        @Override
+        void close(boolean leaving) {
+            consumer.close(Duration.ofSeconds(10));
+        }
+    }
+
+    /** A streams program that reads its topics and counts the records by value: two subtopologies, one store. */
+    private static final class Streamer extends Actor {
+        private final KafkaStreams streams;
+
+        Streamer(Properties config, JsonNode request) {
+            config.put("default.key.serde", Serdes.StringSerde.class);
+            config.put("default.value.serde", Serdes.StringSerde.class);
+            StreamsBuilder builder = new StreamsBuilder();
+            builder.<String, String>stream(words(request.get("topics")))
+                    .selectKey((key, value) -> value)
+                    .groupByKey()
+                    .count();
+            streams = new KafkaStreams(builder.build(), config);
+            streams.start();
+            begin();
+        }
+
+        @Override
+        void poll() throws InterruptedException {
+            Thread.sleep(50);
+        }
+
+        @Override
+        void close(boolean leaving) {
+            org.apache.kafka.streams.CloseOptions options =
+                    org.apache.kafka.streams.CloseOptions.timeout(Duration.ofSeconds(20));
+            streams.close(options.withGroupMembershipOperation(
+                    leaving
+                            ? org.apache.kafka.streams.CloseOptions.GroupMembershipOperation.LEAVE_GROUP
+                            : org.apache.kafka.streams.CloseOptions.GroupMembershipOperation.REMAIN_IN_GROUP));
+        }
+    }
+}

@@ -1,0 +1,41 @@
+"""Who plays which fate: the table from behaviours to the actors that make them come true."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sandbox.demo.run.behaviours import (
+    DrainedGroup,
+    Group,
+    RewoundGroup,
+    RollingGroup,
+    SlowGroup,
+    StalledGroup,
+    StoppedGroup,
+    UnmanagedGroup,
+)
+from sandbox.demo.run.groups import Behaviour, Fate, Topic
+from sandbox.demo.run.transactional import TransactionalGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PLAIN_GROUPS: Final[dict[Behaviour, Callable[[str, Fate, str, str], Group]]] = {
+    Behaviour.STEADY: Group,
+    Behaviour.SLOW: SlowGroup,
+    Behaviour.STOPPED: StoppedGroup,
+    Behaviour.STALLED: StalledGroup,
+    Behaviour.REWOUND: RewoundGroup,
+    Behaviour.DRAINED: DrainedGroup,
+    Behaviour.ROLLING: RollingGroup,
+}
+
+
+def make_group(bootstrap: str, fate: Fate, prefix: str, topics: dict[str, Topic]) -> Group:
+    """Give the actor that makes a fate come true; `topics` are known by their full names, prefix included."""
+    group, topic = prefix + fate.name, prefix + fate.topic
+    if fate.behaviour is Behaviour.UNMANAGED:
+        return UnmanagedGroup(bootstrap, fate, group, topic, topics[topic].partitions)
+    if fate.behaviour is Behaviour.TRANSACTIONAL:
+        return TransactionalGroup(bootstrap, fate, group, topic, prefix + "invoices")
+    return PLAIN_GROUPS[fate.behaviour](bootstrap, fate, group, topic)

@@ -1,0 +1,69 @@
+"""What the demo prints: a live table on a terminal, plain lines elsewhere, and the comparison at the end."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sandbox.demo.run.comparison import Row
+    from sandbox.demo.run.scrape import GroupLine
+
+HEADER = ("group", "kind", "state", "members", "lag", "time lag", "last commit", "verdict")
+COMPARISON_HEADER = ("group", "topic", "partition", "offset: kafka", "lagwarden", "lag: kafka", "lagwarden", "")
+
+
+def groups_table(lines: Sequence[GroupLine]) -> Table:
+    """Give the groups as a table for a terminal."""
+    table = Table(title="groups, as lagwarden shows them", title_justify="left")
+    for number, name in enumerate(HEADER):
+        table.add_column(name, justify="right" if 2 < number < len(HEADER) - 1 else "left")
+    for line in lines:
+        table.add_row(*_cells(line))
+    return table
+
+
+def groups_lines(lines: Sequence[GroupLine]) -> str:
+    """Give the groups as plain lines."""
+    return _aligned([HEADER, *(_cells(line) for line in lines)])
+
+
+def comparison_lines(rows: Sequence[Row]) -> str:
+    """Give a comparison as plain lines, one per partition, disagreements marked."""
+    cells = [
+        (
+            row.group,
+            row.topic,
+            str(row.partition),
+            _number(row.official_offset),
+            _number(row.shown_offset),
+            _number(row.official_lag),
+            _number(row.shown_lag),
+            "" if row.agrees else "<- differs",
+        )
+        for row in rows
+    ]
+    return _aligned([COMPARISON_HEADER, *cells])
+
+
+def _cells(line: GroupLine) -> tuple[str, ...]:
+    age = "-" if line.last_commit_at is None else f"{max(0.0, time.time() - line.last_commit_at):.0f} s ago"
+    waiting = "-" if line.time_lag is None else f"{line.time_lag:.0f} s"
+    verdict = "-" if line.verdict is None else line.verdict.replace("_", " ")
+    return (line.group, line.kind, line.state or "-", _number(line.members), _number(line.lag), waiting, age, verdict)
+
+
+def _number(value: int | None) -> str:
+    """Write a number; what is not known is a dash, never zero."""
+    return "-" if value is None else str(value)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )

@@ -1,0 +1,205 @@
+"""A real KRaft broker from cached jars on free loopback ports: starts in about a second, leaves nothing behind.
+
+`Broker` owns one broker's folder and process. What makes it fast (a class archive, a folder formatted once and copied)
+is cached by `sandbox.cache`; without the cache it is only slower. It always listens on 127.0.0.1, unsecured.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from sandbox.kafka.broker_properties import Joining, formatted_folder, properties_text, renumber
+from sandbox.kafka.jars import BROKER, broker_jars
+from sandbox.kafka.java import SMALL_JVM, ClassArchive, class_path, find_java
+from sandbox.ports import LOOPBACK, accepts, free_port_pair
+from sandbox.process import GuardedProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+START_LIMIT: Final = 60.0
+"""Seconds in which a broker must open its port; one killed with many partitions needs a quarter of it."""
+STOP_LIMIT: Final = 30.0
+LOG_FLAGS: Final = (
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+)
+
+
+class BrokerError(RuntimeError):
+    """The broker did not start, or its log shows that a class is missing. The message quotes the log."""
+
+
+class Broker:
+    """One broker: `with Broker() as broker: ... broker.bootstrap`. After `stop` or `kill`, `start` brings it back.
+
+    It keeps its ports and its data over restarts. `folder` holds data, properties and log; without one a temporary
+    folder is made and removed by `close`. `properties` are Kafka's own, and win over the sandbox's. One that `joins`
+    another, running one becomes a broker of its cluster, as node number `node`: stop it before that.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        version: str = BROKER,
+        offsets_partitions: int = 4,
+        heap: str = "256m",
+        properties: Mapping[str, str] | None = None,
+        joins: Broker | None = None,
+        node: int = 2,
+    ) -> None:
+        self._joining = None if joins is None else Joining(node, joins.controller_port)
+        self.version: Final = version
+        self._own_folder = folder is None
+        self.folder: Final = folder or Path(tempfile.mkdtemp(prefix="lagwarden-broker-"))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.log: Final = self.folder / "broker.log"
+        self._properties = {"offsets.topic.num.partitions": str(offsets_partitions), **(properties or {})}
+        self._heap = heap
+        self._process: GuardedProcess | None = None
+        self._draft: Path | None = None
+        self._ports: tuple[int, int] | None = None
+        atexit.register(self.close)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def bootstrap(self) -> str:
+        """The address for clients, the same over restarts. Known once the broker was started."""
+        return f"{LOOPBACK}:{self.port}"
+
+    @property
+    def port(self) -> int:
+        """The port of the listener. Raises BrokerError before the first start."""
+        if self._ports is None:
+            raise BrokerError("a broker has no port before its first start")
+        return self._ports[0]
+
+    @property
+    def controller_port(self) -> int:
+        """The port of the controller's listener. Raises BrokerError before the first start."""
+        if self._ports is None:
+            raise BrokerError("a controller has no port before its first start")
+        return self._ports[1]
+
+    @property
+    def data(self) -> Path:
+        """The broker's log directory: a folder per partition with its segments."""
+        return self.folder / "data"
+
+    @property
+    def pid(self) -> int | None:
+        """The broker's process id; None while it does not run."""
+        return self._process.pid if self._process and self._process.running else None
+
+    @property
+    def running(self) -> bool:
+        """Tell whether the broker's process is alive (a paused one is)."""
+        return self.pid is not None
+
+    def start(self) -> Self:
+        """Start the broker and wait until it accepts clients; nothing to do when it runs. Raises BrokerError."""
+        if self.running:
+            return self
+        first = self._ports is None
+        for attempt in range(3):
+            if first:
+                self._ports = free_port_pair()
+            if self._launch():
+                return self
+            if not (first and attempt < 2 and "Address already in use" in self.log_tail(200)):
+                break
+        self.kill()
+        raise BrokerError(f"the broker did not start; its log {self.log} ends:\n{self.log_tail(15)}")
+
+    def stop(self) -> None:
+        """Stop the broker in good order (SIGTERM), keeping its data. Raises BrokerError when its log is not clean."""
+        if self._process is None:
+            return
+        self._process.terminate(STOP_LIMIT)
+        self._process = None
+        self._keep_archive()
+        self.check_log()
+
+    def kill(self) -> None:
+        """End the broker at once, as a power cut would; its data stays."""
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+    def pause(self) -> None:
+        """Freeze the broker (SIGSTOP): connections stay open, nothing is answered."""
+        if self._process is not None:
+            self._process.pause()
+
+    def resume(self) -> None:
+        """Let a paused broker go on."""
+        if self._process is not None:
+            self._process.resume()
+
+    def close(self) -> None:
+        """Stop the broker if it runs, and remove the temporary folder if there is one."""
+        atexit.unregister(self.close)
+        try:
+            self.stop()
+        finally:
+            if self._own_folder:
+                shutil.rmtree(self.folder, ignore_errors=True)
+
+    def check_log(self) -> None:
+        """Raise BrokerError when a class was missing: a broker with too few jars works until it must replicate."""
+        for line in self.log.read_text(errors="replace").splitlines():
+            if "NoClassDefFoundError" in line or "ClassNotFoundException" in line:
+                raise BrokerError(f"a jar is missing in the broker's set: {line.strip()}")
+
+    def log_tail(self, lines: int) -> str:
+        """Give the last lines of the broker's log."""
+        if not self.log.exists():
+            return "(no log)"
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def _launch(self) -> bool:
+        """Start the process once; tell whether it opened its port."""
+        if not self.data.exists():
+            shutil.copytree(formatted_folder(self.version), self.data)
+            if self._joining is not None:
+                renumber(self.data, self._joining.node)
+        config = self.folder / "server.properties"
+        config.write_text(properties_text(self.data, self._ports or free_port_pair(), self._properties, self._joining))
+        jars = broker_jars(self.version)
+        archive = ClassArchive.of(f"broker-{self.version}", jars, SMALL_JVM)
+        self._draft = None if archive.exists else archive.draft(str(self.port))
+        sharing = archive.flags_to_use() if self._draft is None else archive.flags_to_write(self._draft)
+        self._process = GuardedProcess(
+            [
+                *(str(find_java()), f"-Xmx{self._heap}", *SMALL_JVM, *LOG_FLAGS, *sharing),
+                *("-cp", class_path(jars), "kafka.Kafka", str(config)),
+            ],
+            self.log,
+        )
+        return self._answers()
+
+    def _answers(self) -> bool:
+        """Wait until the port accepts, the process ends, or the limit passes."""
+        deadline = time.monotonic() + START_LIMIT
+        while self.running and time.monotonic() < deadline:
+            if accepts(self.port):
+                return True
+            time.sleep(0.02)
+        return False
+
+    def _keep_archive(self) -> None:
+        """Adopt the class archive that a first run wrote when it ended."""
+        if self._draft is not None:
+            ClassArchive.of(f"broker-{self.version}", broker_jars(self.version), SMALL_JVM).adopt(self._draft)
+            self._draft = None

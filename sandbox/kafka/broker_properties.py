@@ -1,0 +1,123 @@
+"""What a sandbox broker is configured with, each setting with its reason, and its folder formatted once for all."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import subprocess
+import tempfile
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sandbox.cache import cache_folder
+from sandbox.kafka.jars import broker_jars
+from sandbox.kafka.java import SMALL_JVM, class_path, find_java
+from sandbox.ports import LOOPBACK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CLUSTER_ID: Final = "bGFnd2FyZGVuLXNhbmRib3g"
+"""Every sandbox broker is a cluster of this id: a formatted folder carries it."""
+
+SMALL: Final[dict[str, str]] = {
+    # One broker cannot replicate.
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    # Fifty partitions each are made and loaded at the first use of groups and transactions: a second or two.
+    "transaction.state.log.num.partitions": "4",
+    "share.coordinator.state.topic.num.partitions": "4",
+    # A test waits for a group to form; there is no deployment to be gentle with.
+    "group.initial.rebalance.delay.ms": "0",
+    # The cleaner's buffer is 128 MB and an index 10 MB per segment by default.
+    "log.cleaner.dedupe.buffer.size": "2097152",
+    "log.index.size.max.bytes": "1048576",
+    # A topic that nobody created is a mistake worth seeing.
+    "auto.create.topics.enable": "false",
+    # A killed broker may register again only when the controller has given up its former self: 9 s by default.
+    "broker.session.timeout.ms": "2000",
+    "broker.heartbeat.interval.ms": "500",
+    # Few threads for few clients.
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Joining:
+    """A broker that is no controller and joins the cluster of another one, as node number `node` (2 or more)."""
+
+    node: int
+    controller_port: int
+
+
+def properties_text(
+    data: Path, ports: tuple[int, int], properties: Mapping[str, str], joining: Joining | None = None
+) -> str:
+    """Give a `server.properties` for one process; `properties` win over the sandbox's own.
+
+    The process is broker and controller, or, joining another one, a broker alone.
+    """
+    port, controller_port = ports
+    rows = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@{LOOPBACK}:{controller_port}",
+        "listeners": f"PLAINTEXT://{LOOPBACK}:{port},CONTROLLER://{LOOPBACK}:{controller_port}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "controller.listener.names": "CONTROLLER",
+        "log.dirs": str(data),
+        **SMALL,
+        **({} if joining is None else _joining_rows(port, joining)),
+        **properties,
+    }
+    return "".join(f"{key}={value}\n" for key, value in rows.items())
+
+
+def _joining_rows(port: int, joining: Joining) -> dict[str, str]:
+    return {
+        "process.roles": "broker",
+        "node.id": str(joining.node),
+        "controller.quorum.voters": f"1@{LOOPBACK}:{joining.controller_port}",
+        "listeners": f"PLAINTEXT://{LOOPBACK}:{port}",
+    }
+
+
+def renumber(data: Path, node: int) -> None:
+    """Make a copy of a formatted log directory that of another node: its number and its directory's id are its own."""
+    meta = data / "meta.properties"
+    rows = dict(line.split("=", 1) for line in meta.read_text().splitlines() if line and not line.startswith("#"))
+    rows |= {"node.id": str(node), "directory.id": base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")}
+    meta.write_text("".join(f"{key}={value}\n" for key, value in rows.items()))
+
+
+def formatted_folder(version: str) -> Path:
+    """Give a formatted log directory to copy; formats it at the first call (a JVM start), then it is cached."""
+    folder = cache_folder() / "formatted" / version
+    if (folder / "meta.properties").exists():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        fresh = Path(scratch) / "data"
+        config = Path(scratch) / "server.properties"
+        config.write_text(properties_text(fresh, (9092, 9093), {}))
+        _storage_tool(version, config)
+        # Two processes may both come here: the second finds the folder taken, and as good.
+        with contextlib.suppress(OSError):
+            fresh.rename(folder)
+    return folder
+
+
+def _storage_tool(version: str, config: Path) -> None:
+    command = [
+        *(str(find_java()), *SMALL_JVM, "-cp", class_path(broker_jars(version)), "kafka.tools.StorageTool"),
+        *("format", "-t", CLUSTER_ID, "-c", str(config)),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"kafka-storage format failed: {(done.stderr or done.stdout).strip()}")

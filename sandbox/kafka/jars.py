@@ -1,0 +1,166 @@
+"""Jars of Kafka and of Spark's Kafka connector: pinned, fetched once through Apache Ivy, verified, kept outside git.
+
+A *set* of jars is one file `ivy-SET.xml` (what to fetch, nothing transitive) and its rows in `jars.sha256` (what must
+have come). A set lies in `CACHE/jars/SET/`, which appears by one rename after every checksum was right: a folder with
+the listed names is a complete one. `python -m sandbox.kafka.jars [SET ...]` fetches what is missing and prints the
+folders.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.util
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sandbox.cache import cache_folder
+from sandbox.kafka.java import JavaMissingError, find_java
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+HERE: Final = Path(__file__).resolve().parent
+CHECKSUMS: Final = HERE / "jars.sha256"
+CONNECTOR: Final = "connector"
+BROKER: Final = "4.3.1"
+"""The broker line that the sandbox runs by default."""
+
+
+class JarError(RuntimeError):
+    """A set of jars is unknown, could not be fetched, or is not what the checksums say. The message is one line."""
+
+
+def connector_jars() -> list[Path]:
+    """Give the jars with which Spark reads Kafka, in name order; fetch them where missing."""
+    return jar_set(CONNECTOR)
+
+
+def broker_jars(version: str = BROKER) -> list[Path]:
+    """Give the jars of a Kafka broker with its tools, in name order; fetch them where missing."""
+    return jar_set(f"broker-{version}")
+
+
+def jar_set(name: str) -> list[Path]:
+    """Give a set's jars in name order; fetch and verify them where missing. Raises JarError."""
+    rows = checksums(name)
+    folder = cache_folder() / "jars" / name
+    if not _complete(folder, rows):
+        with _only_one(folder.parent / f"{name}.lock"):
+            if not _complete(folder, rows):
+                _fetch(name, rows, folder)
+    return [folder / jar for jar in sorted(rows)]
+
+
+def checksums(name: str) -> dict[str, str]:
+    """Give a set's rows of `jars.sha256`: file name -> sha256 in hex. Raises JarError for a set without rows."""
+    rows = {}
+    for line in CHECKSUMS.read_text().splitlines():
+        digest, _, path = line.partition("  ")
+        owner, _, jar = path.partition("/")
+        if owner == name:
+            rows[jar] = digest
+    if not rows:
+        raise JarError(f"no jar set {name!r}: the sets are {', '.join(known_sets())}")
+    return rows
+
+
+def known_sets() -> list[str]:
+    """Give the names of all sets that have rows, in name order."""
+    return sorted({line.partition("  ")[2].partition("/")[0] for line in CHECKSUMS.read_text().splitlines()})
+
+
+def verify(folder: Path, rows: dict[str, str]) -> None:
+    """Compare a folder's jars with their rows, by name and by content. Raises JarError on the first difference."""
+    found = {jar.name for jar in folder.glob("*.jar")}
+    if missing := sorted(rows.keys() - found):
+        raise JarError(f"{len(missing)} of {len(rows)} jars did not come: {', '.join(missing)}")
+    if extra := sorted(found - rows.keys()):
+        raise JarError(f"{len(extra)} jars without a checksum in {CHECKSUMS.name}: {', '.join(extra)}")
+    for jar, wanted in rows.items():
+        with (folder / jar).open("rb") as content:
+            if hashlib.file_digest(content, "sha256").hexdigest() != wanted:
+                raise JarError(f"{jar} is not the file that {CHECKSUMS.name} names: its sha256 differs")
+
+
+def _complete(folder: Path, rows: dict[str, str]) -> bool:
+    return folder.is_dir() and {jar.name for jar in folder.glob("*.jar")} == rows.keys()
+
+
+@contextlib.contextmanager
+def _only_one(lock: Path) -> Iterator[None]:
+    """Let one process at a time fetch a set; the others wait and find it done."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+def _fetch(name: str, rows: dict[str, str], folder: Path) -> None:
+    print(f"jars: fetching {len(rows)} jars of set {name}", flush=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{name}-") as scratch:
+        fresh = Path(scratch) / "jars"
+        fresh.mkdir()
+        _run_ivy(name, fresh, Path(scratch) / "ivy", len(rows))
+        verify(fresh, rows)
+        shutil.rmtree(folder, ignore_errors=True)
+        fresh.rename(folder)
+    print(f"jars: {len(rows)} jars of set {name} verified", flush=True)
+
+
+def _run_ivy(name: str, target: Path, cache: Path, wanted: int) -> None:
+    command = [
+        *(str(find_java()), "-jar", str(_ivy_jar())),
+        *("-settings", str(HERE / "ivysettings.xml"), "-ivy", str(HERE / f"ivy-{name}.xml")),
+        # No -types: some artifacts are of type bundle, and Ivy would leave them out without a word.
+        *("-retrieve", f"{target}/[artifact]-[revision].[ext]", "-cache", str(cache)),
+    ]
+    said: list[str] = []
+    done = 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ivy:
+        for line in ivy.stdout or ():
+            said.append(line.strip())
+            if "[SUCCESSFUL ]" in line:
+                done += 1
+                print(f"  {done:2d}/{wanted} {line.partition('#')[2].partition('!')[0].replace(';', ' ')}", flush=True)
+    if ivy.returncode:
+        raise JarError(f"Ivy could not fetch set {name} (is the network there?): {_cause(said)}")
+
+
+def _cause(said: Sequence[str]) -> str:
+    """Pick the line of Ivy's output that names what went wrong."""
+    for sign in ("Server access error", "UnknownHost", "not found", "ERROR"):
+        if lines := [line for line in said if sign in line]:
+            return lines[-1].strip(": \t")
+    return next((line for line in reversed(said) if line), "it said nothing")
+
+
+def _ivy_jar() -> Path:
+    """Find the Ivy that pyspark ships, without importing pyspark."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        raise JarError("pyspark is not installed in this environment, and Ivy comes with it: run make setup")
+    found = sorted((Path(spec.submodule_search_locations[0]) / "jars").glob("ivy-*.jar"))
+    if not found:
+        raise JarError("this pyspark has no jars/ivy-*.jar")
+    return found[-1]
+
+
+def main(names: Sequence[str]) -> int:
+    """Fetch the named sets, or those that tests and the demo need; print each folder. Gives the exit code."""
+    try:
+        for name in names or (CONNECTOR, f"broker-{BROKER}"):
+            print(f"jars: {name}: {jar_set(name)[0].parent}")
+    except (JarError, JavaMissingError) as error:
+        print(f"jars: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,177 @@
+"""Kafka's own command-line tools, run from the broker's jars: the second opinion on everything lagwarden says.
+
+The tools print tables for people and report most failures as text with exit code 0, so each answer is read by the
+columns of its own header and each known form of failure becomes a ToolError. A call is one short JVM: about a second.
+Source: `org.apache.kafka.tools.consumer.group.ConsumerGroupCommand` of 4.3.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+import subprocess
+from typing import TYPE_CHECKING, Final
+
+from sandbox.kafka.jars import BROKER, broker_jars
+from sandbox.kafka.java import SMALL_JVM, class_path, find_java
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CONSUMER_GROUPS: Final = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+LIMIT: Final = 60.0
+"""Seconds after which a tool that still waits for its broker is ended."""
+LISTING_ATTEMPTS: Final = 3
+GROUP_NOT_FOUND: Final = "GroupIdNotFoundException"
+QUIET: Final = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+HEADER_FIELD: Final = re.compile(r"\S+(?: \(ID\))?")
+
+
+class ToolError(RuntimeError):
+    """The tool failed, or printed an error while saying it had succeeded. The message is what it printed."""
+
+
+class GroupRemovedError(ToolError):
+    """A group of the request does not exist."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupOffset:
+    """One row of `--describe`; None where the tool prints `-`: a member without partitions, no commit, no known end."""
+
+    group: str
+    topic: str | None
+    partition: int | None
+    current_offset: int | None
+    # The tool's name for the high watermark.
+    log_end_offset: int | None
+    lag: int | None
+    consumer_id: str | None
+    host: str | None
+    client_id: str | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupState:
+    """One row of `--describe --state`."""
+
+    group: str
+    coordinator: str | None
+    assignment_strategy: str | None
+    state: str
+    members: int
+
+
+def describe_groups(bootstrap: str) -> list[GroupOffset]:
+    """Return the offsets of all groups except share, streams and Connect groups, which this tool does not describe."""
+    rows = table_rows(_describe_all(bootstrap))
+    return [
+        GroupOffset(
+            group=row["GROUP"] or "",
+            topic=row["TOPIC"],
+            partition=_number(row["PARTITION"]),
+            current_offset=_number(row["CURRENT-OFFSET"]),
+            log_end_offset=_number(row["LOG-END-OFFSET"]),
+            lag=_number(row["LAG"]),
+            consumer_id=row["CONSUMER-ID"],
+            host=row["HOST"],
+            client_id=row["CLIENT-ID"],
+        )
+        for row in rows
+    ]
+
+
+def describe_state(bootstrap: str) -> list[GroupState]:
+    """Return the state of all groups that this tool describes."""
+    rows = table_rows(_describe_all(bootstrap, "--state"))
+    return [
+        GroupState(
+            group=row["GROUP"] or "",
+            coordinator=row["COORDINATOR (ID)"],
+            assignment_strategy=row["ASSIGNMENT-STRATEGY"],
+            state=row["STATE"] or "",
+            members=int(row["#MEMBERS"] or 0),
+        )
+        for row in rows
+    ]
+
+
+def delete_offsets(bootstrap: str, group: str, topic: str, partition: int | None = None) -> None:
+    """Delete a group's offsets of a topic, or of one partition. Raises ToolError, also when only some were deleted."""
+    target = topic if partition is None else f"{topic}:{partition}"
+    rows = table_rows(consumer_groups(bootstrap, "--delete-offsets", "--group", group, "--topic", target))
+    if not rows or any(row["STATUS"] != "Successful" for row in rows):
+        raise ToolError(f"offsets of {target} in group {group} were not deleted: {rows}")
+
+
+def delete_group(bootstrap: str, group: str) -> None:
+    """Delete a group, which must be without members. Raises ToolError."""
+    said = consumer_groups(bootstrap, "--delete", "--group", group)
+    if "was successful" not in said:
+        raise ToolError(said.strip())
+
+
+def consumer_groups(bootstrap: str, *arguments: str) -> str:
+    """Run `kafka-consumer-groups` and give what it printed. Raises ToolError."""
+    return run_tool(CONSUMER_GROUPS, "--bootstrap-server", bootstrap, *arguments)
+
+
+def run_tool(main_class: str, *arguments: str, version: str = BROKER) -> str:
+    """Run one of Kafka's tools by its class and give its standard output. Raises ToolError."""
+    command = [*(str(find_java()), *SMALL_JVM, QUIET, "-cp", class_path(broker_jars(version)), main_class), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
+    except subprocess.TimeoutExpired as error:
+        raise ToolError(f"{main_class} {' '.join(arguments)}: no answer in {LIMIT:.0f} s") from error
+    if done.returncode or any(line.startswith("Error:") for line in done.stdout.splitlines()):
+        printed = (done.stdout + done.stderr).strip()
+        raise (GroupRemovedError if GROUP_NOT_FOUND in printed else ToolError)(printed)
+    return done.stdout
+
+
+def _describe_all(bootstrap: str, *arguments: str) -> str:
+    """Return the output of `--describe --all-groups`. Raises ToolError.
+
+    The tool lists the groups first and describes them in a second request. It fails as a whole when the broker removes
+    one of them in between, so that failure is repeated.
+    """
+    for _ in range(LISTING_ATTEMPTS - 1):
+        with contextlib.suppress(GroupRemovedError):
+            return consumer_groups(bootstrap, "--describe", "--all-groups", *arguments)
+    return consumer_groups(bootstrap, "--describe", "--all-groups", *arguments)
+
+
+def table_rows(said: str) -> list[dict[str, str | None]]:
+    """Read the tool's tables: one dict per row, by header; `-` becomes None; lines around the tables are passed over.
+
+    A table is a header in capitals and the lines up to the next empty one. Values are cut where the header's fields
+    begin, because a group, a client or a topic pattern may contain spaces.
+    """
+    return list(_table_rows(said.splitlines()))
+
+
+def _table_rows(lines: list[str]) -> Iterator[dict[str, str | None]]:
+    header: list[tuple[str, int, int | None]] = []
+    for line in lines:
+        if not line.strip():
+            header = []
+        elif line.startswith(("GROUP ", "TOPIC ")):
+            header = _columns(line)
+        elif header:
+            yield {name: _value(line[start:end]) for name, start, end in header}
+
+
+def _columns(header: str) -> list[tuple[str, int, int | None]]:
+    """Give each field of a header line with where its column begins and ends."""
+    fields = [(field.group(), field.start()) for field in HEADER_FIELD.finditer(header)]
+    ends: list[int | None] = [start for _, start in fields[1:]]
+    return [(name, start, end) for (name, start), end in zip(fields, [*ends, None], strict=True)]
+
+
+def _value(text: str) -> str | None:
+    return None if text.strip() in {"-", ""} else text.strip()
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)

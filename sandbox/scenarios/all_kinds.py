@@ -1,0 +1,204 @@
+"""A small capture of real traffic of every kind of group: what the tests decode and replay without a broker.
+
+Kafka's own clients write it: librdkafka's for classic, static, KIP-848, simple and transactional groups; for share and
+streams groups, which it does not have, the console tool and a small Kafka Streams program.
+`python -m sandbox.scenarios.all_kinds` makes `tests/captures/all-kinds.avro` anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from confluent_kafka import Producer, TopicPartition
+
+from sandbox.clients.members import Member, client_config
+from sandbox.kafka import tools
+from sandbox.kafka.broker import Broker
+from sandbox.kafka.compiler import compile_java
+from sandbox.kafka.jars import broker_jars, jar_set
+from sandbox.kafka.java import SMALL_JVM, class_path, find_java
+from sandbox.kafka.topics import create_topics
+from sandbox.process import GuardedProcess
+from sandbox.waiting import eventually, wait_until
+from stream.cluster.transport.client import Cluster
+from stream.offline.capture import CaptureFile, CaptureWriter
+from stream.offline.live import LiveTopics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CAPTURE: Final = Path(__file__).resolve().parents[2] / "tests" / "captures" / "all-kinds.avro"
+TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+STREAMS_PROGRAM: Final = Path(__file__).with_name("StreamsMember.java")
+PROPERTIES: Final = {
+    # Members that vanish are to be missed while the recording lasts.
+    "group.min.session.timeout.ms": "1000",
+    # One heartbeat interval of a streams group is time in which nothing happens.
+    "group.streams.min.heartbeat.interval.ms": "500",
+    "group.streams.heartbeat.interval.ms": "500",
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.share.min.heartbeat.interval.ms": "500",
+    "group.share.heartbeat.interval.ms": "500",
+}
+
+
+def record(path: Path) -> int:
+    """Let groups of every kind live and die on a broker, and capture what it wrote; gives the number of rows."""
+    with Broker(properties=PROPERTIES) as broker:
+        create_topics(broker.bootstrap, {"orders": 3, "payments": 2})
+        _fill(broker.bootstrap)
+        for live in (_simple, _classic, _static, _consumer, _transactional, _share, _streams, _forgotten):
+            print(f"recording: {live.__name__.strip('_')}", flush=True)
+            live(broker.bootstrap)
+        path.unlink(missing_ok=True)
+        with Cluster([broker.bootstrap]) as cluster, CaptureWriter(path, LiveTopics(cluster, TOPICS).origin) as capture:
+            for row in LiveTopics(cluster, TOPICS).rows():
+                capture.write(row)
+    return sum(1 for _ in CaptureFile(path).rows())
+
+
+def _fill(bootstrap: str) -> None:
+    producer = Producer(client_config(bootstrap))
+    for topic, partitions in (("orders", 3), ("payments", 2)):
+        for number in range(60):
+            producer.produce(topic, f"record {number}", partition=number % partitions)
+    producer.flush(10)
+
+
+def _simple(bootstrap: str) -> None:
+    """Commit without membership, go back once, and have one offset deleted."""
+    with _member(bootstrap, "simple-group", "simple") as member:
+        for offset in (5, 9, 3, 12):
+            places = [TopicPartition("payments", partition, offset + partition) for partition in (0, 1)]
+            eventually(functools.partial(member.commit, places))
+    tools.delete_offsets(bootstrap, "simple-group", "payments", 1)
+
+
+def _classic(bootstrap: str) -> None:
+    """Let two members come one after the other, read, and leave."""
+    with _member(bootstrap, "classic-group", "classic") as first:
+        _work(first, "orders", 2)
+        with _member(bootstrap, "classic-group", "classic", number=1) as second:
+            second.consumer.subscribe(["orders"])
+            wait_until(lambda: _both_own(first, second), "both members to own partitions")
+            _commit_now(first, second)
+
+
+def _static(bootstrap: str) -> None:
+    """Let a static member restart under its instance id, and another one go silent."""
+    for number in (0, 0, 1):
+        with _member(bootstrap, "static-group", "classic", number=number, instance=f"instance-{number}") as member:
+            _work(member, "payments", 2)
+
+
+def _consumer(bootstrap: str) -> None:
+    """Run a KIP-848 group of two members, one of which subscribes by a regular expression."""
+    with _member(bootstrap, "consumer-group", "consumer") as first:
+        _work(first, "orders", 2)
+        with _member(bootstrap, "consumer-group", "consumer", number=1) as second:
+            second.consumer.subscribe(["^pay.*", "^ord.*"])
+            wait_until(lambda: _both_own(first, second), "both members to own partitions")
+            _commit_now(first, second)
+
+
+def _transactional(bootstrap: str) -> None:
+    """Send offsets in transactions, of which three are committed and two aborted."""
+    producer = Producer({**client_config(bootstrap), "transactional.id": "transactional-group"})
+    eventually(lambda: producer.init_transactions(10))
+    with _member(bootstrap, "transactional-group", "classic", isolated=True) as member:
+        _work(member, "orders", 1)
+        metadata = member.consumer.consumer_group_metadata()
+        for offset in range(1, 6):
+            producer.begin_transaction()
+            producer.produce("payments", b"paid", partition=0)
+            producer.send_offsets_to_transaction([TopicPartition("orders", 0, 100 + offset)], metadata, 10)
+            (producer.commit_transaction if offset % 2 else producer.abort_transaction)(10)
+
+
+def _share(bootstrap: str) -> None:
+    """Run a share group by the console tool: it reads some records, acknowledges them and leaves."""
+    arguments = ("--topic", "orders", "--group", "share-group", "--timeout-ms", "6000")
+    tools.run_tool("org.apache.kafka.tools.consumer.ConsoleShareConsumer", "--bootstrap-server", bootstrap, *arguments)
+
+
+def _streams(bootstrap: str) -> None:
+    """Run a streams group (KIP-1071): a program with two subtopologies, for some seconds."""
+    jars = [*broker_jars(), *(jar for jar in jar_set("messages-4.3.1") if jar.name.startswith("kafka-streams"))]
+    jars += _rocksdb()
+    with tempfile.TemporaryDirectory() as scratch:
+        path = class_path([*jars, Path(scratch)])
+        compile_java(STREAMS_PROGRAM, jars, Path(scratch))
+        command = [str(find_java()), *SMALL_JVM, tools.QUIET, "-cp", path, "StreamsMember", bootstrap, scratch]
+        program = GuardedProcess(command, Path(scratch) / "log")
+        try:
+            code = program.wait(90)
+        finally:
+            program.kill()
+        if code:
+            raise RuntimeError((Path(scratch) / "log").read_text())
+
+
+def _forgotten(bootstrap: str) -> None:
+    """Delete a group as a whole, which leaves nothing but tombstones."""
+    with _member(bootstrap, "deleted-group", "classic") as member:
+        _work(member, "payments", 1)
+    eventually(lambda: tools.delete_group(bootstrap, "deleted-group"))
+
+
+@contextlib.contextmanager
+def _member(
+    bootstrap: str, group: str, kind: str, *, number: int = 0, instance: str = "", isolated: bool = False
+) -> Iterator[Member]:
+    member = Member(bootstrap, group, kind, number=number, instance=instance, isolated=isolated)  # type: ignore[arg-type]
+    try:
+        yield member
+    finally:
+        member.leave()
+
+
+def _work(member: Member, topic: str, turns: int) -> None:
+    """Join, and commit in so many turns."""
+    member.consumer.subscribe([topic])
+    for _ in range(turns):
+        wait_until(lambda: bool(member.read(5)), f"records of {topic}")
+        eventually(member.commit)
+
+
+def _both_own(first: Member, second: Member) -> bool:
+    first.read(5)
+    second.read(5)
+    return bool(first.consumer.assignment()) and bool(second.consumer.assignment())
+
+
+def _commit_now(*members: Member) -> None:
+    for _ in range(3):
+        for member in members:
+            member.read(5)
+            eventually(member.commit)
+        time.sleep(0.2)
+
+
+def _rocksdb() -> list[Path]:
+    """Find the native store that Kafka Streams wants beside it: Spark ships the same library."""
+    found = importlib.util.find_spec("pyspark")
+    folder = Path(found.origin or "").parent if found else Path()
+    return sorted((folder / "jars").glob("rocksdbjni-*.jar"))
+
+
+def main() -> int:
+    """Make the capture anew; gives the exit code."""
+    CAPTURE.parent.mkdir(parents=True, exist_ok=True)
+    rows = record(CAPTURE)
+    print(f"{CAPTURE}: {rows} rows, {CAPTURE.stat().st_size} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""The witness without a monitor: reads the offsets topic as it stands and replays it, as the offline verbs do."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+from sandbox.scenarios.comparison import Finding
+from sandbox.scenarios.history import Expected
+from sandbox.scenarios.official import GroupFacts, MemberFacts
+from stream.groups.expiry.causes import cause_of
+from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.membership.memberships import SIMPLE
+from stream.offline.replay import ROWS_AT_ONCE, Replay
+from stream.offline.rows import OFFSETS_TOPIC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from stream.groups.driver_state import DriverState
+    from stream.groups.lifecycle.model import Transition
+    from stream.groups.membership.memberships import Member
+    from stream.offline.replay import GroupSummary
+    from stream.offline.rows import Place, Row
+
+
+RETENTION: Final = OffsetsRetention(60_000, 2_000, "broker")
+"""As the brokers of `sandbox.scenarios.runner` are set."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Topics:
+    """The topics that the cluster has at a moment: names by id."""
+
+    names: Mapping[bytes, str]
+
+    def exists(self, name: str) -> bool:
+        """Tell whether there is a topic of this name."""
+        return name in self.names.values()
+
+
+class Replayed:
+    """Reads on at each look. `rows_after` gives the rows behind these last offsets, `topics` those of the moment."""
+
+    def __init__(
+        self, rows_after: Callable[[Mapping[Place, int]], Iterable[Row]], topics: Callable[[], Topics]
+    ) -> None:
+        self.name = "replay"
+        self.story: Final = Story()
+        self.rows: Final[list[Row]] = []
+        self.last: Final[dict[Place, int]] = {}
+        self.topics = Topics({})
+        self._rows_after = rows_after
+        self._topics = topics
+
+    def look(self) -> Mapping[str, Finding]:
+        """See Witness."""
+        self.topics = self._topics()
+        fresh = [row for row in self._rows_after(self.last) if row.topic == OFFSETS_TOPIC]
+        self.last.update({row.place: row.offset for row in fresh})
+        self.rows.extend(fresh)
+        return self.story.go_on(fresh, self.topics)
+
+
+class Story:
+    """A replay that goes on from look to look. Why something ended is judged when it is first seen."""
+
+    def __init__(self, rows_at_once: int = ROWS_AT_ONCE) -> None:
+        self._replay = Replay()
+        self._rows_at_once = rows_at_once
+        # Also of topics that are gone: members may still be assigned to them.
+        self._names: dict[bytes, str] = {}
+        self._causes: dict[tuple[str, int], str] = {}
+
+    def go_on(self, rows: Iterable[Row], topics: Topics) -> dict[str, Finding]:
+        """Read on, and give what has been found of every group, the dead ones too."""
+        self._names.update(topics.names)
+        self._replay.read(rows, self._rows_at_once)
+        outcome = self._replay.outcome()
+        found = {each.group: Finding(None, self._transitions(each, topics)) for each in outcome.dead}
+        for each in outcome.groups:
+            facts = _facts(each, self._replay.fleet, self._names)
+            found[each.group] = Finding(facts, self._transitions(each, topics))
+        return found
+
+    def _transitions(self, summary: GroupSummary, topics: Topics) -> tuple[Expected, ...]:
+        return tuple(
+            Expected(each.what.value, each.came, each.went, self._cause(summary.group, each, topics))
+            for each in summary.life.transitions
+        )
+
+    def _cause(self, group: str, transition: Transition, topics: Topics) -> str | None:
+        if transition.ending is None:
+            return None
+        place = group, transition.position
+        if place not in self._causes:
+            self._causes[place] = cause_of(transition.ending, RETENTION, topics.exists).value
+        return self._causes[place]
+
+
+def _facts(summary: GroupSummary, fleet: DriverState, names: Mapping[bytes, str]) -> GroupFacts:
+    known = summary.membership
+    kind = SIMPLE if known is None else known.kind
+    return GroupFacts(
+        # To the tools a group without membership is a classic one.
+        kind="classic" if kind == SIMPLE else kind,
+        state=summary.life.state or "",
+        members=tuple(_member(member, kind) for member in fleet.detail(summary.group, names)),
+        offsets=tuple(((each.topic, each.partition), each.offset) for each in summary.offsets),
+        strategy=None if known is None else known.protocol,
+        group_epoch=None if known is None else known.group_epoch,
+        assignment_epoch=None if known is None else known.assignment_epoch,
+    )
+
+
+def _member(member: Member, kind: str) -> MemberFacts:
+    places = tuple((topic, partition) for topic, partitions in member.assignment for partition in partitions)
+    return MemberFacts(
+        member_id=member.member_id,
+        client_id=member.client_id,
+        host=member.client_host,
+        instance_id=member.instance_id,
+        # The tool for streams groups tells tasks, not the partitions that they read.
+        assignment=None if kind == "streams" else places,
+    )

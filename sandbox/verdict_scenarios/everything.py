@@ -1,0 +1,16 @@
+"""All scenarios of the play, the sick before the healthy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sandbox.verdict_scenarios.healthy import HEALTHY
+from sandbox.verdict_scenarios.outages import VIOLENT
+from sandbox.verdict_scenarios.sick import SICK
+
+if TYPE_CHECKING:
+    from sandbox.verdict_scenarios.scenario import Scenario
+
+SCENARIOS: Final[tuple[Scenario, ...]] = tuple(
+    sorted((*SICK, *HEALTHY, *VIOLENT), key=lambda each: each.kind, reverse=True)
+)

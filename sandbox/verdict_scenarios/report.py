@@ -1,0 +1,214 @@
+"""The page about a play: sums, a table of the sick and one of the healthy, beside what Burrow makes of the same."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from typing import TYPE_CHECKING, Final
+
+from sandbox.verdict_scenarios import pace
+from sandbox.verdict_scenarios.assess import MOST_TICKS, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sandbox.verdict_scenarios.assess import Alarm, Met
+    from sandbox.verdict_scenarios.burrow import Burrowed
+    from sandbox.verdict_scenarios.record import Record
+
+HEAD: Final = """\
+# Verdicts, tried on real groups
+
+<!-- Written by `python -m sandbox.verdict_scenarios --report docs/verdicts.md`; do not edit. -->
+
+{groups} groups of real clients live on one real broker at the same time, {sick} of them sick and {healthy} healthy but
+odd, watched by one `lagwarden run`. What happens to each, which verdict is wanted and from when on it can be known is
+data: [sick](../sandbox/verdict_scenarios/sick.py), [healthy](../sandbox/verdict_scenarios/healthy.py) and
+[outages](../sandbox/verdict_scenarios/outages.py). "Can be known" is said of one who sees every commit as it is made
+and the ends of all partitions at every tick; the formulas stand, each with its reason, in
+[pace](../sandbox/verdict_scenarios/pace.py).
+
+The play goes {faster} times as fast as production: the tick is {tick:g} s where it is {production:g} s by default, and
+every other limit is divided alike. All seconds below are those of production. What cannot be hurried (a micro-batch
+of Spark, the coordinator's own work) therefore weighs {faster} times as much here.
+
+{pace}
+
+The last columns are the exact rules of Burrow over the same commits and the same ends at its defaults, slowed down to
+production. It is asked for any alarm only, at the first moment at which one is due.
+
+| | lagwarden | Burrow's rules |
+|---|---|---|
+"""
+SICK_HEAD: Final = """
+## Sick groups
+
+"Late" counts from the moment at which the verdict can be known: ticks, and seconds; 0 is at once. Where two verdicts
+are wanted one after the other, both are told.
+
+| Group | What happens | Wanted | Known after | Late: ticks | Late | Cause | Burrow | Late |
+|---|---|---|---|---|---|---|---|---|
+"""
+HEALTHY_HEAD: Final = """
+## Healthy groups
+
+A false alarm is any tick at which the verdict asks for somebody (severity warning or critical). It is told with the
+second of the play at which it began, and how long it lasted.
+
+| Group | What happens | False alarms | Verdicts shown | Burrow's false alarms |
+|---|---|---|---|---|
+"""
+
+
+def page(found: Sequence[Outcome], others: Sequence[Burrowed], record: Record) -> str:
+    """Write the page, in Markdown."""
+    pairs = list(zip(found, others, strict=True))
+    sick = [(ours, theirs) for ours, theirs in pairs if ours.scenario.kind == "sick"]
+    healthy = [(ours, theirs) for ours, theirs in pairs if ours.scenario.kind == "healthy"]
+    tick = pace.TICK
+    head = HEAD.format(
+        groups=len(pairs), sick=len(sick), healthy=len(healthy), faster=pace.FASTER, tick=tick,
+        production=tick * pace.FASTER, pace=_pace(record),
+    )  # fmt: skip
+    return "".join(
+        [
+            head,
+            *_lines(_sums(sick, healthy)),
+            SICK_HEAD,
+            *_lines(_sick(ours, theirs) for ours, theirs in sick),
+            *_in_vain([ours for ours, _ in sick], record),
+            HEALTHY_HEAD,
+            *_lines(_healthy(ours, theirs, record) for ours, theirs in healthy),
+            *_faults(record),
+        ]
+    )
+
+
+def _pace(record: Record) -> str:
+    """Say how well the machine kept the pace: a tick that comes late finds what it finds late."""
+    times = [each.taken_at for each in record.snapshots]
+    apart = sorted(after - before for before, after in itertools.pairwise(times)) or [0.0]
+    late = apart[int(0.95 * (len(apart) - 1))]
+    return (
+        f"In this play {len(times)} snapshots came {statistics.median(apart):.1f} s apart (median; 95 % within"
+        f" {late:.1f} s)."
+    )
+
+
+def summary(found: Sequence[Outcome]) -> str:
+    """Say in a few lines what was not as it must be."""
+    bad = [each for each in found if not each.good]
+    if not bad:
+        return f"all {len(found)} groups as they must be"
+    return "\n".join(
+        [f"{len(bad)} of {len(found)} groups not as they must be:", *(f"  {_fault(each)}" for each in bad)]
+    )
+
+
+def _fault(outcome: Outcome) -> str:
+    late = [f"{'|'.join(each.expected.verdicts)}: {_late(each)}" for each in outcome.met if not each.in_time]
+    alarms = [f"in vain {each.verdict} for {each.until - each.since:.0f} s" for each in outcome.alarms]
+    return f"{outcome.scenario.name}: {'; '.join([*late, *alarms])} ({' > '.join(outcome.words)})"
+
+
+def _late(met: Met) -> str:
+    if met.known_at is None:
+        return "never happened"
+    return "not found" if met.ticks is None else f"{met.ticks} ticks late"
+
+
+def _sums(
+    sick: Sequence[tuple[Outcome, Burrowed]], healthy: Sequence[tuple[Outcome, Burrowed]]
+) -> Iterable[tuple[object, ...]]:
+    ours, theirs = [each for each, _ in sick], [each for _, each in sick]
+    outcomes = [each.outcome for each in theirs]
+    yield f"sick groups found (of {len(sick)})", sum(each.found for each in ours), sum(each.found for each in outcomes)
+    yield f"all that was wanted said within {MOST_TICKS} ticks", sum(_timely(each) for each in ours), "-"
+    yield "late by, median", _median(ours), _median(outcomes)
+    yield "late by, at most", _worst(ours), _worst(outcomes)
+    yield "cause named exactly", sum(each.exact for each in ours), sum(each.exact for each in theirs)
+    yield (
+        f"healthy groups with a false alarm (of {len(healthy)})",
+        sum(bool(each.alarms) for each, _ in healthy),
+        sum(bool(each.outcome.alarms) for _, each in healthy),
+    )
+    yield "sick groups shown as well again while the fault lasted", sum(bool(each.lapses) for each in ours), "-"
+    yield "sick groups called what they are not, or too early", sum(bool(each.alarms) for each in ours), "-"
+
+
+def _timely(outcome: Outcome) -> bool:
+    return all(each.in_time for each in outcome.met)
+
+
+def _median(found: Sequence[Outcome]) -> str:
+    known = [each.seconds for each in found if each.seconds is not None]
+    return _seconds(statistics.median(known)) if known else "-"
+
+
+def _worst(found: Sequence[Outcome]) -> str:
+    return _seconds(max((each.seconds for each in found if each.seconds is not None), default=None))
+
+
+def _seconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds * pace.FASTER:.0f} s"
+
+
+def _sick(ours: Outcome, theirs: Burrowed) -> tuple[object, ...]:
+    met = ours.met
+    named = "exact" if ours.exact else ("coarse" if any(each.found_at for each in met) else "-")
+    return (
+        ours.scenario.name,
+        ours.scenario.story,
+        _joined("/".join(_shown(each.expected.verdicts)) for each in met),
+        _joined(_seconds(each.expected.after) for each in met),
+        _joined("not found" if each.ticks is None else str(each.ticks) for each in met),
+        _joined(_seconds(each.seconds) for each in met),
+        named,
+        ", ".join(theirs.said) or "-",
+        _seconds(theirs.outcome.seconds),
+    )
+
+
+def _shown(verdicts: tuple[str, ...]) -> tuple[str, ...]:
+    return ("fine",) if "ok" in verdicts else verdicts
+
+
+def _joined(words: Iterable[str]) -> str:
+    return ", ".join(words)
+
+
+def _healthy(ours: Outcome, theirs: Burrowed, record: Record) -> tuple[object, ...]:
+    return (
+        ours.scenario.name,
+        ours.scenario.story,
+        _alarms(ours.alarms, record),
+        ", ".join(dict.fromkeys(ours.words)),
+        _alarms(theirs.outcome.alarms, record) if theirs.outcome.alarms else "none",
+    )
+
+
+def _alarms(alarms: Sequence[Alarm], record: Record) -> str:
+    told = [
+        f"{each.verdict} at {_seconds(each.since - record.began)} for {_seconds(each.until - each.since)}"
+        for each in alarms
+    ]
+    return ", ".join(told) or "none"
+
+
+def _in_vain(found: Sequence[Outcome], record: Record) -> Iterable[str]:
+    """Tell of which sick groups something was said that is not true of them."""
+    for each in found:
+        if each.alarms:
+            yield f"\n- {each.scenario.name} was also called: {_alarms(each.alarms, record)}"
+    if any(each.alarms for each in found):
+        yield "\n"
+
+
+def _faults(record: Record) -> Iterable[str]:
+    if record.faults:
+        yield "\n## What went wrong in the play itself\n\n"
+        yield from (f"- `{fault}`\n" for fault in record.faults)
+
+
+def _lines(rows: Iterable[tuple[object, ...]]) -> Iterable[str]:
+    return (f"| {' | '.join(str(cell) for cell in row)} |\n" for row in rows)

@@ -1,0 +1,123 @@
+"""The demo judges truly and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sandbox.demo.run import run as demo
+from sandbox.demo.run.comparison import Row
+from sandbox.demo.run.scrape import GroupLine
+from sandbox.demo.run.view import comparison_lines, groups_lines
+
+AGREEING = Row("g", "t", 0, 7, 3, 7, 3)
+DIFFERING = Row("g", "t", 1, 7, 3, 7, None)
+
+
+class Traffic:
+    """Traffic of one group that notes when it is paused."""
+
+    def __init__(self, groups: list[str]) -> None:
+        self.groups = groups
+        self.paused = False
+
+    def pause(self) -> None:
+        """Note it."""
+        self.paused = True
+
+
+@pytest.mark.parametrize(
+    ("rows", "groups", "code"),
+    [
+        pytest.param([AGREEING], ["g"], 0, id="all agree"),
+        pytest.param([AGREEING, DIFFERING], ["g"], 1, id="one lag is missing"),
+        pytest.param([AGREEING], ["g", "other"], 1, id="a group of the traffic has no offsets"),
+        pytest.param([], [], 1, id="nothing to compare is no success"),
+    ],
+)
+def test_judgement(rows: list[Row], groups: list[str], code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo succeeds only when every partition of every group agrees, with traffic paused."""
+    traffic = Traffic(groups)
+    monkeypatch.setattr(demo, "compare_until_agreed", lambda *_: rows if traffic.paused else [])
+    assert demo.judge("b:1", "http://l", traffic) == code  # type: ignore[arg-type]
+
+
+def test_views_write_unknown_as_a_dash() -> None:
+    """What is not known is a dash, never a zero, and a difference is marked."""
+    lines = groups_lines([GroupLine("g", "simple", "", members=None, lag=None, last_commit_at=None)])
+    assert lines.splitlines()[1].split() == ["g", "simple", *"------"]
+    compared = comparison_lines([AGREEING, DIFFERING]).splitlines()
+    assert compared[1].split() == ["g", "t", "0", "7", "7", "3", "3"]
+    assert compared[2].split() == ["g", "t", "1", "7", "7", "3", "-", "<-", "differs"]
+
+
+def test_configuration_stays_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lagwarden listens on loopback only and keeps its checkpoint in the demo's own folder."""
+    monkeypatch.setattr(demo, "connector_jars", lambda: [Path("/jars/connector/a.jar")])
+    config = yaml.safe_load(demo.configuration(tmp_path, 1234))
+    assert config["http"] == {"host": "127.0.0.1", "port": 1234}
+    assert config["checkpoint"]["dir"].startswith(str(tmp_path))
+    assert config["job"]["connector_jars"] == "/jars/connector"
+
+
+def run_demo(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start the demo with its temporary files in a folder of the test."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "sandbox.demo", *arguments],
+        env={**os.environ, "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Give the command lines of processes that name a file in the folder, and the demo's folders that remain."""
+    found = [str(each) for each in folder.glob("lagwarden-*")]
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = process.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if str(folder) in line:
+            found.append(line)
+    return found
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+@pytest.mark.timeout(400)
+def test_demo_with_a_duration_agrees_with_the_official_tool(tmp_path: Path) -> None:
+    """The whole demo ends by itself with exit code 0, and nothing is left of it."""
+    with run_demo(tmp_path, "--duration", "1") as process:
+        output = process.communicate(timeout=380)[0]
+    assert process.returncode == 0, output
+    assert "34 partitions of 10 groups agree" in output
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+@pytest.mark.timeout(400)
+def test_interrupted_demo_cleans_up(tmp_path: Path) -> None:
+    """Ctrl-C while Spark starts ends everything the demo has started."""
+    with run_demo(tmp_path) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "starting lagwarden" in line:
+                break
+        time.sleep(2)
+        assert left_behind(tmp_path)
+        process.send_signal(signal.SIGINT)
+        output = process.communicate(timeout=300)[0]
+    assert process.returncode == 0, output
+    assert "nothing is left behind" in output
+    assert left_behind(tmp_path) == []

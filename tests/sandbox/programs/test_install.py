@@ -1,0 +1,106 @@
+"""Setting up says in one line what is missing, and does nothing twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[3] / "sandbox" / "programs" / "install.sh"
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """Give a folder for PATH with the few programs that the script itself needs."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("bash", "cat", "dirname", "sha256sum", "grep", "tail", "tee", "awk", "touch", "rm"):
+        found = next(each for place in ("/usr/bin", "/bin") if (each := Path(place, name)).exists())
+        (folder / name).symlink_to(found)
+    return folder
+
+
+def install(venv: Path, path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the script with nothing but this PATH and environment."""
+    return subprocess.run(
+        ["/bin/bash", SCRIPT, venv],
+        env={"PATH": str(path), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def program(folder: Path, name: str, script: str) -> Path:
+    """Put an executable into the folder."""
+    made = folder / name
+    made.write_text(f"#!/bin/sh\n{script}\n")
+    made.chmod(0o755)
+    return made
+
+
+def test_missing_python_is_one_line(programs: Path, tmp_path: Path) -> None:
+    """Without the Python asked for, the line names it and the way to give another."""
+    done = install(tmp_path / "venv", programs)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        (
+            "setup: no python3.11 found: install Python 3.11 with its venv module, or name one: "
+            "make setup PYTHON=/path/to/python3.11"
+        )
+    ]
+
+
+def test_missing_java_is_one_line(programs: Path, tmp_path: Path) -> None:
+    """Java is asked for before anything is downloaded."""
+    done = install(tmp_path / "venv", programs, PYTHON=sys.executable)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "setup: no java found: install a Java 17 runtime (Debian: openjdk-17-jre-headless) or set JAVA_HOME"
+    ]
+    assert not (tmp_path / "venv").exists()
+
+
+def test_network_away_is_one_line_and_leaves_no_stamp(programs: Path, tmp_path: Path) -> None:
+    """Where pip cannot download, its reason is shown once, and the next run starts over."""
+    program(programs, "java", "exit 0")
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / ".installed").write_text("from before\n")
+    program(venv / "bin", "python", 'case "$*" in *--version*) exit 0;; esac; echo "ERROR: no route to host"; exit 1')
+    done = install(venv, programs, PYTHON=sys.executable)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "pip failed: ERROR: no route to host (is the network there?" in done.stderr
+    assert not (venv / ".installed").exists()
+
+
+def test_second_run_installs_nothing(programs: Path, tmp_path: Path) -> None:
+    """The stamp is written when all is done; with it, nothing is run; a changed requirement would change it."""
+    program(programs, "java", "exit 0")
+    venv = tmp_path / "venv"
+    calls = tmp_path / "calls"
+    (venv / "bin").mkdir(parents=True)
+    program(venv / "bin", "python", f'echo "$*" >>{calls}')
+    first = install(venv, programs, PYTHON=sys.executable)
+    assert first.returncode == 0, first.stderr
+    count = len(calls.read_text().splitlines())
+    again = install(venv, programs, PYTHON=sys.executable)
+    assert again.stdout == f"setup: {venv} is up to date\n"
+    assert len(calls.read_text().splitlines()) == count
+    (venv / ".installed").write_text("made from other requirements\n")
+    install(venv, programs, PYTHON=sys.executable)
+    assert len(calls.read_text().splitlines()) > count
+
+
+def test_requirements_are_hashed_and_without_addresses() -> None:
+    """Every pinned package has a hash, and no file of requirements names a place to download from."""
+    for name in ("run.txt", "dev.txt"):
+        text = (SCRIPT.parents[2] / "requirements" / name).read_text()
+        entries = [entry for entry in text.replace("\\\n", " ").splitlines() if entry and entry[0] not in "# "]
+        assert entries
+        assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+        assert "://" not in text
