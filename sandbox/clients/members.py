@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Message
 
-    from sandbox.demo.run.groups import Kind
+    from sandbox.demo.groups import Kind
 
 PATIENCE: Final = 10.0
 """Seconds that one request may take: a broker may be restarting under us."""

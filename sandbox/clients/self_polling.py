@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from sandbox.clients.java_clients import Desk, Offset
-    from sandbox.demo.run.groups import Kind
+    from sandbox.demo.groups import Kind
 
 Protocol_ = Literal["classic", "consumer", "share", "streams"]
 HEARTBEAT_MS: Final = 300

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from sandbox.demo.run.run import main
+from sandbox.demo.run import main
 
 if __name__ == "__main__":
     sys.exit(main())

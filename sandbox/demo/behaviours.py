@@ -1,4 +1,4 @@
-"""The groups of the living traffic in action: one small class per behaviour of `sandbox.demo.run.groups`.
+"""The groups of the living traffic in action: one small class per behaviour of `sandbox.demo.groups`.
 
 An actor acts when it is told to, once per `PERIOD`, and has no thread and no clock of its own. After each act all that
 it has committed is with the broker, so that between acts nothing of it moves.
@@ -12,7 +12,7 @@ from typing import Final
 from confluent_kafka import OFFSET_BEGINNING, Producer, TopicPartition
 
 from sandbox.clients.members import PATIENCE, Member, client_config
-from sandbox.demo.run.groups import STUCK_PARTITION, Fate, Topic
+from sandbox.demo.groups import STUCK_PARTITION, Fate, Topic
 
 PERIOD: Final = 0.5
 """Seconds between the acts of one actor."""

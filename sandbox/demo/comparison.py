@@ -6,7 +6,7 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING, Final
 
-from sandbox.demo.run.scrape import PartitionKey, Scrape, scrape
+from sandbox.demo.scrape import PartitionKey, Scrape, scrape
 from sandbox.kafka import tools
 
 if TYPE_CHECKING:

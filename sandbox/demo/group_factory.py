@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.demo.run.behaviours import (
+from sandbox.demo.behaviours import (
     DrainedGroup,
     Group,
     RewoundGroup,
@@ -14,8 +14,8 @@ from sandbox.demo.run.behaviours import (
     StoppedGroup,
     UnmanagedGroup,
 )
-from sandbox.demo.run.groups import Behaviour, Fate, Topic
-from sandbox.demo.run.transactional import TransactionalGroup
+from sandbox.demo.groups import Behaviour, Fate, Topic
+from sandbox.demo.transactional import TransactionalGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,6 +1,6 @@
 """What the groups of the living traffic are and what becomes of them: data, and the ground truth of tests.
 
-`FATES` is the one table. `sandbox.demo.run.behaviours` implements each behaviour, `sandbox.demo.run.workload` runs them;
+`FATES` is the one table. `sandbox.demo.behaviours` implements each behaviour, `sandbox.demo.workload` runs them;
 whatever reads the offsets of the same cluster must find what stands here.
 """
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import KafkaException, Producer
 
 from sandbox.clients.members import PATIENCE, Member, client_config
-from sandbox.demo.run.behaviours import Group
+from sandbox.demo.behaviours import Group
 
 if TYPE_CHECKING:
     from confluent_kafka import TopicPartition
 
-    from sandbox.demo.run.groups import Fate
+    from sandbox.demo.groups import Fate
 
 ABORT_EVERY: Final = 5
 

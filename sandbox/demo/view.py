@@ -10,8 +10,8 @@ from rich.table import Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sandbox.demo.run.comparison import Row
-    from sandbox.demo.run.scrape import GroupLine
+    from sandbox.demo.comparison import Row
+    from sandbox.demo.scrape import GroupLine
 
 HEADER = ("group", "kind", "state", "members", "lag", "time lag", "last commit", "verdict")
 COMPARISON_HEADER = ("group", "topic", "partition", "offset: kafka", "lagwarden", "lag: kafka", "lagwarden", "")

@@ -1,10 +1,10 @@
-"""Living traffic: real topics, real producers, and a group for every fate in `sandbox.demo.run.groups`.
+"""Living traffic: real topics, real producers, and a group for every fate in `sandbox.demo.groups`.
 
 `Workload` runs each actor in a thread of its own, all of it under a tenth of a core. Its `pause` is exact: when it
 returns, committed offsets and the ends of partitions stand still, with every member alive and heartbeating, so that
 two readers of the cluster can be compared number by number.
 
-    python -m sandbox.demo.run.workload --bootstrap-servers 127.0.0.1:9092
+    python -m sandbox.demo.workload --bootstrap-servers 127.0.0.1:9092
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from sandbox.clients.members import client_config
-from sandbox.demo.run.behaviours import PERIOD, Actor, Writer
-from sandbox.demo.run.group_factory import make_group
-from sandbox.demo.run.groups import FATES, TOPICS, Fate, Topic
+from sandbox.demo.behaviours import PERIOD, Actor, Writer
+from sandbox.demo.group_factory import make_group
+from sandbox.demo.groups import FATES, TOPICS, Fate, Topic
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import eventually
 
@@ -180,7 +180,7 @@ class Workload:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the traffic until Ctrl-C, SIGTERM or the duration is over. Gives the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m sandbox.demo.run.workload", description="living traffic for a test cluster"
+        prog="python -m sandbox.demo.workload", description="living traffic for a test cluster"
     )
     parser.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT")
     parser.add_argument("--prefix", default="", help="stands before the names of all topics and groups")

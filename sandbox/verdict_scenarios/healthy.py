@@ -175,7 +175,7 @@ RECORDS: Final = (
         {"in": Topic(transaction=1.0), "out": Topic(flows=())},
         (JoinExactlyOnce(),),
         # A broker that goes in the middle of it may leave librdkafka waiting for ever (see
-        # `sandbox.demo.run.transactional`): then the group is stopped indeed.
+        # `sandbox.demo.transactional`): then the group is stopped indeed.
         judged_until=BROKER_STOPS,
     ),
     Scenario(

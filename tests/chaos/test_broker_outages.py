@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sandbox.demo.run.groups import FATES, Behaviour
-from sandbox.demo.run.workload import Workload
+from sandbox.demo.groups import FATES, Behaviour
+from sandbox.demo.workload import Workload
 from tests.chaos.outages import OUTAGES, Outage, VerdictWatch, killed, paused, stopped
 from tests.chaos.traffic import make_backlog, make_backlog_topic
 from tests.chaos.truth import compare, shown_values

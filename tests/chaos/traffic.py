@@ -6,14 +6,14 @@ import random
 from typing import TYPE_CHECKING, Final
 
 from sandbox.clients.members import Member
-from sandbox.demo.run.behaviours import Actor
-from sandbox.demo.run.workload import Workload
+from sandbox.demo.behaviours import Actor
+from sandbox.demo.workload import Workload
 from tests.integration.traffic import commit, delete_groups, make_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sandbox.demo.run.groups import Kind
+    from sandbox.demo.groups import Kind
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 4

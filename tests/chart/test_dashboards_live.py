@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient
 
 from exporters.catalogue.metric import SEVERITIES, Reading, Source
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
-from sandbox.demo.run.workload import Workload
+from sandbox.demo.workload import Workload
 from sandbox.kafka.broker import Broker
 from sandbox.ports import LOOPBACK
 from sandbox.programs.prometheus import Prometheus

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sandbox.demo.run.workload import Workload
+from sandbox.demo.workload import Workload
 from tests.integration.traffic import (
     begin_transaction,
     broker_says,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.demo.run import comparison
-from sandbox.demo.run.comparison import compare, compare_until_agreed
-from sandbox.demo.run.scrape import Scrape
+from sandbox.demo import comparison
+from sandbox.demo.comparison import compare, compare_until_agreed
+from sandbox.demo.scrape import Scrape
 from sandbox.kafka.tools import GroupOffset
 
 OFFSET = 'lagwarden_partition_committed_offset{group="g",topic="t",partition="0"}'
@@ -51,7 +51,7 @@ def test_comparison_waits_for_a_monitor_that_is_behind(monkeypatch: pytest.Monke
     asked: list[str] = []
     monkeypatch.setattr(comparison.tools, "describe_groups", lambda address: asked.append(address) or [told(7, 3)])
     monkeypatch.setattr(comparison, "scrape", lambda _: answers.pop(0))
-    monkeypatch.setattr("sandbox.demo.run.comparison.time.sleep", lambda _: None)
+    monkeypatch.setattr("sandbox.demo.comparison.time.sleep", lambda _: None)
     assert [row.agrees for row in compare_until_agreed("b:1", "http://l")] == [True]
     assert asked == ["b:1"]
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sandbox.demo.run import run as demo
-from sandbox.demo.run.comparison import Row
-from sandbox.demo.run.scrape import GroupLine
-from sandbox.demo.run.view import comparison_lines, groups_lines
+from sandbox.demo import run as demo
+from sandbox.demo.comparison import Row
+from sandbox.demo.scrape import GroupLine
+from sandbox.demo.view import comparison_lines, groups_lines
 
 AGREEING = Row("g", "t", 0, 7, 3, 7, 3)
 DIFFERING = Row("g", "t", 1, 7, 3, 7, None)

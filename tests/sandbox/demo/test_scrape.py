@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.demo.run.scrape import GroupLine, Scrape, not_ready_because, scrape
+from sandbox.demo.scrape import GroupLine, Scrape, not_ready_because, scrape
 from sandbox.ports import free_port
 
 if TYPE_CHECKING:

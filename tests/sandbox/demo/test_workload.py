@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.demo.run.group_factory import PLAIN_GROUPS
-from sandbox.demo.run.groups import FATES, STUCK_PARTITION, TOPICS, Behaviour, Fate, fate_of
-from sandbox.demo.run.workload import Workload, main
+from sandbox.demo.group_factory import PLAIN_GROUPS
+from sandbox.demo.groups import FATES, STUCK_PARTITION, TOPICS, Behaviour, Fate, fate_of
+from sandbox.demo.workload import Workload, main
 from sandbox.kafka import tools
 from sandbox.waiting import wait_until
 
@@ -41,7 +41,7 @@ def test_fate_is_consistent(fate: Fate) -> None:
 
 def test_workload_without_a_broker_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster that is not there ends in one line and exit code 1."""
-    monkeypatch.setattr("sandbox.demo.run.workload.CONNECT_LIMIT", 0.2)
+    monkeypatch.setattr("sandbox.demo.workload.CONNECT_LIMIT", 0.2)
     assert main(["--bootstrap-servers", "127.0.0.1:1"]) == 1
     assert "127.0.0.1:1" in capsys.readouterr().err
 

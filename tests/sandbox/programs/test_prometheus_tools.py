@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from sandbox.demo.run import run as demo
+from sandbox.demo import run as demo
 from sandbox.programs import debian
 from sandbox.programs.debian import PackagesMissingError, unpacked, unpacked_folder
 from sandbox.programs.prometheus import Prometheus, configuration
