@@ -25,7 +25,7 @@ from bench.encoding import TOPIC_ID, commit_keys, group_keys, values
 from bench.fleet_traffic import beginnings, commits_of, fleet_of
 from bench.processes import parse_stat
 from bench.traffic import Kind
-from exporters.text.exposition import Format, Published
+from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.codec import pack, unpack
 from stream.groups.driver_state import DriverState
@@ -174,7 +174,7 @@ class Ticking:
         self._now = time.time()
         self._steps: list[Step] = []
         self._resident: dict[str, int] = {}
-        self._published: Published | None = None
+        self._published: PublishedSnapshot | None = None
         self._shown: tuple[GroupColumns, SnapshotContext] | None = None
         self._began = resident()
 
@@ -197,7 +197,7 @@ class Ticking:
         seen = self._timed("judge", lambda: self._look(fleet, context))
         window, told = seen.diagnosed.opinion.window, seen.diagnosed
         made = self._timed("snapshot", lambda: snapshot.of(seen.moment, window, self._now, context, told))
-        self._published = self._timed("render", lambda: Published.of(made))
+        self._published = self._timed("render", lambda: PublishedSnapshot.build(made))
         self._shown = fleet, context
         self._timed("give memory back", give_back)
         self._note("published")
@@ -211,7 +211,7 @@ class Ticking:
         """Give every step, what the driver held, and how large the text is."""
         assert self._published is not None
         exposition = self._published.exposition
-        parts = [piece for family in exposition.families for piece in family.pieces(Format.TEXT)]
+        parts = [piece for family in exposition.families for piece in family.pieces(ExpositionFormat.TEXT)]
         return {
             "steps": [dataclasses.asdict(step) for step in self._steps],
             "resident": self._resident,
@@ -225,7 +225,7 @@ class Ticking:
         """Sum up the text that was published: the same answer has the same digest, however it was made."""
         assert self._published is not None
         text = hashlib.sha256()
-        for part in self._published.exposition.plain(Format.TEXT):
+        for part in self._published.exposition.plain(ExpositionFormat.TEXT):
             for each in (part,) if isinstance(part, bytes) else part:
                 text.update(each)
         return text.hexdigest()[:16]

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from exporters.http.server import Server
+from exporters.http.server import HttpServer
 from exporters.readmodel import (
     DECODE_ERRORS,
     GROUPS,
@@ -26,7 +26,7 @@ from exporters.readmodel import (
     Snapshot,
     empty,
 )
-from exporters.text.exposition import Published
+from exporters.text.exposition import PublishedSnapshot
 from sandbox.ports import LOOPBACK
 
 _GROUPS: Final = 1000
@@ -47,9 +47,9 @@ class Scrape:
 
 def scrapes() -> list[Scrape]:
     """Render a snapshot once, and scrape it plain and compressed."""
-    published = Published.of(_snapshot())
+    published = PublishedSnapshot.build(_snapshot())
     status = _status(published)
-    server = Server(LOOPBACK, 0, lambda: published, lambda: status)
+    server = HttpServer(LOOPBACK, 0, lambda: published, lambda: status)
     server.start()
     try:
         return [_scrape(server.port, encoding, published.exposition.series) for encoding in ("identity", "gzip")]
@@ -134,7 +134,7 @@ def _table(schema: pa.Schema, columns: dict[str, object]) -> pa.Table:
     return pa.table(arrays, schema=schema)
 
 
-def _status(published: Published) -> MonitorStatus:
+def _status(published: PublishedSnapshot) -> MonitorStatus:
     now = time.time()
     return MonitorStatus(
         version="0",

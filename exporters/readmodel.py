@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME: Final = pa.dictionary(pa.int32(), pa.string())
-MOMENT: Final = pa.timestamp("ms")
+TIMESTAMP: Final = pa.timestamp("ms")
 
 PARTITIONS: Final = pa.schema(
     [
@@ -32,9 +32,9 @@ PARTITIONS: Final = pa.schema(
         ("partition", pa.int32()),
         # What the group committed: the next offset it will read, and when the broker stored that.
         ("committed_offset", pa.int64()),
-        ("commit_time", MOMENT),
+        ("commit_time", TIMESTAMP),
         # When the committed offset was first reached: it stays while the same offset is committed again.
-        ("progress_time", MOMENT),
+        ("progress_time", TIMESTAMP),
         # The partition's own ends, read after the commits; null when the cluster did not answer for it.
         ("high_watermark", pa.int64()),
         ("last_stable_offset", pa.int64()),
@@ -43,7 +43,7 @@ PARTITIONS: Final = pa.schema(
         ("lag", pa.int64()),
         ("lag_unknown_reason", NAME),
         # When the broker will forget this offset, by its own rules; null when it never will, or that is not known.
-        ("offset_expiry_time", MOMENT),
+        ("offset_expiry_time", TIMESTAMP),
         # From here on null in all rows as long as nothing has been judged, as in a capture.
         # Offsets after the commit that retention deleted unread, and offsets between the log start and the commit.
         ("lost", pa.int64()),
@@ -59,7 +59,7 @@ PARTITIONS: Final = pa.schema(
         # Of the lag left after each commit: growing, shrinking, steady; null where there is too little to tell.
         ("trend", NAME),
         ("verdict", NAME),
-        ("verdict_since", MOMENT),
+        ("verdict_since", TIMESTAMP),
         # The commit was asked from the coordinator, because an open transaction hides it from the log.
         ("offset_asked", pa.bool_()),
         # Whether a time in the row's commit cannot be right: in the future, before 1970 or beyond the year 9999. Then
@@ -89,12 +89,12 @@ GROUPS: Final = pa.schema(
         ("lag_sum", pa.int64()),
         ("lag_max", pa.int64()),
         ("partitions_lag_unknown", pa.int32()),
-        ("last_commit_time", MOMENT),
+        ("last_commit_time", TIMESTAMP),
         # Whether the state was asked from the cluster, because the log does not tell it.
         ("state_asked", pa.bool_()),
         # Since when it is in this state, as far as the log tells; and when its first record was written.
-        ("state_since", MOMENT),
-        ("created_time", MOMENT),
+        ("state_since", TIMESTAMP),
+        ("created_time", TIMESTAMP),
         # Of the newer kinds (consumer, share, streams); null for the others.
         ("group_epoch", pa.int32()),
         ("assignment_epoch", pa.int32()),
@@ -105,16 +105,16 @@ GROUPS: Final = pa.schema(
         ("partitions_unowned", pa.int32()),
         ("topics_unsubscribed", pa.int32()),
         # When the broker forgets the first of the group's offsets, and the group itself; null: never, or not known.
-        ("first_offset_expiry_time", MOMENT),
-        ("group_expiry_time", MOMENT),
+        ("first_offset_expiry_time", TIMESTAMP),
+        ("group_expiry_time", TIMESTAMP),
         # A Dead group stays for a grace time: when it died and why (expired, deleted, topic deleted, unknown).
-        ("died_time", MOMENT),
+        ("died_time", TIMESTAMP),
         ("death_cause", NAME),
         # What there is to say of the group, how bad that is (fine, unknown, notice, warning, critical), and since when
         # it holds; null before there is a judgement, and of the dead.
         ("verdict", NAME),
         ("severity", NAME),
-        ("verdict_since", MOMENT),
+        ("verdict_since", TIMESTAMP),
         # How many of its partitions have that verdict; 0 where the group has none.
         ("verdict_partitions", pa.int32()),
         # The verdict in one sentence with its numbers; null when the severity is fine.
@@ -169,7 +169,7 @@ OFFSETS_PARTITIONS: Final = pa.schema(
         # high watermark - last stable offset: what an open transaction holds back.
         ("stable_gap", pa.int64()),
         # Since when the last stable offset stands where it does, below the high watermark; null when there is no gap.
-        ("stable_gap_since", MOMENT),
+        ("stable_gap_since", TIMESTAMP),
     ]
 )
 """One row per partition of `__consumer_offsets`."""
@@ -178,7 +178,7 @@ OFFSETS_HELD_BACK: Final = pa.schema(
     [
         ("offsets_partition", pa.int32()),
         # When the transaction began; where that is not known, when the gap was first seen.
-        ("since", MOMENT),
+        ("since", TIMESTAMP),
         # The producer of the oldest open transaction; null where nobody could tell.
         ("producer_id", pa.int64()),
         ("transactional_id", NAME),
@@ -280,7 +280,7 @@ class TransitionDetail:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Finding:
+class FindingDetail:
     """A verdict in words. `since` is Unix seconds.
 
     `evidence` has the numbers that the sentence was drawn from: names in `_time` and `_since` are moments (RFC 3339),
@@ -318,9 +318,9 @@ class GroupDetail:
     # Topics that the group has offsets for and nobody subscribes to; None when the subscriptions are not known.
     unsubscribed: tuple[str, ...] | None
     # The group's verdict in words; None before there is a judgement, and of the dead.
-    finding: Finding | None = None
+    finding: FindingDetail | None = None
     # Topic, partition and finding of those whose verdict is not fine, the worst first; of many only these.
-    partition_findings: tuple[tuple[str, int, Finding], ...] = ()
+    partition_findings: tuple[tuple[str, int, FindingDetail], ...] = ()
     # Oldest first; the newest that are kept, over restarts too.
     verdicts: tuple[VerdictChange, ...] = ()
 

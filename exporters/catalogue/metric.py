@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-class Kind(enum.Enum):
+class MetricKind(enum.Enum):
     """The type of a metric, in OpenMetrics' words. The plain text format knows no `info` and says `gauge` for it."""
 
     GAUGE = "gauge"
@@ -19,7 +19,7 @@ class Kind(enum.Enum):
     HISTOGRAM = "histogram"
 
 
-class Source(enum.Enum):
+class MetricSource(enum.Enum):
     """Which part of the read model a metric's rows come from; the value is the name of the field.
 
     Some are fields of `Snapshot` (`in_snapshot`): they are rendered once, when a snapshot is published. Some are fields
@@ -66,33 +66,41 @@ class Source(enum.Enum):
     @property
     def in_cluster(self) -> bool:
         """Whether the rows come with a poll of the cluster, as a `ClusterFacts`."""
-        of_all = {Source.POLLS, Source.BROKERS, Source.CONTROLLERS, Source.CONFIGS, Source.UNKNOWN_FACTS}
-        return self in of_all | {Source.CLUSTER_TOPICS, Source.PARTITIONS_SHOWN, Source.OFFSETS_REPLICAS}
+        of_all = {
+            MetricSource.POLLS,
+            MetricSource.BROKERS,
+            MetricSource.CONTROLLERS,
+            MetricSource.CONFIGS,
+            MetricSource.UNKNOWN_FACTS,
+        }
+        return self in of_all | {
+            MetricSource.CLUSTER_TOPICS,
+            MetricSource.PARTITIONS_SHOWN,
+            MetricSource.OFFSETS_REPLICAS,
+        }
 
 
 _IN_SNAPSHOT: Final = frozenset(
     {
-        Source.PARTITIONS,
-        Source.GROUPS,
-        Source.UNKNOWN_LAGS,
-        Source.TRANSITIONS,
-        Source.TOPICS,
-        Source.VERDICT_GROUPS,
-        Source.TARGETS,
+        MetricSource.PARTITIONS,
+        MetricSource.GROUPS,
+        MetricSource.UNKNOWN_LAGS,
+        MetricSource.TRANSITIONS,
+        MetricSource.TOPICS,
+        MetricSource.VERDICT_GROUPS,
+        MetricSource.TARGETS,
     }
 )
 
 FINE_VERDICTS: Final = ("ok", "caught_up", "OK")
 """The verdicts of which a partition has no series; the last is Burrow's."""
-SEVERITIES: Final = ("fine", "unknown", "notice", "warning", "critical")
-"""The severities, the less bad before the worse."""
 
 
-class Reading(enum.Enum):
+class ValueConversion(enum.Enum):
     """How a sample's value is made from its column. A null in the column leaves no sample, whatever the reading."""
 
     NUMBER = "the number itself; true is 1 and false is 0"
-    MOMENT = "the moment as Unix seconds"
+    TIMESTAMP = "the time as Unix seconds"
     AGE = "seconds from the moment to now, never below 0"
     ONE = "always 1: the labels are the message"
     RANK = "how bad the severity is: its place among them, 0 for fine to 4 for critical"
@@ -108,13 +116,13 @@ class Metric:
     """
 
     name: str
-    kind: Kind
+    kind: MetricKind
     help: str
-    source: Source
+    source: MetricSource
     column: str
     labels: tuple[str, ...] = ()
     unit: str = ""
-    reading: Reading = Reading.NUMBER
+    conversion: ValueConversion = ValueConversion.NUMBER
     # When no sample is there. Every sample of a group also leaves when the group does.
     absent: str = "never"
     # Values of the column that leave no sample either.
@@ -128,9 +136,9 @@ class Metric:
     def family(self) -> str:
         """The name without the suffix that OpenMetrics takes as part of the type."""
         match self.kind:
-            case Kind.COUNTER:
+            case MetricKind.COUNTER:
                 return self.name.removesuffix("_total")
-            case Kind.INFO:
+            case MetricKind.INFO:
                 return self.name.removesuffix("_info")
-            case Kind.GAUGE | Kind.HISTOGRAM:
+            case MetricKind.GAUGE | MetricKind.HISTOGRAM:
                 return self.name

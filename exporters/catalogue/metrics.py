@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from exporters.catalogue.cluster import BROKER_METRICS, CLUSTER_METRICS, POLL_METRICS, REPLICA_METRICS, TOPIC_METRICS
 from exporters.catalogue.group import GROUP_METRICS, LIFE_METRICS, PARTITION_METRICS
 from exporters.catalogue.health import GROUP_HEALTH_METRICS, PARTITION_HEALTH_METRICS, VERDICT_CHANGE_METRICS
-from exporters.catalogue.metric import Source
+from exporters.catalogue.metric import MetricSource
 from exporters.catalogue.monitor import ENDS_METRICS, READINESS_METRICS, STREAM_METRICS
 from exporters.catalogue.selection import BUDGET_METRICS, TARGET_METRICS
 from exporters.catalogue.service import SERVICE_METRICS
@@ -32,12 +32,12 @@ SNAPSHOT_METRICS: Final = (
 )
 """What is rendered once per snapshot."""
 
-LIVE_METRICS: Final = (
+SELF_METRICS: Final = (
     READINESS_METRICS + BUDGET_METRICS + VERDICT_CHANGE_METRICS + ENDS_METRICS + STREAM_METRICS + SERVICE_METRICS
 )
 """What is rendered for each scrape, also before there is a snapshot."""
 
-METRICS: Final = SNAPSHOT_METRICS + CLUSTER_METRICS + LIVE_METRICS
+METRICS: Final = SNAPSHOT_METRICS + CLUSTER_METRICS + SELF_METRICS
 
 _CHAPTERS: Final = (
     ("Per group, topic and partition", PARTITION_METRICS),
@@ -58,10 +58,10 @@ _CHAPTERS: Final = (
     ("The HTTP server and the files of the monitor", SERVICE_METRICS),
 )
 
-_PER_GROUP: Final = sum(metric.source is Source.GROUPS for metric in SNAPSHOT_METRICS)
-_PER_TOPIC: Final = sum(metric.source is Source.TOPICS for metric in SNAPSHOT_METRICS)
+_PER_GROUP: Final = sum(metric.source is MetricSource.GROUPS for metric in SNAPSHOT_METRICS)
+_PER_TOPIC: Final = sum(metric.source is MetricSource.TOPICS for metric in SNAPSHOT_METRICS)
 
-_PER_OFFSETS_PARTITION: Final = sum("offsets_partition" in metric.labels for metric in LIVE_METRICS)
+_PER_OFFSETS_PARTITION: Final = sum("offsets_partition" in metric.labels for metric in SELF_METRICS)
 
 _PREFACE: Final = f"""\
 # Metrics

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Kind, Metric, Source
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource
 
 TARGET_METRICS: Final = (
     Metric(
         "lagwarden_group_target_seconds",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "The time lag that is still good for the group, as configured (metrics.targets); rules compare with it.",
-        Source.TARGETS,
+        MetricSource.TARGETS,
         "time_lag_target",
         ("group",),
         unit="seconds",
@@ -23,18 +23,18 @@ TARGET_METRICS: Final = (
 BUDGET_METRICS: Final = (
     Metric(
         "lagwarden_series_over_budget",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "Series that are left out of /metrics now, by metric, because metrics.series_budget does not hold them.",
-        Source.SERIES_DROPPED,
+        MetricSource.SERIES_DROPPED,
         "series_now",
         ("metric",),
         absent="the metric is not left out",
     ),
     Metric(
         "lagwarden_series_dropped_total",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         "Series left out of /metrics by metric, added up over all snapshots since the process started.",
-        Source.SERIES_DROPPED,
+        MetricSource.SERIES_DROPPED,
         "series_ever",
         ("metric",),
         absent="the metric has never been left out",

@@ -4,48 +4,48 @@ from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import Kind, Metric, Source
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource
 
 SERVICE_METRICS: Final = (
     Metric(
         "lagwarden_http_connections",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "Open connections to the monitor's HTTP server, this scrape's own included.",
-        Source.STATUS,
+        MetricSource.STATUS,
         "http_connections",
     ),
     Metric(
         "lagwarden_http_refusals_total",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         "Connections and requests that were refused or cut off: connections, idle, request_timeout, bad_request, "
         "slow_reader or requests.",
-        Source.HTTP_REFUSALS,
+        MetricSource.HTTP_REFUSALS,
         "refusals",
         ("reason",),
     ),
     Metric(
         "lagwarden_file_failures_total",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         "Failed writes of files that the monitor can do without: heartbeat or verdicts.",
-        Source.FILE_FAILURES,
+        MetricSource.FILE_FAILURES,
         "failures",
         ("file",),
     ),
     Metric(
         "lagwarden_open_descriptors",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "Open file descriptors of the process nearest to its limit in each role: driver (this process), jvm (Spark), "
         "python_daemon and python_worker (started by the JVM on this machine).",
-        Source.DESCRIPTORS,
+        MetricSource.DESCRIPTORS,
         "open",
         ("role",),
         absent="no process of the role runs on this machine, or the system does not say",
     ),
     Metric(
         "lagwarden_descriptor_limit",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "How many file descriptors the process of lagwarden_open_descriptors may have open (the soft limit).",
-        Source.DESCRIPTORS,
+        MetricSource.DESCRIPTORS,
         "limit",
         ("role",),
         absent="as lagwarden_open_descriptors, or there is no limit",

@@ -1,6 +1,6 @@
 """The cluster's facts as the bytes of `/metrics`: rendered once per poll, put behind a snapshot's at each scrape.
 
-Joining two expositions copies nothing: their pieces and their sums are kept (`exporters.text.pieces`).
+Joining two expositions copies nothing: their pieces and their sums are kept (`exporters.text.compressed_text`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from exporters.catalogue.cluster import CLUSTER_METRICS
-from exporters.selection.choice import EVERYTHING, Choice, Granularity, part_of
-from exporters.text.exposition import Exposition, Family, Format, head
-from exporters.text.lines import label_texts, sample_lines
-from exporters.text.pieces import Piece, sum_of
+from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, filter_by_name
+from exporters.text.compressed_text import CompressedText, total_checksum
+from exporters.text.exposition import Exposition, ExpositionFormat, MetricFamily, comment_lines
+from exporters.text.samples import label_texts, sample_lines
 
 if TYPE_CHECKING:
     from exporters.catalogue.metric import Metric
@@ -28,9 +28,9 @@ class PublishedCluster:
     exposition: Exposition
 
     @classmethod
-    def of(cls, facts: ClusterFacts, choice: Choice = EVERYTHING) -> PublishedCluster:
+    def build(cls, facts: ClusterFacts, choice: SeriesSelection = EVERYTHING) -> PublishedCluster:
         """Render what is chosen of what a poll saw."""
-        return cls(facts, render(part_of(facts, choice), choice.granularity))
+        return cls(facts, render(filter_by_name(facts, choice), choice.granularity))
 
 
 def render(facts: ClusterFacts, granularity: Granularity = Granularity.PARTITION) -> Exposition:
@@ -43,20 +43,26 @@ def render(facts: ClusterFacts, granularity: Granularity = Granularity.PARTITION
         texts = labels[key] if key in labels else labels.setdefault(key, label_texts(table, metric.labels))
         lines, series = sample_lines(metric, texts, table)
         if series:
-            families.append(Family(metric, _heads(metric), Piece.of(lines), series))
+            families.append(MetricFamily(metric, _heads(metric), CompressedText.compress(lines), series))
     return _exposition(tuple(families))
 
 
-def joined(one: Exposition, other: Exposition) -> Exposition:
+def join_expositions(one: Exposition, other: Exposition) -> Exposition:
     """Give both, one behind the other. They must not have a metric in common."""
-    return Exposition(one.families + other.families, {form: one.sums[form].then(other.sums[form]) for form in Format})
-
-
-def _exposition(families: tuple[Family, ...]) -> Exposition:
     return Exposition(
-        families, {form: sum_of(piece for family in families for piece in family.pieces(form)) for form in Format}
+        one.families + other.families, {form: one.sums[form].then(other.sums[form]) for form in ExpositionFormat}
     )
 
 
-def _heads(metric: Metric) -> dict[Format, Piece]:
-    return {form: Piece.of(head(metric, form)) for form in Format}
+def _exposition(families: tuple[MetricFamily, ...]) -> Exposition:
+    return Exposition(
+        families,
+        {
+            form: total_checksum(piece for family in families for piece in family.pieces(form))
+            for form in ExpositionFormat
+        },
+    )
+
+
+def _heads(metric: Metric) -> dict[ExpositionFormat, CompressedText]:
+    return {form: CompressedText.compress(comment_lines(metric, form)) for form in ExpositionFormat}

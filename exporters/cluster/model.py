@@ -11,14 +11,14 @@ from typing import Final
 
 import pyarrow as pa
 
-from exporters.readmodel import MOMENT, NAME
+from exporters.readmodel import NAME, TIMESTAMP
 
 _NODES: Final = pa.list_(pa.int32())
 
 POLLS: Final = pa.schema(
     [
         # When the poll began, and how long it took in seconds.
-        ("poll_time", MOMENT),
+        ("poll_time", TIMESTAMP),
         ("poll_seconds", pa.float64()),
         # Whether something says that the log cleaner does not keep the offsets topic small; null: not known.
         ("cleaner_suspect", pa.bool_()),

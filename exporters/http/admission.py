@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Refused(enum.StrEnum):
+class RefusalReason(enum.StrEnum):
     """Why a connection or a request was refused or cut off."""
 
     CONNECTIONS = "connections"
@@ -38,14 +38,14 @@ class Refused(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Bounds:
+class ConnectionLimits:
     """How many connections may be open at once: in total, and from one client address."""
 
     total: int = 512
     per_address: int = 128
 
 
-class Client(Protocol):
+class ManagedConnection(Protocol):
     """A connection as the bounds see it."""
 
     address: str
@@ -61,18 +61,18 @@ class Client(Protocol):
 class Admission:
     """The open connections, and how often clients were refused. One per server."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: ConnectionLimits) -> None:
         self._bounds = bounds
-        self._by_address: dict[str, dict[Client, None]] = {}
+        self._by_address: dict[str, dict[ManagedConnection, None]] = {}
         self._open = 0
-        self._refused = collections.Counter[Refused]()
+        self._refused = collections.Counter[RefusalReason]()
 
     @property
     def open(self) -> int:
         """The number of open connections."""
         return self._open
 
-    def admit(self, client: Client) -> bool:
+    def admit(self, client: ManagedConnection) -> bool:
         """Register a new connection; closes another one where there is no room. False: it must be refused."""
         mine = self._by_address.get(client.address, {})
         if len(mine) >= self._bounds.per_address:
@@ -84,13 +84,13 @@ class Admission:
         else:
             has_room = True
         if not has_room:
-            self.count(Refused.CONNECTIONS)
+            self.count(RefusalReason.CONNECTIONS)
             return False
         self._by_address.setdefault(client.address, {})[client] = None
         self._open += 1
         return True
 
-    def remove(self, client: Client) -> None:
+    def remove(self, client: ManagedConnection) -> None:
         """Forget a connection that was closed. Repeatable."""
         mine = self._by_address.get(client.address, {})
         if client in mine:
@@ -99,27 +99,27 @@ class Admission:
             if not mine:
                 del self._by_address[client.address]
 
-    def count(self, reason: Refused) -> None:
+    def count(self, reason: RefusalReason) -> None:
         """Count a refusal."""
         self._refused[reason] += 1
 
     def table(self) -> pa.Table:
         """Return the refusals by reason, each reason with a row from the start."""
-        rows = sorted((reason.value, self._refused[reason]) for reason in Refused)
+        rows = sorted((reason.value, self._refused[reason]) for reason in RefusalReason)
         reasons = pa.array([reason for reason, _ in rows]).dictionary_encode()
         return pa.table([reasons, pa.array([count for _, count in rows], pa.int64())], schema=HTTP_REFUSALS)
 
-    def _all(self) -> Iterable[Client]:
+    def _all(self) -> Iterable[ManagedConnection]:
         return (client for mine in self._by_address.values() for client in mine)
 
-    def _evict_one(self, among: Iterable[Client]) -> bool:
+    def _evict_one(self, among: Iterable[ManagedConnection]) -> bool:
         """Close the connection that has been expendable for the longest time; False if there is none."""
         since = [(at, client) for client in among if (at := client.expendable_since()) is not None]
         if not since:
             return False
         _, worst = min(since, key=lambda pair: pair[0])
         self.remove(worst)
-        self.count(Refused.IDLE)
+        self.count(RefusalReason.IDLE)
         worst.evict()
         return True
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.moments import rfc3339
+from exporters.timestamps import rfc3339
 
 if TYPE_CHECKING:
     from exporters.readmodel import (
-        Finding,
+        FindingDetail,
         GroupDetail,
         MemberDetail,
         MonitorStatus,
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
         TransitionDetail,
         VerdictChange,
     )
-    from exporters.text.exposition import Published
+    from exporters.text.exposition import PublishedSnapshot
 
 
 @functools.lru_cache(maxsize=1)
-def groups_json(published: Published) -> bytes:
+def groups_json(published: PublishedSnapshot) -> bytes:
     """Give all groups, in order of their names: `{"snapshot_time": …, "groups": [{"group": …, "lag_sum": …}, …]}`."""
     snapshot = published.snapshot
     return encode({"snapshot_time": moment(snapshot.taken_at), "groups": rows(snapshot.groups)})
@@ -77,7 +77,7 @@ def _detail(detail: GroupDetail | None) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: FindingDetail) -> dict[str, Any]:
     since = None if finding.since is None else moment(finding.since)
     told = {field.name: getattr(finding, field.name) for field in dataclasses.fields(finding)}
     return {**told, "since": since, "evidence": dict(finding.evidence)}

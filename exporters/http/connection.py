@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.utils import get_remote_addr
 
-from exporters.http.admission import Refused, address_key
+from exporters.http.admission import RefusalReason, address_key
 
 if TYPE_CHECKING:
     import asyncio
@@ -31,7 +31,7 @@ _REFUSAL: Final = (
 )
 
 
-class Connection(H11Protocol):
+class LimitedConnection(H11Protocol):
     """uvicorn's protocol with a place among the bounded connections and limits on slow clients."""
 
     def __init__(self, *args: Any, admission: Admission, **kwargs: Any) -> None:
@@ -78,7 +78,7 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP."""
-        self._admission.count(Refused.BAD_REQUEST)
+        self._admission.count(RefusalReason.BAD_REQUEST)
         super().send_400_response(msg)
 
     def on_response_complete(self) -> None:
@@ -107,7 +107,7 @@ class Connection(H11Protocol):
 
     def _await_request(self) -> None:
         if self._deadline is None:
-            self._deadline = self.loop.call_later(REQUEST_SECONDS, self._cut_off, Refused.REQUEST_TIMEOUT)
+            self._deadline = self.loop.call_later(REQUEST_SECONDS, self._cut_off, RefusalReason.REQUEST_TIMEOUT)
 
     def _stop_awaiting_request(self) -> None:
         if self._deadline is not None:
@@ -133,7 +133,7 @@ class Connection(H11Protocol):
 
     def _check_progress(self) -> None:
         if self._unsent - self.transport.get_write_buffer_size() < PROGRESS_BYTES:
-            self._cut_off(Refused.SLOW_READER)
+            self._cut_off(RefusalReason.SLOW_READER)
         else:
             self._measure()
 
@@ -143,6 +143,6 @@ class Connection(H11Protocol):
             self._progress.cancel()
             self._progress = None
 
-    def _cut_off(self, reason: Refused) -> None:
+    def _cut_off(self, reason: RefusalReason) -> None:
         self._admission.count(reason)
         self.transport.abort()

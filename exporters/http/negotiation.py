@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from exporters.text.exposition import Format
+from exporters.text.exposition import ExpositionFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ _OPENMETRICS_VERSIONS: Final = ("", "1.0.0", "0.0.1")
 _TEXT_RANGES: Final = ("text/plain", "text/*", "*/*")
 
 
-def preferred_format(accept: str) -> Format:
+def preferred_format(accept: str) -> ExpositionFormat:
     """Choose by an `Accept` header. Whatever it says, an answer comes: the plain text format is read by everything.
 
     OpenMetrics wins where it is asked for by name with at least the weight of plain text.
@@ -27,7 +27,7 @@ def preferred_format(accept: str) -> Format:
             openmetrics = max(openmetrics, quality)
         elif kind in _TEXT_RANGES and parameters.get("version", "0.0.4") == "0.0.4":
             text = max(text, quality)
-    return Format.OPENMETRICS if openmetrics and openmetrics >= text else Format.TEXT
+    return ExpositionFormat.OPENMETRICS if openmetrics and openmetrics >= text else ExpositionFormat.TEXT
 
 
 def accepts_gzip(accept_encoding: str) -> bool:

@@ -17,21 +17,21 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from exporters.cluster.exposition import joined
-from exporters.http.admission import Admission, Bounds, Refused
+from exporters.cluster.exposition import join_expositions
+from exporters.http.admission import Admission, ConnectionLimits, RefusalReason
 from exporters.http.api import encode, group_json, groups_json, readiness_json
-from exporters.http.bodies import BoundedRequests, RequestBounds, SlicedResponse
 from exporters.http.cluster_api import cluster_routes
 from exporters.http.negotiation import accepts_gzip, preferred_format
-from exporters.http.rendering import Renderings
+from exporters.http.shared_renderings import SharedRenderings
+from exporters.http.streamed_response import RequestLimiter, RequestLimits, StreamedResponse
 from exporters.page.assets import ASSETS, asset
-from exporters.page.chosen import Chosen
 from exporters.page.document import VIEW_TYPE
-from exporters.page.fleet import fleet_page
 from exporters.page.group import failed_page, group_page
-from exporters.page.trail import Trail
+from exporters.page.group_filter import GroupFilter
+from exporters.page.lag_samples import LagSamples
+from exporters.page.overview import overview_page
 from exporters.text.exposition import EMPTY, gzipped
-from exporters.text.live import render_live
+from exporters.text.self_metrics import render_self_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from exporters.cluster.exposition import PublishedCluster
     from exporters.page.document import Page
     from exporters.readmodel import GroupDetail, MonitorStatus
-    from exporters.text.exposition import Published
-    from exporters.text.pieces import Text
+    from exporters.text.compressed_text import PlainText
+    from exporters.text.exposition import PublishedSnapshot
 
 # A scrape of a million series over a slow link; Prometheus itself gives up after its scrape timeout, 10 s by default.
 READER_SECONDS: Final = 60.0
@@ -74,7 +74,7 @@ register_url_convertor("any_name", _AnyName())
 
 
 def build_app(
-    current: Callable[[], Published | None],
+    current: Callable[[], PublishedSnapshot | None],
     status: Callable[[], MonitorStatus],
     *,
     details: Callable[[str], GroupDetail | None] = lambda _: None,
@@ -90,11 +90,11 @@ def build_app(
 
     `failed` is told which answer could not be made because of a fault of lagwarden, and why; its client gets a 500.
     """
-    admission = admission or Admission(Bounds())
+    admission = admission or Admission(ConnectionLimits())
     answers = _Answers(current, _with_http(status, admission), details, cluster, clock, failed=failed)
-    refused = functools.partial(admission.count, Refused.REQUESTS)
+    refused = functools.partial(admission.count, RefusalReason.REQUESTS)
     routes = [
-        Route("/", answers.fleet_page),
+        Route("/", answers.overview_page),
         *(Route(f"/{name}", answers.asset) for name in ASSETS),
         Route("/livez", answers.livez),
         Route("/readyz", answers.readyz),
@@ -106,7 +106,7 @@ def build_app(
         Route("/groups/{name:any_name}", answers.group_page),
         Route("/group", answers.group_page),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(BoundedRequests, bounds=RequestBounds(), refused=refused)])
+    return Starlette(routes=routes, middleware=[Middleware(RequestLimiter, bounds=RequestLimits(), refused=refused)])
 
 
 def _with_http(status: Callable[[], MonitorStatus], admission: Admission) -> Callable[[], MonitorStatus]:
@@ -122,14 +122,14 @@ def _with_http(status: Callable[[], MonitorStatus], admission: Admission) -> Cal
 class _Rendered:
     """An answer that was rendered: what several clients may be given."""
 
-    parts: Sequence[Text]
+    parts: Sequence[PlainText]
     headers: Mapping[str, str]
     media_type: str
     code: int
 
     def response(self) -> Response:
         """Return a response to one client."""
-        return SlicedResponse(
+        return StreamedResponse(
             self.parts, headers=self.headers, media_type=self.media_type, seconds=READER_SECONDS, code=self.code
         )
 
@@ -139,7 +139,7 @@ class _Answers:
 
     def __init__(
         self,
-        current: Callable[[], Published | None],
+        current: Callable[[], PublishedSnapshot | None],
         status: Callable[[], MonitorStatus],
         details: Callable[[str], GroupDetail | None],
         cluster: Callable[[], PublishedCluster | None],
@@ -149,14 +149,14 @@ class _Answers:
     ) -> None:
         self._failed = failed
         self._published = current
-        self._trail = Trail()
+        self._trail = LagSamples()
         self._status = status
         self._details = details
         self._cluster = cluster
         self._clock = clock
-        self._renderings = Renderings[_Rendered]()
+        self._renderings = SharedRenderings[_Rendered]()
 
-    def _current(self) -> Published | None:
+    def _current(self) -> PublishedSnapshot | None:
         """Give what is published now. Whoever reads it, the charts will know of it later."""
         published = self._published()
         if published is not None:
@@ -178,16 +178,16 @@ class _Answers:
         exposition = published.exposition if published else EMPTY
         cluster = self._cluster()
         if cluster is not None:
-            exposition = joined(exposition, cluster.exposition)
-        live = render_live(self._status(), self._clock(), form, names)
+            exposition = join_expositions(exposition, cluster.exposition)
+        live = render_self_metrics(self._status(), self._clock(), form, names)
         headers = {**_FRESH, "vary": "Accept, Accept-Encoding"}
-        parts: Sequence[Text]
+        parts: Sequence[PlainText]
         if accepts_gzip(request.headers.get("accept-encoding", "")):
             parts = exposition.gzipped(form, live, names)
             headers["content-encoding"] = "gzip"
         else:
             parts = [*exposition.plain(form, names), live]
-        return SlicedResponse(parts, headers=headers, media_type=form.value, seconds=READER_SECONDS)
+        return StreamedResponse(parts, headers=headers, media_type=form.value, seconds=READER_SECONDS)
 
     async def groups(self, request: Request) -> Response:
         published = self._current()
@@ -209,14 +209,14 @@ class _Answers:
 
         return await self.json(request, ("group", published, group), answer)
 
-    async def fleet_page(self, request: Request) -> Response:
-        chosen = Chosen.of(request.query_params)
+    async def overview_page(self, request: Request) -> Response:
+        chosen = GroupFilter.from_query(request.query_params)
         published = self._current()
 
         def page() -> Page:
-            return fleet_page(published, self._status(), self._clock(), chosen)
+            return overview_page(published, self._status(), self._clock(), chosen)
 
-        return await self._page(request, ("fleet", published, chosen), page)
+        return await self._page(request, ("overview", published, chosen), page)
 
     async def group_page(self, request: Request) -> Response:
         name, published, root = _name(request), self._current(), _root(request)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
-from exporters.http.admission import Admission, Bounds
-from exporters.http.connection import Connection
+from exporters.http.admission import Admission, ConnectionLimits
+from exporters.http.connection import LimitedConnection
 from exporters.http.routes import build_app
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from exporters.cluster.exposition import PublishedCluster
     from exporters.readmodel import GroupDetail, MonitorStatus
-    from exporters.text.exposition import Published
+    from exporters.text.exposition import PublishedSnapshot
 
 # Longer than the usual scrape intervals, so that a scraper keeps its connection.
 _KEEP_ALIVE_SECONDS: Final = 75
@@ -53,7 +53,7 @@ class AddressUnavailableError(OSError):
         return str(self.strerror)
 
 
-class Server:
+class HttpServer:
     """Serves `/metrics`, `/livez`, `/readyz`, `/api/v1` and the status page until stopped.
 
     `current` gives what is published, or None before the first snapshot; `status` gives the monitor's own health;
@@ -66,18 +66,18 @@ class Server:
         self,
         host: str,
         port: int,
-        current: Callable[[], Published | None],
+        current: Callable[[], PublishedSnapshot | None],
         status: Callable[[], MonitorStatus],
         details: Callable[[str], GroupDetail | None] = lambda _: None,
         *,
         cluster: Callable[[], PublishedCluster | None] = lambda: None,
-        bounds: Bounds | None = None,
+        bounds: ConnectionLimits | None = None,
         failed: Callable[[str, Exception], None] = lambda _what, _error: None,
     ) -> None:
         """`bounds` are those on connections; `failed` is told of answers that could not be made, and why."""
         self._host = host
         self._port = port
-        admission = Admission(bounds or Bounds())
+        admission = Admission(bounds or ConnectionLimits())
         config = uvicorn.Config(
             build_app(current, status, details=details, cluster=cluster, admission=admission, failed=failed),
             lifespan="off",
@@ -85,7 +85,7 @@ class Server:
             log_config=None,
             access_log=False,
             server_header=False,
-            http=functools.partial(Connection, admission=admission),  # type: ignore[arg-type]  # wants a class, calls it
+            http=functools.partial(LimitedConnection, admission=admission),  # type: ignore[arg-type]  # wants a class, calls it
             ws="none",
             # Who asks is counted by the address of the connection; a header may say anything.
             proxy_headers=False,

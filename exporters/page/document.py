@@ -1,8 +1,8 @@
-"""What every page has around its own content, and the two forms in which a page is answered.
+"""The frame around every page, and the two forms in which a page is served.
 
-A browser gets a whole HTML document, complete without any script. The script on it then asks the same address again for
-the page's *view*: title and content as JSON (`exporters.page.nodes.tree`), out of which it brings the open page up to
-date. So nothing is worded, sorted or escaped in two places.
+A browser receives a complete HTML document that needs no script. The script on it then requests the same address again
+for the page's *view* (title and content as JSON, `exporters.page.html_tree.tree`) and updates the open page from it, so
+all wording, sorting and escaping stays on the server.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from exporters.page.nodes import el, html, tree
-from exporters.page.words import listed
+from exporters.page.formatting import listed
+from exporters.page.html_tree import el, html, tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from exporters.page.nodes import Content, Element
+    from exporters.page.html_tree import Content, Element
 
 VIEW_TYPE: Final = "application/vnd.lagwarden.view+json"
 """The media type by which the script asks for a page's view."""

@@ -10,36 +10,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from exporters.page.document import Page
-from exporters.page.fleet import in_milliseconds
-from exporters.page.fleet_tables import group_link
+from exporters.page.formatting import expiry, known, lasting, listed, named, offsets, since, state, text, time_lag
 from exporters.page.group_tables import members_section, partitions_section, topics_section
 from exporters.page.group_verdict import findings_section, history_section, verdict_card
-from exporters.page.monitor import is_old
-from exporters.page.nodes import el
-from exporters.page.words import (
-    ago,
-    count,
-    expiry,
-    known,
-    lasting,
-    listed,
-    named,
-    number,
-    offsets,
-    phrase,
-    printable,
-    ranges,
-    since,
-    state,
-    text,
-    time_lag,
-)
+from exporters.page.html_tree import el
+from exporters.page.monitor_card import is_old
+from exporters.page.overview import in_milliseconds
+from exporters.page.overview_tables import group_link
+from exporters.wording import ago, count, number, phrase, printable, ranges
 
 if TYPE_CHECKING:
     from exporters.page.document import Samples
-    from exporters.page.nodes import Content, Element
+    from exporters.page.html_tree import Content, Element
     from exporters.readmodel import GroupDetail, Snapshot
-    from exporters.text.exposition import Published
+    from exporters.text.exposition import PublishedSnapshot
 
 _DEAD: Final = "Dead"
 _NEAR: Final = 8
@@ -47,7 +31,13 @@ _NEAR: Final = 8
 
 
 def group_page(
-    published: Published | None, name: str, detail: GroupDetail | None, now: float, *, root: str, samples: Samples = ()
+    published: PublishedSnapshot | None,
+    name: str,
+    detail: GroupDetail | None,
+    now: float,
+    *,
+    root: str,
+    samples: Samples = (),
 ) -> Page:
     """Give a group's page as of `now` (Unix seconds); `root` leads from its address to the status page.
 

@@ -6,30 +6,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.compute as pc
 
-from exporters.page.fleet_tables import table
-from exporters.page.nodes import el
-from exporters.page.words import (
-    NONE,
-    badge,
-    expiry,
-    known,
-    listed,
-    named,
-    number,
-    phrase,
-    printable,
-    ranges,
-    rate,
-    since,
-    time_lag,
-)
+from exporters.page.formatting import NONE, badge, expiry, known, listed, named, rate, since, time_lag
+from exporters.page.html_tree import el
+from exporters.page.overview_tables import table
+from exporters.wording import number, phrase, printable, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
 
     import pyarrow as pa
 
-    from exporters.page.nodes import Content, Element, Node
+    from exporters.page.html_tree import Content, Element, Node
     from exporters.readmodel import GroupDetail, MemberDetail
 
 ROWS: Final = 1000
@@ -176,7 +163,7 @@ def _lost(offsets: int | None) -> Node:
 
 
 def _offset(row: Mapping[str, Any]) -> Content:
-    asked = el("abbr", "asked", title="Asked from the coordinator: an open transaction hides it from the log")
+    asked = el("abbr", "fetched", title="From the coordinator: an open transaction hides it in the log")
     return [known(row["committed_offset"]), ["\N{NO-BREAK SPACE}", asked] if row["offset_asked"] else None]
 
 

@@ -4,35 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from exporters.page.evidence import evidence_words
+from exporters.page.formatting import badge, known, lasting, listed, named, severity_class
 from exporters.page.group_tables import ROWS, section
-from exporters.page.nodes import Element, el
-from exporters.page.words import (
-    ago,
-    badge,
-    duration,
-    known,
-    lasting,
-    listed,
-    moment,
-    named,
-    number,
-    phrase,
-    printable,
-    severity_class,
-)
+from exporters.page.html_tree import Element, el
+from exporters.wording import ago, duration, evidence_words, number, phrase, printable, utc
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from exporters.page.nodes import Content
-    from exporters.readmodel import Finding, GroupDetail, TransitionDetail, VerdictChange
+    from exporters.page.html_tree import Content
+    from exporters.readmodel import FindingDetail, GroupDetail, TransitionDetail, VerdictChange
 
 _FINDINGS: Final = (("Topic", ""), ("Partition", "number"), ("Verdict", ""), ("For", "number"), ("Why", ""))
 _HISTORY: Final = (("When (UTC)", ""), ("", ""), ("What", ""), ("Story", ""))
 
 
-def verdict_card(row: Mapping[str, Any], finding: Finding | None, now: float) -> Content:
+def verdict_card(row: Mapping[str, Any], finding: FindingDetail | None, now: float) -> Content:
     """Say what is the matter: of the snapshot what it says, and the rest where the detail is known."""
     if row["verdict"] is None:
         return None
@@ -52,7 +39,7 @@ def verdict_card(row: Mapping[str, Any], finding: Finding | None, now: float) ->
     )
 
 
-def _evidence(finding: Finding, now: float) -> Content:
+def _evidence(finding: FindingDetail, now: float) -> Content:
     """Show the numbers that the sentence was drawn from; the exact value shows when one points at it."""
     words = evidence_words(finding.evidence, now)
     shown = [el("div", el("dt", label), el("dd", said, title=exact or None)) for label, said, exact in words]
@@ -67,7 +54,7 @@ def findings_section(detail: GroupDetail, now: float) -> Content:
     return section("Partitions that are not fine", len(detail.partition_findings), _FINDINGS, rows)
 
 
-def _finding(topic: str, partition: int, finding: Finding, of_group: Finding | None, now: float) -> Element:
+def _finding(topic: str, partition: int, finding: FindingDetail, of_group: FindingDetail | None, now: float) -> Element:
     """Give a partition's finding. What to do is said again only where it is something else than for the group."""
     begun = known(None) if finding.since is None else duration(max(now - finding.since, 0.0))
     same = of_group is not None and of_group.next_step == finding.next_step
@@ -119,7 +106,7 @@ def _change(change: VerdictChange, now: float) -> Element:
 def _happened(time: float, what: Content, story: str, now: float) -> Element:
     return el(
         "tr",
-        el("td", moment(time), class_="time"),
+        el("td", utc(time), class_="time"),
         el("td", el("small", ago(time, now)), class_="time"),
         el("td", what),
         el("td", printable(story), class_="long"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from exporters.catalogue.metric import Source
+from exporters.catalogue.metric import MetricSource
 from exporters.readmodel import NAME, SERIES_DROPPED
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from exporters.catalogue.metric import Metric
 
 KEPT_LONGEST: Final = {
-    Source.PARTITIONS: (
+    MetricSource.PARTITIONS: (
         *("verdict", "lag", "time_lag", "lost", "committed_offset", "commit_time", "progress_time"),
         *("catch_up_seconds", "produce_rate", "consume_rate", "margin", "offset_expiry_time"),
     ),
-    Source.TOPICS: ("lag_sum", "time_lag_max"),
-    Source.GROUPS: (
+    MetricSource.TOPICS: ("lag_sum", "time_lag_max"),
+    MetricSource.GROUPS: (
         *("verdict", "severity", "lag_sum", "time_lag_max", "group", "members", "lag_max", "last_commit_time"),
         *("partitions", "verdict_since", "held_back", "first_offset_expiry_time", "group_expiry_time", "state_since"),
         *("partitions_unowned", "topics_unsubscribed", "odd_times", "created_time", "generation"),
@@ -35,14 +35,20 @@ KEPT_LONGEST: Final = {
     ),
 }
 """Columns by source, the most important first; a column that is not named goes before those that are."""
-_SOURCES: Final = (Source.TRANSITIONS, Source.UNKNOWN_LAGS, Source.TARGETS, Source.GROUPS, Source.VERDICT_GROUPS)
+_SOURCES: Final = (
+    MetricSource.TRANSITIONS,
+    MetricSource.UNKNOWN_LAGS,
+    MetricSource.TARGETS,
+    MetricSource.GROUPS,
+    MetricSource.VERDICT_GROUPS,
+)
 """Of the metrics of groups, the less important source before the more important one."""
 _RETURN_SHARE: Final = 0.95
 """What was left out comes back only when it fits with room to spare: else it would come and go with every group."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Kept:
+class BudgetFit:
     """What fits the budget."""
 
     metrics: frozenset[Metric]
@@ -50,7 +56,7 @@ class Kept:
     """Whether the series of groups that have died are kept, too."""
 
 
-class Budget:
+class SeriesBudget:
     """How many series there may be, and what had to go for it. One thread uses it, once per snapshot."""
 
     def __init__(self, limit: int) -> None:
@@ -60,7 +66,7 @@ class Budget:
         self._now: Mapping[str, int] = {}
         self._ever: dict[str, int] = {}
 
-    def fit(self, counts: Mapping[Metric, int], living: Mapping[Metric, int]) -> Kept:
+    def fit(self, counts: Mapping[Metric, int], living: Mapping[Metric, int]) -> BudgetFit:
         """Return what to keep of metrics with so many series each, and so many of `living` groups; note the rest."""
         dead = sum(counts.values()) <= self._room(was_left_out=self._dead_left_out)
         kept = dict(counts if dead else living)
@@ -72,7 +78,7 @@ class Budget:
         self._left_out = frozenset(metric.name for metric in counts if metric not in kept)
         missing = {metric.name: count - kept.get(metric, 0) for metric, count in counts.items()}
         self._note({name: count for name, count in missing.items() if count})
-        return Kept(frozenset(kept), dead)
+        return BudgetFit(frozenset(kept), dead)
 
     def _room(self, *, was_left_out: bool) -> float:
         return self._limit * (_RETURN_SHARE if was_left_out else 1)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from exporters.http.api import group_json, groups_json
-from exporters.moments import LATEST_MS
-from exporters.text.exposition import EMPTY, Published
+from exporters.text.exposition import EMPTY, PublishedSnapshot
+from exporters.timestamps import LATEST_MS
 from stream.cli.replay_report import faults_lines
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.membership.unassigned import UnassignedTracker
@@ -60,7 +60,7 @@ class Captured:
 
     def groups(self) -> Answer:
         """Give all groups."""
-        answer: Answer = json.loads(groups_json(Published(self._snapshot, EMPTY)))
+        answer: Answer = json.loads(groups_json(PublishedSnapshot(self._snapshot, EMPTY)))
         return answer
 
     def group(self, name: str) -> Answer | None:

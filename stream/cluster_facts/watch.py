@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Self
 import structlog
 
 from exporters.cluster.exposition import PublishedCluster
-from exporters.selection.choice import EVERYTHING, Choice
+from exporters.selection.series import EVERYTHING, SeriesSelection
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import ClusterError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from exporters.cluster.model import ClusterFacts
-    from exporters.text.exposition import Published
+    from exporters.text.exposition import PublishedSnapshot
     from stream.config.options import Config
 
 _log = structlog.get_logger(__name__)
@@ -55,10 +55,10 @@ class ClusterWatch:
     def __init__(
         self,
         connect: Callable[[], Cluster],
-        published: Callable[[], Published | None],
+        published: Callable[[], PublishedSnapshot | None],
         interval: float,
         most_partitions_shown: int,
-        choice: Choice = EVERYTHING,
+        choice: SeriesSelection = EVERYTHING,
     ) -> None:
         self._connect = connect
         self._published = published
@@ -73,7 +73,7 @@ class ClusterWatch:
         self._thread = threading.Thread(target=self._run, name="cluster-watch", daemon=True)
 
     @classmethod
-    def of(cls, config: Config, published: Callable[[], Published | None]) -> Self:
+    def of(cls, config: Config, published: Callable[[], PublishedSnapshot | None]) -> Self:
         """Make the watch that the configuration wants."""
         kafka = config.kafka
 
@@ -114,7 +114,7 @@ class ClusterWatch:
         try:
             published = self._published()
             facts = poll.look(published.snapshot if published else None, time.time())
-            self._current = PublishedCluster.of(facts, self._choice)
+            self._current = PublishedCluster.build(facts, self._choice)
         except ClusterError as error:
             self._fail(str(error))
         except Exception as error:  # noqa: BLE001 -- one answer that nobody foresaw must not end the watch

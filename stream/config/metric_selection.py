@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exporters.selection.choice import Choice, Granularity
-from exporters.selection.names import Wanted
+from exporters.selection.name_filter import NameFilter
+from exporters.selection.series import Granularity, SeriesSelection
 from stream.config.values import parse_target
 
 if TYPE_CHECKING:
     from stream.config.options import MetricsOptions
 
 
-def selection_from_options(metrics: MetricsOptions) -> Choice:
+def selection_from_options(metrics: MetricsOptions) -> SeriesSelection:
     """Return the configured selection of series."""
-    return Choice(
+    return SeriesSelection(
         granularity=Granularity(metrics.granularity),
-        groups=Wanted(metrics.groups_allow, metrics.groups_deny),
-        topics=Wanted(metrics.topics_allow, metrics.topics_deny),
+        groups=NameFilter(metrics.groups_allow, metrics.groups_deny),
+        topics=NameFilter(metrics.topics_allow, metrics.topics_deny),
         budget=metrics.series_budget,
         targets=tuple(parse_target(text) for text in metrics.targets),
     )

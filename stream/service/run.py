@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from exporters.http.admission import Bounds
-from exporters.http.server import AddressUnavailableError, Server
+from exporters.http.admission import ConnectionLimits
+from exporters.http.server import AddressUnavailableError, HttpServer
 from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import ClusterError
@@ -76,7 +76,7 @@ def _stop_signals() -> threading.Event:
 @contextlib.contextmanager
 def _serving(config: Config, publisher: Publisher, vitals: ServiceStatus, watch: ClusterWatch) -> Iterator[None]:
     http = config.http
-    server = Server(
+    server = HttpServer(
         http.host,
         http.port,
         publisher.current,
@@ -84,7 +84,7 @@ def _serving(config: Config, publisher: Publisher, vitals: ServiceStatus, watch:
         publisher.details,
         cluster=watch.current,
         failed=vitals.answer_failed,
-        bounds=Bounds(http.max_connections, http.max_connections_per_address),
+        bounds=ConnectionLimits(http.max_connections, http.max_connections_per_address),
     )
     try:
         server.start()

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.readmodel import MOMENT, OFFSETS_PARTITIONS
+from exporters.readmodel import OFFSETS_PARTITIONS, TIMESTAMP
 from stream.cluster.offsets_topic import NAME
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class OffsetsTopicLag:
                 stable,
                 pc.max_element_wise(pc.subtract(stable, position), pa.scalar(np.int64(0)), skip_nulls=False),
                 gap,
-                pa.array(since, pa.int64()).cast(MOMENT),
+                pa.array(since, pa.int64()).cast(TIMESTAMP),
             ],
             schema=OFFSETS_PARTITIONS,
         )

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from exporters.selection.choice import EVERYTHING, Choice, Chooser
-from exporters.text.exposition import Published
+from exporters.selection.series import EVERYTHING, SeriesSelection, SeriesSelector
+from exporters.text.exposition import PublishedSnapshot
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import ENDS, read_ends
 from stream.cluster.transport.errors import ClusterError
@@ -86,10 +86,10 @@ class Publisher:
         vitals: ServiceStatus,
         dead_grace: float = 3600.0,
         diagnostician: VerdictEvaluator | None = None,
-        choice: Choice = EVERYTHING,
+        choice: SeriesSelection = EVERYTHING,
     ) -> None:
         self._vitals = vitals
-        self._chooser = Chooser(choice)
+        self._chooser = SeriesSelector(choice)
         self._dead_grace = dead_grace
         self._ledger = Terminations()
         self._ownerships = UnassignedTracker()
@@ -101,9 +101,9 @@ class Publisher:
         self._fleet = DriverState()
         self._inputs = _Inputs(self._fleet.columns(), ENDS.empty_table(), NOWHERE, 0.0)
         self._quarantine = Quarantine()
-        self._published: Published | None = None
+        self._published: PublishedSnapshot | None = None
 
-    def current(self) -> Published | None:
+    def current(self) -> PublishedSnapshot | None:
         """Give what readers see; None before the first snapshot."""
         return self._published
 
@@ -246,7 +246,7 @@ class Publisher:
         self._vitals.unreadable_tails = unreadable_tails(diagnosis.moment.seen.tails)
         window, diagnosed = diagnosis.diagnosed.opinion.window, diagnosis.diagnosed
         taken = snapshot.of(diagnosis.moment, window, taken_at, context, diagnosed)
-        published = Published.of(with_quarantined(taken, whole, self._quarantine.groups), self._chooser)
+        published = PublishedSnapshot.build(with_quarantined(taken, whole, self._quarantine.groups), self._chooser)
         self._published, self._shown, self._members = published, (held.fleet, context, diagnosis), held.members
         self._vitals.series, self._vitals.series_dropped = published.exposition.series, self._chooser.dropped
         self._vitals.snapshot_taken_at = taken_at
@@ -261,7 +261,7 @@ class Publisher:
         judge = self._diagnostician.rehearsal()
         found = judge.look(nothing_held_back(fleet), ends, around, taken_at, context.expiry)
         window, diagnosed = found.diagnosed.opinion.window, found.diagnosed
-        Published.of(snapshot.of(found.moment, window, taken_at, context, diagnosed))
+        PublishedSnapshot.build(snapshot.of(found.moment, window, taken_at, context, diagnosed))
 
     def _note(self, trouble: str | None) -> None:
         """Say it once when Kafka goes away, and once when it is back."""

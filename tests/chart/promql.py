@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporters.catalogue.metric import Kind
+from exporters.catalogue.metric import MetricKind
 from exporters.catalogue.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def known(recorded: dict[str, str]) -> dict[str, frozenset[str]]:
     """Give the labels of every series that there is; `recorded` are rules by their names, with their expressions."""
     series = {metric.name: frozenset(metric.labels) | TARGET_LABELS for metric in METRICS}
     for metric in METRICS:
-        if metric.kind is Kind.HISTOGRAM:
+        if metric.kind is MetricKind.HISTOGRAM:
             for end in ("_bucket", "_sum", "_count"):
                 series[f"{metric.name}{end}"] = series[metric.name] | {"le"}
     for name, expression in recorded.items():
@@ -97,7 +97,7 @@ def known(recorded: dict[str, str]) -> dict[str, frozenset[str]]:
 def faults(expression: str, series: dict[str, frozenset[str]]) -> list[str]:
     """Say what an expression asks for that does not exist: a series, a label, a rate of what is no counter."""
     found = []
-    counters = {metric.name for metric in METRICS if metric.kind is Kind.COUNTER}
+    counters = {metric.name for metric in METRICS if metric.kind is MetricKind.COUNTER}
     selectors = asked(expression)
     for each in selectors:
         if each.metric not in series:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from exporters.catalogue.metric import SEVERITIES, Reading, Source
+from exporters.catalogue.metric import MetricSource, ValueConversion
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
+from exporters.wording import SEVERITIES
 from sandbox.demo.workload import Workload
 from sandbox.kafka.broker import Broker
 from sandbox.ports import LOOPBACK
@@ -168,14 +169,16 @@ def test_the_marks_are_asked_without_a_fault(world: World) -> None:
 def test_the_numbers_are_those_of_the_api(world: World) -> None:
     """Of one and the same snapshot, Prometheus has for every group and partition exactly what the API says."""
     at, answers = _one_snapshot(world)
-    told = {(source, row["group"]): row for source, rows in answers.items() for row in rows if source is Source.GROUPS}
+    told = {
+        (source, row["group"]): row for source, rows in answers.items() for row in rows if source is MetricSource.GROUPS
+    }
     assert len(told) > 8
     for metric in SNAPSHOT_METRICS:
         if metric.source not in answers:
             continue
         keys = [label for label in ("group", "topic", "partition") if label in metric.labels]
         wanted = {
-            tuple(str(row[key]) for key in keys): _number(metric.reading, row[metric.column])
+            tuple(str(row[key]) for key in keys): _number(metric.conversion, row[metric.column])
             for row in answers[metric.source]
             if row[metric.column] is not None and row[metric.column] not in metric.unless
         }
@@ -183,14 +186,14 @@ def test_the_numbers_are_those_of_the_api(world: World) -> None:
         assert shown == wanted, metric.name
 
 
-def _number(reading: Reading, value: Any) -> float:
+def _number(conversion: ValueConversion, value: Any) -> float:
     """Give what the API says as the number that the metric has."""
-    match reading:
-        case Reading.ONE:
+    match conversion:
+        case ValueConversion.ONE:
             return 1.0
-        case Reading.RANK:
+        case ValueConversion.RANK:
             return float(SEVERITIES.index(value))
-        case Reading.MOMENT:
+        case ValueConversion.TIMESTAMP:
             # Both have milliseconds; a sum of seconds and a fraction may differ in its last bit.
             return float(f"{dt.datetime.fromisoformat(value).timestamp():.3f}")
         case _:
@@ -200,7 +203,7 @@ def _number(reading: Reading, value: Any) -> float:
 def test_the_stuck_list_is_the_apis(world: World) -> None:
     """The Fleet's list of who needs attention has the groups that the API calls so, and its figures count them."""
     at, answers = _one_snapshot(world)
-    sick = {row["group"]: row for row in answers[Source.GROUPS] if row["severity"] in {"warning", "critical"}}
+    sick = {row["group"]: row for row in answers[MetricSource.GROUPS] if row["severity"] in {"warning", "critical"}}
     assert SICK in sick
     since, *others = [query for query in queries() if query.name == "fleet: Needs attention"]
     listed = world.prometheus.query(filled(since.expression, world.values(), SCRAPE), at)
@@ -217,7 +220,7 @@ def test_the_stuck_list_is_the_apis(world: World) -> None:
         assert number == sum(row["severity"] == title.lower() for row in sick.values())
 
 
-def _one_snapshot(world: World) -> tuple[float, dict[Source, list[dict[str, Any]]]]:
+def _one_snapshot(world: World) -> tuple[float, dict[MetricSource, list[dict[str, Any]]]]:
     """Give a moment and what the API says of the snapshot that was scraped at it: its groups and partitions."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
@@ -230,12 +233,12 @@ def _one_snapshot(world: World) -> tuple[float, dict[Source, list[dict[str, Any]
             scraped = world.prometheus.query("timestamp(lagwarden_snapshot_timestamp_seconds)")
             shown = world.prometheus.query("lagwarden_snapshot_timestamp_seconds", scraped[0][1])
             if abs(shown[0][1] - taken) < 0.01:
-                parts = {Source.PARTITIONS: "by_partition", Source.TOPICS: "by_topic"}
+                parts = {MetricSource.PARTITIONS: "by_partition", MetricSource.TOPICS: "by_topic"}
                 rows = {
                     source: [{"group": name, **row} for name, one in each.items() for row in one[part]]
                     for source, part in parts.items()
                 }
-                return scraped[0][1], {Source.GROUPS: groups["groups"], **rows}
+                return scraped[0][1], {MetricSource.GROUPS: groups["groups"], **rows}
             time.sleep(SCRAPE / 2)
     raise AssertionError("no snapshot was both asked for and scraped")
 

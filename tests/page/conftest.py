@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from tests.page.chromium import Browser, find
-from tests.page.made_up import Served, detail_of, fleet
+from tests.page.demo_data import Served, detail_of, fleet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

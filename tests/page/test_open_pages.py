@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporters.readmodel import TOPICS, Snapshot
-from tests.exporters.worlds import HOSTILE_NAMES, small_world, snapshot, table
-from tests.page.made_up import detail_of, fleet
+from tests.exporters.snapshots import HOSTILE_NAMES, small_world, snapshot, table
+from tests.page.demo_data import detail_of, fleet
 
 if TYPE_CHECKING:
     from tests.page.chromium import Browser, Page

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporters.page.words import printable
 from exporters.readmodel import GROUPS
-from tests.exporters.worlds import HOSTILE_NAMES, snapshot, table
-from tests.page.made_up import detail_of, fleet
+from exporters.wording import printable
+from tests.exporters.snapshots import HOSTILE_NAMES, snapshot, table
+from tests.page.demo_data import detail_of, fleet
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporters.http.server import Server
-from exporters.text.exposition import Published
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
 from stream.cli import app as cli
 from stream.cli.render.stdout import printable, printable_json
 from stream.errors import ExitCode
 from tests.decoders.log import logwriter as write
-from tests.exporters.worlds import detail, snapshot, status
+from tests.exporters.snapshots import detail, snapshot, status
 from tests.stream.groups import written
 from tests.stream.offline.captures import capture_of, row
 from tests.support.raw import commit_key, commit_value, group_key
@@ -56,7 +56,7 @@ def url() -> Iterator[str]:
         for name in HOSTILE
     ]
     world = snapshot(groups=rows, partitions=[{"group": name, "topic": name, "partition": 0} for name in HOSTILE])
-    server = Server("127.0.0.1", 0, lambda: Published.of(world), status, lambda _name: detail())
+    server = HttpServer("127.0.0.1", 0, lambda: PublishedSnapshot.build(world), status, lambda _name: detail())
     server.start()
     yield f"http://127.0.0.1:{server.port}"
     server.stop()

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.http.routes import build_app
-from exporters.selection.choice import Choice
+from exporters.selection.series import SeriesSelection
 from stream.cli import replay_report as report
 from stream.cli.capture_groups import Captured
 from stream.cli.render.explanation import explain
@@ -90,7 +90,7 @@ def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, Servi
     vitals.phase, vitals.cluster_id = RUNNING, "c"
     vitals.progress = CatchUpProgress({0: 80}, {0: 90})
     rules: RuleSet = chance.choice(("lagwarden", "lagwarden", "burrow"))
-    choice = Choice(budget=chance.choice((None, 20, 1_000)))
+    choice = SeriesSelection(budget=chance.choice((None, 20, 1_000)))
     publisher = Publisher(vitals, diagnostician=VerdictEvaluator(rules=rules), choice=choice)
     world, position, survey = World(), 0, Surveyed(chance)
     for _ in range(ticks):

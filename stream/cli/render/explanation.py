@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from exporters.page.evidence import evidence_words
-from exporters.page.words import duration
+from exporters.wording import duration, evidence_words
 from stream.cli.group_source import unix_time
 from stream.cli.render.blocks import COLOURS, Block, Sentence, Span, say
 from stream.cli.render.group_tables import findings_table, topics_table, transitions_table, verdicts_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Final
 
-from exporters.page.words import SEVERITIES
+from exporters.wording import SEVERITIES
 from stream.cli.top.keys import Key
 
 if TYPE_CHECKING:

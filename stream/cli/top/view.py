@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console, Group
 from rich.text import Text
 
-from exporters.page.words import SEVERITIES
+from exporters.wording import SEVERITIES
 from stream.cli.group_source import duration, unix_time, waits
 from stream.cli.render.blocks import COLOURS, drawn
 from stream.cli.render.explanation import explain

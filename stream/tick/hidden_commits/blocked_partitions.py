@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from exporters.moments import rfc3339
+from exporters.timestamps import rfc3339
 from stream.cluster.offsets_topic import NAME
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition
 

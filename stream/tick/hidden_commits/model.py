@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from exporters.readmodel import MOMENT, NAME, OFFSETS_HELD_BACK
+from exporters.readmodel import NAME, OFFSETS_HELD_BACK, TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +62,7 @@ def holders(held: HiddenCommits) -> pa.Table:
     return pa.table(
         [
             pa.array(partition, pa.int32()),
-            pa.array(since, pa.int64()).cast(MOMENT),
+            pa.array(since, pa.int64()).cast(TIMESTAMP),
             pa.array(producer, pa.int64()),
             pa.array(name, pa.string()).dictionary_encode().cast(NAME),
             pa.array(hanging, pa.bool_()),

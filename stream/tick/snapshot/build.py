@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from exporters.moments import LATEST_MS
 from exporters.readmodel import NAME, PARTITIONS, UNKNOWN_LAGS, Snapshot
+from exporters.timestamps import LATEST_MS
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.health.features import offset_out_of_range as beyond
 from stream.health.features import window as windows

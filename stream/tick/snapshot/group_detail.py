@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exporters.moments import shown_ms
 from exporters.readmodel import GroupDetail, MemberDetail, TransitionDetail
+from exporters.timestamps import clamp_ms
 from stream.groups.expiry.causes import sentence
 from stream.groups.membership.unassigned import UnassignedPartitions, ownership
 
@@ -61,7 +61,7 @@ def transition_detail(group: str, transition: Transition, context: SnapshotConte
     """Give a transition with its sentence, and an end with its cause."""
     cause = None if transition.ending is None else context.cause(group, transition)
     return TransitionDetail(
-        time=shown_ms(transition.time) / 1000,
+        time=clamp_ms(transition.time) / 1000,
         transition=str(transition.what),
         text=sentence(transition, cause, context.around.retention),
         cause=None if cause is None else str(cause),

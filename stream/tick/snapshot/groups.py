@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from exporters.moments import LATEST_MS, shown_ms
-from exporters.readmodel import GROUPS, MOMENT, NAME, TRANSITIONS
+from exporters.readmodel import GROUPS, NAME, TIMESTAMP, TRANSITIONS
+from exporters.timestamps import LATEST_MS, clamp_ms
 from stream.groups.lifecycle.model import DEAD_STATE
 from stream.groups.membership.model import SIMPLE, Membership
 from stream.health.columns import most_per, sum_per
@@ -167,7 +167,7 @@ def transitions_table(lives: Mapping[str, GroupHistory]) -> pa.Table:
 
 def moments(milliseconds: NDArray[np.int64]) -> pa.Array:
     """Return times as the read model has them, none beyond the year 9999; what is below 0 is no time."""
-    return pa.array(np.minimum(milliseconds, LATEST_MS), mask=milliseconds < 0).cast(MOMENT)
+    return pa.array(np.minimum(milliseconds, LATEST_MS), mask=milliseconds < 0).cast(TIMESTAMP)
 
 
 def _odd_times(groups: Sequence[str], fleet: GroupColumns, partitions: Ints, now: int) -> pa.Array:
@@ -192,8 +192,8 @@ def _column(told: Sequence[_Told], field: pa.Field) -> pa.Array:
     values = [getattr(one, field.name) for one in told]
     if field.type == NAME:
         return _names(values)
-    if field.type == MOMENT:
-        return pa.array([None if time is None else shown_ms(time) for time in values], pa.int64()).cast(MOMENT)
+    if field.type == TIMESTAMP:
+        return pa.array([None if time is None else clamp_ms(time) for time in values], pa.int64()).cast(TIMESTAMP)
     return pa.array(values, field.type)
 
 

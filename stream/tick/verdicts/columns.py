@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from exporters.catalogue.metric import SEVERITIES
-from exporters.readmodel import MOMENT, NAME, UNREADABLE_TAILS, VERDICT_GROUPS
+from exporters.readmodel import NAME, TIMESTAMP, UNREADABLE_TAILS, VERDICT_GROUPS
+from exporters.wording import SEVERITIES
 from stream.health.features import lag_trend as trends
 from stream.health.features import time_lag as timelag
 from stream.health.verdict import Severity
@@ -65,7 +65,7 @@ def partition_columns(rows: InputRows, diagnosed: EvaluatedTick | None) -> dict[
         "catch_up_seconds": _seconds(np.where(window.known & committed, window.rates.catch_up, -1)),
         "trend": _trend(window.trend),
         "verdict": words(opinion.verdict, opinion.words),
-        "verdict_since": pa.array(opinion.since).cast(MOMENT),
+        "verdict_since": pa.array(opinion.since).cast(TIMESTAMP),
         "offset_asked": pa.array(rows.take(diagnosed.asked, False)),
     }
 
@@ -83,7 +83,7 @@ def group_columns(groups: Sequence[str], rows: InputRows, diagnosed: EvaluatedTi
     return {
         "verdict": words(opinion.group_verdict, opinion.words, ~alive),
         "severity": words(severity, SEVERITIES, ~alive),
-        "verdict_since": pa.array(opinion.group_since, mask=(opinion.group_since < 0) | ~alive).cast(MOMENT),
+        "verdict_since": pa.array(opinion.group_since, mask=(opinion.group_since < 0) | ~alive).cast(TIMESTAMP),
         "verdict_partitions": pa.array(opinion.group_rows.astype(np.int32), mask=~alive),
         "sentence": pa.array(told, pa.string()),
         **worst_age(rows, diagnosed, rows.group, len(groups)),

@@ -31,7 +31,7 @@ from stream.tick.verdicts.store import StoredVerdicts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from exporters.readmodel import Finding, VerdictChange
+    from exporters.readmodel import FindingDetail, VerdictChange
     from stream.groups.driver_state import GroupColumns
     from stream.groups.expiry.predict import ExpiryPrediction
     from stream.health.columns import Flags
@@ -55,12 +55,12 @@ class VerdictResult:
     moment: TickInputs
     diagnosed: EvaluatedTick
 
-    def finding(self, group: str) -> Finding | None:
+    def finding(self, group: str) -> FindingDetail | None:
         """Give the verdict of a group in words; None for one that is not there or is dead."""
         at = self._at(group)
         return None if at is None else finding(self.diagnosed.opinion.of_group(at))
 
-    def partition_findings(self, group: str) -> tuple[tuple[str, int, Finding], ...]:
+    def partition_findings(self, group: str) -> tuple[tuple[str, int, FindingDetail], ...]:
         """Give those of its partitions that are not fine, the worst first."""
         at = self._at(group)
         return () if at is None else partition_findings(self.diagnosed.opinion, at)

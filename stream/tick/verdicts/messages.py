@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from exporters.catalogue.metric import SEVERITIES
-from exporters.moments import rfc3339
-from exporters.readmodel import Finding
+from exporters.readmodel import FindingDetail
+from exporters.timestamps import rfc3339
+from exporters.wording import SEVERITIES
 from stream.health.verdict import Severity
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ _DURATIONS: Final = {"time_lag": "time_lag", "loss_in": "loss_in_seconds", "pati
 """What readers call the evidence that health has in ms."""
 
 
-def finding(found: opinion.Finding) -> Finding:
+def finding(found: opinion.Finding) -> FindingDetail:
     """Give a finding as readers have it."""
-    return Finding(
+    return FindingDetail(
         verdict=str(found.verdict),
         severity=SEVERITIES[found.severity],
         since=None if found.since is None else found.since / 1000,
@@ -38,7 +38,7 @@ def finding(found: opinion.Finding) -> Finding:
 
 def partition_findings(
     opinion: Evaluation, group: int, most: int = MOST_FINDINGS
-) -> tuple[tuple[str, int, Finding], ...]:
+) -> tuple[tuple[str, int, FindingDetail], ...]:
     """Give topic, partition and finding of the group's partitions that are not fine, the worst first."""
     seen, window = opinion.window.seen, opinion.window
     first, last = np.searchsorted(seen.group, (group, group + 1))

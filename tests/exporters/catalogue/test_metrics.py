@@ -13,68 +13,68 @@ import pytest
 
 from exporters import readmodel
 from exporters.catalogue.cluster import CLUSTER_METRICS
-from exporters.catalogue.metric import Kind, Metric, Reading, Source
-from exporters.catalogue.metrics import LIVE_METRICS, METRICS, SNAPSHOT_METRICS, markdown
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, ValueConversion
+from exporters.catalogue.metrics import METRICS, SELF_METRICS, SNAPSHOT_METRICS, markdown
 from exporters.cluster import model as cluster_model
 
 ROOT = pathlib.Path(__file__).parents[3]
 STATUS_TYPES = typing.get_type_hints(readmodel.MonitorStatus)
 SCHEMAS = {
     source: getattr(cluster_model if source.in_cluster else readmodel, source.name)
-    for source in Source
-    if source is not Source.STATUS
+    for source in MetricSource
+    if source is not MetricSource.STATUS
 }
 
 # Columns that no metric shows, each for its reason.
 NOT_EXPORTED = {
-    (Source.PARTITIONS, "high_watermark"): "belongs to the topic, and would be repeated for each group",
-    (Source.PARTITIONS, "last_stable_offset"): "as the high watermark",
-    (Source.PARTITIONS, "log_start_offset"): "as the high watermark",
-    (Source.PARTITIONS, "lag_unknown_reason"): "counted per group in UNKNOWN_LAGS",
-    (Source.PARTITIONS, "time_lag_exact"): "for who looks at one partition",
-    (Source.GROUPS, "time_lag_max_exact"): "for who looks at one group",
-    (Source.TOPICS, "time_lag_max_exact"): "for who looks at one group",
-    (Source.PARTITIONS, "trend"): "a word for who looks at one partition; the rates say it in numbers",
-    (Source.PARTITIONS, "verdict_since"): "per group",
-    (Source.PARTITIONS, "offset_asked"): "per group, as held_back",
-    (Source.GROUPS, "partitions_lag_unknown"): "the sum of UNKNOWN_LAGS of the group",
-    (Source.PARTITIONS, "odd_time"): "counted in lagwarden_group_odd_times",
-    (Source.GROUPS, "verdict_partitions"): "counts the series of lagwarden_partition_verdict",
-    (Source.GROUPS, "sentence"): "a sentence; the API has it",
-    (Source.TOPICS, "partitions"): "counts the series of lagwarden_partition_committed_offset",
-    (Source.TOPICS, "lag_max"): "the maximum of lagwarden_partition_lag",
-    (Source.TOPICS, "partitions_lag_unknown"): "per group, with its reason",
-    (Source.TOPICS, "verdict"): "per partition and per group",
-    (Source.STATUS, "not_ready_reasons"): "sentences; /readyz has them",
-    (Source.STATUS, "started_at"): "process_start_time_seconds says it",
-    (Source.STATUS, "records_read"): "a table of its own",
-    (Source.STATUS, "decode_errors"): "a table of its own",
-    (Source.STATUS, "offsets_partitions"): "a table of its own",
-    (Source.STATUS, "deaths"): "a table of its own",
-    (Source.STATUS, "expiry_checks"): "a table of its own",
-    (Source.STATUS, "series_dropped"): "a table of its own",
-    (Source.STATUS, "http_refusals"): "a table of its own",
-    (Source.STATUS, "file_failures"): "a table of its own",
-    (Source.STATUS, "descriptors"): "a table of its own",
-    (Source.PARTITIONS_SHOWN, "leader_epoch"): "changes with the leader; the API has it",
-    (Source.PARTITIONS_SHOWN, "replica_brokers"): "a list; the API has it",
-    (Source.PARTITIONS_SHOWN, "in_sync_brokers"): "a list; the API has it",
-    (Source.PARTITIONS_SHOWN, "offline_brokers"): "a list; the API has it",
-    (Source.OFFSETS_REPLICAS, "unknown_reason"): "counted in UNKNOWN_FACTS",
-    (Source.CONFIGS, "unknown_reason"): "counted in UNKNOWN_FACTS",
-    (Source.STATUS, "verdict_changes"): "a table of its own",
-    (Source.STATUS, "offsets_held_back"): "a table of its own",
-    (Source.STATUS, "unreadable_tails"): "a table of its own",
-    (Source.STATUS, "internal_errors"): "a table of its own",
-    (Source.OFFSETS_HELD_BACK, "since"): "the gap of the same partition has it",
+    (MetricSource.PARTITIONS, "high_watermark"): "belongs to the topic, and would be repeated for each group",
+    (MetricSource.PARTITIONS, "last_stable_offset"): "as the high watermark",
+    (MetricSource.PARTITIONS, "log_start_offset"): "as the high watermark",
+    (MetricSource.PARTITIONS, "lag_unknown_reason"): "counted per group in UNKNOWN_LAGS",
+    (MetricSource.PARTITIONS, "time_lag_exact"): "for who looks at one partition",
+    (MetricSource.GROUPS, "time_lag_max_exact"): "for who looks at one group",
+    (MetricSource.TOPICS, "time_lag_max_exact"): "for who looks at one group",
+    (MetricSource.PARTITIONS, "trend"): "a word for who looks at one partition; the rates say it in numbers",
+    (MetricSource.PARTITIONS, "verdict_since"): "per group",
+    (MetricSource.PARTITIONS, "offset_asked"): "per group, as held_back",
+    (MetricSource.GROUPS, "partitions_lag_unknown"): "the sum of UNKNOWN_LAGS of the group",
+    (MetricSource.PARTITIONS, "odd_time"): "counted in lagwarden_group_odd_times",
+    (MetricSource.GROUPS, "verdict_partitions"): "counts the series of lagwarden_partition_verdict",
+    (MetricSource.GROUPS, "sentence"): "a sentence; the API has it",
+    (MetricSource.TOPICS, "partitions"): "counts the series of lagwarden_partition_committed_offset",
+    (MetricSource.TOPICS, "lag_max"): "the maximum of lagwarden_partition_lag",
+    (MetricSource.TOPICS, "partitions_lag_unknown"): "per group, with its reason",
+    (MetricSource.TOPICS, "verdict"): "per partition and per group",
+    (MetricSource.STATUS, "not_ready_reasons"): "sentences; /readyz has them",
+    (MetricSource.STATUS, "started_at"): "process_start_time_seconds says it",
+    (MetricSource.STATUS, "records_read"): "a table of its own",
+    (MetricSource.STATUS, "decode_errors"): "a table of its own",
+    (MetricSource.STATUS, "offsets_partitions"): "a table of its own",
+    (MetricSource.STATUS, "deaths"): "a table of its own",
+    (MetricSource.STATUS, "expiry_checks"): "a table of its own",
+    (MetricSource.STATUS, "series_dropped"): "a table of its own",
+    (MetricSource.STATUS, "http_refusals"): "a table of its own",
+    (MetricSource.STATUS, "file_failures"): "a table of its own",
+    (MetricSource.STATUS, "descriptors"): "a table of its own",
+    (MetricSource.PARTITIONS_SHOWN, "leader_epoch"): "changes with the leader; the API has it",
+    (MetricSource.PARTITIONS_SHOWN, "replica_brokers"): "a list; the API has it",
+    (MetricSource.PARTITIONS_SHOWN, "in_sync_brokers"): "a list; the API has it",
+    (MetricSource.PARTITIONS_SHOWN, "offline_brokers"): "a list; the API has it",
+    (MetricSource.OFFSETS_REPLICAS, "unknown_reason"): "counted in UNKNOWN_FACTS",
+    (MetricSource.CONFIGS, "unknown_reason"): "counted in UNKNOWN_FACTS",
+    (MetricSource.STATUS, "verdict_changes"): "a table of its own",
+    (MetricSource.STATUS, "offsets_held_back"): "a table of its own",
+    (MetricSource.STATUS, "unreadable_tails"): "a table of its own",
+    (MetricSource.STATUS, "internal_errors"): "a table of its own",
+    (MetricSource.OFFSETS_HELD_BACK, "since"): "the gap of the same partition has it",
 }
 
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 
 
-def columns(source: Source) -> dict[str, object]:
+def columns(source: MetricSource) -> dict[str, object]:
     """Give the columns of a source with their types: Arrow's, or Python's for the status without its None."""
-    if source is Source.STATUS:
+    if source is MetricSource.STATUS:
         return {name: _known(hint) for name, hint in STATUS_TYPES.items()}
     return {field.name: field.type for field in SCHEMAS[source]}
 
@@ -88,18 +88,18 @@ def _known(hint: object) -> object:
 def fits(metric: Metric) -> bool:
     """Tell whether the type of the metric's column can be read the way the metric wants to."""
     column = columns(metric.source)[metric.column]
-    match metric.reading:
-        case Reading.ONE:
+    match metric.conversion:
+        case ValueConversion.ONE:
             return column is str or column in {readmodel.NAME, pa.int32()}
-        case Reading.MOMENT:
-            return column in {float, readmodel.MOMENT}
-        case Reading.AGE:
+        case ValueConversion.TIMESTAMP:
+            return column in {float, readmodel.TIMESTAMP}
+        case ValueConversion.AGE:
             return column is float
-        case Reading.NUMBER:
+        case ValueConversion.NUMBER:
             return column in {int, float, bool, pa.int32(), pa.int64(), pa.float64(), pa.bool_()}
-        case Reading.RANK:
+        case ValueConversion.RANK:
             return column == readmodel.NAME
-        case Reading.BUCKETS:
+        case ValueConversion.BUCKETS:
             return column is readmodel.Histogram
 
 
@@ -129,7 +129,7 @@ def test_source_names_a_field_of_the_snapshot_or_the_status() -> None:
 def test_every_column_is_exported_or_has_a_reason() -> None:
     """Nothing in the read model is forgotten: a column is a value, a label, or listed with why it is neither."""
     shown = {(metric.source, name) for metric in METRICS for name in (metric.column, *metric.labels)}
-    known = {(source, name) for source in Source for name in columns(source)}
+    known = {(source, name) for source in MetricSource for name in columns(source)}
     assert known - shown == set(NOT_EXPORTED)
 
 
@@ -137,9 +137,9 @@ def test_every_column_is_exported_or_has_a_reason() -> None:
 def test_name_follows_the_conventions(metric: Metric) -> None:
     """Names are lower case under one prefix, end as their kind demands and in their unit, and avoid reserved ends."""
     assert re.fullmatch(r"lagwarden(_[a-z]+)+", metric.name)
-    assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
-    assert metric.name.endswith("_info") == (metric.kind is Kind.INFO)
-    assert metric.name.endswith("_timestamp_seconds") == (metric.reading is Reading.MOMENT)
+    assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER)
+    assert metric.name.endswith("_info") == (metric.kind is MetricKind.INFO)
+    assert metric.name.endswith("_timestamp_seconds") == (metric.conversion is ValueConversion.TIMESTAMP)
     assert not metric.name.endswith(("_sum", "_count", "_bucket", "_created"))
     assert metric.family.endswith(f"_{metric.unit}" if metric.unit else "")
     assert metric.unit in {"", "seconds", "ratio", "bytes"}
@@ -150,13 +150,13 @@ def test_name_follows_the_conventions(metric: Metric) -> None:
 def test_information_is_always_one(metric: Metric) -> None:
     """An info metric has the constant 1; so have verdicts, which say how things stand and not what a thing is."""
     stands_for_a_state = metric.column == "verdict"
-    assert (metric.kind is Kind.INFO or stands_for_a_state) == (metric.reading is Reading.ONE)
+    assert (metric.kind is MetricKind.INFO or stands_for_a_state) == (metric.conversion is ValueConversion.ONE)
 
 
 @every_metric
 def test_a_histogram_is_read_in_buckets(metric: Metric) -> None:
     """A metric is a histogram exactly when it is read in buckets."""
-    assert (metric.kind is Kind.HISTOGRAM) == (metric.reading is Reading.BUCKETS)
+    assert (metric.kind is MetricKind.HISTOGRAM) == (metric.conversion is ValueConversion.BUCKETS)
 
 
 @every_metric
@@ -176,7 +176,7 @@ def test_snapshot_and_live_metrics_are_told_apart_by_their_source() -> None:
     """What is rendered once comes from the snapshot or a poll only, what is rendered per scrape from the status."""
     assert all(metric.source.in_snapshot for metric in SNAPSHOT_METRICS)
     assert all(metric.source.in_cluster for metric in CLUSTER_METRICS)
-    assert not any(metric.source.in_snapshot or metric.source.in_cluster for metric in LIVE_METRICS)
+    assert not any(metric.source.in_snapshot or metric.source.in_cluster for metric in SELF_METRICS)
 
 
 def test_reference_page_is_current() -> None:

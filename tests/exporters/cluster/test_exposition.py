@@ -11,14 +11,14 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporters.catalogue.cluster import CLUSTER_METRICS
-from exporters.cluster.exposition import PublishedCluster, joined, render
-from exporters.text.exposition import EMPTY, Exposition, Format
+from exporters.cluster.exposition import PublishedCluster, join_expositions, render
+from exporters.text.exposition import EMPTY, Exposition, ExpositionFormat
 from exporters.text.exposition import render as render_snapshot
-from tests.exporters.clusters import facts
-from tests.exporters.worlds import NOON, small_world
+from tests.exporters.cluster_facts import facts
+from tests.exporters.snapshots import NOON, small_world
 
 
-def text(exposition: Exposition, form: Format = Format.TEXT) -> bytes:
+def text(exposition: Exposition, form: ExpositionFormat = ExpositionFormat.TEXT) -> bytes:
     """Give the whole text."""
     return b"".join(part if isinstance(part, bytes) else b"".join(part) for part in exposition.plain(form))
 
@@ -86,22 +86,22 @@ def test_nothing_known() -> None:
     ]
 
 
-@pytest.mark.parametrize("form", Format, ids=["text", "openmetrics"])
-def test_joined_with_a_snapshot(form: Format) -> None:
+@pytest.mark.parametrize("form", ExpositionFormat, ids=["text", "openmetrics"])
+def test_joined_with_a_snapshot(form: ExpositionFormat) -> None:
     """Behind a snapshot's metrics come the cluster's, plain and compressed, and the official parsers read it all."""
     groups, cluster = render_snapshot(small_world()), render(facts())
-    both = joined(groups, cluster)
+    both = join_expositions(groups, cluster)
     assert text(both, form) == text(groups, form) + text(cluster, form)
     assert gzip.decompress(b"".join(both.gzipped(form, b"# EOF\n"))) == text(both, form) + b"# EOF\n"
     assert both.series == groups.series + cluster.series
-    parse = text_string_to_metric_families if form is Format.TEXT else openmetrics_families
+    parse = text_string_to_metric_families if form is ExpositionFormat.TEXT else openmetrics_families
     read = {sample.name for family in parse((text(both, form) + b"# EOF\n").decode()) for sample in family.samples}
     assert {metric.name for metric in CLUSTER_METRICS} <= read
 
 
 def test_joined_with_nothing() -> None:
     """Before the first snapshot the cluster's metrics stand alone, and some can be chosen by name."""
-    alone = joined(EMPTY, PublishedCluster.of(facts()).exposition)
+    alone = join_expositions(EMPTY, PublishedCluster.build(facts()).exposition)
     assert text(alone) == text(render(facts()))
-    chosen = b"".join(map(bytes, alone.plain(Format.TEXT, {"lagwarden_controller"})))  # type: ignore[arg-type]
+    chosen = b"".join(map(bytes, alone.plain(ExpositionFormat.TEXT, {"lagwarden_controller"})))  # type: ignore[arg-type]
     assert chosen.splitlines()[2:] == [b'lagwarden_controller{broker="3000"} 1']

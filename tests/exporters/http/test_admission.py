@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from exporters.http.admission import Admission, Bounds, Refused, address_key
+from exporters.http.admission import Admission, ConnectionLimits, RefusalReason, address_key
 
 
 @dataclasses.dataclass(eq=False)
@@ -35,7 +35,7 @@ def counts(admission: Admission) -> dict[str, int]:
 
 def test_below_the_bounds_everybody_is_let_in() -> None:
     """Nothing is closed, and what is closed by its client makes room."""
-    admission = Admission(Bounds(total=3, per_address=2))
+    admission = Admission(ConnectionLimits(total=3, per_address=2))
     lines = [Line("a", 1.0), Line("a", 2.0), Line("b", 3.0)]
     assert [admission.admit(line) for line in lines] == [True] * 3
     admission.remove(lines[0])
@@ -48,7 +48,7 @@ def test_below_the_bounds_everybody_is_let_in() -> None:
 
 def test_an_address_pays_for_its_own_connections() -> None:
     """At its bound, the connection of the same address that has been idle for the longest time is closed."""
-    admission = Admission(Bounds(total=10, per_address=3))
+    admission = Admission(ConnectionLimits(total=10, per_address=3))
     other = Line("b", 0.0)
     lines = [Line("a", 5.0), Line("a", 2.0), Line("a", None)]
     for line in [other, *lines]:
@@ -62,7 +62,7 @@ def test_an_address_pays_for_its_own_connections() -> None:
 
 def test_in_total_the_address_with_the_most_pays() -> None:
     """A client with few connections is let in while another address floods."""
-    admission = Admission(Bounds(total=4, per_address=3))
+    admission = Admission(ConnectionLimits(total=4, per_address=3))
     flood = [Line("flood", at) for at in (1.0, 2.0, 3.0)]
     scraper = Line("prometheus", 0.0)
     for line in [*flood, scraper]:
@@ -74,7 +74,7 @@ def test_in_total_the_address_with_the_most_pays() -> None:
 
 def test_answers_on_their_way_are_not_cut_off() -> None:
     """Where nothing can be closed the new connection is refused, and counted as that."""
-    admission = Admission(Bounds(total=2, per_address=1))
+    admission = Admission(ConnectionLimits(total=2, per_address=1))
     for address in ("a", "b"):
         assert admission.admit(Line(address, None))
     assert not admission.admit(Line("a", 1.0))
@@ -85,7 +85,7 @@ def test_answers_on_their_way_are_not_cut_off() -> None:
 
 def test_where_the_largest_address_is_busy_another_idle_connection_is_closed() -> None:
     """Total room is found wherever it is."""
-    admission = Admission(Bounds(total=3, per_address=2))
+    admission = Admission(ConnectionLimits(total=3, per_address=2))
     idle = Line("b", 1.0)
     for line in (Line("a", None), Line("a", None), idle):
         admission.admit(line)
@@ -95,9 +95,9 @@ def test_where_the_largest_address_is_busy_another_idle_connection_is_closed() -
 
 def test_every_reason_has_a_row_from_the_start() -> None:
     """So that a rate can be taken over the first refusal."""
-    assert {row["reason"]: row["refusals"] for row in Admission(Bounds()).table().to_pylist()} == dict.fromkeys(
-        Refused, 0
-    )
+    assert {
+        row["reason"]: row["refusals"] for row in Admission(ConnectionLimits()).table().to_pylist()
+    } == dict.fromkeys(RefusalReason, 0)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 from exporters.http.api import encode, group_json, groups_json, moment, readiness_json
 from exporters.readmodel import GROUPS
-from exporters.text.exposition import Published
-from tests.exporters.worlds import CATCHING_UP, HOSTILE_NAMES, STOPPED, detail, small_world, snapshot, status
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, STOPPED, detail, small_world, snapshot, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 @pytest.mark.usefixtures("zone")
 def test_groups_have_every_column_of_the_read_model() -> None:
     """All groups in order, each with all columns; numbers exact, moments in UTC, unknown as null."""
-    answer = json.loads(groups_json(Published.of(small_world())))
+    answer = json.loads(groups_json(PublishedSnapshot.build(small_world())))
     assert answer["snapshot_time"] == "2023-11-14T22:13:20.000Z"
     assert [group["group"] for group in answer["groups"]] == ["billing", "gone", "plain", 'say "hi"\\\nthere']
     assert all(list(group) == GROUPS.names for group in answer["groups"])
@@ -145,9 +145,9 @@ def test_an_unknown_group_is_none(name: str) -> None:
 
 def test_the_list_is_made_once_per_snapshot() -> None:
     """Readers of the same snapshot share the same bytes; another snapshot has its own."""
-    published = Published.of(small_world())
+    published = PublishedSnapshot.build(small_world())
     assert groups_json(published) is groups_json(published)
-    assert groups_json(Published.of(snapshot())) != groups_json(published)
+    assert groups_json(PublishedSnapshot.build(snapshot())) != groups_json(published)
 
 
 def test_readiness_tells_why_not() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from exporters.cluster.exposition import PublishedCluster
 from exporters.http.routes import build_app
-from tests.exporters.clusters import facts
-from tests.exporters.worlds import CONNECTING, status
+from tests.exporters.cluster_facts import facts
+from tests.exporters.snapshots import CONNECTING, status
 
 
 def get(path: str, published: PublishedCluster | None) -> httpx.Response:
@@ -26,7 +26,7 @@ def get(path: str, published: PublishedCluster | None) -> httpx.Response:
 
 def test_the_cluster() -> None:
     """Brokers with their settings, the controller, totals, the offsets topic with its evidence, and the gaps."""
-    answer = get("/api/v1/cluster", PublishedCluster.of(facts()))
+    answer = get("/api/v1/cluster", PublishedCluster.build(facts()))
     assert answer.status_code == 200
     assert answer.json() == {
         "time": "2023-11-14T22:13:20.000Z",
@@ -96,14 +96,14 @@ def test_the_cluster() -> None:
 def test_no_controller_known() -> None:
     """Then no broker is said to be none either."""
     seen = facts(controller=None, controller_unknown_reason="not_authorized")
-    answer = get("/api/v1/cluster", PublishedCluster.of(seen)).json()
+    answer = get("/api/v1/cluster", PublishedCluster.build(seen)).json()
     assert (answer["controller"], answer["controller_unknown_reason"]) == (None, "not_authorized")
     assert [broker["controller"] for broker in answer["brokers"]] == [None, None]
 
 
 def test_a_topic() -> None:
     """Its totals, its settings and every partition with its brokers; a leader that is not there is null."""
-    answer = get("/api/v1/topics/orders", PublishedCluster.of(facts())).json()
+    answer = get("/api/v1/topics/orders", PublishedCluster.build(facts())).json()
     assert (answer["topic"], answer["partitions"], answer["leaders_skewed_ratio"]) == ("orders", 2, 0.33)
     assert answer["configs"] == [
         {"key": "retention.ms", "value": "604800000", "source": "default_config", "unknown_reason": None}
@@ -125,7 +125,7 @@ def test_a_topic() -> None:
 def test_a_topic_beyond_what_is_shown_has_an_answer() -> None:
     """Only series are limited."""
     seen = facts(partitions_shown=facts().partitions_shown.slice(0, 0))
-    assert len(get("/api/v1/topics/orders", PublishedCluster.of(seen)).json()["by_partition"]) == 2
+    assert len(get("/api/v1/topics/orders", PublishedCluster.build(seen)).json()["by_partition"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_a_topic_beyond_what_is_shown_has_an_answer() -> None:
 )
 def test_what_is_not_known(path: str, *, published: bool, code: int) -> None:
     """No facts is 503, no such topic 404, each with a sentence in JSON."""
-    answer = get(path, PublishedCluster.of(facts()) if published else None)
+    answer = get(path, PublishedCluster.build(facts()) if published else None)
     assert answer.status_code == code
     assert answer.json()["error"]
 
 
 def test_metrics_of_the_cluster_do_not_wait_for_a_snapshot() -> None:
     """They stand in `/metrics` before any group is known."""
-    text = get("/metrics", PublishedCluster.of(facts())).text
+    text = get("/metrics", PublishedCluster.build(facts())).text
     assert 'lagwarden_controller{broker="3000"} 1\n' in text
     assert "lagwarden_controller{" not in get("/metrics", None).text

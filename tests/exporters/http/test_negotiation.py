@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.http.negotiation import accepts_gzip, preferred_format
-from exporters.text.exposition import Format
+from exporters.text.exposition import ExpositionFormat
 
 PROMETHEUS_2 = (
     "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
@@ -24,21 +24,25 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 @pytest.mark.parametrize(
     ("accept", "form"),
     [
-        pytest.param("", Format.TEXT, id="no wish"),
-        pytest.param("*/*", Format.TEXT, id="curl"),
-        pytest.param(BROWSER, Format.TEXT, id="a browser"),
-        pytest.param(PROMETHEUS_2, Format.OPENMETRICS, id="Prometheus 2"),
-        pytest.param(PROMETHEUS_3, Format.OPENMETRICS, id="Prometheus 3"),
-        pytest.param("application/openmetrics-text", Format.OPENMETRICS, id="no version named"),
-        pytest.param('Application/OpenMetrics-Text; Version="1.0.0"', Format.OPENMETRICS, id="case and quotes"),
-        pytest.param("application/openmetrics-text;version=2.0.0", Format.TEXT, id="a version we do not write"),
-        pytest.param("application/openmetrics-text;q=0.1,text/plain", Format.TEXT, id="text preferred"),
-        pytest.param("application/openmetrics-text;q=0", Format.TEXT, id="OpenMetrics refused"),
-        pytest.param("application/openmetrics-text;q=much", Format.TEXT, id="a weight that is none"),
-        pytest.param("application/vnd.google.protobuf", Format.TEXT, id="only what we do not have"),
+        pytest.param("", ExpositionFormat.TEXT, id="no wish"),
+        pytest.param("*/*", ExpositionFormat.TEXT, id="curl"),
+        pytest.param(BROWSER, ExpositionFormat.TEXT, id="a browser"),
+        pytest.param(PROMETHEUS_2, ExpositionFormat.OPENMETRICS, id="Prometheus 2"),
+        pytest.param(PROMETHEUS_3, ExpositionFormat.OPENMETRICS, id="Prometheus 3"),
+        pytest.param("application/openmetrics-text", ExpositionFormat.OPENMETRICS, id="no version named"),
+        pytest.param(
+            'Application/OpenMetrics-Text; Version="1.0.0"', ExpositionFormat.OPENMETRICS, id="case and quotes"
+        ),
+        pytest.param(
+            "application/openmetrics-text;version=2.0.0", ExpositionFormat.TEXT, id="a version we do not write"
+        ),
+        pytest.param("application/openmetrics-text;q=0.1,text/plain", ExpositionFormat.TEXT, id="text preferred"),
+        pytest.param("application/openmetrics-text;q=0", ExpositionFormat.TEXT, id="OpenMetrics refused"),
+        pytest.param("application/openmetrics-text;q=much", ExpositionFormat.TEXT, id="a weight that is none"),
+        pytest.param("application/vnd.google.protobuf", ExpositionFormat.TEXT, id="only what we do not have"),
     ],
 )
-def test_format(accept: str, form: Format) -> None:
+def test_format(accept: str, form: ExpositionFormat) -> None:
     """The format is the one that the header prefers, and plain text whenever in doubt."""
     assert preferred_format(accept) is form
 
@@ -63,5 +67,5 @@ def test_compression(header: str, accepted: bool) -> None:  # noqa: FBT001  # a 
 @given(st.text())
 def test_any_header_has_an_answer(header: str) -> None:
     """No header, however broken, is an error."""
-    assert preferred_format(header) in Format
+    assert preferred_format(header) in ExpositionFormat
     assert accepts_gzip(header) in {True, False}

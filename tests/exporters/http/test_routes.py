@@ -15,8 +15,17 @@ from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.http.routes import build_app
 from exporters.page.assets import ASSETS
 from exporters.page.document import VIEW_TYPE
-from exporters.text.exposition import Format, Published
-from tests.exporters.worlds import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, detail, small_world, snapshot, status
+from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
+from tests.exporters.snapshots import (
+    CATCHING_UP,
+    CONNECTING,
+    HOSTILE_NAMES,
+    NOON,
+    detail,
+    small_world,
+    snapshot,
+    status,
+)
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -45,7 +54,7 @@ class Client:
         return self.ask("GET", path, **arguments)
 
 
-def client(published: Published | None = None, **changes: Any) -> Client:
+def client(published: PublishedSnapshot | None = None, **changes: Any) -> Client:
     """Give a client of an application with this snapshot and this status, five seconds past noon."""
     app = build_app(
         lambda: published,
@@ -81,10 +90,12 @@ def test_metrics_before_the_first_snapshot_are_the_monitors_own() -> None:
 
 
 @pytest.mark.parametrize("compressed", [False, True], ids=["plain", "gzip"])
-@pytest.mark.parametrize(("accept", "form"), [({}, Format.TEXT), (OPENMETRICS, Format.OPENMETRICS)], ids=["text", "om"])
-def test_metrics_in_every_form(accept: dict[str, str], form: Format, compressed: bool) -> None:  # noqa: FBT001  # a table
+@pytest.mark.parametrize(
+    ("accept", "form"), [({}, ExpositionFormat.TEXT), (OPENMETRICS, ExpositionFormat.OPENMETRICS)], ids=["text", "om"]
+)
+def test_metrics_in_every_form(accept: dict[str, str], form: ExpositionFormat, compressed: bool) -> None:  # noqa: FBT001  # a table
     """Format and compression follow the headers; the snapshot's bytes come unchanged, then the live part."""
-    published = Published.of(small_world())
+    published = PublishedSnapshot.build(small_world())
     headers = {**accept, "accept-encoding": "gzip" if compressed else "identity"}
     answer = client(published).get("/metrics", headers=headers)
     assert answer.headers["content-type"] == form.value
@@ -92,12 +103,12 @@ def test_metrics_in_every_form(accept: dict[str, str], form: Format, compressed:
     assert answer.headers["vary"] == "Accept, Accept-Encoding"
     assert answer.content.startswith(b"".join(published.exposition.plain(form)))
     assert b"\nlagwarden_snapshot_age_seconds 5.0\n" in answer.content
-    assert answer.content.endswith(b"# EOF\n") == (form is Format.OPENMETRICS)
+    assert answer.content.endswith(b"# EOF\n") == (form is ExpositionFormat.OPENMETRICS)
 
 
 def test_metrics_by_name() -> None:
     """Asked for names, only they come; a name that does not exist brings nothing and hurts nothing."""
-    app = client(Published.of(small_world()))
+    app = client(PublishedSnapshot.build(small_world()))
     query = urllib.parse.urlencode([("name[]", "lagwarden_group_lag"), ("name[]", "lagwarden_ready"), ("name[]", "no")])
     lines = [line for line in app.get(f"/metrics?{query}").text.splitlines() if not line.startswith("#")]
     assert lines == [
@@ -109,10 +120,10 @@ def test_metrics_by_name() -> None:
 
 def test_a_group_that_left_is_gone_at_the_next_scrape() -> None:
     """A scrape shows the published snapshot and nothing of the one before."""
-    holder = [Published.of(small_world())]
+    holder = [PublishedSnapshot.build(small_world())]
     app = Client(build_app(lambda: holder[0], status))
     assert 'group="billing"' in app.get("/metrics").text
-    holder[0] = Published.of(snapshot(groups=[{"group": "plain", "kind": "simple"}]))
+    holder[0] = PublishedSnapshot.build(snapshot(groups=[{"group": "plain", "kind": "simple"}]))
     text = app.get("/metrics").text
     assert 'group="plain"' in text
     assert "billing" not in text
@@ -129,7 +140,7 @@ def test_groups_before_the_first_snapshot(path: str) -> None:
 
 def test_groups() -> None:
     """The list of groups is JSON of all of them."""
-    answer = client(Published.of(small_world())).get("/api/v1/groups")
+    answer = client(PublishedSnapshot.build(small_world())).get("/api/v1/groups")
     assert answer.headers["content-type"] == "application/json"
     assert len(answer.json()["groups"]) == 4
 
@@ -138,7 +149,7 @@ def test_groups() -> None:
 @pytest.mark.parametrize("address", ["/api/v1/groups/", "/api/v1/group?name="], ids=["path", "query"])
 def test_any_group_can_be_asked_for(address: str, name: str) -> None:
     """Percent-encoded, every name reaches its group: slashes, line feeds, dots and the empty name too."""
-    app = client(Published.of(snapshot(groups=[{"group": other} for other in HOSTILE_NAMES])))
+    app = client(PublishedSnapshot.build(snapshot(groups=[{"group": other} for other in HOSTILE_NAMES])))
     answer = app.get(address + urllib.parse.quote(name, safe=""))
     assert answer.status_code == 200
     assert answer.json()["group"] == name
@@ -147,7 +158,7 @@ def test_any_group_can_be_asked_for(address: str, name: str) -> None:
 @pytest.mark.parametrize("name", [".", ".."])
 def test_names_that_paths_swallow_come_by_query(name: str) -> None:
     """A client resolves dots in a path before it asks, even encoded ones; in a query they are a name like any."""
-    app = client(Published.of(snapshot(groups=[{"group": "."}, {"group": ".."}])))
+    app = client(PublishedSnapshot.build(snapshot(groups=[{"group": "."}, {"group": ".."}])))
     assert app.get("/api/v1/group", params={"name": name}).json()["group"] == name
     page = app.get("/group", params={"name": name})
     assert page.status_code == 200
@@ -156,21 +167,21 @@ def test_names_that_paths_swallow_come_by_query(name: str) -> None:
 
 def test_one_group_comes_with_its_detail() -> None:
     """Members and history are asked for by the group's name, and only of one that is known."""
-    app = client(Published.of(small_world()))
+    app = client(PublishedSnapshot.build(small_world()))
     assert len(app.get("/api/v1/groups/billing").json()["by_member"]) == 3
     assert app.get("/api/v1/group?name=plain").json()["by_member"] is None
 
 
 def test_a_group_without_a_name_is_asked_for_wrongly() -> None:
     """Where the query has no name the answer says how to give one; that is not the group with the empty name."""
-    answer = client(Published.of(snapshot(groups=[{"group": ""}]))).get("/api/v1/group")
+    answer = client(PublishedSnapshot.build(snapshot(groups=[{"group": ""}]))).get("/api/v1/group")
     assert answer.status_code == 400
     assert "?name=" in answer.json()["error"]
 
 
 def test_unknown_group() -> None:
     """A group that does not exist is 404 and its name is given back."""
-    answer = client(Published.of(small_world())).get("/api/v1/groups/no%2Fsuch%0Agroup")
+    answer = client(PublishedSnapshot.build(small_world())).get("/api/v1/groups/no%2Fsuch%0Agroup")
     assert answer.status_code == 404
     assert answer.json() == {"error": "no such group", "group": "no/such\ngroup"}
 
@@ -191,7 +202,7 @@ def test_nothing_can_be_written(path: str) -> None:
 
 def test_the_page_and_its_policy() -> None:
     """The page comes with a policy that lets nothing load or run but what lagwarden itself serves as a file."""
-    page = client(Published.of(small_world())).get("/")
+    page = client(PublishedSnapshot.build(small_world())).get("/")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert page.headers["vary"] == "Accept, Accept-Encoding"
     policy = page.headers["content-security-policy"].split("; ")
@@ -217,7 +228,7 @@ def test_what_the_page_needs_is_served(name: str) -> None:
 )
 def test_the_same_address_gives_the_view_to_the_script(address: str, code: int) -> None:
     """Asked for its own media type, a page's address answers with its content as values."""
-    answer = client(Published.of(small_world())).get(address, headers={"accept": VIEW_TYPE})
+    answer = client(PublishedSnapshot.build(small_world())).get(address, headers={"accept": VIEW_TYPE})
     assert answer.status_code == code
     assert answer.headers["content-type"] == VIEW_TYPE
     assert answer.json().keys() == {"title", "main", "samples", "marks"}
@@ -225,17 +236,19 @@ def test_the_same_address_gives_the_view_to_the_script(address: str, code: int) 
 
 def test_the_charts_know_what_anybody_has_read() -> None:
     """Each snapshot that somebody reads, also by a scrape, is remembered for the chart of a group."""
-    holder = [Published.of(small_world())]
+    holder = [PublishedSnapshot.build(small_world())]
     app = Client(build_app(lambda: holder[0], status))
     app.get("/metrics")
-    holder[0] = Published.of(dataclasses.replace(small_world(), taken_at=NOON / 1000 + 10))
+    holder[0] = PublishedSnapshot.build(dataclasses.replace(small_world(), taken_at=NOON / 1000 + 10))
     view = app.get("/group?name=billing", headers={"accept": VIEW_TYPE}).json()
     assert [moment for moment, *_ in view["samples"]] == [NOON / 1000, NOON / 1000 + 10]
 
 
 def test_the_fleet_can_be_filtered_without_a_script() -> None:
     """The form sends what was typed in the address, and the page answers with what is so."""
-    text = client(Published.of(small_world())).get("/", params={"filter": "bill", "severity": "critical"}).text
+    text = (
+        client(PublishedSnapshot.build(small_world())).get("/", params={"filter": "bill", "severity": "critical"}).text
+    )
     assert "billing</bdi>" in text
     assert "plain</bdi>" not in text
     assert 'value="bill"' in text
@@ -252,7 +265,7 @@ def test_the_fleet_can_be_filtered_without_a_script() -> None:
 )
 def test_the_page_of_a_group_finds_home(address: str, root: str) -> None:
     """Its links are relative to the address as the reader's browser has it, so that any prefix in front is kept."""
-    page = client(Published.of(snapshot(groups=[{"group": "billing"}, {"group": "a/b"}]))).get(address)
+    page = client(PublishedSnapshot.build(snapshot(groups=[{"group": "billing"}, {"group": "a/b"}]))).get(address)
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert "default-src 'none'" in page.headers["content-security-policy"]
@@ -266,5 +279,5 @@ def test_the_page_of_a_group_finds_home(address: str, root: str) -> None:
 )
 def test_the_page_of_a_group_that_is_not_there(changes: dict[str, Any], published: bool, code: int) -> None:  # noqa: FBT001  # a table
     """A page says so, with the code that goes with it."""
-    app = client(Published.of(small_world()) if published else None, **changes)
+    app = client(PublishedSnapshot.build(small_world()) if published else None, **changes)
     assert app.get("/group?name=nobody").status_code == code

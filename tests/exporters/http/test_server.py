@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from exporters.http import connection
-from exporters.http.server import AddressUnavailableError, Server
-from exporters.text.exposition import Format, Published
-from tests.exporters.worlds import small_world, snapshot, status
+from exporters.http.server import AddressUnavailableError, HttpServer
+from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
+from tests.exporters.snapshots import small_world, snapshot, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def serving(published: Published | None) -> Iterator[Server]:
+def serving(published: PublishedSnapshot | None) -> Iterator[HttpServer]:
     """Serve on a free port of the loopback, and stop."""
-    server = Server("127.0.0.1", 0, lambda: published, status)
+    server = HttpServer("127.0.0.1", 0, lambda: published, status)
     server.start()
     try:
         yield server
@@ -32,14 +32,14 @@ def serving(published: Published | None) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def small() -> Iterator[tuple[Published, Server]]:
+def small() -> Iterator[tuple[PublishedSnapshot, HttpServer]]:
     """Serve the small world; give it with its server."""
-    published = Published.of(small_world())
+    published = PublishedSnapshot.build(small_world())
     with serving(published) as server:
         yield published, server
 
 
-def get(server: Server, path: str, headers: dict[str, str] | None = None) -> tuple[http.client.HTTPResponse, bytes]:
+def get(server: HttpServer, path: str, headers: dict[str, str] | None = None) -> tuple[http.client.HTTPResponse, bytes]:
     """Ask over a connection of its own."""
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     try:
@@ -50,20 +50,20 @@ def get(server: Server, path: str, headers: dict[str, str] | None = None) -> tup
         client.close()
 
 
-def test_scrape_over_a_socket(small: tuple[Published, Server]) -> None:
+def test_scrape_over_a_socket(small: tuple[PublishedSnapshot, HttpServer]) -> None:
     """A scraper that takes gzip gets the snapshot and the live part as one gzip body of the announced length."""
     published, server = small
     answer, body = get(server, "/metrics", {"Accept-Encoding": "gzip"})
     assert answer.status == 200
     assert answer.getheader("Content-Length") == str(len(body))
-    assert gzip.decompress(body).startswith(b"".join(published.exposition.plain(Format.TEXT)))
+    assert gzip.decompress(body).startswith(b"".join(published.exposition.plain(ExpositionFormat.TEXT)))
     plain_answer, plain = get(server, "/metrics")
     assert plain_answer.getheader("Content-Encoding") is None
     assert b"lagwarden_ready 1\n" in plain
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/groups"])
-def test_head_has_the_headers_alone(path: str, small: tuple[Published, Server]) -> None:
+def test_head_has_the_headers_alone(path: str, small: tuple[PublishedSnapshot, HttpServer]) -> None:
     """HEAD answers as GET would, without the body."""
     with socket.create_connection(("127.0.0.1", small[1].port), timeout=30) as connection:
         connection.sendall(f"HEAD {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
@@ -75,7 +75,7 @@ def test_head_has_the_headers_alone(path: str, small: tuple[Published, Server]) 
 def test_a_name_travels_over_a_socket() -> None:
     """Percent-encoding in a real request line reaches the group with all its odd characters."""
     name = "a/b c%2F?\n#"
-    with serving(Published.of(snapshot(groups=[{"group": name}]))) as server:
+    with serving(PublishedSnapshot.build(snapshot(groups=[{"group": name}]))) as server:
         answer, body = get(server, "/api/v1/groups/a%2Fb%20c%252F%3F%0A%23")
         assert answer.status == 200
         assert b'"group":"a/b c%2F?\\n#"' in body
@@ -87,7 +87,7 @@ def test_a_port_in_use_is_one_clear_error() -> None:
         port = taken.getsockname()[1]
         threads = threading.active_count()
         with pytest.raises(AddressUnavailableError) as caught:
-            Server("127.0.0.1", port, lambda: None, status).start()
+            HttpServer("127.0.0.1", port, lambda: None, status).start()
     assert str(caught.value) == (
         f"cannot listen on 127.0.0.1 port {port}: another process is listening there; choose another host or port"
     )
@@ -98,13 +98,15 @@ def test_a_port_in_use_is_one_clear_error() -> None:
 def test_an_address_that_cannot_be_had(host: str) -> None:
     """Any other reason is the same kind of error, with the system's words."""
     with pytest.raises(AddressUnavailableError, match=f"cannot listen on {host} port 0: .+; choose another"):
-        Server(host, 0, lambda: None, status).start()
+        HttpServer(host, 0, lambda: None, status).start()
 
 
 def test_a_stalled_reader_holds_up_nobody() -> None:
     """Someone who asks for a large answer and reads none of it does not delay others, nor the stop."""
     names = [f"{at:0249}" for at in range(40_000)]
-    published = Published.of(snapshot(groups=[{"group": name, "lag_sum": 1, "lag_max": 1} for name in names]))
+    published = PublishedSnapshot.build(
+        snapshot(groups=[{"group": name, "lag_sum": 1, "lag_max": 1} for name in names])
+    )
     with serving(published) as server, socket.create_connection(("127.0.0.1", server.port)) as stalled:
         stalled.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
         stalled.recv(1)
@@ -168,7 +170,7 @@ def test_stop_frees_the_port_and_can_be_repeated() -> None:
         assert [thread.name for thread in set(threading.enumerate()) - before] == ["http"]
     server.stop()
     assert set(threading.enumerate()) <= before
-    again = Server("127.0.0.1", port, lambda: None, status)
+    again = HttpServer("127.0.0.1", port, lambda: None, status)
     again.start()
     again.stop()
 
@@ -189,7 +191,7 @@ def test_a_failing_status_spoils_one_answer_only() -> None:
             raise LookupError
         return status()
 
-    server = Server("127.0.0.1", 0, lambda: None, failing)
+    server = HttpServer("127.0.0.1", 0, lambda: None, failing)
     server.start()
     try:
         assert get(server, "/readyz")[0].status == 500

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from exporters.catalogue.metric import Kind, Reading
+from exporters.catalogue.metric import MetricKind, ValueConversion
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
-from exporters.readmodel import GROUPS, MOMENT
-from exporters.text.exposition import EMPTY, Format, Published, gzipped, head, render
-from exporters.text.live import render_live
-from exporters.text.pieces import Inflated
-from tests.exporters.worlds import HOSTILE_NAMES, NOON, small_world, snapshot, status
+from exporters.readmodel import GROUPS, TIMESTAMP
+from exporters.text.compressed_text import InflatedText
+from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, comment_lines, gzipped, render
+from exporters.text.self_metrics import render_self_metrics
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_world, snapshot, status
 from tests.support.laws import examples
 
 if TYPE_CHECKING:
@@ -31,10 +31,13 @@ if TYPE_CHECKING:
     from exporters.text.exposition import Exposition
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
-PARSERS: dict[Format, Callable[[str], Any]] = {Format.TEXT: parse_text, Format.OPENMETRICS: parse_openmetrics}
+PARSERS: dict[ExpositionFormat, Callable[[str], Any]] = {
+    ExpositionFormat.TEXT: parse_text,
+    ExpositionFormat.OPENMETRICS: parse_openmetrics,
+}
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
-both_formats = pytest.mark.parametrize("form", Format, ids=lambda form: form.name.lower())
+both_formats = pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
 
 names = st.one_of(st.sampled_from(HOSTILE_NAMES), st.text(max_size=30))
 maybe_number = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))
@@ -60,7 +63,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         {
             **dict.fromkeys(("kind", "state", "protocol_type", "protocol", "death_cause"), st.one_of(st.none(), names)),
             **dict.fromkeys((name for name in GROUPS.names if GROUPS.field(name).type == pa.int32()), maybe_count),
-            **dict.fromkeys((name for name in GROUPS.names if GROUPS.field(name).type == MOMENT), maybe_moment),
+            **dict.fromkeys((name for name in GROUPS.names if GROUPS.field(name).type == TIMESTAMP), maybe_moment),
             **dict.fromkeys(("lag_sum", "lag_max"), maybe_number),
             "state_asked": st.one_of(st.none(), st.booleans()),
         }
@@ -78,13 +81,13 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
     )
 
 
-def text_of(exposition: Exposition, form: Format) -> str:
+def text_of(exposition: Exposition, form: ExpositionFormat) -> str:
     """Give the whole text of a snapshot's metrics, ended as the format demands."""
-    end = b"# EOF\n" if form is Format.OPENMETRICS else b""
+    end = b"# EOF\n" if form is ExpositionFormat.OPENMETRICS else b""
     return (b"".join(exposition.plain(form)) + end).decode()
 
 
-def parsed(text: str, form: Format) -> Samples:
+def parsed(text: str, form: ExpositionFormat) -> Samples:
     """Read a text as a Prometheus client does: every sample by name and labels; a sample said twice is an error."""
     samples: Samples = {}
     for family in PARSERS[form](text):
@@ -103,11 +106,11 @@ def expected(world: Snapshot) -> Samples:
             value = row[metric.column]
             if value is None or value in metric.unless:
                 continue
-            if metric.reading is Reading.RANK:
+            if metric.conversion is ValueConversion.RANK:
                 value = ("fine", "unknown", "notice", "warning", "critical").index(value)
-            elif metric.reading is Reading.ONE:
+            elif metric.conversion is ValueConversion.ONE:
                 value = 1
-            elif metric.reading is Reading.MOMENT:
+            elif metric.conversion is ValueConversion.TIMESTAMP:
                 value = (value - value.__class__(1970, 1, 1)).total_seconds()
             labels = {label: _label(row[label]) for label in metric.labels}
             samples[metric.name, frozenset(labels.items())] = value
@@ -125,14 +128,14 @@ def _label(value: object) -> str:
 def test_a_parser_reads_what_the_snapshot_says(world: Snapshot) -> None:
     """Snapshot to text to parser gives the very same numbers under the same names, and nothing else, in each format."""
     exposition, wanted = render(world), expected(world)
-    for form in Format:
+    for form in ExpositionFormat:
         read = parsed(text_of(exposition, form), form)
         assert read == wanted, form
         assert exposition.series == len(read), form
 
 
 @both_formats
-def test_hostile_names_survive(form: Format) -> None:
+def test_hostile_names_survive(form: ExpositionFormat) -> None:
     """Every hostile name comes out of the parser as it went in."""
     world = snapshot(groups=[{"group": name, "kind": name, "lag_sum": at} for at, name in enumerate(HOSTILE_NAMES)])
     read = parsed(text_of(render(world), form), form)
@@ -140,14 +143,14 @@ def test_hostile_names_survive(form: Format) -> None:
 
 
 @both_formats
-def test_golden_exposition(form: Format) -> None:
+def test_golden_exposition(form: ExpositionFormat) -> None:
     """The text of the small world is, to the letter, the one that was looked at and found good."""
     path = GOLDEN / f"{form.name.lower()}.txt"
     assert text_of(render(small_world()), form) == path.read_text("utf-8")
 
 
 @both_formats
-def test_rows_may_be_rendered_a_few_at_a_time(form: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_may_be_rendered_a_few_at_a_time(form: ExpositionFormat, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of more rows than are rendered at once gives the same text, and as many series."""
     whole = render(small_world())
     monkeypatch.setattr("exporters.text.exposition.ROWS_AT_ONCE", 2)
@@ -157,22 +160,22 @@ def test_rows_may_be_rendered_a_few_at_a_time(form: Format, monkeypatch: pytest.
 
 
 @both_formats
-def test_long_texts_are_answered_whole(form: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_texts_are_answered_whole(form: ExpositionFormat, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no text is kept plain, a reader without gzip still gets all of it, with its length said before."""
     wanted = text_of(render(small_world()), form)
-    monkeypatch.setattr("exporters.text.pieces.KEPT_PLAIN", 0)
+    monkeypatch.setattr("exporters.text.compressed_text.KEPT_PLAIN", 0)
     parts = render(small_world()).plain(form)
-    assert all(isinstance(part, Inflated) for part in parts)
+    assert all(isinstance(part, InflatedText) for part in parts)
     text = b"".join(each for part in parts for each in part)
     assert len(text) == sum(map(len, parts))
     assert wanted.startswith(text.decode())
 
 
 @both_formats
-def test_gzip_is_one_member_with_the_live_text_behind(form: Format) -> None:
+def test_gzip_is_one_member_with_the_live_text_behind(form: ExpositionFormat) -> None:
     """The compressed answer is a single gzip member, so that readers who stop after one lose nothing."""
     exposition = render(small_world())
-    live = render_live(status(), NOON / 1000, form)
+    live = render_self_metrics(status(), NOON / 1000, form)
     inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
     assert inflate.decompress(b"".join(exposition.gzipped(form, live))) == b"".join(exposition.plain(form)) + live
     assert inflate.eof
@@ -184,7 +187,7 @@ RENDERED = functools.cache(lambda: render(small_world()))
 
 @both_formats
 @given(chosen=st.sets(st.sampled_from([metric.name for metric in SNAPSHOT_METRICS]), min_size=1))
-def test_names_choose_whole_metrics(form: Format, chosen: set[str]) -> None:
+def test_names_choose_whole_metrics(form: ExpositionFormat, chosen: set[str]) -> None:
     """Asked for some names, plain and compressed answers have exactly their samples."""
     exposition = RENDERED()
     text = b"".join(exposition.plain(form, chosen))
@@ -194,38 +197,38 @@ def test_names_choose_whole_metrics(form: Format, chosen: set[str]) -> None:
     assert gzip.decompress(b"".join(exposition.gzipped(form, b"live\n", chosen))) == text + b"live\n"
 
 
-def text_of_parts(text: bytes, form: Format) -> str:
+def text_of_parts(text: bytes, form: ExpositionFormat) -> str:
     """End a part of an exposition as the format demands."""
-    return (text + (b"# EOF\n" if form is Format.OPENMETRICS else b"")).decode()
+    return (text + (b"# EOF\n" if form is ExpositionFormat.OPENMETRICS else b"")).decode()
 
 
 def test_a_metric_without_samples_is_left_out() -> None:
     """No comment lines stand without samples under them: a snapshot without groups has no text at all."""
-    assert b"".join(render(snapshot()).plain(Format.TEXT)) == b""
+    assert b"".join(render(snapshot()).plain(ExpositionFormat.TEXT)) == b""
     assert render(snapshot()).series == 0
 
 
 def test_nothing_published_is_an_empty_gzip_member() -> None:
     """Before the first snapshot the compressed answer is valid and has only the live text."""
-    assert gzip.decompress(b"".join(EMPTY.gzipped(Format.TEXT, b"live\n"))) == b"live\n"
+    assert gzip.decompress(b"".join(EMPTY.gzipped(ExpositionFormat.TEXT, b"live\n"))) == b"live\n"
     assert gzip.decompress(b"".join(gzipped(b""))) == b""
 
 
 def test_published_belongs_together() -> None:
     """What is published is a snapshot with its own bytes, compared by identity so that it can key a cache."""
     world = small_world()
-    published = Published.of(world)
+    published = PublishedSnapshot.build(world)
     assert published.snapshot is world
     assert published.exposition.series == render(world).series
-    assert len({published, Published.of(world)}) == 2
+    assert len({published, PublishedSnapshot.build(world)}) == 2
 
 
 @pytest.mark.parametrize("metric", SNAPSHOT_METRICS, ids=lambda metric: metric.name)
 def test_comment_lines_name_the_type(metric: Any) -> None:
     """Plain text calls info a gauge and keeps the suffix; OpenMetrics names the family and its unit."""
-    text = head(metric, Format.TEXT).decode()
-    openmetrics = head(metric, Format.OPENMETRICS).decode()
-    kind = "gauge" if metric.kind is Kind.INFO else metric.kind.value
+    text = comment_lines(metric, ExpositionFormat.TEXT).decode()
+    openmetrics = comment_lines(metric, ExpositionFormat.OPENMETRICS).decode()
+    kind = "gauge" if metric.kind is MetricKind.INFO else metric.kind.value
     assert f"# TYPE {metric.name} {kind}\n" in text
     assert f"# TYPE {metric.family} {metric.kind.value}\n" in openmetrics
     assert ("# UNIT" in openmetrics) == bool(metric.unit)

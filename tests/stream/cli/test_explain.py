@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporters.http.server import Server
-from exporters.text.exposition import Published
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
 from stream.cli import app as cli
 from stream.cli.render.tables import shown
 from stream.errors import ExitCode
-from tests.exporters.worlds import CATCHING_UP, HOSTILE_NAMES, detail, small_world, snapshot, status
+from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, detail, small_world, snapshot, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,13 +32,13 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
-def server_of(published: Published | None, **changes: object) -> Server:
+def server_of(published: PublishedSnapshot | None, **changes: object) -> HttpServer:
     """Serve a world on the loopback, billing with its detail."""
 
     def details(name: str) -> GroupDetail | None:
         return detail() if name == "billing" else None
 
-    server = Server("127.0.0.1", 0, lambda: published, lambda: status(**changes), details)
+    server = HttpServer("127.0.0.1", 0, lambda: published, lambda: status(**changes), details)
     server.start()
     return server
 
@@ -46,7 +46,7 @@ def server_of(published: Published | None, **changes: object) -> Server:
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """Serve the small world."""
-    server = server_of(Published.of(small_world()))
+    server = server_of(PublishedSnapshot.build(small_world()))
     yield f"http://127.0.0.1:{server.port}"
     server.stop()
 
@@ -55,7 +55,7 @@ def url() -> Iterator[str]:
 def hostile() -> Iterator[str]:
     """Serve groups with all the names that somebody could choose to annoy."""
     rows = [{"group": name, "verdict": "ok", "severity": "fine"} for name in (*HOSTILE_NAMES, ".", "..")]
-    server = server_of(Published.of(snapshot(groups=rows)))
+    server = server_of(PublishedSnapshot.build(snapshot(groups=rows)))
     yield f"http://127.0.0.1:{server.port}"
     server.stop()
 

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import typer
 
-from exporters.http.server import Server
-from exporters.text.exposition import Published
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
 from stream.cli import app as cli
 from stream.cli import groups as cli_groups
 from stream.cli.api_client import Running
 from stream.errors import ExitCode, Refusal
-from tests.exporters.worlds import CATCHING_UP, HOSTILE_NAMES, NOON, detail, small_world, snapshot, status
+from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, NOON, detail, small_world, snapshot, status
 from tests.stream.offline.captures import RECORDED, capture_of, commit, generation, row
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ def _own_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextlib.contextmanager
 def running(world: Snapshot | None, **changes: Any) -> Iterator[str]:
     """Serve a world on the loopback, billing with its detail; give the address."""
-    published = None if world is None else Published.of(world)
+    published = None if world is None else PublishedSnapshot.build(world)
 
     def details(name: str) -> GroupDetail | None:
         return detail() if name == "billing" else None
 
-    server = Server("127.0.0.1", 0, lambda: published, lambda: status(**changes), details)
+    server = HttpServer("127.0.0.1", 0, lambda: published, lambda: status(**changes), details)
     server.start()
     try:
         yield f"http://127.0.0.1:{server.port}"

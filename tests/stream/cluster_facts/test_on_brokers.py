@@ -16,8 +16,8 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined] # its stubs do not re-export it
 
 from exporters.cluster.exposition import PublishedCluster
-from exporters.http.server import Server
-from exporters.text.exposition import Published
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
@@ -26,7 +26,7 @@ from stream.cluster.transport.client import Cluster
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
 from stream.cluster_facts.poll import OFFSETS_SETTINGS, ClusterPoll
 from stream.cluster_facts.watch import ClusterWatch
-from tests.exporters.worlds import snapshot, status
+from tests.exporters.snapshots import snapshot, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -197,9 +197,11 @@ def _values(poll: ClusterPoll, name: str) -> int:
 
 def test_shown_beside_the_groups(brokers: tuple[Broker, Broker]) -> None:
     """The watch polls by itself, its series stand in `/metrics` beside those of the groups, and it stops at once."""
-    groups = Published.of(snapshot([{"group": "cw", "topic": "cw-two", "partition": 0, "committed_offset": 1}]))
+    groups = PublishedSnapshot.build(
+        snapshot([{"group": "cw", "topic": "cw-two", "partition": 0, "committed_offset": 1}])
+    )
     watch = ClusterWatch(lambda: Cluster([brokers[0].bootstrap]), lambda: groups, 60, 10_000)
-    server = Server("127.0.0.1", 0, lambda: groups, status, cluster=watch.current)
+    server = HttpServer("127.0.0.1", 0, lambda: groups, status, cluster=watch.current)
     server.start()
     try:
         with watch:
@@ -215,7 +217,7 @@ def test_shown_beside_the_groups(brokers: tuple[Broker, Broker]) -> None:
         server.stop()
 
 
-def _get(server: Server, path: str) -> bytes:
+def _get(server: HttpServer, path: str) -> bytes:
     with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=LIMIT) as answer:
         body: bytes = answer.read()
     return body
@@ -254,5 +256,5 @@ def _size(data: Path) -> int:
 
 
 def _text(facts: ClusterFacts) -> bytes:
-    families = PublishedCluster.of(facts).exposition.families
+    families = PublishedCluster.build(facts).exposition.families
     return b"".join(family.samples.kept or b"" for family in families)

@@ -10,7 +10,7 @@ from stream.cluster.transport.errors import Unreachable
 from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
 from stream.cluster_facts.poll import BROKER_SETTINGS, OFFSETS_SETTINGS, TOPIC_SETTINGS, ClusterPoll, living_keys
 from stream.groups.placement import partition_for
-from tests.exporters.worlds import snapshot
+from tests.exporters.snapshots import snapshot
 from tests.stream.cluster.scripted import AWAY, ScriptedCluster, says
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from stream.cluster.topology import TOPICS, Topology
 from stream.cluster.transport.client import Broker
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster_facts import tables
-from tests.exporters.worlds import table
+from tests.exporters.snapshots import table
 from tests.stream.cluster.layouts import layout
 
 if TYPE_CHECKING:

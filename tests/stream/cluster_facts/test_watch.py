@@ -10,12 +10,12 @@ import pytest
 import structlog
 
 from exporters.cluster import model
-from exporters.text.exposition import Published
+from exporters.text.exposition import PublishedSnapshot
 from sandbox.waiting import wait_until
 from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.watch import ClusterWatch
-from tests.exporters.clusters import facts
-from tests.exporters.worlds import snapshot, table
+from tests.exporters.cluster_facts import facts
+from tests.exporters.snapshots import snapshot, table
 from tests.stream.cluster.scripted import AWAY
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Give a function that makes a watch over scripted polls, with short pauses."""
     monkeypatch.setattr("stream.cluster_facts.watch._SOON_SECONDS", 0.01)
 
-    def make(polls: Polls, published: Published | None = None, interval: float = 0.01) -> ClusterWatch:
+    def make(polls: Polls, published: PublishedSnapshot | None = None, interval: float = 0.01) -> ClusterWatch:
         monkeypatch.setattr("stream.cluster_facts.watch.ClusterPoll", lambda *_: polls)
         return ClusterWatch(contextlib.nullcontext, lambda: published, interval, 100)  # type: ignore[arg-type]
 
@@ -63,7 +63,7 @@ def logged() -> Iterator[list[Any]]:
 
 def test_polls_and_publishes(watching: Any) -> None:
     """What a poll saw is there with its series, and the polls are told which groups are known."""
-    groups = Published.of(snapshot([{"group": "g", "topic": "t", "partition": 0}]))
+    groups = PublishedSnapshot.build(snapshot([{"group": "g", "topic": "t", "partition": 0}]))
     seen = facts()
     polls = Polls(seen)
     with watching(polls, groups) as watch:

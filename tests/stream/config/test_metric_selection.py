@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from exporters.selection.choice import EVERYTHING, Choice, Granularity
-from exporters.selection.names import Wanted
+from exporters.selection.name_filter import NameFilter
+from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection
 from stream.config.loader import ConfigRefusal, load
 from stream.config.metric_selection import selection_from_options
 
@@ -33,10 +33,10 @@ def test_all_options_are_part_of_the_selection() -> None:
             "metrics.targets": "billing-.*=30s, a=b=2, .*=1h",
         },
     )
-    assert selection_from_options(config.metrics) == Choice(
+    assert selection_from_options(config.metrics) == SeriesSelection(
         Granularity.TOPIC,
-        Wanted(("a{1,3}",), ("console-consumer-.*", "tmp")),
-        Wanted(("orders",), ("t",)),
+        NameFilter(("a{1,3}",), ("console-consumer-.*", "tmp")),
+        NameFilter(("orders",), ("t",)),
         5000,
         (("billing-.*", 30.0), ("a=b", 2.0), (".*", 3600.0)),
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from exporters.text.exposition import Format
+from exporters.text.exposition import ExpositionFormat
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.transport.errors import Unreachable
 from stream.service.catch_up import CatchUpProgress
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from exporters.text.exposition import Published
+    from exporters.text.exposition import PublishedSnapshot
     from stream.cluster.transport.client import Cluster
 
 CLUSTER = cast("Cluster", object())
@@ -213,7 +213,7 @@ def test_verdicts_are_published_and_kept(ends: Ends, vitals: ServiceStatus, tmp_
     assert (kept.rules, list(kept.changes)) == ("lagwarden", ["g"])
 
 
-def text_of(published: Published) -> bytes:
+def text_of(published: PublishedSnapshot) -> bytes:
     """Give the text of a snapshot."""
-    parts = published.exposition.plain(Format.TEXT)
+    parts = published.exposition.plain(ExpositionFormat.TEXT)
     return b"".join(each for part in parts for each in ((part,) if isinstance(part, bytes) else part))

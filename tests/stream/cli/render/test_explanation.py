@@ -12,7 +12,7 @@ from exporters.http.api import group_json
 from exporters.readmodel import VerdictChange
 from stream.cli.render.blocks import plain
 from stream.cli.render.explanation import CHANGES, FINDINGS, explain
-from tests.exporters.worlds import HOSTILE_NAMES, NOON, STOPPED, detail, member, small_world, snapshot
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, STOPPED, detail, member, small_world, snapshot
 
 NOW = NOON / 1000
 FINDINGS_HEAD = (

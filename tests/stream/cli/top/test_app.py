@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from exporters.http.api import group_json, groups_json
-from exporters.text.exposition import Published
+from exporters.text.exposition import PublishedSnapshot
 from stream.cli.top.keys import Key, Keys
 from stream.cli.top.model import State, press, worst_first
 from stream.cli.top.poller import Answers, Asking, answered
 from stream.cli.top.view import rows_seen, screen
 from stream.errors import ExitCode, Refusal
-from tests.exporters.worlds import HOSTILE_NAMES, NOON, detail, small_world, snapshot
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, small_world, snapshot
 from tests.support.laws import examples
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ WHERE = "http://here"
 def groups_of(rows: list[dict[str, Any]] | None = None) -> tuple[dict[str, Any], ...]:
     """Give the groups of the small world, or of one with these rows, as the instance tells them."""
     world = small_world() if rows is None else snapshot(groups=rows)
-    return worst_first(json.loads(groups_json(Published.of(world)))["groups"])
+    return worst_first(json.loads(groups_json(PublishedSnapshot.build(world)))["groups"])
 
 
 def many(number: int) -> State:

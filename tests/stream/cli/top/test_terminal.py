@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from rich.cells import cell_len
 
-from exporters.http.server import Server
-from exporters.text.exposition import Published
-from tests.exporters.worlds import CATCHING_UP, detail, small_world, status
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.snapshots import CATCHING_UP, detail, small_world, status
 from tests.support.terminal import Program
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ FAULT: Final = "import stream.cli.top.view as s; s._fleet = lambda *_: 1 / 0; "
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """Serve the small world, with what is known of billing."""
-    published = Published.of(small_world())
+    published = PublishedSnapshot.build(small_world())
 
     def details(name: str) -> GroupDetail | None:
         return detail() if name == "billing" else None
 
-    server = Server("127.0.0.1", 0, lambda: published, status, details)
+    server = HttpServer("127.0.0.1", 0, lambda: published, status, details)
     server.start()
     yield f"http://127.0.0.1:{server.port}"
     server.stop()
@@ -139,13 +139,13 @@ def test_control_z_does_not_leave_it_half_drawn(url: str) -> None:
 
 def test_an_instance_that_is_not_ready_is_waited_for() -> None:
     """Before its first snapshot the reason is shown; when there are groups they come by themselves."""
-    world: list[Published | None] = [None]
-    server = Server("127.0.0.1", 0, lambda: world[0], lambda: status(**CATCHING_UP))
+    world: list[PublishedSnapshot | None] = [None]
+    server = HttpServer("127.0.0.1", 0, lambda: world[0], lambda: status(**CATCHING_UP))
     server.start()
     try:
         with top(f"http://127.0.0.1:{server.port}") as program:
             program.wait_for("is not ready yet: catching up")
-            world[0] = Published.of(small_world())
+            world[0] = PublishedSnapshot.build(small_world())
             assert program.wait_for("billing ")[1] == ""
             server.stop()
             assert any(line.startswith("billing ") for line in program.wait_for("no lagwarden answers"))

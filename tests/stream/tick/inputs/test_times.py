@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from exporters.http.api import groups_json
-from exporters.text.exposition import EMPTY, Format, Published, render
+from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, render
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.tick.context import NOWHERE, SnapshotContext
 from stream.tick.hidden_commits.model import nothing_held_back
@@ -68,7 +68,7 @@ def test_an_odd_commit_time_is_marked_and_never_shown_as_it_is(commit_time: int)
     assert row["commit_time"] == (NOW if commit_time > 0 else None)
     assert row["odd_time"] is True
     assert first(shown.groups)["odd_times"] == 1
-    text = b"".join(part for part in render(shown).plain(Format.TEXT) if isinstance(part, bytes))
+    text = b"".join(part for part in render(shown).plain(ExpositionFormat.TEXT) if isinstance(part, bytes))
     assert b'lagwarden_group_odd_times{group="g"} 1\n' in text
 
 
@@ -129,7 +129,7 @@ def test_every_time_of_a_snapshot_can_be_shown() -> None:
         world.read([(group_key(f"d{at}"), group_value(1, [], time=time)), *records], time=time)
         world.read([(commit_key(f"g{at}", "t", 0), commit_value(5, time))], time=time)
     shown = look(VerdictEvaluator(), world, NOW, 10)
-    listed = groups_json(Published(shown, EMPTY)).decode()
+    listed = groups_json(PublishedSnapshot(shown, EMPTY)).decode()
     assert "292278994" not in listed
     assert "-29227" not in listed
     assert listed.count('"odd_times":') == len(shown.groups)

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from exporters.catalogue.metric import FINE_VERDICTS, SEVERITIES
+from exporters.catalogue.metric import FINE_VERDICTS
 from exporters.readmodel import GROUPS, PARTITIONS, VERDICT_GROUPS
+from exporters.wording import SEVERITIES
 from stream.health.burrow.evaluator import WORDS
 from stream.health.verdict import SEVERITY, VERDICTS, Severity
 from stream.tick.inputs.rows import InputRows

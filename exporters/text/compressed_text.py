@@ -29,7 +29,7 @@ _INFLATE_AT_ONCE: Final = 16 * 1024
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Inflated:
+class InflatedText:
     """A long text, made anew for each reader; its length is known before."""
 
     deflated: bytes
@@ -44,45 +44,45 @@ class Inflated:
             yield inflate.decompress(self.deflated[start : start + _INFLATE_AT_ONCE])
 
 
-Text = bytes | Inflated
+PlainText = bytes | InflatedText
 """A part of a plain answer."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Sum:
+class TextChecksum:
     """Length and checksum (CRC-32) of a text."""
 
     length: int = 0
     checksum: int = 0
 
-    def then(self, other: Sum) -> Sum:
+    def then(self, other: TextChecksum) -> TextChecksum:
         """Give the sum of this text with the other behind it."""
-        return Sum(self.length + other.length, crc32_joined(self.checksum, other.checksum, other.length))
+        return TextChecksum(self.length + other.length, crc32_joined(self.checksum, other.checksum, other.length))
 
 
-NOTHING: Final = Sum()
+EMPTY_CHECKSUM: Final = TextChecksum()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Piece:
+class CompressedText:
     """A text: compressed, its sum, and as it is if it is short."""
 
     deflated: bytes
-    sum: Sum
+    sum: TextChecksum
     kept: bytes | None
 
     @staticmethod
-    def of(text: bytes) -> Piece:
+    def compress(text: bytes) -> CompressedText:
         """Compress a text."""
-        return Writer().add(text).piece()
+        return TextCompressor().add(text).piece()
 
     @property
-    def plain(self) -> Text:
+    def plain(self) -> PlainText:
         """The text itself."""
-        return Inflated(self.deflated, self.sum.length) if self.kept is None else self.kept
+        return InflatedText(self.deflated, self.sum.length) if self.kept is None else self.kept
 
 
-class Writer:
+class TextCompressor:
     """Makes a piece of a text that comes bit by bit."""
 
     def __init__(self) -> None:
@@ -101,23 +101,23 @@ class Writer:
             self._kept.clear()
         return self
 
-    def piece(self) -> Piece:
+    def piece(self) -> CompressedText:
         """Give what was written. Nothing can be added after."""
         self._blocks.append(self._deflate.flush(zlib.Z_FULL_FLUSH))
         kept = b"".join(self._kept) if self._length <= KEPT_PLAIN else None
-        return Piece(b"".join(self._blocks), Sum(self._length, self._checksum), kept)
+        return CompressedText(b"".join(self._blocks), TextChecksum(self._length, self._checksum), kept)
 
 
-def sum_of(pieces: Iterable[Piece]) -> Sum:
+def total_checksum(pieces: Iterable[CompressedText]) -> TextChecksum:
     """Give the sum of pieces that stand one behind the other."""
-    return functools.reduce(Sum.then, (piece.sum for piece in pieces), NOTHING)
+    return functools.reduce(TextChecksum.then, (piece.sum for piece in pieces), EMPTY_CHECKSUM)
 
 
-def gzip_member(pieces: Iterable[Piece], total: Sum, live: bytes) -> list[bytes]:
+def gzip_member(pieces: Iterable[CompressedText], total: TextChecksum, live: bytes) -> list[bytes]:
     """Give one gzip member of pieces, whose sum is `total`, and of a short text behind them, in parts."""
     deflate = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
     blocks = deflate.compress(live) + deflate.flush(zlib.Z_FINISH)
-    every = total.then(Sum(len(live), zlib.crc32(live)))
+    every = total.then(TextChecksum(len(live), zlib.crc32(live)))
     trailer = struct.pack("<II", every.checksum, every.length & 0xFFFFFFFF)
     return [_GZIP_HEADER, *(piece.deflated for piece in pieces), blocks, trailer]
 

@@ -19,7 +19,7 @@ NOT_KNOWN: Final = "unknown"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Chosen:
+class GroupFilter:
     """A part of a name, at most one value of each of `WORDS`, and from which row on. Empty: all."""
 
     filter: str = ""
@@ -29,7 +29,7 @@ class Chosen:
     start: int = 0
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> Self:
+    def from_query(cls, query: Mapping[str, str]) -> Self:
         """Read an address; what makes no sense in it is as if it were not there."""
         start = query.get("start", "")
         return cls(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.catalogue.metric import SEVERITIES, Reading
+from exporters.catalogue.metric import ValueConversion
+from exporters.wording import SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,11 +67,11 @@ def value_texts(metric: Metric, table: pa.Table) -> pa.Array:
     decimals, also exact.
     """
     column = _one_array(table.column(metric.column))
-    if metric.reading is Reading.ONE:
+    if metric.conversion is ValueConversion.ONE:
         return pc.if_else(shown_rows(column, metric.unless), _text("1"), pa.scalar(None, _TEXT))
-    if metric.reading is Reading.RANK:
+    if metric.conversion is ValueConversion.RANK:
         return pc.index_in(column.cast(pa.string()), value_set=pa.array(SEVERITIES, pa.string())).cast(_TEXT)
-    if metric.reading is Reading.MOMENT:
+    if metric.conversion is ValueConversion.TIMESTAMP:
         # The same 128 bits read as "thousandths" put the point in place without any rounding.
         milliseconds = column.cast(pa.int64()).cast(pa.decimal128(19, 0))
         return milliseconds.view(pa.decimal128(19, 3)).cast(_TEXT)

@@ -11,7 +11,7 @@ LATEST_MS: Final = 253_402_300_799_999
 """9999-12-31T23:59:59.999Z in Unix milliseconds."""
 
 
-def shown_ms(milliseconds: int) -> int:
+def clamp_ms(milliseconds: int) -> int:
     """Return the nearest time (Unix milliseconds) that can be shown."""
     return min(max(milliseconds, EARLIEST_MS), LATEST_MS)
 

@@ -24,7 +24,7 @@ _MOST_KEPT: Final = 16
 _T = TypeVar("_T")
 
 
-class Renderings(Generic[_T]):
+class SharedRenderings(Generic[_T]):
     """The renderings that run or ended a moment ago, by what was asked for. Used on one event loop."""
 
     def __init__(self, threads: int = THREADS, kept_seconds: float = KEPT_SECONDS) -> None:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from exporters.http.rendering import Renderings
+from exporters.http.shared_renderings import SharedRenderings
 
 
 def test_one_rendering_serves_all_who_ask_for_the_same() -> None:
@@ -21,7 +21,7 @@ def test_one_rendering_serves_all_who_ask_for_the_same() -> None:
         return len(calls)
 
     async def crowd() -> set[int]:
-        renderings = Renderings[int](kept_seconds=60)
+        renderings = SharedRenderings[int](kept_seconds=60)
         found = set(await asyncio.gather(*(renderings.of("page", render) for _ in range(40))))
         return found | {await renderings.of("page", render)}
 
@@ -32,7 +32,7 @@ def test_another_key_is_another_rendering() -> None:
     """Who asks for something else gets that."""
 
     async def both() -> list[str]:
-        renderings = Renderings[str]()
+        renderings = SharedRenderings[str]()
         return list(await asyncio.gather(renderings.of(1, lambda: "a"), renderings.of(2, lambda: "b")))
 
     assert asyncio.run(both()) == ["a", "b"]
@@ -53,7 +53,7 @@ def test_few_threads_render() -> None:
             running -= 1
 
     async def crowd() -> None:
-        renderings = Renderings[None](threads=2)
+        renderings = SharedRenderings[None](threads=2)
         await asyncio.gather(*(renderings.of(key, render) for key in range(30)))
 
     before = set(threading.enumerate())
@@ -66,7 +66,7 @@ def test_nothing_is_kept_for_long() -> None:
     """After its moment a result is forgotten without another request, and before it only few are kept."""
 
     async def flood() -> tuple[int, int]:
-        renderings = Renderings[int](kept_seconds=0.05)
+        renderings = SharedRenderings[int](kept_seconds=0.05)
         for key in range(100):
             await renderings.of(key, lambda: 1)
         kept = len(renderings._ended)
@@ -86,7 +86,7 @@ def test_a_failure_is_not_kept() -> None:
         raise LookupError
 
     async def twice() -> str:
-        renderings = Renderings[str](kept_seconds=60)
+        renderings = SharedRenderings[str](kept_seconds=60)
         with pytest.raises(LookupError):
             await renderings.of("page", fail)
         return await renderings.of("page", lambda: "fine")
@@ -98,7 +98,7 @@ def test_a_client_that_leaves_takes_nothing_from_the_others() -> None:
     """Who asked first may go while the others wait for the same."""
 
     async def both() -> str:
-        renderings = Renderings[str]()
+        renderings = SharedRenderings[str]()
         first = asyncio.create_task(renderings.of("page", lambda: time.sleep(0.05) or "done"))
         await asyncio.sleep(0.01)
         second = asyncio.create_task(renderings.of("page", lambda: "never"))

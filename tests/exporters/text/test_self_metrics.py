@@ -8,20 +8,22 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from exporters.catalogue.metric import Kind
-from exporters.catalogue.metrics import LIVE_METRICS, SNAPSHOT_METRICS
+from exporters.catalogue.metric import MetricKind
+from exporters.catalogue.metrics import SELF_METRICS, SNAPSHOT_METRICS
 from exporters.readmodel import Histogram
-from exporters.text.exposition import Format
-from exporters.text.live import render_live
-from tests.exporters.worlds import CATCHING_UP, CONNECTING, NOON, status
+from exporters.text.exposition import ExpositionFormat
+from exporters.text.self_metrics import render_self_metrics
+from tests.exporters.snapshots import CATCHING_UP, CONNECTING, NOON, status
 
 NOW = NOON / 1000
 
 
-def samples(changes: dict[str, Any], *, form: Format = Format.TEXT, now: float = NOW) -> dict[str, float]:
+def samples(
+    changes: dict[str, Any], *, form: ExpositionFormat = ExpositionFormat.TEXT, now: float = NOW
+) -> dict[str, float]:
     """Give the samples as a parser reads them, labels written behind the name."""
-    text = render_live(status(**changes), now, form).decode()
-    families = parse_text(text) if form is Format.TEXT else parse_openmetrics(text)
+    text = render_self_metrics(status(**changes), now, form).decode()
+    families = parse_text(text) if form is ExpositionFormat.TEXT else parse_openmetrics(text)
     return {
         sample.name + "".join(f"/{value}" for value in sample.labels.values()): sample.value
         for family in families
@@ -29,9 +31,9 @@ def samples(changes: dict[str, Any], *, form: Format = Format.TEXT, now: float =
     }
 
 
-@pytest.mark.parametrize("form", Format, ids=lambda form: form.name.lower())
+@pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
 @pytest.mark.parametrize("changes", [{}, CATCHING_UP, CONNECTING], ids=["running", "catching up", "connecting"])
-def test_parsers_read_it_in_every_phase(changes: dict[str, Any], form: Format) -> None:
+def test_parsers_read_it_in_every_phase(changes: dict[str, Any], form: ExpositionFormat) -> None:
     """Both parsers accept the text whatever is unknown, and no metric about groups is in it."""
     read = samples(changes, form=form)
     assert read["lagwarden_ready"] == (1 if not changes else 0)
@@ -99,7 +101,7 @@ def test_running_monitor_shows_every_number() -> None:
 
 def test_counters_are_exact() -> None:
     """A count beyond the whole numbers of a double is written digit by digit."""
-    assert b'tracking="tracked"} 9007199254740993\n' in render_live(status(), NOW, Format.TEXT)
+    assert b'tracking="tracked"} 9007199254740993\n' in render_self_metrics(status(), NOW, ExpositionFormat.TEXT)
 
 
 def test_catch_up_is_shown_while_it_lasts() -> None:
@@ -149,7 +151,7 @@ def test_what_is_no_number_is_absent(wrong: float) -> None:
 def test_names_choose_metrics() -> None:
     """Asked for names, of samples or families, ours and the process's are chosen alike."""
     names = {"lagwarden_ready", "lagwarden_batches", "process_open_fds"}
-    text = render_live(status(), NOW, Format.OPENMETRICS, names).decode()
+    text = render_self_metrics(status(), NOW, ExpositionFormat.OPENMETRICS, names).decode()
     read = {sample.name for family in parse_openmetrics(text) for sample in family.samples}
     assert read == {"lagwarden_ready", "lagwarden_batches_total", "process_open_fds"}
 
@@ -157,11 +159,13 @@ def test_names_choose_metrics() -> None:
 def test_every_live_metric_can_appear() -> None:
     """Some status shows each metric of the live part: none is spelled for nothing."""
     seen = {name.partition("/")[0] for changes in ({}, CATCHING_UP) for name in samples(changes)}
-    spelled = {f"{metric.name}_bucket" if metric.kind is Kind.HISTOGRAM else metric.name for metric in LIVE_METRICS}
+    spelled = {
+        f"{metric.name}_bucket" if metric.kind is MetricKind.HISTOGRAM else metric.name for metric in SELF_METRICS
+    }
     assert spelled <= seen
 
 
-@pytest.mark.parametrize("form", Format, ids=lambda form: form.name.lower())
+@pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
 @pytest.mark.parametrize(
     ("histogram", "openmetrics_sums"),
     [
@@ -172,13 +176,17 @@ def test_every_live_metric_can_appear() -> None:
         pytest.param(Histogram((-60.0, 0.0, 60.0), (1, 2, 2), 3, -50.5), False, id="bounds below zero: no sum there"),
     ],
 )
-def test_histograms_are_what_the_formats_demand(histogram: Histogram, openmetrics_sums: bool, form: Format) -> None:  # noqa: FBT001  # a table
+def test_histograms_are_what_the_formats_demand(
+    histogram: Histogram,
+    openmetrics_sums: bool,  # noqa: FBT001  # a table
+    form: ExpositionFormat,
+) -> None:
     """Buckets end with infinity, which has all; bounds below zero leave no sum and no count in OpenMetrics."""
     read = samples({"expiry_error_seconds": histogram}, form=form)
     mine = {name.removeprefix("lagwarden_expiry_error_seconds"): read[name] for name in read if "expiry_error" in name}
     buckets = zip((*map(float, histogram.bounds), "+Inf"), (*histogram.cumulative, histogram.count), strict=True)
     wanted = {f"_bucket/{bound}": count for bound, count in buckets}
-    if form is Format.TEXT or openmetrics_sums:
+    if form is ExpositionFormat.TEXT or openmetrics_sums:
         wanted |= {"_sum": histogram.total, "_count": histogram.count}
     assert mine == wanted
 

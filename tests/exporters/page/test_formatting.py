@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.page.evidence import evidence_words
-from exporters.page.nodes import VOID, Content, Element, el, html, tree
-from exporters.page.words import badge, duration, expiry, moment, printable, ranges, rate, time_lag
-from tests.exporters.pages import Reader
-from tests.exporters.worlds import NOON
+from exporters.page.formatting import badge, expiry, rate, time_lag
+from exporters.page.html_tree import VOID, Content, Element, el, html, tree
+from exporters.wording import duration, evidence_words, printable, ranges, utc
+from tests.exporters.page_parser import Reader
+from tests.exporters.snapshots import NOON
 
 NOW = NOON / 1000 + 5
 DASH = "\N{EN DASH}"
@@ -64,8 +64,8 @@ def test_expiry_is_said_from_now(left: int, said: str, alarming: bool) -> None: 
 
 def test_a_moment_beyond_the_calendar_is_a_number() -> None:
     """A damaged record's time does not break the page."""
-    assert moment(9e18) == "9e+18"
-    assert moment(1_700_000_000.5) == "2023-11-14 22:13:20"
+    assert utc(9e18) == "9e+18"
+    assert utc(1_700_000_000.5) == "2023-11-14 22:13:20"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_evidence_in_the_words_of_people() -> None:
         ("consume rate", "0.5/s", "0.5 per second"),
         ("committed offset", "48,211", ""),
         ("transaction", "producer 7,\\nx", ""),
-        ("stable end since", "not a moment", ""),
+        ("last stable offset since", "not a moment", ""),
         ("manned", "yes", ""),
     ]
 

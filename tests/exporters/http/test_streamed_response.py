@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from exporters.http.bodies import BoundedRequests, RequestBounds, SlicedResponse
-from exporters.text.pieces import Inflated, Piece
+from exporters.http.streamed_response import RequestLimiter, RequestLimits, StreamedResponse
+from exporters.text.compressed_text import CompressedText, InflatedText
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -38,9 +38,9 @@ async def sent_by(app: Any, path: str = "/metrics", client: str = "10.0.0.1") ->
     return messages
 
 
-def response(seconds: float = 60.0) -> SlicedResponse:
+def response(seconds: float = 60.0) -> StreamedResponse:
     """Give a response over the parts."""
-    return SlicedResponse(PARTS, headers={}, media_type="text/plain", seconds=seconds)
+    return StreamedResponse(PARTS, headers={}, media_type="text/plain", seconds=seconds)
 
 
 def test_a_body_goes_in_slices_of_the_shared_bytes() -> None:
@@ -56,9 +56,9 @@ def test_a_body_goes_in_slices_of_the_shared_bytes() -> None:
 def test_a_long_text_is_inflated_as_it_is_sent() -> None:
     """A text that is only kept compressed arrives whole, between others, under the length that was announced."""
     text = b"one of very many lines\n" * 100_000
-    long = Inflated(Piece.of(text).deflated, len(text))
+    long = InflatedText(CompressedText.compress(text).deflated, len(text))
     start, *bodies = asyncio.run(
-        sent_by(SlicedResponse([b"before", long, b"behind"], headers={}, media_type="text/plain", seconds=60))
+        sent_by(StreamedResponse([b"before", long, b"behind"], headers={}, media_type="text/plain", seconds=60))
     )
     assert (b"content-length", str(len(text) + 12).encode()) in start["headers"]
     assert b"".join(message["body"] for message in bodies) == b"before" + text + b"behind"
@@ -131,7 +131,7 @@ def test_a_flood_is_refused_but_probes_are_not(path: str, answer: int) -> None:
 
     async def flood() -> tuple[int, list[int]]:
         held = Held()
-        app = BoundedRequests(held, RequestBounds(total=2, per_address=2, reserve=0))
+        app = RequestLimiter(held, RequestLimits(total=2, per_address=2, reserve=0))
         waiting = [asyncio.create_task(sent_by(app)) for _ in range(2)]
         await asyncio.sleep(0)
         one_more = asyncio.create_task(sent_by(app, path))
@@ -150,7 +150,7 @@ def test_a_failed_request_gives_its_place_back() -> None:
         raise LookupError
 
     async def twice() -> None:
-        app = BoundedRequests(fail, RequestBounds(total=1, per_address=1, reserve=0))
+        app = RequestLimiter(fail, RequestLimits(total=1, per_address=1, reserve=0))
         for _ in range(2):
             with pytest.raises(LookupError):
                 await sent_by(app)
@@ -164,8 +164,8 @@ def test_one_address_does_not_take_all_requests() -> None:
     async def crowd() -> tuple[list[int], int]:
         held = Held()
         refused: list[int] = []
-        bounds = RequestBounds(total=4, per_address=3, reserve=1)
-        app = BoundedRequests(held, bounds, lambda: refused.append(1))
+        bounds = RequestLimits(total=4, per_address=3, reserve=1)
+        app = RequestLimiter(held, bounds, lambda: refused.append(1))
         clients = ["a", "a", "a", "a", "b", "b", "c", "d"]
         asked = []
         for client in clients:

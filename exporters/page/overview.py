@@ -10,31 +10,25 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.page.chosen import NOT_KNOWN, Chosen
 from exporters.page.document import Page
-from exporters.page.fleet_tables import SICK, gone_section, living_section, stuck_section
-from exporters.page.monitor import freshness, is_old, monitor_card
-from exporters.page.nodes import Element, el
-from exporters.page.words import (
-    SEVERITIES,
-    count,
-    number,
-    phrase,
-    printable,
-    tone,
-)
+from exporters.page.formatting import state_class
+from exporters.page.group_filter import NOT_KNOWN, GroupFilter
+from exporters.page.html_tree import Element, el
+from exporters.page.monitor_card import freshness, is_old, monitor_card
+from exporters.page.overview_tables import SICK, gone_section, living_section, stuck_section
+from exporters.wording import SEVERITIES, count, number, phrase, printable
 
 if TYPE_CHECKING:
-    from exporters.page.nodes import Content
+    from exporters.page.html_tree import Content
     from exporters.readmodel import MonitorStatus, Snapshot
-    from exporters.text.exposition import Published
+    from exporters.text.exposition import PublishedSnapshot
 
 
 _DEAD: Final = "Dead"
 _LINKS: Final = (("metrics", "metrics"), ("api/v1/groups", "groups as JSON"), ("readyz", "readiness"))
 
 
-def fleet_page(published: Published | None, status: MonitorStatus, now: float, chosen: Chosen) -> Page:
+def overview_page(published: PublishedSnapshot | None, status: MonitorStatus, now: float, chosen: GroupFilter) -> Page:
     """Give the page as of `now` (Unix seconds)."""
     monitor = monitor_card(published, status, now)
     if published is None:
@@ -51,7 +45,7 @@ def _page(headline: str, content: Content, status: MonitorStatus) -> Page:
     return Page(f"{headline} · lagwarden", content, links=_LINKS, foot=foot)
 
 
-def _fleet(published: Published, now: float, chosen: Chosen) -> Content:
+def _fleet(published: PublishedSnapshot, now: float, chosen: GroupFilter) -> Content:
     every = in_milliseconds(published.snapshot.groups)
     if not len(every):
         return el("p", "No group has committed an offset or has members.", class_="note")
@@ -93,7 +87,7 @@ def _counts(groups: pa.Table, column: str) -> dict[str | None, int]:
     return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0] is None, pair[0] or "")))
 
 
-def _glance(snapshot: Snapshot, chosen: Chosen, fresh: Content) -> Element:
+def _glance(snapshot: Snapshot, chosen: GroupFilter, fresh: Content) -> Element:
     """Give the headline and how many groups are in which severity and verdict; each is a way to see only those."""
     severities = _counts(snapshot.groups, "severity")
     worst = max((SEVERITIES.index(word) for word in severities if word in SEVERITIES), default=1)
@@ -120,7 +114,7 @@ def _rank(severity: str | None) -> int:
     return SEVERITIES.index(severity) if severity in SEVERITIES else 1
 
 
-def _chip(chosen: Chosen, column: str, word: str | None, how_many: int, class_: str) -> Element:
+def _chip(chosen: GroupFilter, column: str, word: str | None, how_many: int, class_: str) -> Element:
     """Give a count that chooses its groups, or, when they are chosen, lets them go."""
     value = NOT_KNOWN if word is None else word
     current = bool(value) and getattr(chosen, column) == value
@@ -131,7 +125,7 @@ def _chip(chosen: Chosen, column: str, word: str | None, how_many: int, class_: 
     return el("li", link, class_=f"{class_}{'' if how_many else ' none'}", data_key=f"{column} {value}")
 
 
-def _filter(groups: pa.Table, chosen: Chosen) -> Element:
+def _filter(groups: pa.Table, chosen: GroupFilter) -> Element:
     """Give the field for a part of a name, and the choice by state."""
     others = {word: getattr(chosen, word) for word in ("severity", "verdict", "state")}
     hidden = [el("input", type="hidden", name=word, value=value) for word, value in others.items() if value]
@@ -147,7 +141,7 @@ def _filter(groups: pa.Table, chosen: Chosen) -> Element:
         data_keep=True,
     )
     states = [
-        _chip(chosen, "state", word, how_many, f"state-chip {'quiet' if word is None else tone(word)}")
+        _chip(chosen, "state", word, how_many, f"state-chip {'quiet' if word is None else state_class(word)}")
         for word, how_many in _counts(groups, "state").items()
     ]
     return el(

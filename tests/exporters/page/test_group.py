@@ -10,10 +10,10 @@ import pytest
 
 from exporters.page.group import group_page
 from exporters.page.group_tables import ROWS
-from exporters.readmodel import Finding, VerdictChange
-from exporters.text.exposition import Published
-from tests.exporters.pages import Reader
-from tests.exporters.worlds import HOSTILE_NAMES, NOON, detail, member, small_world, snapshot
+from exporters.readmodel import FindingDetail, VerdictChange
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.page_parser import Reader
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, member, small_world, snapshot
 
 if TYPE_CHECKING:
     from exporters.readmodel import GroupDetail, Snapshot
@@ -24,7 +24,7 @@ DASH = "\u2013"
 
 def read(name: str = "billing", found: GroupDetail | None = None, world: Snapshot | None = None) -> Reader:
     """Render a group's page and read it."""
-    published = Published.of(small_world() if world is None else world)
+    published = PublishedSnapshot.build(small_world() if world is None else world)
     return Reader(group_page(published, name, found, NOW, root="./").html())
 
 
@@ -32,7 +32,7 @@ def test_facts_of_the_group() -> None:
     """State with how long it lasts and that it was asked, numbers, and only what its kind has."""
     page = read(found=detail())
     for said in (
-        "Stable\xa0asked for 1 min 35 s",
+        "Stable\xa0described for 1 min 35 s",
         "Members3 (1 idle)",
         "Generation12",
         "Assignorrange",
@@ -107,7 +107,7 @@ def test_partitions_with_their_owners() -> None:
 @pytest.mark.parametrize(("later", "said"), [(5, "ago."), (300, "ago: these numbers are old.")])
 def test_old_numbers_do_not_pass_for_those_of_now(later: int, said: str) -> None:
     """Where the snapshot is old the group's page says so in words, as the fleet's does."""
-    page = group_page(Published.of(small_world()), "billing", detail(), NOON / 1000 + later, root="./")
+    page = group_page(PublishedSnapshot.build(small_world()), "billing", detail(), NOON / 1000 + later, root="./")
     assert said in Reader(page.html()).text
 
 
@@ -127,7 +127,7 @@ def test_a_column_of_nothing_is_left_out() -> None:
 def test_a_commit_that_was_asked_says_so() -> None:
     """What an open transaction hides from the log comes from the coordinator, and is marked."""
     page = read('say "hi"\\\nthere')
-    assert page.tables["Partitions"][1][5] == "0\xa0asked"
+    assert page.tables["Partitions"][1][5] == "0\xa0fetched"
     assert "An open transaction holds back the log of this group's offsets" in page.text
 
 
@@ -146,7 +146,7 @@ def test_history_is_told_backwards() -> None:
 def test_the_chart_gets_what_is_remembered_and_what_happened() -> None:
     """The view has samples and marks; the document has room for the drawing, but for a dead group."""
     samples = [(NOON / 1000 - 10, 5, 1.5, False), (NOON / 1000, None, None, None)]
-    page = group_page(Published.of(small_world()), "billing", detail(), NOW, root="./", samples=samples)
+    page = group_page(PublishedSnapshot.build(small_world()), "billing", detail(), NOW, root="./", samples=samples)
     view = json.loads(page.view())
     assert view["samples"] == [[NOON / 1000 - 10, 5, 1.5, False], [NOON / 1000, None, None, None]]
     assert [NOON / 1000 - 30, "stopped"] in view["marks"]
@@ -181,7 +181,7 @@ def test_without_detail_there_are_no_members_and_no_history() -> None:
 
 def test_a_group_that_is_not_there_offers_others() -> None:
     """The code says it is not there, and names that hold what was typed are linked."""
-    page = group_page(Published.of(small_world()), "BILL", None, NOW, root="../")
+    page = group_page(PublishedSnapshot.build(small_world()), "BILL", None, NOW, root="../")
     assert page.code == 404
     assert "../group?name=billing" in Reader(page.html()).links
     assert group_page(None, "billing", None, NOW, root="./").code == 503
@@ -194,7 +194,7 @@ def test_names_are_text_and_nothing_else(name: str) -> None:
     hostile = member(name, **mine, subscription=(name,), assignment=((name, (0,)),))
     row = {"group": name, "topic": name, "partition": 0, "lag_unknown_reason": name}
     world = snapshot([row], [{"group": name, "kind": name, "state": name, "protocol": name}])
-    finding = Finding(name, name, None, name, {name: name}, name)
+    finding = FindingDetail(name, name, None, name, {name: name}, name)
     told: dict[str, Any] = {"finding": finding, "partition_findings": ((name, 0, finding),)}
     told["verdicts"] = (VerdictChange(1, name, name, name),)
     found = detail(name, members=(hostile,), unsubscribed=(name,), unowned=((name, (1,)),), **told)

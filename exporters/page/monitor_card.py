@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.compute as pc
 
-from exporters.page.nodes import Element, el
-from exporters.page.words import UNKNOWN, ago, duration, number, printable, text
+from exporters.page.formatting import UNKNOWN, text
+from exporters.page.html_tree import Element, el
+from exporters.wording import ago, duration, number, printable
 
 if TYPE_CHECKING:
-    from exporters.page.nodes import Content
+    from exporters.page.html_tree import Content
     from exporters.readmodel import MonitorStatus
-    from exporters.text.exposition import Published
+    from exporters.text.exposition import PublishedSnapshot
 
 OLD_SECONDS: Final = 60.0
 """From this age on, numbers are said to be old: some ticks have been missed by then."""
@@ -24,7 +25,7 @@ def is_old(taken_at: float, now: float) -> bool:
     return now - taken_at > OLD_SECONDS
 
 
-def monitor_card(published: Published | None, status: MonitorStatus, now: float) -> Element:
+def monitor_card(published: PublishedSnapshot | None, status: MonitorStatus, now: float) -> Element:
     """Show whether the monitor is ready, why not, and how fresh what it shows is."""
     old = published is not None and is_old(published.snapshot.taken_at, now)
     good = status.ready and not old
@@ -43,7 +44,7 @@ def monitor_card(published: Published | None, status: MonitorStatus, now: float)
     )
 
 
-def freshness(published: Published, status: MonitorStatus, now: float) -> Content:
+def freshness(published: PublishedSnapshot, status: MonitorStatus, now: float) -> Content:
     """Say in a line of what moment the numbers are, and whether that can be relied on."""
     taken = f"Snapshot taken {ago(published.snapshot.taken_at, now)}"
     if is_old(published.snapshot.taken_at, now):
@@ -57,7 +58,7 @@ def _verdict(status: MonitorStatus, *, old: bool) -> str:
     return "Ready, but behind" if old else "Ready"
 
 
-def _facts(published: Published | None, status: MonitorStatus, now: float) -> list[tuple[str, Content]]:
+def _facts(published: PublishedSnapshot | None, status: MonitorStatus, now: float) -> list[tuple[str, Content]]:
     facts: list[tuple[str, Content]] = [
         ("Cluster", text(status.cluster_id)),
         ("Kafka", "reachable" if status.kafka_reachable else el("span", "not reachable", class_="bad")),

@@ -14,10 +14,10 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from prometheus_client.exposition import generate_latest as text_of
 from prometheus_client.openmetrics.exposition import generate_latest as openmetrics_of
 
-from exporters.catalogue.metric import Kind, Metric, Reading, Source
-from exporters.catalogue.metrics import LIVE_METRICS
-from exporters.text.exposition import Format, head
-from exporters.text.lines import escape, label_texts, sample_lines
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, ValueConversion
+from exporters.catalogue.metrics import SELF_METRICS
+from exporters.text.exposition import ExpositionFormat, comment_lines
+from exporters.text.samples import escape, label_texts, sample_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -27,20 +27,22 @@ if TYPE_CHECKING:
 _OPENMETRICS_END: Final = b"# EOF\n"
 
 
-def render_live(status: MonitorStatus, now: float, form: Format, names: Collection[str] = ()) -> bytes:
+def render_self_metrics(
+    status: MonitorStatus, now: float, form: ExpositionFormat, names: Collection[str] = ()
+) -> bytes:
     """Render the monitor's own metrics at `now` (Unix seconds), and what ends the text; `names` chooses metrics."""
-    metrics = (metric for metric in LIVE_METRICS if metric.is_among(names))
-    parts = [head(metric, form) + lines for metric in metrics if (lines := _lines(metric, status, now, form))]
+    metrics = (metric for metric in SELF_METRICS if metric.is_among(names))
+    parts = [comment_lines(metric, form) + lines for metric in metrics if (lines := _lines(metric, status, now, form))]
     parts.append(_process(form, names))
-    if form is Format.OPENMETRICS:
+    if form is ExpositionFormat.OPENMETRICS:
         parts.append(_OPENMETRICS_END)
     return b"".join(parts)
 
 
-def _lines(metric: Metric, status: MonitorStatus, now: float, form: Format) -> bytes:
-    if metric.kind is Kind.HISTOGRAM:
+def _lines(metric: Metric, status: MonitorStatus, now: float, form: ExpositionFormat) -> bytes:
+    if metric.kind is MetricKind.HISTOGRAM:
         return _histogram_lines(metric, getattr(status, metric.column), form).encode()
-    if metric.source is Source.STATUS:
+    if metric.source is MetricSource.STATUS:
         return _status_line(metric, status, now).encode()
     table = getattr(status, metric.source.value)
     return sample_lines(metric, label_texts(table, metric.labels), table)[0]
@@ -50,14 +52,14 @@ def _status_line(metric: Metric, status: MonitorStatus, now: float) -> str:
     value = getattr(status, metric.column)
     if value is None:
         return ""
-    number = _number(value, metric.reading, now)
+    number = _number(value, metric.conversion, now)
     if not math.isfinite(number):
         return ""
     labels = ",".join(f'{label}="{escape(str(getattr(status, label)))}"' for label in metric.labels)
     return f"{metric.name}{{{labels}}} {number!r}\n" if labels else f"{metric.name} {number!r}\n"
 
 
-def _histogram_lines(metric: Metric, histogram: Histogram | None, form: Format) -> str:
+def _histogram_lines(metric: Metric, histogram: Histogram | None, form: ExpositionFormat) -> str:
     """Give a histogram's samples; bounds are written as floats, as both formats want the label `le`.
 
     OpenMetrics forbids the sum, and with it the count, where a bound is below zero: such a sum may fall, and a falling
@@ -68,15 +70,15 @@ def _histogram_lines(metric: Metric, histogram: Histogram | None, form: Format) 
     bounds = (*(repr(float(bound)) for bound in histogram.bounds), "+Inf")
     reached = zip(bounds, (*histogram.cumulative, histogram.count), strict=True)
     lines = [f'{metric.name}_bucket{{le="{bound}"}} {count}\n' for bound, count in reached]
-    if form is Format.TEXT or all(bound >= 0 for bound in histogram.bounds):
+    if form is ExpositionFormat.TEXT or all(bound >= 0 for bound in histogram.bounds):
         lines += [f"{metric.name}_sum {histogram.total!r}\n", f"{metric.name}_count {histogram.count}\n"]
     return "".join(lines)
 
 
-def _number(value: float | str, reading: Reading, now: float) -> float:
-    if isinstance(value, str) or reading is Reading.ONE:
+def _number(value: float | str, conversion: ValueConversion, now: float) -> float:
+    if isinstance(value, str) or conversion is ValueConversion.ONE:
         return 1
-    if reading is Reading.AGE:
+    if conversion is ValueConversion.AGE:
         # Another clock may be a little ahead of ours; an age below zero would only confuse.
         return max(now - value, 0.0)
     return int(value) if isinstance(value, bool) else value
@@ -92,9 +94,9 @@ def _registry() -> CollectorRegistry:
     return registry
 
 
-def _process(form: Format, names: Collection[str]) -> bytes:
+def _process(form: ExpositionFormat, names: Collection[str]) -> bytes:
     registry = _registry().restricted_registry(names) if names else _registry()
-    if form is Format.TEXT:
+    if form is ExpositionFormat.TEXT:
         return text_of(registry)
     text: bytes = openmetrics_of(registry)  # type: ignore[no-untyped-call]  # the client has no types here
     return text.removesuffix(_OPENMETRICS_END)

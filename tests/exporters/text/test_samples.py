@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.catalogue.metric import Kind, Metric, Reading, Source
-from exporters.text.lines import escape, label_texts, sample_lines, value_texts
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, ValueConversion
+from exporters.text.samples import escape, label_texts, sample_lines, value_texts
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 
 
-def metric(reading: Reading = Reading.NUMBER, labels: tuple[str, ...] = ()) -> Metric:
+def metric(conversion: ValueConversion = ValueConversion.NUMBER, labels: tuple[str, ...] = ()) -> Metric:
     """Give a metric over the column `value`."""
-    return Metric("m", Kind.GAUGE, "Help.", Source.GROUPS, "value", labels, reading=reading)
+    return Metric("m", MetricKind.GAUGE, "Help.", MetricSource.GROUPS, "value", labels, conversion=conversion)
 
 
-def values(column: pa.Array, reading: Reading) -> list[str | None]:
-    """Give the texts that a reading makes of a column."""
-    texts: list[str | None] = value_texts(metric(reading), pa.table({"value": column})).to_pylist()
+def values(column: pa.Array, conversion: ValueConversion) -> list[str | None]:
+    """Give the texts that a conversion makes of a column."""
+    texts: list[str | None] = value_texts(metric(conversion), pa.table({"value": column})).to_pylist()
     return texts
 
 
@@ -70,19 +70,19 @@ def test_without_labels_only_a_space_is_left() -> None:
 def test_whole_numbers_are_exact(numbers: list[int | None]) -> None:
     """Every 64-bit number is written in full, without exponent; null stays null."""
     expected = [None if number is None else str(number) for number in numbers]
-    assert values(pa.array(numbers, pa.int64()), Reading.NUMBER) == expected
+    assert values(pa.array(numbers, pa.int64()), ValueConversion.NUMBER) == expected
 
 
 @given(st.lists(st.one_of(st.none(), INT64)))
 def test_moments_are_exact_to_the_millisecond(moments: list[int | None]) -> None:
     """A moment is its milliseconds divided by 1000 in decimal: nothing is rounded, before 1970 neither."""
     expected = [None if at is None else f"{decimal.Decimal(at).scaleb(-3):.3f}" for at in moments]
-    assert values(pa.array(moments, pa.int64()).cast(pa.timestamp("ms")), Reading.MOMENT) == expected
+    assert values(pa.array(moments, pa.int64()).cast(pa.timestamp("ms")), ValueConversion.TIMESTAMP) == expected
 
 
 def test_information_is_one_where_the_column_is_known() -> None:
     """A constant 1 for each row with a value, nothing for a row without."""
-    assert values(pa.array(["a", None]).dictionary_encode(), Reading.ONE) == ["1", None]
+    assert values(pa.array(["a", None]).dictionary_encode(), ValueConversion.ONE) == ["1", None]
 
 
 def test_rows_without_value_leave_no_line() -> None:
@@ -103,16 +103,16 @@ def test_severities_are_ranked() -> None:
     """From fine to critical; a word that is none, and none at all, leave no value."""
     words = ["critical", "fine", None, "unknown", "notice", "warning", "awful"]
     column = pa.array(words, pa.string()).dictionary_encode()
-    assert values(column, Reading.RANK) == ["4", "0", None, "1", "2", "3", None]
+    assert values(column, ValueConversion.RANK) == ["4", "0", None, "1", "2", "3", None]
 
 
 def test_some_words_leave_no_sample() -> None:
     """Those that the metric names, as nulls do."""
-    sparse = dataclasses.replace(metric(Reading.ONE), unless=("ok", "caught_up"))
+    sparse = dataclasses.replace(metric(ValueConversion.ONE), unless=("ok", "caught_up"))
     column = pa.array(["ok", "stopped", None, "caught_up", "okay"], pa.string()).dictionary_encode()
     assert value_texts(sparse, pa.table({"value": column})).to_pylist() == [None, "1", None, None, "1"]
 
 
 def test_yes_and_no_are_numbers() -> None:
     """A flag is 1 or 0, not a word."""
-    assert values(pa.array([True, False, None]), Reading.NUMBER) == ["1", "0", None]
+    assert values(pa.array([True, False, None]), ValueConversion.NUMBER) == ["1", "0", None]

@@ -26,7 +26,7 @@ from exporters.readmodel import (
     UNREADABLE_TAILS,
     VERDICT_CHANGES,
     VERDICT_GROUPS,
-    Finding,
+    FindingDetail,
     GroupDetail,
     Histogram,
     MemberDetail,
@@ -390,7 +390,7 @@ def member(member_id: str, **changes: Any) -> MemberDetail:
     return MemberDetail(**fields | changes)
 
 
-STOPPED = Finding(
+STOPPED = FindingDetail(
     verdict="stopped",
     severity="critical",
     since=NOON / 1000 - 30,
@@ -404,7 +404,7 @@ STOPPED = Finding(
     next_step="See whether the consumer still runs and what it waits for; a hung one is restarted.",
 )
 """What is the matter with billing."""
-UNTOLD = Finding("unknown", "unknown", None, "The lag is not known: the partition has no leader.", {}, "See why.")
+UNTOLD = FindingDetail("unknown", "unknown", None, "The lag is not known: the partition has no leader.", {}, "See why.")
 
 
 def detail(group: str = "billing", **changes: Any) -> GroupDetail:

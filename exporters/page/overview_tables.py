@@ -8,28 +8,25 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exporters.page.nodes import Element, el
-from exporters.page.words import (
+from exporters.page.formatting import (
     badge,
-    count,
     expiry,
     known,
     lasting,
     named,
-    number,
     offsets,
-    phrase,
-    printable,
     severity_class,
     since,
     state,
     text,
     time_lag,
 )
+from exporters.page.html_tree import Element, el
+from exporters.wording import count, number, phrase, printable
 
 if TYPE_CHECKING:
-    from exporters.page.chosen import Chosen
-    from exporters.page.nodes import Content
+    from exporters.page.group_filter import GroupFilter
+    from exporters.page.html_tree import Content
 
 ROWS: Final = 200
 """How many living groups are shown at once, and how many dead."""
@@ -50,7 +47,7 @@ def group_link(name: str, root: str = "") -> str:
     return f"{root}group?name={urllib.parse.quote(name, safe='')}"
 
 
-def stuck_section(living: pa.Table, now: float, chosen: Chosen) -> Content:
+def stuck_section(living: pa.Table, now: float, chosen: GroupFilter) -> Content:
     """Give the groups that somebody must look at, each with its sentence."""
     sick = living.filter(pc.is_in(living.column("severity").cast(pa.string()), pa.array(SICK)))
     if not len(sick):
@@ -101,7 +98,7 @@ def _share(row: dict[str, Any]) -> Content:
     return f"{number(row['verdict_partitions'])} of {count(row['partitions'] or 0, 'partition')}"
 
 
-def living_section(living: pa.Table, now: float, chosen: Chosen) -> Element:
+def living_section(living: pa.Table, now: float, chosen: GroupFilter) -> Element:
     """Give the table of the groups, the worst first, a piece of it at a time."""
     total = len(living)
     if not total:

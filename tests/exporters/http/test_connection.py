@@ -12,29 +12,31 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporters.http import connection
-from exporters.http.admission import Bounds
-from exporters.http.server import Server
-from exporters.text.exposition import Published
-from tests.exporters.worlds import snapshot, status
+from exporters.http.admission import ConnectionLimits
+from exporters.http.server import HttpServer
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.snapshots import snapshot, status
 from tests.support.scrape import Metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ABUSER, SCRAPER = "127.0.0.1", "127.0.0.2"
-BOUNDS = Bounds(total=60, per_address=40)
+BOUNDS = ConnectionLimits(total=60, per_address=40)
 
 
 @pytest.fixture(scope="module")
-def large() -> Published:
+def large() -> PublishedSnapshot:
     """Give a snapshot whose `/metrics` is many times larger than all the buffers of a connection."""
-    return Published.of(snapshot(groups=[{"group": f"{at:0249}", "lag_sum": 1, "lag_max": 1} for at in range(40_000)]))
+    return PublishedSnapshot.build(
+        snapshot(groups=[{"group": f"{at:0249}", "lag_sum": 1, "lag_max": 1} for at in range(40_000)])
+    )
 
 
 @contextlib.contextmanager
-def serving(published: Published | None = None) -> Iterator[Server]:
+def serving(published: PublishedSnapshot | None = None) -> Iterator[HttpServer]:
     """Serve with small bounds on a free port."""
-    server = Server("127.0.0.1", 0, lambda: published, status, bounds=BOUNDS)
+    server = HttpServer("127.0.0.1", 0, lambda: published, status, bounds=BOUNDS)
     server.start()
     try:
         yield server
@@ -42,12 +44,12 @@ def serving(published: Published | None = None) -> Iterator[Server]:
         server.stop()
 
 
-def connect(server: Server, source: str = ABUSER) -> socket.socket:
+def connect(server: HttpServer, source: str = ABUSER) -> socket.socket:
     """Open a connection from one of the loopback's addresses."""
     return socket.create_connection(("127.0.0.1", server.port), timeout=30, source_address=(source, 0))
 
 
-def ask(server: Server, path: str, source: str = SCRAPER) -> tuple[int, str]:
+def ask(server: HttpServer, path: str, source: str = SCRAPER) -> tuple[int, str]:
     """Ask on a connection of its own, by default from an address that does nothing wrong."""
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30, source_address=(source, 0))
     with contextlib.closing(client):
@@ -56,20 +58,20 @@ def ask(server: Server, path: str, source: str = SCRAPER) -> tuple[int, str]:
         return answer.status, answer.read().decode()
 
 
-def told(server: Server, name: str) -> Metrics:
+def told(server: HttpServer, name: str) -> Metrics:
     """Scrape one metric."""
     code, text = ask(server, f"/metrics?name[]={name}")
     assert code == 200
     return Metrics(text)
 
 
-def refusals(server: Server) -> dict[str, int]:
+def refusals(server: HttpServer) -> dict[str, int]:
     """Give what the server says it refused, by reason."""
     rows = told(server, "lagwarden_http_refusals_total").rows("lagwarden_http_refusals_total")
     return {labels["reason"]: int(value) for labels, value in rows if value}
 
 
-def connections(server: Server) -> int:
+def connections(server: HttpServer) -> int:
     """Give how many connections the server says are open."""
     return int(told(server, "lagwarden_http_connections").total("lagwarden_http_connections"))
 
@@ -112,7 +114,7 @@ def test_many_addresses_share_the_total() -> None:
         assert ask(server, "/readyz")[0] == 200
 
 
-def test_a_client_that_reads_nothing_is_cut_off(large: Published, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_reads_nothing_is_cut_off(large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty clients that ask and do not read are all gone after the window; meanwhile others are answered."""
     monkeypatch.setattr(connection, "PROGRESS_SECONDS", 1.0)
     with serving(large) as server, contextlib.ExitStack() as stack:
@@ -127,7 +129,9 @@ def test_a_client_that_reads_nothing_is_cut_off(large: Published, monkeypatch: p
         assert ask(server, "/metrics?name[]=lagwarden_ready", ABUSER)[0] == 200, "its places are free again"
 
 
-def test_a_client_that_reads_slowly_but_steadily_gets_all(large: Published, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_reads_slowly_but_steadily_gets_all(
+    large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Progress counts, not the time that an answer takes in all."""
     monkeypatch.setattr(connection, "PROGRESS_SECONDS", 0.5)
     with serving(large) as server, connect(server) as line:
@@ -153,12 +157,12 @@ def test_requests_that_are_sent_and_never_read_hold_nothing(monkeypatch: pytest.
 
 
 def test_where_nothing_can_be_closed_a_connection_is_refused_with_503(
-    large: Published, monkeypatch: pytest.MonkeyPatch
+    large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The refusal says when to come back."""
     monkeypatch.setattr(connection, "STALLED_SECONDS", 3600.0)
-    bounds = Bounds(total=60, per_address=10)
-    server = Server("127.0.0.1", 0, lambda: large, status, bounds=bounds)
+    bounds = ConnectionLimits(total=60, per_address=10)
+    server = HttpServer("127.0.0.1", 0, lambda: large, status, bounds=bounds)
     server.start()
     with contextlib.ExitStack() as stack:
         stack.callback(server.stop)
@@ -182,7 +186,7 @@ def test_half_requests_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
         assert refusals(server) == {"request_timeout": 1}
 
 
-def test_a_header_does_not_make_another_address(large: Published) -> None:
+def test_a_header_does_not_make_another_address(large: PublishedSnapshot) -> None:
     """The share of an address is that of the connection, whatever a client writes about itself."""
     with serving(large) as server, contextlib.ExitStack() as stack:
         for number in range(20):
@@ -194,7 +198,7 @@ def test_a_header_does_not_make_another_address(large: Published) -> None:
 
 def test_a_flood_of_pages_leaves_few_threads() -> None:
     """Three hundred requests for pages, each another one, leave no more threads than render at once."""
-    with serving(Published.of(snapshot(groups=[{"group": "g", "lag_sum": 1}]))) as server:
+    with serving(PublishedSnapshot.build(snapshot(groups=[{"group": "g", "lag_sum": 1}]))) as server:
         before = threading.active_count()
 
         def flood(source: str) -> None:

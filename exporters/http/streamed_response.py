@@ -20,17 +20,23 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from exporters.text.pieces import Text
+    from exporters.text.compressed_text import PlainText
 
 _SLICE: Final = 256 * 1024
 _UNBOUNDED: Final = frozenset({"/livez", "/readyz"})
 
 
-class SlicedResponse(Response):
+class StreamedResponse(Response):
     """An answer whose body is a sequence of shared bytes, never joined. A reader who takes too long is cut off."""
 
     def __init__(
-        self, parts: Sequence[Text], *, headers: Mapping[str, str], media_type: str, seconds: float, code: int = 200
+        self,
+        parts: Sequence[PlainText],
+        *,
+        headers: Mapping[str, str],
+        media_type: str,
+        seconds: float,
+        code: int = 200,
     ) -> None:
         sized = {**headers, "content-length": str(sum(map(len, parts)))}
         super().__init__(status_code=code, headers=sized, media_type=media_type)
@@ -58,7 +64,7 @@ class SlicedResponse(Response):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class RequestBounds:
+class RequestLimits:
     """How many requests may be answered at once.
 
     `reserve` more are let in from client addresses that have no other request running, so that one address with many
@@ -70,10 +76,10 @@ class RequestBounds:
     reserve: int = 8
 
 
-class BoundedRequests:
+class RequestLimiter:
     """Refuses (503) what goes beyond a number of requests at the same time, instead of letting them queue up."""
 
-    def __init__(self, app: ASGIApp, bounds: RequestBounds, refused: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, app: ASGIApp, bounds: RequestLimits, refused: Callable[[], None] = lambda: None) -> None:
         """`refused` is called for each request that is refused."""
         self._app = app
         self._bounds = bounds
@@ -113,7 +119,7 @@ async def _disconnected(receive: Receive) -> None:
         await asyncio.sleep(0)
 
 
-def _slices(parts: Sequence[Text]) -> Iterator[memoryview]:
+def _slices(parts: Sequence[PlainText]) -> Iterator[memoryview]:
     for part in parts:
         for text in (part,) if isinstance(part, bytes) else part:
             view = memoryview(text)

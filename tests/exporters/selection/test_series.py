@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporters.catalogue.metric import Source
+from exporters.catalogue.metric import MetricSource
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.cluster.exposition import PublishedCluster
 from exporters.readmodel import GROUPS
 from exporters.selection.budget import KEPT_LONGEST
-from exporters.selection.choice import EVERYTHING, Choice, Chooser, Granularity, targets_of
-from exporters.selection.names import Wanted, problem_of
-from exporters.text.exposition import Format, Published
-from tests.exporters.clusters import facts
-from tests.exporters.worlds import HOSTILE_NAMES, NOON, small_world, snapshot, table
+from exporters.selection.name_filter import NameFilter, pattern_error
+from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, SeriesSelector, target_table
+from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
+from tests.exporters.cluster_facts import facts
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_world, snapshot, table
 from tests.support.laws import examples
 
 if TYPE_CHECKING:
@@ -51,22 +51,25 @@ def world(groups: int = 3, partitions: int = 4) -> Snapshot:
     )
 
 
-def samples(shown: Snapshot, choice: Choice = EVERYTHING) -> list[Any]:
+def samples(shown: Snapshot, choice: SeriesSelection = EVERYTHING) -> list[Any]:
     """Render what is chosen, and read it as Prometheus does."""
-    text = b"".join(bytes(part) for part in Published.of(shown, Chooser(choice)).exposition.plain(Format.TEXT))
+    text = b"".join(
+        bytes(part)
+        for part in PublishedSnapshot.build(shown, SeriesSelector(choice)).exposition.plain(ExpositionFormat.TEXT)
+    )
     return [sample for family in text_string_to_metric_families(text.decode()) for sample in family.samples]
 
 
 def test_no_choice_shows_everything() -> None:
     """Without a word of configuration, the text is that of all metrics."""
-    plain = Published.of(small_world()).exposition.plain(Format.TEXT)
-    assert Published.of(small_world(), Chooser()).exposition.plain(Format.TEXT) == plain
+    plain = PublishedSnapshot.build(small_world()).exposition.plain(ExpositionFormat.TEXT)
+    assert PublishedSnapshot.build(small_world(), SeriesSelector()).exposition.plain(ExpositionFormat.TEXT) == plain
 
 
 @pytest.mark.parametrize("granularity", Granularity)
 def test_granularity_bounds_the_labels(granularity: Granularity) -> None:
     """No series is finer than asked for, and a group's own numbers are the same at every granularity."""
-    chosen = samples(world(), Choice(granularity))
+    chosen = samples(world(), SeriesSelection(granularity))
     assert {label for sample in chosen for label in sample.labels} & {"topic", "partition"} <= FINEST[granularity]
     of_groups = [sample for sample in samples(world()) if "topic" not in sample.labels]
     assert [sample for sample in chosen if "topic" not in sample.labels] == of_groups
@@ -75,24 +78,24 @@ def test_granularity_bounds_the_labels(granularity: Granularity) -> None:
 @pytest.mark.parametrize(
     ("wanted", "shown"),
     [
-        pytest.param(Wanted(), {"group-0", "group-1", "group-2"}, id="no pattern: all"),
-        pytest.param(Wanted(allow=("group-[01]",)), {"group-0", "group-1"}, id="only what is allowed"),
-        pytest.param(Wanted(deny=(".*-1",)), {"group-0", "group-2"}, id="all but what is denied"),
-        pytest.param(Wanted(allow=("group-.*",), deny=("group-0", "group-1")), {"group-2"}, id="denied wins"),
-        pytest.param(Wanted(allow=("group",)), set(), id="a pattern matches the whole name"),
-        pytest.param(Wanted(allow=("x|group-2",)), {"group-2"}, id="an alternative is no loophole"),
+        pytest.param(NameFilter(), {"group-0", "group-1", "group-2"}, id="no pattern: all"),
+        pytest.param(NameFilter(allow=("group-[01]",)), {"group-0", "group-1"}, id="only what is allowed"),
+        pytest.param(NameFilter(deny=(".*-1",)), {"group-0", "group-2"}, id="all but what is denied"),
+        pytest.param(NameFilter(allow=("group-.*",), deny=("group-0", "group-1")), {"group-2"}, id="denied wins"),
+        pytest.param(NameFilter(allow=("group",)), set(), id="a pattern matches the whole name"),
+        pytest.param(NameFilter(allow=("x|group-2",)), {"group-2"}, id="an alternative is no loophole"),
     ],
 )
-def test_groups_are_chosen_by_their_names(wanted: Wanted, shown: set[str]) -> None:
+def test_groups_are_chosen_by_their_names(wanted: NameFilter, shown: set[str]) -> None:
     """A group is there with all of its series or with none."""
-    chosen = samples(world(), Choice(groups=wanted))
+    chosen = samples(world(), SeriesSelection(groups=wanted))
     whole = [sample for sample in samples(world()) if sample.labels["group"] in shown]
     assert chosen == whole
 
 
 def test_topics_are_chosen_and_sums_stay_whole() -> None:
     """A denied topic has no series of its own; what its group sums up still has it."""
-    chosen = samples(world(), Choice(topics=Wanted(deny=("topic-0",))))
+    chosen = samples(world(), SeriesSelection(topics=NameFilter(deny=("topic-0",))))
     assert {sample.labels["topic"] for sample in chosen if "topic" in sample.labels} == {"topic-1"}
     assert {s.labels["group"]: s.value for s in chosen if s.name == "lagwarden_group_lag"} == {
         "group-0": 6,
@@ -105,18 +108,18 @@ def test_topics_are_chosen_and_sums_stay_whole() -> None:
 def test_a_name_of_any_letters_can_be_matched(name: str, other: str) -> None:
     """The point stands for any letter, a line feed too, and what is written plainly matches itself alone."""
     shown = snapshot(groups=[{"group": each} for each in dict.fromkeys((name, other))])
-    everything = Chooser(Choice(groups=Wanted(allow=("(?:.*)",)))).choose(shown).shown
+    everything = SeriesSelector(SeriesSelection(groups=NameFilter(allow=("(?:.*)",)))).choose(shown).shown
     assert everything.groups == shown.groups
     quoted = "".join(f"\\x{{{ord(letter):x}}}" for letter in name)
-    alone = Chooser(Choice(groups=Wanted(allow=(quoted,)))).choose(shown).shown
+    alone = SeriesSelector(SeriesSelection(groups=NameFilter(allow=(quoted,)))).choose(shown).shown
     assert alone.groups.column("group").to_pylist() == [name]
 
 
 def test_a_broken_pattern_is_told() -> None:
     """What no engine of Prometheus takes has a reason; what it takes has none."""
-    assert problem_of("group-.*") is None
-    assert "missing )" in str(problem_of("group-(a"))
-    assert problem_of("(?=look-ahead)") is not None
+    assert pattern_error("group-.*") is None
+    assert "missing )" in str(pattern_error("group-(a"))
+    assert pattern_error("(?=look-ahead)") is not None
 
 
 # --- the budget ---
@@ -124,8 +127,8 @@ def test_a_broken_pattern_is_told() -> None:
 
 def left_out(shown: Snapshot, budget: int) -> tuple[list[str], int]:
     """Give what a budget leaves out of a snapshot, and how many series are left."""
-    chooser = Chooser(Choice(budget=budget))
-    published = Published.of(shown, chooser)
+    chooser = SeriesSelector(SeriesSelection(budget=budget))
+    published = PublishedSnapshot.build(shown, chooser)
     return chooser.dropped.column("metric").to_pylist(), published.exposition.series
 
 
@@ -135,7 +138,7 @@ def test_the_budget_is_a_bound(groups: int, partitions: int, budget: int) -> Non
     """Never more series than the budget; those of groups leave only when none of partitions and topics is left."""
     shown = world(groups, partitions)
     own = len([sample for sample in samples(shown) if "topic" not in sample.labels])
-    chosen = samples(shown, Choice(budget=budget))
+    chosen = samples(shown, SeriesSelection(budget=budget))
     assert len(chosen) <= budget
     if budget >= own:
         assert len([sample for sample in chosen if "topic" not in sample.labels]) == own
@@ -148,8 +151,8 @@ def test_the_dead_go_first(living: int, dead: int, budget: int) -> None:
     """No metric of the living is left out for a dead group, and none of the dead is shown while one is."""
     shown = world(living)
     with_dead = graveyard(shown, dead)
-    alone = [sample for sample in samples(shown, Choice(budget=budget)) if sample.labels.get("group")]
-    chosen = samples(with_dead, Choice(budget=budget))
+    alone = [sample for sample in samples(shown, SeriesSelection(budget=budget)) if sample.labels.get("group")]
+    chosen = samples(with_dead, SeriesSelection(budget=budget))
     assert len(chosen) <= budget
     of_living = [sample for sample in chosen if not sample.labels.get("group", "dead").startswith("dead")]
     assert of_living == alone
@@ -159,14 +162,14 @@ def test_the_dead_go_first(living: int, dead: int, budget: int) -> None:
 
 def test_dead_groups_that_are_left_out_are_counted_and_come_back() -> None:
     """Their series are counted by metric; with room for all of them they are shown again."""
-    chooser = Chooser(Choice(budget=150))
+    chooser = SeriesSelector(SeriesSelection(budget=150))
     crowded = graveyard(world(3), 82)
-    assert Published.of(crowded, chooser).exposition.series == len(samples(world(3)))
+    assert PublishedSnapshot.build(crowded, chooser).exposition.series == len(samples(world(3)))
     dropped = {row["metric"]: row["series_now"] for row in chooser.dropped.to_pylist()}
     assert dropped == {"lagwarden_group_info": 82, "lagwarden_group_death_info": 82}
     assert "lagwarden_partition_lag" not in dropped
     few = graveyard(world(3), 2)
-    assert Published.of(few, chooser).exposition.series == len(samples(few))
+    assert PublishedSnapshot.build(few, chooser).exposition.series == len(samples(few))
 
 
 def graveyard(shown: Snapshot, dead: int) -> Snapshot:
@@ -200,20 +203,20 @@ def test_the_least_important_goes_first_and_is_counted() -> None:
 def test_what_was_left_out_is_added_up_and_comes_back_with_room_to_spare() -> None:
     """The count rises with every snapshot; a metric returns only when it fits well, so that it does not flicker."""
     total = len(samples(world(30)))
-    chooser = Chooser(Choice(budget=total - 1))
-    Published.of(world(30), chooser)
-    Published.of(world(30), chooser)
+    chooser = SeriesSelector(SeriesSelection(budget=total - 1))
+    PublishedSnapshot.build(world(30), chooser)
+    PublishedSnapshot.build(world(30), chooser)
     (row,) = chooser.dropped.to_pylist()
     assert (row["series_now"], row["series_ever"]) == (120, 240)
-    assert Published.of(world(29), chooser).exposition.series < len(samples(world(29)))
-    assert Published.of(world(20), chooser).exposition.series == len(samples(world(20)))
+    assert PublishedSnapshot.build(world(29), chooser).exposition.series < len(samples(world(29)))
+    assert PublishedSnapshot.build(world(20), chooser).exposition.series == len(samples(world(20)))
     (row,) = chooser.dropped.to_pylist()
     assert (row["series_now"], row["series_ever"]) == (None, 240 + 116)
 
 
 def test_no_limit_drops_nothing() -> None:
     """Without a budget every metric is there, and nothing is counted."""
-    chooser = Chooser()
+    chooser = SeriesSelector()
     assert chooser.choose(world(30)).metrics == SNAPSHOT_METRICS
     assert len(chooser.dropped) == 0
 
@@ -223,8 +226,8 @@ def test_every_rank_is_of_a_column_that_is_shown() -> None:
     for source, columns in KEPT_LONGEST.items():
         shown = {metric.column for metric in SNAPSHOT_METRICS if metric.source is source}
         assert [column for column in columns if column not in shown] == []
-    ranked = set(KEPT_LONGEST[Source.GROUPS])
-    assert {metric.column for metric in SNAPSHOT_METRICS if metric.source is Source.GROUPS} == ranked
+    ranked = set(KEPT_LONGEST[MetricSource.GROUPS])
+    assert {metric.column for metric in SNAPSHOT_METRICS if metric.source is MetricSource.GROUPS} == ranked
 
 
 # --- targets ---
@@ -246,13 +249,13 @@ def test_a_group_has_the_target_of_the_first_pattern_that_matches(
 ) -> None:
     """Targets are looked up in the order in which they are written; a group that none matches has no target."""
     groups = snapshot(groups=[{"group": name} for name in ("audit", "billing", "billing-batch")]).groups
-    rows = targets_of(groups, targets).to_pylist()
+    rows = target_table(groups, targets).to_pylist()
     assert {row["group"]: row["time_lag_target"] for row in rows} == found
 
 
 def test_targets_stand_in_the_metrics() -> None:
     """Rules find a target under the labels of the time lag that it is compared with."""
-    chosen = samples(small_world(), Choice(targets=(("bill.*", 30.0),)))
+    chosen = samples(small_world(), SeriesSelection(targets=(("bill.*", 30.0),)))
     assert [(s.labels, s.value) for s in chosen if s.name == "lagwarden_group_target_seconds"] == [
         ({"group": "billing"}, 30.0)
     ]
@@ -265,15 +268,15 @@ def test_targets_stand_in_the_metrics() -> None:
     ("choice", "labels"),
     [
         pytest.param(EVERYTHING, {"topic", "partition"}, id="everything"),
-        pytest.param(Choice(Granularity.TOPIC), {"topic"}, id="no partitions"),
-        pytest.param(Choice(Granularity.GROUP), set(), id="no topics"),
-        pytest.param(Choice(topics=Wanted(deny=("orders",))), set(), id="not this topic"),
+        pytest.param(SeriesSelection(Granularity.TOPIC), {"topic"}, id="no partitions"),
+        pytest.param(SeriesSelection(Granularity.GROUP), set(), id="no topics"),
+        pytest.param(SeriesSelection(topics=NameFilter(deny=("orders",))), set(), id="not this topic"),
     ],
 )
-def test_the_clusters_topics_are_chosen_too(choice: Choice, labels: set[str]) -> None:
+def test_the_clusters_topics_are_chosen_too(choice: SeriesSelection, labels: set[str]) -> None:
     """Granularity and patterns of topics hold for the cluster's own series; what the API tells stays whole."""
-    published = PublishedCluster.of(facts(), choice)
-    text = b"".join(bytes(part) for part in published.exposition.plain(Format.TEXT)).decode()
+    published = PublishedCluster.build(facts(), choice)
+    text = b"".join(bytes(part) for part in published.exposition.plain(ExpositionFormat.TEXT)).decode()
     chosen = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
     assert {label for sample in chosen for label in sample.labels} & {"topic", "partition"} == labels
     assert "lagwarden_broker_leaders" in {sample.name for sample in chosen}

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from exporters.catalogue import metric
-from exporters.page.chosen import Chosen
-from exporters.page.fleet import fleet_page
-from exporters.page.fleet_tables import ROWS, STUCK
-from exporters.page.words import SEVERITIES
-from exporters.text.exposition import Published
-from tests.exporters.pages import Reader
-from tests.exporters.worlds import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_world, snapshot, status
+from exporters.page.group_filter import GroupFilter
+from exporters.page.overview import overview_page
+from exporters.page.overview_tables import ROWS, STUCK
+from exporters.text.exposition import PublishedSnapshot
+from exporters.wording import SEVERITIES
+from tests.exporters.page_parser import Reader
+from tests.exporters.snapshots import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_world, snapshot, status
 
 if TYPE_CHECKING:
     from exporters.page.document import Page
@@ -27,12 +26,12 @@ DASH = "\u2013"
 UNJUDGED = [DASH, "unknown", "unknown"]
 
 
-def page(published: Published | None = None, chosen: Chosen | None = None, **changes: Any) -> Page:
+def page(published: PublishedSnapshot | None = None, chosen: GroupFilter | None = None, **changes: Any) -> Page:
     """Give the page five seconds past noon."""
-    return fleet_page(published, status(**changes), NOW, Chosen() if chosen is None else chosen)
+    return overview_page(published, status(**changes), NOW, GroupFilter() if chosen is None else chosen)
 
 
-def read(published: Published | None = None, chosen: Chosen | None = None, **changes: Any) -> Reader:
+def read(published: PublishedSnapshot | None = None, chosen: GroupFilter | None = None, **changes: Any) -> Reader:
     """Write the page and read it."""
     return Reader(page(published, chosen, **changes).html())
 
@@ -50,9 +49,9 @@ def names(reader: Reader) -> list[str]:
 
 def test_groups_stand_by_severity_with_unknown_said() -> None:
     """The worst verdict comes first; what is not known is said and not guessed."""
-    living = read(Published.of(small_world())).tables["Groups"]
+    living = read(PublishedSnapshot.build(small_world())).tables["Groups"]
     huge = f"{2**62:_}".replace("_", "\u202f")
-    state = "Stable\xa0asked for 1 min 35 s"
+    state = "Stable\xa0described for 1 min 35 s"
     least = "\N{GREATER-THAN OR EQUAL TO}\u202f1 min 1 s"
     assert living[1:] == [
         [
@@ -83,13 +82,13 @@ def test_the_order_within_a_severity() -> None:
         sick("e", "critical"),
         sick("f", "warning", time_lag_max=5.0, lag_sum=9),
     ]
-    assert names(read(Published.of(snapshot(groups=groups)))) == ["e", "b", "c", "a", "f", "d"]
+    assert names(read(PublishedSnapshot.build(snapshot(groups=groups)))) == ["e", "b", "c", "a", "f", "d"]
 
 
 def test_the_stuck_are_told_with_their_sentence() -> None:
     """Whoever needs somebody is told in words, the worst first; notices and the unknown are not among them."""
     groups = [sick(name, name) for name in sorted(SEVERITIES)]
-    text = read(Published.of(snapshot(groups=groups))).text
+    text = read(PublishedSnapshot.build(snapshot(groups=groups))).text
     told = text.partition("Need attention")[2].partition("Groups")[0]
     assert "critical stands still." in told
     assert told.index("critical stands still.") < told.index("warning stands still.")
@@ -112,19 +111,19 @@ def test_the_stuck_are_told_with_their_sentence() -> None:
 def test_the_headline_says_whether_anything_is_wrong(severities: list[str | None], says: str, title: str) -> None:
     """One look at the page, or at the browser's tab, is enough."""
     groups = [{"group": str(at), "severity": severity} for at, severity in enumerate(severities)]
-    shown = page(Published.of(snapshot(groups=groups)))
+    shown = page(PublishedSnapshot.build(snapshot(groups=groups)))
     assert says in Reader(shown.html()).text
     assert shown.title == f"{title} · lagwarden"
 
 
 def test_the_fleet_at_a_glance() -> None:
     """Groups are counted by severity, verdict and state; each count leads to its groups, chosen it leads back."""
-    reader = read(Published.of(small_world()))
+    reader = read(PublishedSnapshot.build(small_world()))
     assert "1 critical0 warning0 notice1 unknown1 fine" in reader.text
     assert "1 stopped" in reader.text
     assert "1 Dead1 Empty1 Stable1 unknown" in reader.text
     assert "./?severity=critical" in reader.links
-    chosen = read(Published.of(small_world()), Chosen(severity="critical"))
+    chosen = read(PublishedSnapshot.build(small_world()), GroupFilter(severity="critical"))
     assert "./?severity=critical" not in chosen.links
     assert "./?severity=critical&verdict=stopped" in chosen.links
 
@@ -132,19 +131,19 @@ def test_the_fleet_at_a_glance() -> None:
 @pytest.mark.parametrize(
     ("chosen", "shown"),
     [
-        pytest.param(Chosen(filter="BILL"), ["billing"], id="a part of the name, in whatever case"),
-        pytest.param(Chosen(filter="i"), ["billing", "plain", 'say "hi"\\\\nthere'], id="several"),
-        pytest.param(Chosen(severity="fine"), ['say "hi"\\\\nthere'], id="a severity"),
-        pytest.param(Chosen(verdict="unknown"), ["plain"], id="a verdict"),
-        pytest.param(Chosen(state="unknown"), ["plain"], id="what is not known"),
-        pytest.param(Chosen(filter="i", state="Stable"), ["billing"], id="by both"),
-        pytest.param(Chosen(filter=".*"), [], id="no pattern, only a part"),
-        pytest.param(Chosen(severity="worse"), [], id="no such severity"),
+        pytest.param(GroupFilter(filter="BILL"), ["billing"], id="a part of the name, in whatever case"),
+        pytest.param(GroupFilter(filter="i"), ["billing", "plain", 'say "hi"\\\\nthere'], id="several"),
+        pytest.param(GroupFilter(severity="fine"), ['say "hi"\\\\nthere'], id="a severity"),
+        pytest.param(GroupFilter(verdict="unknown"), ["plain"], id="a verdict"),
+        pytest.param(GroupFilter(state="unknown"), ["plain"], id="what is not known"),
+        pytest.param(GroupFilter(filter="i", state="Stable"), ["billing"], id="by both"),
+        pytest.param(GroupFilter(filter=".*"), [], id="no pattern, only a part"),
+        pytest.param(GroupFilter(severity="worse"), [], id="no such severity"),
     ],
 )
-def test_groups_can_be_chosen(chosen: Chosen, shown: list[str]) -> None:
+def test_groups_can_be_chosen(chosen: GroupFilter, shown: list[str]) -> None:
     """Only those are shown that are so, and that none is so is said."""
-    reader = read(Published.of(small_world()), chosen)
+    reader = read(PublishedSnapshot.build(small_world()), chosen)
     assert names(reader) == shown
     assert ("No living group is so." in reader.text) == (not shown)
 
@@ -152,26 +151,28 @@ def test_groups_can_be_chosen(chosen: Chosen, shown: list[str]) -> None:
 @pytest.mark.parametrize("start", ["-1", "x", "", "1e3", "\u0663", "9" * 400], ids=ascii)
 def test_an_address_that_makes_no_sense_is_read_as_none(start: str) -> None:
     """Whatever somebody writes into the address, there is a page."""
-    assert Chosen.of({"start": start, "filter": "a", "x": "y"}) == Chosen(filter="a")
+    assert GroupFilter.from_query({"start": start, "filter": "a", "x": "y"}) == GroupFilter(filter="a")
 
 
 def test_a_choice_survives_its_address() -> None:
     """What an address says is what is read out of it, whatever was typed."""
     for words in HOSTILE_NAMES:
-        chosen = Chosen(filter=words, severity="critical", state=words)
+        chosen = GroupFilter(filter=words, severity="critical", state=words)
         query = dict(urllib.parse.parse_qsl(chosen.but().partition("?")[2]))
-        assert Chosen.of(query) == chosen
+        assert GroupFilter.from_query(query) == chosen
 
 
 def test_many_groups_come_in_pieces_and_it_is_said() -> None:
     """A piece at a time, with the count of all and a way to the next; beyond the end is the last piece."""
-    world = Published.of(snapshot(groups=[{"group": f"{at:05}", "lag_sum": at} for at in range(ROWS * 2 + 7)]))
+    world = PublishedSnapshot.build(
+        snapshot(groups=[{"group": f"{at:05}", "lag_sum": at} for at in range(ROWS * 2 + 7)])
+    )
     first = read(world)
     assert names(first)[0] == f"{ROWS * 2 + 6:05}"
     assert len(names(first)) == ROWS
     assert "1 to 200 of 407" in first.text
     assert f"./?start={ROWS}" in first.links
-    last = read(world, Chosen(start=10**8))
+    last = read(world, GroupFilter(start=10**8))
     assert len(names(last)) == 7
     assert "401 to 407 of 407" in last.text
     assert f"./?start={ROWS}" in last.links
@@ -180,7 +181,7 @@ def test_many_groups_come_in_pieces_and_it_is_said() -> None:
 def test_many_stuck_groups_are_cut_and_it_is_said() -> None:
     """When everything is stuck, the worst are told, and of the others how many there are."""
     groups = [sick(f"g{at:03}", "critical", lag_sum=at) for at in range(STUCK + 3)]
-    text = read(Published.of(snapshot(groups=groups))).text
+    text = read(PublishedSnapshot.build(snapshot(groups=groups))).text
     assert f"the worst {STUCK} of {STUCK + 3}" in text
     assert "g052 stands still." in text
     assert "g001 stands still." not in text
@@ -191,13 +192,13 @@ def test_the_dead_stand_apart_with_their_cause() -> None:
     dead = [
         {"group": f"d{at}", "state": "Dead", "died_time": NOON - at * 60_000, "death_cause": "expired"} for at in (2, 1)
     ]
-    reader = read(Published.of(snapshot(groups=[{"group": "alive"}, *dead])))
+    reader = read(PublishedSnapshot.build(snapshot(groups=[{"group": "alive"}, *dead])))
     assert names(reader) == ["alive"]
     assert reader.tables["Died lately"][1:] == [
         ["d1", "expired", "1 min 5 s ago", "unknown"],
         ["d2", "expired", "2 min 5 s ago", "unknown"],
     ]
-    assert "Died lately" not in read(Published.of(snapshot(groups=[{"group": "alive"}]))).tables
+    assert "Died lately" not in read(PublishedSnapshot.build(snapshot(groups=[{"group": "alive"}]))).tables
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
@@ -205,9 +206,9 @@ def test_names_are_text_and_nothing_else(name: str) -> None:
     """A name opens no element and no attribute, shows what does not print, and its link leads to that very name."""
     words = dict.fromkeys(("group", "kind", "state", "death_cause", "verdict", "severity", "sentence"), name)
     hostile = snapshot(groups=[words, sick(f"{name}!", "critical", sentence=name)])
-    reader = read(Published.of(hostile), Chosen(filter=name))
+    reader = read(PublishedSnapshot.build(hostile), GroupFilter(filter=name))
     tame = snapshot(groups=[sick("a", "critical"), sick("b", "critical")])
-    clean = read(Published.of(tame), Chosen(filter="a"))
+    clean = read(PublishedSnapshot.build(tame), GroupFilter(filter="a"))
     assert reader.tags.keys() <= clean.tags.keys() | {"small"}
     assert reader.attributes <= clean.attributes
     assert reader.tags["script"] == 1
@@ -237,29 +238,32 @@ def test_what_the_status_says_is_escaped() -> None:
 
 def test_a_monitor_that_is_well_is_a_line_and_one_that_is_not_comes_first() -> None:
     """How fresh the numbers are is always said; old ones are said to be old before they are shown."""
-    fresh = read(Published.of(small_world())).text
+    fresh = read(PublishedSnapshot.build(small_world())).text
     assert "Snapshot taken 5.0 s ago." in fresh
     assert fresh.index("needs attention") < fresh.index("Cluster")
     assert "Decode errors3" in fresh
-    old = Published.of(dataclasses.replace(small_world(), taken_at=NOW - 300))
-    for text in (read(old).text, read(Published.of(small_world()), **(CATCHING_UP | {"catch_up_ratio": None})).text):
+    old = PublishedSnapshot.build(dataclasses.replace(small_world(), taken_at=NOW - 300))
+    for text in (
+        read(old).text,
+        read(PublishedSnapshot.build(small_world()), **(CATCHING_UP | {"catch_up_ratio": None})).text,
+    ):
         assert text.index("Cluster") < text.index("needs attention")
     assert "These numbers are 5 min 0 s old." in read(old).text
 
 
 def test_ready_page_shows_no_progress() -> None:
     """Once caught up, the bar is gone."""
-    assert "progress" not in read(Published.of(small_world())).tags
+    assert "progress" not in read(PublishedSnapshot.build(small_world())).tags
 
 
 def test_a_cluster_without_groups_is_said_in_words() -> None:
     """No empty table."""
-    assert "No group has committed an offset or has members." in read(Published.of(snapshot())).text
+    assert "No group has committed an offset or has members." in read(PublishedSnapshot.build(snapshot())).text
 
 
 def test_nothing_comes_from_outside() -> None:
     """Every link and asset is relative, so that the page works behind any prefix and without the internet."""
-    reader = read(Published.of(small_world()))
+    reader = read(PublishedSnapshot.build(small_world()))
     assert [link for link in reader.links if re.match(r"/|\w+:(?!,$)", link)] == []
 
 
@@ -269,13 +273,8 @@ def test_the_view_holds_what_the_document_shows() -> None:
     def text(node: Any) -> str:
         return node if isinstance(node, str) else "".join(map(text, node[2]))
 
-    shown = page(Published.of(small_world()))
+    shown = page(PublishedSnapshot.build(small_world()))
     view = json.loads(shown.view())
     assert view["title"] == shown.title
     document = Reader(shown.html()).text
     assert "".join(map(text, view["main"])) in document
-
-
-def test_severities_are_those_of_the_metrics() -> None:
-    """A page and a metric call the same thing the same."""
-    assert tuple(metric.SEVERITIES) == SEVERITIES

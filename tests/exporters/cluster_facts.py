@@ -7,7 +7,7 @@ from typing import Any
 
 from exporters.cluster import model
 from exporters.cluster.model import ClusterFacts
-from tests.exporters.worlds import NOON, table
+from tests.exporters.snapshots import NOON, table
 
 _PARTITION: dict[str, Any] = {
     "topic": "orders",

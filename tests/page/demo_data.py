@@ -1,6 +1,6 @@
 """A made-up fleet as a page is looked at: some groups of every severity, a detail for each, and as many more as wanted.
 
-`python -m tests.page.made_up [GROUPS]` serves it on the loopback, alive, for somebody who works on the pages.
+`python -m tests.page.demo_data [GROUPS]` serves it on the loopback, alive, for somebody who works on the pages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from exporters.http.server import Server
+from exporters.http.server import HttpServer
 from exporters.readmodel import (
     GROUPS,
     PARTITIONS,
@@ -22,15 +22,15 @@ from exporters.readmodel import (
     TRANSITIONS,
     UNKNOWN_LAGS,
     VERDICT_GROUPS,
-    Finding,
+    FindingDetail,
     GroupDetail,
     MemberDetail,
     Snapshot,
     TransitionDetail,
     VerdictChange,
 )
-from exporters.text.exposition import Published
-from tests.exporters.worlds import status, table
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.snapshots import status, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -185,7 +185,7 @@ def fleet(now: float, more: int = 0) -> Snapshot:
 def detail_of(name: str, now: float) -> GroupDetail:
     """Give a group's detail at a moment."""
     fate = fate_of(name)
-    finding = Finding(
+    finding = FindingDetail(
         fate.verdict,
         fate.severity,
         now - fate.minutes * 60,
@@ -337,9 +337,9 @@ class Served:
     def __init__(
         self, world: Snapshot, details: Callable[[str, float], GroupDetail | None] = detail_of, port: int = 0
     ) -> None:
-        self._world: Callable[[], Published] = functools.cache(lambda: Published.of(world))
+        self._world: Callable[[], PublishedSnapshot] = functools.cache(lambda: PublishedSnapshot.build(world))
         self._details = details
-        self._server = Server("127.0.0.1", port, self._current, _status, self._detail)
+        self._server = HttpServer("127.0.0.1", port, self._current, _status, self._detail)
 
     def __enter__(self) -> Self:
         self._server.start()
@@ -360,14 +360,14 @@ class Served:
 
     def show(self, world: Snapshot) -> None:
         """Show another world from now on."""
-        self._world = functools.cache(lambda: Published.of(world))
+        self._world = functools.cache(lambda: PublishedSnapshot.build(world))
 
     def live(self, world: Callable[[float], Snapshot]) -> None:
         """Show a world as it is in each second."""
-        at = functools.lru_cache(1)(lambda second: Published.of(world(float(second))))
+        at = functools.lru_cache(1)(lambda second: PublishedSnapshot.build(world(float(second))))
         self._world = lambda: at(int(time.time()))
 
-    def _current(self) -> Published:
+    def _current(self) -> PublishedSnapshot:
         return self._world()
 
     def _detail(self, name: str) -> GroupDetail | None:

@@ -39,7 +39,7 @@ class _Moment:
         return self.taken_at, lag, time_lag, exact
 
 
-class Trail:
+class LagSamples:
     """The moments that are kept, the oldest first. May be used from several threads."""
 
     def __init__(self, limit: int = BYTES) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from exporters.page.trail import SAMPLES, Trail
-from tests.exporters.worlds import NOON, snapshot
+from exporters.page.lag_samples import SAMPLES, LagSamples
+from tests.exporters.snapshots import NOON, snapshot
 
 if TYPE_CHECKING:
     from exporters.readmodel import Snapshot
@@ -20,7 +20,7 @@ def world(second: int, *names: str, lag: int | None = 7) -> Snapshot:
 
 def test_a_group_is_followed_through_the_snapshots() -> None:
     """Oldest first, unknown as unknown; where the group was not there is nothing."""
-    trail = Trail()
+    trail = LagSamples()
     for seen in (world(0, "a", "b"), world(10, "b"), world(20, "a", "b", lag=None)):
         trail.note(seen)
     begin = NOON / 1000
@@ -31,7 +31,7 @@ def test_a_group_is_followed_through_the_snapshots() -> None:
 
 def test_a_snapshot_is_noted_once() -> None:
     """However many read it; and one that is older than the newest is not put behind it."""
-    trail = Trail()
+    trail = LagSamples()
     for second in (0, 10, 10, 0, 10):
         trail.note(world(second, "a"))
     assert len(trail.of("a")) == 2
@@ -39,11 +39,11 @@ def test_a_snapshot_is_noted_once() -> None:
 
 def test_it_keeps_within_its_limits() -> None:
     """The oldest go first, by number and by size; the newest stays however large it is."""
-    trail = Trail()
+    trail = LagSamples()
     for second in range(SAMPLES + 5):
         trail.note(world(second, "a"))
     assert [len(trail.of("a")), trail.of("a")[0][0]] == [SAMPLES, NOON / 1000 + 5]
-    small = Trail(limit=1)
+    small = LagSamples(limit=1)
     for second in range(3):
         small.note(world(second, "a"))
     assert [moment for moment, *_ in small.of("a")] == [NOON / 1000 + 2]

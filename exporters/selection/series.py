@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.readmodel import NAME, SERIES_DROPPED, TARGETS
-from exporters.selection.budget import Budget
-from exporters.selection.names import Wanted, first_match
-from exporters.text.lines import shown_rows
+from exporters.selection.budget import SeriesBudget
+from exporters.selection.name_filter import NameFilter, first_match
+from exporters.text.samples import shown_rows
 
 if TYPE_CHECKING:
     from exporters.catalogue.metric import Metric
@@ -48,22 +48,22 @@ _TOO_FINE: Final = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Choice:
+class SeriesSelection:
     """What is wanted in `/metrics`. `targets` are pairs of a pattern and the time lag in seconds; the first counts."""
 
     granularity: Granularity = Granularity.PARTITION
-    groups: Wanted = dataclasses.field(default_factory=Wanted)
-    topics: Wanted = dataclasses.field(default_factory=Wanted)
+    groups: NameFilter = dataclasses.field(default_factory=NameFilter)
+    topics: NameFilter = dataclasses.field(default_factory=NameFilter)
     budget: int | None = None
     targets: tuple[tuple[str, float], ...] = ()
 
 
-EVERYTHING: Final = Choice()
+EVERYTHING: Final = SeriesSelection()
 _DEAD: Final = "Dead"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Chosen:
+class SelectedSeries:
     """A snapshot with the targets in it, the part of it that is rendered, and the metrics that are."""
 
     snapshot: Snapshot
@@ -71,36 +71,36 @@ class Chosen:
     metrics: tuple[Metric, ...]
 
 
-class Chooser:
+class SeriesSelector:
     """Applies a choice to one snapshot after the other; it remembers what the budget had to leave out."""
 
-    def __init__(self, choice: Choice = EVERYTHING) -> None:
+    def __init__(self, choice: SeriesSelection = EVERYTHING) -> None:
         self._choice = choice
-        self._budget = None if choice.budget is None else Budget(choice.budget)
+        self._budget = None if choice.budget is None else SeriesBudget(choice.budget)
 
     @property
     def dropped(self) -> pa.Table:
         """What the budget has left out (schema SERIES_DROPPED)."""
         return SERIES_DROPPED.empty_table() if self._budget is None else self._budget.dropped
 
-    def choose(self, snapshot: Snapshot) -> Chosen:
+    def choose(self, snapshot: Snapshot) -> SelectedSeries:
         """Choose from a snapshot."""
         if self._choice.targets:
-            snapshot = dataclasses.replace(snapshot, targets=targets_of(snapshot.groups, self._choice.targets))
-        shown = part_of(snapshot, self._choice)
+            snapshot = dataclasses.replace(snapshot, targets=target_table(snapshot.groups, self._choice.targets))
+        shown = filter_by_name(snapshot, self._choice)
         metrics = [metric for metric in SNAPSHOT_METRICS if self._choice.granularity.has(metric)]
         if self._budget is not None:
-            living = living_part(shown)
+            living = without_dead_groups(shown)
             kept = self._budget.fit(
                 {metric: _series(shown, metric) for metric in metrics},
                 {metric: _series(living, metric) for metric in metrics},
             )
             metrics = [metric for metric in metrics if metric in kept.metrics]
             shown = shown if kept.dead else living
-        return Chosen(snapshot, shown, tuple(metrics))
+        return SelectedSeries(snapshot, shown, tuple(metrics))
 
 
-def targets_of(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa.Table:
+def target_table(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa.Table:
     """Give each group the target of the first pattern that matches its name (schema TARGETS); those without none."""
     names = groups.column("group").cast(pa.string()).combine_chunks()
     place = first_match(names, [pattern for pattern, _ in targets])
@@ -109,7 +109,7 @@ def targets_of(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa.T
     return found.filter(seconds.is_valid())
 
 
-def living_part(snapshot: Snapshot) -> Snapshot:
+def without_dead_groups(snapshot: Snapshot) -> Snapshot:
     """Leave out the rows of groups that have died, in every table that names groups."""
     dead = pc.equal(snapshot.groups.column("state").cast(pa.string()), _DEAD).fill_null(False)
     names = snapshot.groups.column("group").filter(dead).cast(pa.string()).combine_chunks()
@@ -129,7 +129,7 @@ def _without(table: pa.Table, names: pa.Array) -> pa.Table:
     return table.filter(kept.take(encoded.indices).fill_null(True))
 
 
-def part_of(model: Model, choice: Choice) -> Model:
+def filter_by_name(model: Model, choice: SeriesSelection) -> Model:
     """Leave out the rows of groups and topics that are not wanted, in every table of a model that names them."""
     wanted = {
         label: each for label, each in (("group", choice.groups), ("topic", choice.topics)) if not each.everything
@@ -141,7 +141,7 @@ def part_of(model: Model, choice: Choice) -> Model:
     return dataclasses.replace(model, **{name: _rows(table, wanted) for name, table in tables.items()})
 
 
-def _rows(table: pa.Table, wanted: dict[str, Wanted]) -> pa.Table:
+def _rows(table: pa.Table, wanted: dict[str, NameFilter]) -> pa.Table:
     for label, each in wanted.items():
         if label in table.column_names and len(table):
             table = table.filter(each.rows(table.column(label)))

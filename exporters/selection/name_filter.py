@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def problem_of(pattern: str) -> str | None:
+def pattern_error(pattern: str) -> str | None:
     """Say what is wrong with a pattern, or None."""
     try:
         # As it was written: of what is put around it later nobody shall read in an error.
@@ -28,7 +28,7 @@ def problem_of(pattern: str) -> str | None:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wanted:
+class NameFilter:
     """Names that one pattern of `allow` matches (empty: every name) and no pattern of `deny`."""
 
     allow: tuple[str, ...] = ()

@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.text import pieces
-from exporters.text.pieces import NOTHING, Inflated, Piece, Sum, Writer, crc32_joined, gzip_member, sum_of
+from exporters.text import compressed_text
+from exporters.text.compressed_text import (
+    EMPTY_CHECKSUM,
+    CompressedText,
+    InflatedText,
+    TextChecksum,
+    TextCompressor,
+    crc32_joined,
+    gzip_member,
+    total_checksum,
+)
 
 TEXTS = st.lists(st.binary(max_size=2000), max_size=6)
 
@@ -31,8 +40,8 @@ def test_checksums_join_over_long_texts(length: int) -> None:
 @given(texts=TEXTS, live=st.binary(max_size=100))
 def test_any_pieces_are_one_gzip_member(texts: list[bytes], live: bytes) -> None:
     """Pieces that were compressed apart join to one valid member, empty ones too."""
-    every = [Piece.of(text) for text in texts]
-    member = b"".join(gzip_member(every, sum_of(every), live))
+    every = [CompressedText.compress(text) for text in texts]
+    member = b"".join(gzip_member(every, total_checksum(every), live))
     inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
     assert inflate.decompress(member) == b"".join(texts) + live
     assert inflate.eof
@@ -43,21 +52,21 @@ def test_any_pieces_are_one_gzip_member(texts: list[bytes], live: bytes) -> None
 @given(texts=TEXTS)
 def test_a_text_may_come_bit_by_bit(texts: list[bytes]) -> None:
     """However it comes, a piece is that of the whole text."""
-    writer = Writer()
+    writer = TextCompressor()
     for text in texts:
         writer.add(text)
     piece, whole = writer.piece(), b"".join(texts)
     assert piece.plain == whole
-    assert piece.sum == Sum(len(whole), zlib.crc32(whole))
+    assert piece.sum == TextChecksum(len(whole), zlib.crc32(whole))
 
 
 @pytest.mark.parametrize("over", [0, 1], ids=["as long as is kept", "a byte longer"])
 def test_a_long_text_is_kept_compressed_only(monkeypatch: pytest.MonkeyPatch, over: int) -> None:
     """Up to the limit the text stays, beyond it readers get it inflated, with its length known before."""
-    monkeypatch.setattr(pieces, "KEPT_PLAIN", 100_000)
+    monkeypatch.setattr(compressed_text, "KEPT_PLAIN", 100_000)
     text = bytes(range(250)) * 400 + b"x" * over
-    plain = Piece.of(text).plain
-    assert isinstance(plain, Inflated) == bool(over)
+    plain = CompressedText.compress(text).plain
+    assert isinstance(plain, InflatedText) == bool(over)
     assert len(plain) == len(text)
     assert (plain if isinstance(plain, bytes) else b"".join(plain)) == text
 
@@ -65,7 +74,7 @@ def test_a_long_text_is_kept_compressed_only(monkeypatch: pytest.MonkeyPatch, ov
 def test_an_inflated_text_comes_in_slices() -> None:
     """A reader never has the whole of a long text in hand, and each reader has it from the start."""
     text = b"".join(b"lagwarden_partition_lag{group=%d} 1\n" % at for at in range(300_000))
-    plain = Inflated(Piece.of(text).deflated, len(text))
+    plain = InflatedText(CompressedText.compress(text).deflated, len(text))
     for _ in range(2):
         parts = list(plain)
         assert b"".join(parts) == text
@@ -74,6 +83,6 @@ def test_an_inflated_text_comes_in_slices() -> None:
 
 def test_nothing_is_the_sum_of_no_pieces() -> None:
     """Without pieces there is nothing, and nothing before a text changes nothing."""
-    assert sum_of([]) == NOTHING
-    piece = Piece.of(b"text")
-    assert NOTHING.then(piece.sum) == piece.sum
+    assert total_checksum([]) == EMPTY_CHECKSUM
+    piece = CompressedText.compress(b"text")
+    assert EMPTY_CHECKSUM.then(piece.sum) == piece.sum
