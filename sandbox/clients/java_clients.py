@@ -41,11 +41,11 @@ Offset = tuple[str, int, int]
 """A topic, a partition and an offset to commit."""
 
 
-class DeskError(RuntimeError):
+class JavaClientError(RuntimeError):
     """A request failed; the message is Java's."""
 
 
-class Desk:
+class JavaClients:
     """`with Desk(bootstrap, log) as desk: desk.open_consumer("a", {...}, topics=["t"])`. Thread-safe.
 
     Actors are known by names of the caller's choice. What Java complains about goes to the log.
@@ -142,11 +142,11 @@ class Desk:
                 self._input.write(json.dumps({"id": number, **request}) + "\n")
                 self._input.flush()
             except OSError as error:
-                raise DeskError(f"the desk is gone: {self.log.read_text(errors='replace')[-2000:]}") from error
+                raise JavaClientError(f"the desk is gone: {self.log.read_text(errors='replace')[-2000:]}") from error
         try:
             return answer.result(LIMIT)
         except FutureTimeoutError as error:
-            raise DeskError(f"no answer in {LIMIT:.0f} s to {request}") from error
+            raise JavaClientError(f"no answer in {LIMIT:.0f} s to {request}") from error
 
     def _listen(self) -> None:
         for line in self._running.stdout or ():
@@ -154,12 +154,12 @@ class Desk:
             with self._lock:
                 waiting = self._waiting.pop(answer["id"])
             if "error" in answer:
-                waiting.set_exception(DeskError(answer["error"]))
+                waiting.set_exception(JavaClientError(answer["error"]))
             else:
                 waiting.set_result(answer["said"])
         with self._lock:
             for waiting in self._waiting.values():
-                waiting.set_exception(DeskError("the desk is gone"))
+                waiting.set_exception(JavaClientError("the desk is gone"))
 
 
 def _command() -> Sequence[str]:

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Message
 
-    from sandbox.demo.groups import Kind
+    from sandbox.demo.groups import GroupKind
 
-PATIENCE: Final = 10.0
+REQUEST_TIMEOUT: Final = 10.0
 """Seconds that one request may take: a broker may be restarting under us."""
 
 
@@ -21,7 +21,14 @@ class Member:
     """A consumer that commits by hand what it has read: the next offset of each partition it owns."""
 
     def __init__(
-        self, bootstrap: str, group: str, kind: Kind, *, number: int = 0, instance: str = "", isolated: bool = False
+        self,
+        bootstrap: str,
+        group: str,
+        kind: GroupKind,
+        *,
+        number: int = 0,
+        instance: str = "",
+        isolated: bool = False,
     ) -> None:
         self.consumer: Final = Consumer(_config(bootstrap, group, kind, number, instance, isolated=isolated))
         self.positions: dict[tuple[str, int], int] = {}
@@ -66,7 +73,7 @@ class Member:
     def committed(self, topic: str, partitions: int) -> dict[int, int]:
         """Ask the broker for the group's committed offsets of a topic; partitions without one are left out."""
         asked = [TopicPartition(topic, partition) for partition in range(partitions)]
-        answered = self.consumer.committed(asked, timeout=PATIENCE)
+        answered = self.consumer.committed(asked, timeout=REQUEST_TIMEOUT)
         return {each.partition: each.offset for each in answered if each.offset != OFFSET_INVALID}
 
     def leave(self) -> None:
@@ -85,7 +92,7 @@ def client_config(bootstrap: str) -> dict[str, str | int | float | bool]:
 
 
 def _config(
-    bootstrap: str, group: str, kind: Kind, number: int, instance: str, *, isolated: bool
+    bootstrap: str, group: str, kind: GroupKind, number: int, instance: str, *, isolated: bool
 ) -> dict[str, str | int | float | bool]:
     config: dict[str, str | int | float | bool] = {
         **client_config(bootstrap),

@@ -14,20 +14,20 @@ from sandbox.waiting import eventually
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from sandbox.clients.java_clients import Desk, Offset
-    from sandbox.demo.groups import Kind
+    from sandbox.clients.java_clients import JavaClients, Offset
+    from sandbox.demo.groups import GroupKind
 
-Protocol_ = Literal["classic", "consumer", "share", "streams"]
+GroupProtocol = Literal["classic", "consumer", "share", "streams"]
 HEARTBEAT_MS: Final = 300
 """Members of classic groups hear of a rebalance with their heartbeat."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wish:
+class ClientSpec:
     """What a client is to be. Topics by their full names; with `regex` they are what it must match."""
 
     topics: tuple[str, ...]
-    protocol: Protocol_ = "classic"
+    protocol: GroupProtocol = "classic"
     regex: str | None = None
     instance: str | None = None
     # The class that assigns (classic), or the broker's assignor (consumer).
@@ -36,10 +36,10 @@ class Wish:
     session_ms: int = 45_000
 
 
-class Client(Protocol):
+class PollingClient(Protocol):
     """Somebody in a group."""
 
-    wish: Wish
+    wish: ClientSpec
 
     def commit(self, offsets: Collection[Offset] = ()) -> None:
         """Commit these offsets, or without any the positions of all partitions owned."""
@@ -54,7 +54,7 @@ class Client(Protocol):
 class JavaClient:
     """A consumer, share consumer or streams program at the desk."""
 
-    def __init__(self, desk: Desk, group: str, name: str, wish: Wish) -> None:
+    def __init__(self, desk: JavaClients, group: str, name: str, wish: ClientSpec) -> None:
         self.wish = wish
         self._desk = desk
         self._actor = f"{group}/{name}"
@@ -75,12 +75,12 @@ class JavaClient:
         self._desk.close(self._actor, leaving=leaving)
 
 
-class RdkafkaClient:
+class LibrdkafkaClient:
     """A librdkafka consumer, classic or KIP-848, with a thread that reads; a static one never says that it leaves."""
 
-    def __init__(self, bootstrap: str, group: str, wish: Wish, number: int) -> None:
+    def __init__(self, bootstrap: str, group: str, wish: ClientSpec, number: int) -> None:
         self.wish = wish
-        kind: Kind = "consumer" if wish.protocol == "consumer" else "classic"
+        kind: GroupKind = "consumer" if wish.protocol == "consumer" else "classic"
         self._member = Member(bootstrap, group, kind, number=number, instance=wish.instance or "")
         self._member.consumer.subscribe(list(wish.topics))
         self._lock = threading.Lock()
@@ -113,7 +113,7 @@ class RdkafkaClient:
         self._member.leave()
 
 
-def _java_config(group: str, name: str, wish: Wish) -> dict[str, str]:
+def _java_config(group: str, name: str, wish: ClientSpec) -> dict[str, str]:
     client_id = f"{group}-{name}"
     if wish.protocol == "streams":
         # Commits at its own pace, so that its offsets stand still when nothing is written.

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 
-from sandbox.clients.members import PATIENCE, client_config
+from sandbox.clients.members import REQUEST_TIMEOUT, client_config
 from sandbox.verdict_scenarios import pace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sandbox.clients.java_clients import Desk
-    from sandbox.verdict_scenarios.scenario import Habit
+    from sandbox.clients.java_clients import JavaClients
+    from sandbox.verdict_scenarios.scenario import ClientBehaviour
 
 Place = tuple[str, int]
 Config = dict[str, str | int | float | bool]
@@ -22,10 +22,10 @@ AT_ONCE: Final = 5_000
 _numbers = itertools.count()
 
 
-class Client(Protocol):
+class PacedClient(Protocol):
     """Somebody in a group."""
 
-    def turn(self, habit: Habit, now: float) -> None:
+    def turn(self, habit: ClientBehaviour, now: float) -> None:
         """Live on for a moment."""
 
     def go_back(self, place: Place, by: int) -> None:
@@ -35,7 +35,7 @@ class Client(Protocol):
         """Leave the group, or (`leaving` false) be gone without a word."""
 
 
-class Worker:
+class PacedConsumer:
     """A librdkafka consumer, with a process behind it that may be slow."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Worker:
         # With a callback a rebalance needs a poll, as it does in most programs: one that hangs holds up all.
         self.consumer.subscribe(list(topics), on_revoke=lambda *_: None)
 
-    def turn(self, habit: Habit, now: float) -> None:
+    def turn(self, habit: ClientBehaviour, now: float) -> None:
         """See Client."""
         self._take()
         self._process(habit, now - (now if self._before is None else self._before))
@@ -97,13 +97,13 @@ class Worker:
             for place in column.keys() - owned:
                 del column[place]
 
-    def _process(self, habit: Habit, seconds: float) -> None:
+    def _process(self, habit: ClientBehaviour, seconds: float) -> None:
         for place, read in self._read.items():
             if place[1] not in habit.stuck:
                 able = read if habit.rate is None else self._done[place] + habit.rate * seconds
                 self._done[place] = min(read, able)
 
-    def _commit(self, habit: Habit) -> None:
+    def _commit(self, habit: ClientBehaviour) -> None:
         done = {place: int(at) for place, at in self._done.items() if place[1] not in habit.skipped}
         news = done if habit.repeats else {place: at for place, at in done.items() if self._told.get(place) != at}
         if news:
@@ -126,16 +126,16 @@ class Worker:
         self.consumer.close()
 
 
-class Loner(Worker):
+class SelfAssigningConsumer(PacedConsumer):
     """Assigns all partitions to itself: the broker stores its offsets and knows no member."""
 
     def _join(self, topics: Sequence[str]) -> None:
-        known = self.consumer.list_topics(timeout=PATIENCE).topics
+        known = self.consumer.list_topics(timeout=REQUEST_TIMEOUT).topics
         numbers = [(topic, number) for topic in topics for number in known[topic].partitions]
         self.consumer.assign([TopicPartition(*each, OFFSET_BEGINNING) for each in numbers])
 
 
-class ExactlyOnce(Worker):
+class TransactionalConsumer(PacedConsumer):
     """Commits in transactions, each with a record that it writes. One that `hangs` does not end the next one."""
 
     def __init__(self, bootstrap: str, group: str, topics: Sequence[str], output: str) -> None:
@@ -148,7 +148,7 @@ class ExactlyOnce(Worker):
     def _new_producer(self) -> Producer:
         config = {"transactional.id": self._group, "transaction.timeout.ms": 600_000}
         producer = Producer({**client_config(self._bootstrap), **config})
-        producer.init_transactions(PATIENCE)
+        producer.init_transactions(REQUEST_TIMEOUT)
         return producer
 
     def _store(self, offsets: list[TopicPartition]) -> None:
@@ -164,17 +164,17 @@ class ExactlyOnce(Worker):
     def _transact(self, offsets: list[TopicPartition]) -> None:
         self._producer.begin_transaction()
         self._producer.produce(self._output, "done", partition=0)
-        self._producer.send_offsets_to_transaction(offsets, self.consumer.consumer_group_metadata(), PATIENCE)
+        self._producer.send_offsets_to_transaction(offsets, self.consumer.consumer_group_metadata(), REQUEST_TIMEOUT)
         if self.hangs:
             self._open = True
         else:
-            self._producer.commit_transaction(PATIENCE)
+            self._producer.commit_transaction(REQUEST_TIMEOUT)
 
 
-class Guest:
+class PacedJavaConsumer:
     """Kafka's own consumer, at the desk: one that can die without a word. Processes all that comes."""
 
-    def __init__(self, desk: Desk, group: str, topics: Sequence[str], assignor: str | None = None) -> None:
+    def __init__(self, desk: JavaClients, group: str, topics: Sequence[str], assignor: str | None = None) -> None:
         self._desk = desk
         self._actor = f"{group}/{next(_numbers)}"
         self._due = 0.0
@@ -189,7 +189,7 @@ class Guest:
         }
         desk.open_consumer(self._actor, config, list(topics))
 
-    def turn(self, habit: Habit, now: float) -> None:
+    def turn(self, habit: ClientBehaviour, now: float) -> None:
         """See Client."""
         if now >= self._due and not habit.silent:
             self._due = max(self._due + habit.every, now + habit.every / 2)

@@ -8,22 +8,27 @@ from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import KafkaException, Producer
 
-from sandbox.clients.members import PATIENCE, client_config
+from sandbox.clients.members import REQUEST_TIMEOUT, client_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sandbox.verdict_scenarios.scenario import Topic
+    from sandbox.verdict_scenarios.scenario import ScenarioTopic
 
 PERIOD: Final = 0.5
 """Seconds between two turns of a producer: every consumer has a fetch to be answered in each."""
 
 
-class Writer:
+class FlowProducer:
     """Writes topics as their flows say. `clock` gives the seconds of the play."""
 
     def __init__(
-        self, bootstrap: str, topics: Mapping[str, Topic], clock: Callable[[], float], *, transactional: bool = False
+        self,
+        bootstrap: str,
+        topics: Mapping[str, ScenarioTopic],
+        clock: Callable[[], float],
+        *,
+        transactional: bool = False,
     ) -> None:
         self._topics = dict(topics)
         self._partitions = {name: topic.partitions for name, topic in topics.items()}
@@ -43,7 +48,7 @@ class Writer:
             return Producer(config)
         more = {"transactional.id": f"writer-of-{min(self._topics)}", "transaction.timeout.ms": 600_000}
         producer = Producer({**config, **more})
-        producer.init_transactions(PATIENCE)
+        producer.init_transactions(REQUEST_TIMEOUT)
         return producer
 
     # --- what happens to it ---
@@ -73,7 +78,7 @@ class Writer:
         """End. An open transaction stays open."""
         self._ended.set()
         if self._thread.is_alive():
-            self._thread.join(2 * PATIENCE)
+            self._thread.join(2 * REQUEST_TIMEOUT)
 
     # --- what it does ---
 
@@ -83,7 +88,7 @@ class Writer:
         for name, topic in self._topics.items():
             for partition in range(topic.partitions):
                 self._write(name, topic, partition, topic.backlog)
-        self._producer.flush(PATIENCE)
+        self._producer.flush(REQUEST_TIMEOUT)
         self._end()
 
     def _live(self) -> None:
@@ -111,7 +116,7 @@ class Writer:
         if self._began is not None and not self._holds and now - self._began >= (self._transaction or 0.0):
             self._end()
 
-    def _due(self, now: float) -> list[tuple[str, Topic, int, int]]:
+    def _due(self, now: float) -> list[tuple[str, ScenarioTopic, int, int]]:
         found = []
         for name, topic in list(self._topics.items()):
             for at, flow in enumerate(topic.flows):
@@ -122,7 +127,7 @@ class Writer:
                     self._written[key] = written
         return found
 
-    def _write(self, name: str, topic: Topic, partition: int, records: int) -> None:
+    def _write(self, name: str, topic: ScenarioTopic, partition: int, records: int) -> None:
         for number in range(records):
             key = f"{number % topic.keys}" if topic.keys else None
             self._producer.produce(name, "record", key=key, partition=partition)
@@ -135,5 +140,5 @@ class Writer:
 
     def _end(self) -> None:
         if self._began is not None:
-            self._producer.commit_transaction(PATIENCE)
+            self._producer.commit_transaction(REQUEST_TIMEOUT)
             self._began = None

@@ -11,8 +11,8 @@ from typing import Final
 
 from confluent_kafka import OFFSET_BEGINNING, Producer, TopicPartition
 
-from sandbox.clients.members import PATIENCE, Member, client_config
-from sandbox.demo.groups import STUCK_PARTITION, Fate, Topic
+from sandbox.clients.members import REQUEST_TIMEOUT, Member, client_config
+from sandbox.demo.groups import STUCK_PARTITION, DemoGroup, DemoTopic
 
 PERIOD: Final = 0.5
 """Seconds between the acts of one actor."""
@@ -24,7 +24,7 @@ BACKLOG: Final = 40
 """Records that each partition has before the traffic begins."""
 
 
-class Actor(ABC):
+class TrafficWorker(ABC):
     """Something that acts in turns. `settled` turns true when its story can be seen from outside."""
 
     name: str
@@ -43,10 +43,10 @@ class Actor(ABC):
         """Leave in good order."""
 
 
-class Writer(Actor):
+class DemoProducer(TrafficWorker):
     """The producer of all topics: every partition gets its share in every turn."""
 
-    def __init__(self, bootstrap: str, topics: dict[str, Topic]) -> None:
+    def __init__(self, bootstrap: str, topics: dict[str, DemoTopic]) -> None:
         self.name = "producer"
         self._topics = topics
         self._producer = Producer({**client_config(bootstrap), "linger.ms": 5})
@@ -81,17 +81,17 @@ class Writer(Actor):
 
     def _flush(self) -> None:
         # Whatever is not out by now is late, not lost: the next turn goes on with it.
-        self._producer.flush(PATIENCE)
+        self._producer.flush(REQUEST_TIMEOUT)
 
 
-class Group(Actor):
+class TrafficGroup(TrafficWorker):
     """A consumer group with its members; the plain one reads everything and commits."""
 
     # How many members the behaviour starts with, and how many records each of them takes in a turn.
     crew = 2
     appetite = 500
 
-    def __init__(self, bootstrap: str, fate: Fate, group: str, topic: str) -> None:
+    def __init__(self, bootstrap: str, fate: DemoGroup, group: str, topic: str) -> None:
         self.name = group
         self.fate: Final = fate
         self.topic: Final = topic
@@ -128,7 +128,7 @@ class Group(Actor):
         self.members = []
 
 
-class SlowGroup(Group):
+class SlowGroup(TrafficGroup):
     """Reads the backlog, so that it has committed every partition, and from then on a quarter of what is written."""
 
     crew = 1
@@ -142,7 +142,7 @@ class SlowGroup(Group):
         return committed
 
 
-class StoppedGroup(Group):
+class StoppedGroup(TrafficGroup):
     """Is gone after its first commits."""
 
     crew = 1
@@ -166,11 +166,13 @@ class DrainedGroup(StoppedGroup):
         """See StoppedGroup."""
         member = self.members[0]
         assigned = member.consumer.assignment()
-        ends = {each.partition: member.consumer.get_watermark_offsets(each, timeout=PATIENCE)[1] for each in assigned}
+        ends = {
+            each.partition: member.consumer.get_watermark_offsets(each, timeout=REQUEST_TIMEOUT)[1] for each in assigned
+        }
         return {partition: offset for (_, partition), offset in member.positions.items()} == ends
 
 
-class StalledGroup(Group):
+class StalledGroup(TrafficGroup):
     """Once it has committed the stuck partition, it commits that offset for ever."""
 
     crew = 1
@@ -186,7 +188,7 @@ class StalledGroup(Group):
         return member.commit() and self.stuck_at is not None
 
 
-class RewoundGroup(Group):
+class RewoundGroup(TrafficGroup):
     """Goes back on one partition, commits that, and reads the stretch again a little faster than it is written."""
 
     crew = 1
@@ -202,7 +204,7 @@ class RewoundGroup(Group):
         return member.commit() and self.appetite == self.appetite_afterwards
 
 
-class RollingGroup(Group):
+class RollingGroup(TrafficGroup):
     """Two static members; one of them restarts now and then under its instance id."""
 
     def recruit(self, number: int) -> Member:
@@ -223,12 +225,12 @@ class RollingGroup(Group):
             self.members[number] = self.recruit(number)
 
 
-class UnmanagedGroup(Group):
+class UnmanagedGroup(TrafficGroup):
     """Assigns partitions to itself: the broker stores its offsets and knows no member."""
 
     crew = 1
 
-    def __init__(self, bootstrap: str, fate: Fate, group: str, topic: str, partitions: int) -> None:
+    def __init__(self, bootstrap: str, fate: DemoGroup, group: str, topic: str, partitions: int) -> None:
         self._partitions = partitions
         super().__init__(bootstrap, fate, group, topic)
 

@@ -19,7 +19,7 @@ LIMIT: Final = 60.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Row:
+class PartitionComparison:
     """One partition of one group, seen by both; None where the one or the other shows nothing."""
 
     group: str
@@ -36,7 +36,7 @@ class Row:
         return (self.official_offset, self.official_lag) == (self.shown_offset, self.shown_lag)
 
 
-def compare(official: Sequence[GroupOffset], shown: Scrape) -> list[Row]:
+def compare(official: Sequence[GroupOffset], shown: Scrape) -> list[PartitionComparison]:
     """Put both side by side, every partition that either of them knows, in name order."""
     offsets = shown.by_partition("lagwarden_partition_committed_offset")
     lags = shown.by_partition("lagwarden_partition_lag")
@@ -47,7 +47,7 @@ def compare(official: Sequence[GroupOffset], shown: Scrape) -> list[Row]:
         if row.topic is not None and row.partition is not None and row.current_offset is not None
     }
     return [
-        Row(
+        PartitionComparison(
             *key,
             official_offset=told[key].current_offset if key in told else None,
             official_lag=told[key].lag if key in told else None,
@@ -58,7 +58,7 @@ def compare(official: Sequence[GroupOffset], shown: Scrape) -> list[Row]:
     ]
 
 
-def compare_until_agreed(bootstrap: str, address: str, limit: float = LIMIT) -> list[Row]:
+def compare_until_agreed(bootstrap: str, address: str, limit: float = LIMIT) -> list[PartitionComparison]:
     """Compare a cluster at rest with lagwarden, which may be some seconds behind; give the last comparison.
 
     The official tool is asked once: call this while traffic is paused.

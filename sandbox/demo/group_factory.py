@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Final
 
 from sandbox.demo.behaviours import (
     DrainedGroup,
-    Group,
     RewoundGroup,
     RollingGroup,
     SlowGroup,
     StalledGroup,
     StoppedGroup,
+    TrafficGroup,
     UnmanagedGroup,
 )
-from sandbox.demo.groups import Behaviour, Fate, Topic
+from sandbox.demo.groups import Behaviour, DemoGroup, DemoTopic
 from sandbox.demo.transactional import TransactionalGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PLAIN_GROUPS: Final[dict[Behaviour, Callable[[str, Fate, str, str], Group]]] = {
-    Behaviour.STEADY: Group,
+GROUP_CLASSES: Final[dict[Behaviour, Callable[[str, DemoGroup, str, str], TrafficGroup]]] = {
+    Behaviour.STEADY: TrafficGroup,
     Behaviour.SLOW: SlowGroup,
     Behaviour.STOPPED: StoppedGroup,
     Behaviour.STALLED: StalledGroup,
@@ -31,11 +31,11 @@ PLAIN_GROUPS: Final[dict[Behaviour, Callable[[str, Fate, str, str], Group]]] = {
 }
 
 
-def make_group(bootstrap: str, fate: Fate, prefix: str, topics: dict[str, Topic]) -> Group:
+def build_group(bootstrap: str, fate: DemoGroup, prefix: str, topics: dict[str, DemoTopic]) -> TrafficGroup:
     """Give the actor that makes a fate come true; `topics` are known by their full names, prefix included."""
     group, topic = prefix + fate.name, prefix + fate.topic
     if fate.behaviour is Behaviour.UNMANAGED:
         return UnmanagedGroup(bootstrap, fate, group, topic, topics[topic].partitions)
     if fate.behaviour is Behaviour.TRANSACTIONAL:
         return TransactionalGroup(bootstrap, fate, group, topic, prefix + "invoices")
-    return PLAIN_GROUPS[fate.behaviour](bootstrap, fate, group, topic)
+    return GROUP_CLASSES[fate.behaviour](bootstrap, fate, group, topic)

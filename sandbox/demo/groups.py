@@ -1,6 +1,6 @@
 """What the groups of the living traffic are and what becomes of them: data, and the ground truth of tests.
 
-`FATES` is the one table. `sandbox.demo.behaviours` implements each behaviour, `sandbox.demo.workload` runs them;
+`DEMO_GROUPS` is the one table. `sandbox.demo.behaviours` implements each behaviour, `sandbox.demo.workload` runs them;
 whatever reads the offsets of the same cluster must find what stands here.
 """
 
@@ -10,10 +10,10 @@ import dataclasses
 import enum
 from typing import Final, Literal
 
-Kind = Literal["classic", "consumer", "simple"]
+GroupKind = Literal["classic", "consumer", "simple"]
 """As lagwarden names kinds of groups; consumer is KIP-848, simple means offsets without membership."""
 
-Trend = Literal["near zero", "zero", "grows", "grows on one partition", "jumps"]
+LagTrend = Literal["near zero", "zero", "grows", "grows on one partition", "jumps"]
 """What the group's lag does while traffic flows: near zero is a second's worth of records, jumps follow each rewind."""
 
 
@@ -32,7 +32,7 @@ class Behaviour(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Topic:
+class DemoTopic:
     """A topic of the living traffic, and how many records per second each of its partitions gets beside its backlog."""
 
     name: str
@@ -41,69 +41,69 @@ class Topic:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fate:
+class DemoGroup:
     """One group: its id, its kind, the topic that it reads, and how it looks once its story has come true."""
 
     name: str
-    kind: Kind
+    kind: GroupKind
     behaviour: Behaviour
     topic: str
     # How many members it has when its story is told; the state is as Kafka's tools print it then.
     members: int
     state: Literal["Stable", "Empty"]
-    lag: Trend
+    lag: LagTrend
     story: str
 
 
 TOPICS: Final = (
-    Topic("orders", partitions=4, records_per_second=4),
-    Topic("payments", partitions=3, records_per_second=4),
-    Topic("archive", partitions=2, records_per_second=0),
-    Topic("invoices", partitions=2, records_per_second=0),
+    DemoTopic("orders", partitions=4, records_per_second=4),
+    DemoTopic("payments", partitions=3, records_per_second=4),
+    DemoTopic("archive", partitions=2, records_per_second=0),
+    DemoTopic("invoices", partitions=2, records_per_second=0),
 )
 """`invoices` is written by the transactional group alone."""
 
 STUCK_PARTITION: Final = 1
 """The partition on which the stalled group does not move, and on which the rewound group goes back."""
 
-FATES: Final = (
-    Fate(
+DEMO_GROUPS: Final = (
+    DemoGroup(
         "steady", "classic", Behaviour.STEADY, "orders", members=2, state="Stable", lag="near zero",
         story="Two members share four partitions and keep up.",
     ),
-    Fate(
+    DemoGroup(
         "falling-behind", "classic", Behaviour.SLOW, "orders", members=1, state="Stable", lag="grows",
         story="Alive and committing, but it reads a quarter of what is written: slow, not stopped.",
     ),
-    Fate(
+    DemoGroup(
         "stopped", "classic", Behaviour.STOPPED, "orders", members=0, state="Empty", lag="grows",
         story="Read and committed, then its process went away; its offsets stay and its lag grows.",
     ),
-    Fate(
+    DemoGroup(
         "stalled", "classic", Behaviour.STALLED, "payments", members=1, state="Stable", lag="grows on one partition",
         story="Alive and committing every partition; on one of them it commits the same offset for ever.",
     ),
-    Fate(
+    DemoGroup(
         "rewound", "classic", Behaviour.REWOUND, "payments", members=1, state="Stable", lag="jumps",
         story="Keeps up, but commits a much lower offset on one partition every ten seconds and reads it again.",
     ),
-    Fate(
+    DemoGroup(
         "empty-with-offsets", "classic", Behaviour.DRAINED, "archive", members=0, state="Empty", lag="zero",
         story="Has read all there is of a topic that gets nothing more, and left: nothing is wrong with it.",
     ),
-    Fate(
+    DemoGroup(
         "static-rolling", "classic", Behaviour.ROLLING, "payments", members=2, state="Stable", lag="near zero",
         story="Two static members restart in turn under the same group.instance.id: new member ids, no rebalance.",
     ),
-    Fate(
+    DemoGroup(
         "next-generation", "consumer", Behaviour.STEADY, "orders", members=2, state="Stable", lag="near zero",
         story="The consumer protocol of KIP-848: two members keep up; it has epochs where others have generations.",
     ),
-    Fate(
+    DemoGroup(
         "transactional", "classic", Behaviour.TRANSACTIONAL, "payments", members=1, state="Stable", lag="near zero",
         story="Commits its offsets with what it writes, in transactions; every fifth is aborted and leaves no trace.",
     ),
-    Fate(
+    DemoGroup(
         "simple", "simple", Behaviour.UNMANAGED, "orders", members=0, state="Empty", lag="near zero",
         story="Assigns partitions to itself and only stores offsets: never a member, always Empty.",
     ),
@@ -111,6 +111,6 @@ FATES: Final = (
 """All groups of the living traffic."""
 
 
-def fate_of(name: str) -> Fate:
+def demo_group(name: str) -> DemoGroup:
     """Give the fate of a group by its id without prefix. Raises KeyError."""
-    return {fate.name: fate for fate in FATES}[name]
+    return {fate.name: fate for fate in DEMO_GROUPS}[name]

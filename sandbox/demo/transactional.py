@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import KafkaException, Producer
 
-from sandbox.clients.members import PATIENCE, Member, client_config
-from sandbox.demo.behaviours import Group
+from sandbox.clients.members import REQUEST_TIMEOUT, Member, client_config
+from sandbox.demo.behaviours import TrafficGroup
 
 if TYPE_CHECKING:
     from confluent_kafka import TopicPartition
 
-    from sandbox.demo.groups import Fate
+    from sandbox.demo.groups import DemoGroup
 
 ABORT_EVERY: Final = 5
 
 
-class TransactionalGroup(Group):
+class TransactionalGroup(TrafficGroup):
     """Writes what it read and commits the offsets in the same transaction; aborts some and reads those again."""
 
     crew = 1
 
-    def __init__(self, bootstrap: str, fate: Fate, group: str, topic: str, output: str) -> None:
+    def __init__(self, bootstrap: str, fate: DemoGroup, group: str, topic: str, output: str) -> None:
         self._output = output
         self._producer: Producer | None = None
         super().__init__(bootstrap, fate, group, topic)
@@ -50,7 +50,7 @@ class TransactionalGroup(Group):
             raise
         # The answer comes before the markers are written, and offsets count only then. Of a read_committed consumer
         # the broker is asked for stable offsets: it answers once none is pending.
-        member.consumer.committed(offsets, timeout=PATIENCE)
+        member.consumer.committed(offsets, timeout=REQUEST_TIMEOUT)
         if aborting:
             for (topic, partition), position in before.items():
                 member.go_back(topic, partition, position)
@@ -72,7 +72,7 @@ class TransactionalGroup(Group):
 
         thread = threading.Thread(target=transact, daemon=True)
         thread.start()
-        thread.join(2 * PATIENCE)
+        thread.join(2 * REQUEST_TIMEOUT)
         if thread.is_alive():
             raise TimeoutError(f"the transaction of {self.name} did not end")
         if failed:
@@ -83,15 +83,15 @@ class TransactionalGroup(Group):
         producer.begin_transaction()
         for number in range(records):
             producer.produce(self._output, f"from {self.name}", partition=number % 2)
-        producer.send_offsets_to_transaction(offsets, member.consumer.consumer_group_metadata(), PATIENCE)
+        producer.send_offsets_to_transaction(offsets, member.consumer.consumer_group_metadata(), REQUEST_TIMEOUT)
         if aborting:
-            producer.abort_transaction(PATIENCE)
+            producer.abort_transaction(REQUEST_TIMEOUT)
         else:
-            producer.commit_transaction(PATIENCE)
+            producer.commit_transaction(REQUEST_TIMEOUT)
 
     def _new_producer(self) -> Producer:
         config = client_config(self.bootstrap) | {"transactional.id": self.name, "transaction.timeout.ms": 10_000}
         producer = Producer(config)
-        producer.init_transactions(PATIENCE)
+        producer.init_transactions(REQUEST_TIMEOUT)
         self._producer = producer
         return producer

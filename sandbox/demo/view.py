@@ -10,7 +10,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sandbox.demo.comparison import Row
+    from sandbox.demo.comparison import PartitionComparison
     from sandbox.demo.scrape import GroupLine
 
 HEADER = ("group", "kind", "state", "members", "lag", "time lag", "last commit", "verdict")
@@ -32,7 +32,7 @@ def groups_lines(lines: Sequence[GroupLine]) -> str:
     return _aligned([HEADER, *(_cells(line) for line in lines)])
 
 
-def comparison_lines(rows: Sequence[Row]) -> str:
+def comparison_lines(rows: Sequence[PartitionComparison]) -> str:
     """Give a comparison as plain lines, one per partition, disagreements marked."""
     cells = [
         (

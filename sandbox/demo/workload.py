@@ -21,9 +21,9 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from sandbox.clients.members import client_config
-from sandbox.demo.behaviours import PERIOD, Actor, Writer
-from sandbox.demo.group_factory import make_group
-from sandbox.demo.groups import FATES, TOPICS, Fate, Topic
+from sandbox.demo.behaviours import PERIOD, DemoProducer, TrafficWorker
+from sandbox.demo.group_factory import build_group
+from sandbox.demo.groups import DEMO_GROUPS, TOPICS, DemoGroup, DemoTopic
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import eventually
 
@@ -45,15 +45,20 @@ class Workload:
     """
 
     def __init__(
-        self, bootstrap: str, *, prefix: str = "", fates: Sequence[Fate] = FATES, more: Sequence[Actor] = ()
+        self,
+        bootstrap: str,
+        *,
+        prefix: str = "",
+        fates: Sequence[DemoGroup] = DEMO_GROUPS,
+        more: Sequence[TrafficWorker] = (),
     ) -> None:
         self.bootstrap: Final = bootstrap
         self.prefix: Final = prefix
         self.fates: Final = tuple(fates)
-        self.topics: Final[dict[str, Topic]] = {prefix + topic.name: topic for topic in TOPICS}
+        self.topics: Final[dict[str, DemoTopic]] = {prefix + topic.name: topic for topic in TOPICS}
         self.faults: Final[collections.deque[str]] = collections.deque(maxlen=FAULTS_KEPT)
         self._more = tuple(more)
-        self._actors: list[Actor] = []
+        self._actors: list[TrafficWorker] = []
         self._threads: list[threading.Thread] = []
         self._turn = threading.Condition()
         self._running = True
@@ -77,10 +82,10 @@ class Workload:
         missing = {name: topic.partitions for name, topic in self.topics.items() if name not in there}
         if missing:
             create_topics(self.bootstrap, missing)
-        writer = Writer(self.bootstrap, self.topics)
+        writer = DemoProducer(self.bootstrap, self.topics)
         if missing:
             writer.write_backlog()
-        groups = [make_group(self.bootstrap, fate, self.prefix, self.topics) for fate in self.fates]
+        groups = [build_group(self.bootstrap, fate, self.prefix, self.topics) for fate in self.fates]
         self._actors = [writer, *groups, *self._more]
         self._threads = [threading.Thread(target=self._live, args=(actor,), daemon=True) for actor in self._actors]
         for thread in self._threads:
@@ -133,7 +138,7 @@ class Workload:
         finally:
             consumer.close()
 
-    def _live(self, actor: Actor) -> None:
+    def _live(self, actor: TrafficWorker) -> None:
         """Take turns until the end: act while traffic flows, rest while it is paused."""
         while not self._stopping:
             with self._turn:
@@ -150,7 +155,7 @@ class Workload:
         with self._turn:
             self._turn.wait_for(lambda: self._stopping or (acting and not self._running), PERIOD)
 
-    def _try(self, actor: Actor, what: Callable[[], None]) -> None:
+    def _try(self, actor: TrafficWorker, what: Callable[[], None]) -> None:
         try:
             what()
         except (KafkaException, RuntimeError, TimeoutError) as error:
@@ -187,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--duration", type=float, default=None, metavar="SECONDS", help="default: until Ctrl-C")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    for fate in FATES:
+    for fate in DEMO_GROUPS:
         print(f"{options.prefix + fate.name:20} {fate.kind:9} {fate.story}")
     try:
         with Workload(options.bootstrap_servers, prefix=options.prefix) as traffic:

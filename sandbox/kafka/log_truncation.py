@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def cut_log(folder: Path, share: float) -> int:
+def truncate_log(folder: Path, share: float) -> int:
     """Leave about this share of the newest segment of a partition; gives the offset where the log ends now."""
     segment = max(folder.glob("*.log"))
     raw = segment.read_bytes()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Final, Protocol
 
-from sandbox.clients.self_polling import Wish
+from sandbox.clients.self_polling import ClientSpec
 from sandbox.kafka import tools
 
 if TYPE_CHECKING:
     from sandbox.clients.java_clients import Offset
-    from sandbox.clients.self_polling import Protocol_
-    from sandbox.scenarios.group import Stage
+    from sandbox.clients.self_polling import GroupProtocol
+    from sandbox.scenarios.group import ScenarioGroup
 
 COOPERATIVE: Final = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 CONFIGS: Final = "kafka.admin.ConfigCommand"
@@ -22,10 +22,10 @@ GROUP_TOOLS: Final = {
 }
 
 
-class Action(Protocol):
+class HistoryAction(Protocol):
     """One thing that is done; when `perform` returns, whoever did it has its answer."""
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """Do it."""
 
 
@@ -34,7 +34,7 @@ class Join:
     """A client begins; `java` false: one of librdkafka."""
 
     client: str
-    protocol: Protocol_ = "classic"
+    protocol: GroupProtocol = "classic"
     topics: tuple[str, ...] = ("in",)
     regex: str | None = None
     instance: str | None = None
@@ -42,9 +42,9 @@ class Join:
     session_ms: int = 45_000
     java: bool = True
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """See Action."""
-        wish = Wish(
+        wish = ClientSpec(
             tuple(stage.topic(short) for short in self.topics),
             self.protocol,
             self.regex and f"{stage.group}-{self.regex}",
@@ -61,7 +61,7 @@ class Leave:
 
     client: str
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """See Action."""
         stage.end(self.client, leaving=True)
 
@@ -72,7 +72,7 @@ class Vanish:
 
     client: str
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """See Action."""
         stage.end(self.client, leaving=False)
 
@@ -84,7 +84,7 @@ class Subscribe:
     client: str
     topics: tuple[str, ...]
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """See Action."""
         stage.clients[self.client].subscribe(tuple(stage.topic(short) for short in self.topics))
 
@@ -93,7 +93,7 @@ class Subscribe:
 class CommitAll:
     """Every client commits where it stands."""
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """See Action."""
         stage.commit_all()
 
@@ -104,7 +104,7 @@ class Store:
 
     offsets: tuple[Offset, ...]
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """See Action."""
         stage.store(self.offsets)
 
@@ -115,7 +115,7 @@ class SendInTransaction:
 
     offsets: tuple[Offset, ...]
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """See Action."""
         stage.send_in_transaction(self.offsets)
 
@@ -126,7 +126,7 @@ class EndTransaction:
 
     committing: bool
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """See Action."""
         stage.end_transaction(committing=self.committing)
 
@@ -138,7 +138,7 @@ class DeleteOffsets:
     topic: str
     partition: int | None = None
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """See Action."""
         topic = stage.topic(self.topic)
         target = topic if self.partition is None else f"{topic}:{self.partition}"
@@ -153,7 +153,7 @@ class DeleteGroup:
 
     tool: str = "consumer"
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """See Action."""
         said = stage.desk.tool(GROUP_TOOLS[self.tool], "--delete", "--group", stage.group)
         if "successful" not in said:
@@ -167,7 +167,7 @@ class CreateTopic:
     topic: str
     partitions: int
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """See Action."""
         stage.create_topics({self.topic: self.partitions})
 
@@ -178,7 +178,7 @@ class DeleteTopic:
 
     topic: str
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """See Action."""
         stage.delete_topic(self.topic)
 
@@ -190,7 +190,7 @@ class Configure:
     setting: str
     value: str
 
-    def perform(self, stage: Stage) -> None:
+    def perform(self, stage: ScenarioGroup) -> None:
         """See Action."""
         stage.desk.tool(
             CONFIGS, "--alter", "--entity-type", "groups", "--entity-name", stage.group,

@@ -17,8 +17,8 @@ from sandbox.scenarios.actions import (
 )
 from sandbox.scenarios.history import (
     GONE,
-    Scenario,
-    Step,
+    GroupHistory,
+    HistoryStep,
     created,
     dead,
     emptied,
@@ -32,59 +32,59 @@ SHORT_SESSION_MS: Final = 6_000
 LONG_SESSION_MS: Final = 600_000
 """Where nobody is to be missed, however slow the machine."""
 
-CLASSIC: Final = Scenario(
+CLASSIC: Final = GroupHistory(
     "classic",
     "consumer",
     {"in": 4},
     (
-        Step("a client joins", (Join("a", java=False),), "Stable", 1, (created(), rebalanced(came=1))),
-        Step("another one joins", (Join("b", java=False),), "Stable", 2, (rebalanced(came=1),)),
-        Step("it leaves", (Leave("b"),), "Stable", 1, (rebalanced(went=1),)),
-        Step("the last one leaves", (Leave("a"),), "Empty", 0, (emptied(1),)),
-        Step("a new one joins", (Join("c", java=False),), "Stable", 1, (rebalanced(came=1),)),
-        Step("and leaves", (Leave("c"),), "Empty", 0, (emptied(1),)),
+        HistoryStep("a client joins", (Join("a", java=False),), "Stable", 1, (created(), rebalanced(came=1))),
+        HistoryStep("another one joins", (Join("b", java=False),), "Stable", 2, (rebalanced(came=1),)),
+        HistoryStep("it leaves", (Leave("b"),), "Stable", 1, (rebalanced(went=1),)),
+        HistoryStep("the last one leaves", (Leave("a"),), "Empty", 0, (emptied(1),)),
+        HistoryStep("a new one joins", (Join("c", java=False),), "Stable", 1, (rebalanced(came=1),)),
+        HistoryStep("and leaves", (Leave("c"),), "Empty", 0, (emptied(1),)),
     ),
     ends=(dead("expired"),),
 )
 
-COOPERATIVE_STICKY: Final = Scenario(
+COOPERATIVE_STICKY: Final = GroupHistory(
     "cooperative",
     "consumer",
     {"in": 4},
     (
-        Step("a client joins", (Join("a", assignor=COOPERATIVE),), "Stable", 1, (created(), rebalanced(came=1))),
-        Step(
+        HistoryStep("a client joins", (Join("a", assignor=COOPERATIVE),), "Stable", 1, (created(), rebalanced(came=1))),
+        HistoryStep(
             "another one joins: partitions are given up first, and given out by a second rebalance",
             (Join("b", assignor=COOPERATIVE),),
             "Stable",
             2,
             (rebalanced(came=1), rebalanced()),
         ),
-        Step("the first one leaves", (Leave("a"),), "Stable", 1, (rebalanced(went=1),)),
+        HistoryStep("the first one leaves", (Leave("a"),), "Stable", 1, (rebalanced(went=1),)),
     ),
 )
 
-STATIC_INSIDE: Final = Scenario(
+STATIC_INSIDE: Final = GroupHistory(
     "static-inside",
     "consumer",
     {"in": 4},
     (
-        Step(
+        HistoryStep(
             "a static member joins",
             (Join("a", instance="one", session_ms=LONG_SESSION_MS),),
             "Stable",
             1,
             (created(), rebalanced(came=1)),
         ),
-        Step(
+        HistoryStep(
             "another one joins",
             (Join("b", instance="two", session_ms=LONG_SESSION_MS),),
             "Stable",
             2,
             (rebalanced(came=1),),
         ),
-        Step("one shuts down: nothing is written", (Vanish("b"),), "Stable", 2, (), owned=4),
-        Step(
+        HistoryStep("one shuts down: nothing is written", (Vanish("b"),), "Stable", 2, (), owned=4),
+        HistoryStep(
             "it is back within its session: another member id, no rebalance",
             (Join("b", instance="two", session_ms=LONG_SESSION_MS),),
             "Stable",
@@ -93,27 +93,27 @@ STATIC_INSIDE: Final = Scenario(
     ),
 )
 
-STATIC_OUTSIDE: Final = Scenario(
+STATIC_OUTSIDE: Final = GroupHistory(
     "static-outside",
     "consumer",
     {"in": 4},
     (
-        Step(
+        HistoryStep(
             "a static member joins",
             (Join("a", instance="one", session_ms=SHORT_SESSION_MS),),
             "Stable",
             1,
             (created(), rebalanced(came=1)),
         ),
-        Step(
+        HistoryStep(
             "another one joins",
             (Join("b", instance="two", session_ms=SHORT_SESSION_MS),),
             "Stable",
             2,
             (rebalanced(came=1),),
         ),
-        Step("one shuts down, and its session times out", (Vanish("b"),), "Stable", 1, (rebalanced(went=1),)),
-        Step(
+        HistoryStep("one shuts down, and its session times out", (Vanish("b"),), "Stable", 1, (rebalanced(went=1),)),
+        HistoryStep(
             "it is back",
             (Join("b", instance="two", session_ms=SHORT_SESSION_MS),),
             "Stable",
@@ -123,73 +123,77 @@ STATIC_OUTSIDE: Final = Scenario(
     ),
 )
 
-STATIC_RDKAFKA: Final = Scenario(
+STATIC_RDKAFKA: Final = GroupHistory(
     "static-librdkafka",
     "consumer",
     {"in": 2},
     (
-        Step(
+        HistoryStep(
             "a static member joins", (Join("a", instance="one", java=False),), "Stable", 1,
             (created(), rebalanced(came=1)),
         ),
-        Step("it restarts under its instance id", (Vanish("a"), Join("a", instance="one", java=False)), "Stable", 1),
-        Step("and again", (Vanish("a"), Join("a", instance="one", java=False)), "Stable", 1),
+        HistoryStep("it restarts under its instance id", (Vanish("a"), Join("a", instance="one", java=False)), "Stable", 1),
+        HistoryStep("and again", (Vanish("a"), Join("a", instance="one", java=False)), "Stable", 1),
     ),
 )  # fmt: skip
 
-VANISHED: Final = Scenario(
+VANISHED: Final = GroupHistory(
     "vanished",
     "consumer",
     {"in": 2},
     (
-        Step("a client joins", (Join("a", session_ms=SHORT_SESSION_MS),), "Stable", 1, (created(), rebalanced(came=1))),
-        Step("it is killed, and its session times out", (Vanish("a"),), "Empty", 0, (emptied(1),)),
+        HistoryStep(
+            "a client joins", (Join("a", session_ms=SHORT_SESSION_MS),), "Stable", 1, (created(), rebalanced(came=1))
+        ),
+        HistoryStep("it is killed, and its session times out", (Vanish("a"),), "Empty", 0, (emptied(1),)),
     ),
     ends=(dead("expired"),),
 )
 
-SIMPLE: Final = Scenario(
+SIMPLE: Final = GroupHistory(
     "simple",
     "consumer",
     {"in": 3},
     (
-        Step("somebody commits", (Store((("in", 0, 5), ("in", 1, 6), ("in", 2, 7))),), "Empty", 0, (created(),)),
-        Step("and commits less", (Store((("in", 0, 2), ("in", 1, 6), ("in", 2, 7))),), "Empty"),
-        Step("the offset of one partition is deleted", (DeleteOffsets("in", 1),), "Empty", 0, (forgotten("deleted"),)),
-        Step("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
-        Step("somebody commits again", (Store((("in", 0, 9),)),), "Empty", 0, (reborn(),)),
+        HistoryStep("somebody commits", (Store((("in", 0, 5), ("in", 1, 6), ("in", 2, 7))),), "Empty", 0, (created(),)),
+        HistoryStep("and commits less", (Store((("in", 0, 2), ("in", 1, 6), ("in", 2, 7))),), "Empty"),
+        HistoryStep(
+            "the offset of one partition is deleted", (DeleteOffsets("in", 1),), "Empty", 0, (forgotten("deleted"),)
+        ),
+        HistoryStep("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
+        HistoryStep("somebody commits again", (Store((("in", 0, 9),)),), "Empty", 0, (reborn(),)),
     ),
     ends=(dead("expired"),),
 )
 
-SIMPLE_JOINED: Final = Scenario(
+SIMPLE_JOINED: Final = GroupHistory(
     "simple-joined",
     "consumer",
     {"in": 2},
     (
-        Step("somebody commits", (Store((("in", 0, 5),)),), "Empty", 0, (created(),)),
-        Step("a first member joins: no conversion", (Join("a"),), "Stable", 1, (rebalanced(came=1),)),
-        Step("it leaves", (Leave("a"),), "Empty", 0, (emptied(1),)),
-        Step("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
-        Step("a client joins", (Join("b"),), "Stable", 1, (reborn(), rebalanced(came=1))),
+        HistoryStep("somebody commits", (Store((("in", 0, 5),)),), "Empty", 0, (created(),)),
+        HistoryStep("a first member joins: no conversion", (Join("a"),), "Stable", 1, (rebalanced(came=1),)),
+        HistoryStep("it leaves", (Leave("a"),), "Empty", 0, (emptied(1),)),
+        HistoryStep("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
+        HistoryStep("a client joins", (Join("b"),), "Stable", 1, (reborn(), rebalanced(came=1))),
     ),
 )
 
-TRANSACTIONAL: Final = Scenario(
+TRANSACTIONAL: Final = GroupHistory(
     "transactional",
     "consumer",
     {"in": 2},
     (
-        Step(
+        HistoryStep(
             "offsets are sent in a transaction, which is open",
             (SendInTransaction((("in", 0, 5),)),),
             "Empty",
             hidden=True,
         ),
-        Step("it is committed", (EndTransaction(committing=True),), "Empty", 0, (created(),)),
-        Step("another one is open", (SendInTransaction((("in", 0, 9), ("in", 1, 9))),), "Empty"),
-        Step("it is aborted", (EndTransaction(committing=False),), "Empty"),
-        Step(
+        HistoryStep("it is committed", (EndTransaction(committing=True),), "Empty", 0, (created(),)),
+        HistoryStep("another one is open", (SendInTransaction((("in", 0, 9), ("in", 1, 9))),), "Empty"),
+        HistoryStep("it is aborted", (EndTransaction(committing=False),), "Empty"),
+        HistoryStep(
             "a third is committed",
             (SendInTransaction((("in", 0, 7), ("in", 1, 3))), EndTransaction(committing=True)),
             "Empty",

@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sandbox.scenarios.history import Expected, Findings
+    from sandbox.scenarios.history import ExpectedTransition, ExpectedTransitions
     from sandbox.scenarios.official import GroupFacts
 
 
-class Witness(Protocol):
+class Observer(Protocol):
     """Somebody who watches the groups and is held against the official tools."""
 
     name: str
 
-    def look(self) -> Mapping[str, Finding] | None:
+    def look(self) -> Mapping[str, ObservedGroup] | None:
         """Give what it has found by now of every group; None while it is away, which is no fault in itself."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Finding:
+class ObservedGroup:
     """What a witness says of a group. `facts` is None for a group that it does not show as living."""
 
     facts: GroupFacts | None
-    transitions: tuple[Expected, ...]
+    transitions: tuple[ExpectedTransition, ...]
 
 
 @dataclasses.dataclass(slots=True)
-class Scene:
+class GroupComparison:
     """A group after a round, once it had settled: what the tools said, and each witness."""
 
     scenario: str
@@ -38,9 +38,9 @@ class Scene:
     # Of the round, from 0; None: in the end.
     number: int | None
     story: str
-    expected: Findings
+    expected: ExpectedTransitions
     official: GroupFacts | None = None
-    found: dict[str, Finding] = dataclasses.field(default_factory=dict)
+    found: dict[str, ObservedGroup] = dataclasses.field(default_factory=dict)
     # Why the step could not be played, or the group did not settle.
     failure: str | None = None
 
@@ -63,7 +63,7 @@ class Scene:
             self.expected.may_fit(finding.transitions) for finding in self.found.values()
         )
 
-    def faults(self, finding: Finding) -> list[str]:
+    def faults(self, finding: ObservedGroup) -> list[str]:
         """Say what is wrong with what a witness found; nothing when all is as it must be."""
         wrong = [] if self.expected.fit(finding.transitions) else [self._other(finding)]
         official = None if self.expected.hidden else self.official
@@ -71,7 +71,7 @@ class Scene:
             return wrong if finding.facts is official else [*wrong, f"found {finding.facts}, the tool says {official}"]
         return [*wrong, *differences(finding.facts, official)]
 
-    def _other(self, finding: Finding) -> str:
+    def _other(self, finding: ObservedGroup) -> str:
         found, certain, possible = (
             ", ".join(map(str, some)) or "nothing"
             for some in (finding.transitions, self.expected.certain, self.expected.possible)

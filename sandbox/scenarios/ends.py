@@ -16,8 +16,8 @@ from sandbox.scenarios.actions import (
 )
 from sandbox.scenarios.history import (
     GONE,
-    Scenario,
-    Step,
+    GroupHistory,
+    HistoryStep,
     created,
     dead,
     emptied,
@@ -26,114 +26,116 @@ from sandbox.scenarios.history import (
     reborn,
 )
 
-OFFSETS_DELETED: Final = Scenario(
+OFFSETS_DELETED: Final = GroupHistory(
     "offsets-deleted",
     "consumer",
     {"in": 2, "old": 2},
     (
-        Step("a client joins for two topics", (Join("a", topics=("in", "old")),), "Stable", 1,
+        HistoryStep("a client joins for two topics", (Join("a", topics=("in", "old")),), "Stable", 1,
              (created(), rebalanced(came=1))),
-        Step("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
-        Step("the offsets of the other are deleted while it lives", (DeleteOffsets("old"),), "Stable", 1,
+        HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
+        HistoryStep("the offsets of the other are deleted while it lives", (DeleteOffsets("old"),), "Stable", 1,
              (forgotten("deleted"),)),
     ),
 )  # fmt: skip
 
-GROUP_DELETED: Final = Scenario(
+GROUP_DELETED: Final = GroupHistory(
     "group-deleted",
     "consumer",
     {"in": 2},
     (
-        Step("a client joins", (Join("a"),), "Stable", 1, (created(), rebalanced(came=1))),
-        Step("it leaves", (Leave("a"),), "Empty", 0, (emptied(1),)),
-        Step("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
-        Step("somebody commits: born again, as a simple one", (Store((("in", 0, 3),)),), "Empty", 0, (reborn(),)),
-        Step("it is deleted again", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
+        HistoryStep("a client joins", (Join("a"),), "Stable", 1, (created(), rebalanced(came=1))),
+        HistoryStep("it leaves", (Leave("a"),), "Empty", 0, (emptied(1),)),
+        HistoryStep("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
+        HistoryStep(
+            "somebody commits: born again, as a simple one", (Store((("in", 0, 3),)),), "Empty", 0, (reborn(),)
+        ),
+        HistoryStep("it is deleted again", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
     ),
 )
 
-TOPIC_DELETED: Final = Scenario(
+TOPIC_DELETED: Final = GroupHistory(
     "topic-deleted",
     "consumer",
     {"in": 2, "other": 1},
     (
-        Step("somebody commits for two topics", (Store((("in", 0, 3), ("in", 1, 4), ("other", 0, 5))),), "Empty", 0,
+        HistoryStep("somebody commits for two topics", (Store((("in", 0, 3), ("in", 1, 4), ("other", 0, 5))),), "Empty", 0,
              (created(),)),
-        Step("one of the topics is deleted", (DeleteTopic("in"),), "Empty", 0, (forgotten("topic deleted"),)),
-        Step("it is made again", (CreateTopic("in", 2),), "Empty"),
-        Step("somebody commits for both", (Store((("in", 0, 1), ("other", 0, 6))),), "Empty"),
-        Step("it is deleted again", (DeleteTopic("in"),), "Empty", 0, (forgotten("topic deleted"),)),
-        Step("the other one too: nothing is left", (DeleteTopic("other"),), "Empty", 0, (dead("topic deleted"),),
+        HistoryStep("one of the topics is deleted", (DeleteTopic("in"),), "Empty", 0, (forgotten("topic deleted"),)),
+        HistoryStep("it is made again", (CreateTopic("in", 2),), "Empty"),
+        HistoryStep("somebody commits for both", (Store((("in", 0, 1), ("other", 0, 6))),), "Empty"),
+        HistoryStep("it is deleted again", (DeleteTopic("in"),), "Empty", 0, (forgotten("topic deleted"),)),
+        HistoryStep("the other one too: nothing is left", (DeleteTopic("other"),), "Empty", 0, (dead("topic deleted"),),
              hidden=True),
     ),
 )  # fmt: skip
 
-TOPIC_DELETED_CLASSIC: Final = Scenario(
+TOPIC_DELETED_CLASSIC: Final = GroupHistory(
     "topic-deleted-classic",
     "consumer",
     {"in": 1, "old": 1},
     (
-        Step("a client joins for two topics", (Join("a", topics=("in", "old")),), "Stable", 1,
+        HistoryStep("a client joins for two topics", (Join("a", topics=("in", "old")),), "Stable", 1,
              (created(), rebalanced(came=1))),
-        Step("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
-        Step("the other topic is deleted", (DeleteTopic("old"),), "Stable", 1, (forgotten("topic deleted"),)),
+        HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
+        HistoryStep("the other topic is deleted", (DeleteTopic("old"),), "Stable", 1, (forgotten("topic deleted"),)),
     ),
 )  # fmt: skip
 
-EXPIRED: Final = Scenario(
+EXPIRED: Final = GroupHistory(
     "expired",
     "consumer",
     {"in": 2},
     (
-        Step("a client joins", (Join("a"),), "Stable", 1, (created(), rebalanced(came=1))),
-        Step("it leaves, and nobody comes", (Leave("a"),), "Empty", 0, (emptied(1),)),
+        HistoryStep("a client joins", (Join("a"),), "Stable", 1, (created(), rebalanced(came=1))),
+        HistoryStep("it leaves, and nobody comes", (Leave("a"),), "Empty", 0, (emptied(1),)),
     ),
     ends=(dead("expired"),),
 )
 
-EXPIRED_UNCOMMITTED: Final = Scenario(
+EXPIRED_UNCOMMITTED: Final = GroupHistory(
     "expired-uncommitted",
     "consumer",
     {"in": 1},
     (
-        Step("a client joins and commits nothing", (Join("a"),), "Stable", 1, (created(), rebalanced(came=1)),
+        HistoryStep("a client joins and commits nothing", (Join("a"),), "Stable", 1, (created(), rebalanced(came=1)),
              commits=False),
-        Step("it leaves: the next sweep removes the group", (Leave("a"),), "Empty", 0, (emptied(1),), commits=False),
+        HistoryStep("it leaves: the next sweep removes the group", (Leave("a"),), "Empty", 0, (emptied(1),), commits=False),
     ),
     ends=(dead("expired"),),
 )  # fmt: skip
 
-OFFSETS_EXPIRED: Final = Scenario(
+OFFSETS_EXPIRED: Final = GroupHistory(
     "offsets-expired",
     "consumer",
     {"in": 1, "old": 1},
     (
-        Step("a client joins for two topics", (Join("a", topics=("in", "old")),), "Stable", 1,
+        HistoryStep("a client joins for two topics", (Join("a", topics=("in", "old")),), "Stable", 1,
              (created(), rebalanced(came=1))),
-        Step("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
+        HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
     ),
     ends=(forgotten("expired"),),
     forgets=(("old", 0),),
 )  # fmt: skip
 
-OFFSETS_EXPIRED_CONSUMER: Final = Scenario(
+OFFSETS_EXPIRED_CONSUMER: Final = GroupHistory(
     "offsets-expired-consumer",
     "consumer",
     {"in": 1, "old": 1},
     (
-        Step("a client joins for two topics", (Join("a", "consumer", ("in", "old")),), "Stable", 1,
+        HistoryStep("a client joins for two topics", (Join("a", "consumer", ("in", "old")),), "Stable", 1,
              (created(), rebalanced(came=1))),
-        Step("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
+        HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
     ),
     ends=(forgotten("expired"),),
     forgets=(("old", 0),),
 )  # fmt: skip
 
-OFFSETS_EXPIRED_SIMPLE: Final = Scenario(
+OFFSETS_EXPIRED_SIMPLE: Final = GroupHistory(
     "offsets-expired-simple",
     "consumer",
     {"in": 2},
-    (Step("somebody commits two partitions", (Store((("in", 0, 3), ("in", 1, 4))),), "Empty", 0, (created(),)),),
+    (HistoryStep("somebody commits two partitions", (Store((("in", 0, 3), ("in", 1, 4))),), "Empty", 0, (created(),)),),
     meanwhile=(Store((("in", 1, 5),)),),
     ends=(forgotten("expired"),),
     forgets=(("in", 0),),

@@ -11,41 +11,43 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sandbox.clients.java_clients import Desk
+from sandbox.clients.java_clients import JavaClients
 from sandbox.scenarios import classic, ends, newer
-from sandbox.scenarios.recording import Recorder
-from sandbox.scenarios.replay_observer import Replayed, Topics
-from sandbox.scenarios.runner import Play, PlayBroker
+from sandbox.scenarios.recording import HistoryRecorder
+from sandbox.scenarios.replay_observer import ReplayObserver, TopicNames
+from sandbox.scenarios.runner import HistoryBroker, HistoryRunner
 from stream.cluster.transport.client import Cluster
 from stream.offline.live import LiveTopics
 from stream.offline.rows import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.comparison import Scene
-    from sandbox.scenarios.history import Scenario
+    from sandbox.scenarios.comparison import GroupComparison
+    from sandbox.scenarios.history import GroupHistory
 
-SCENARIOS: Final[tuple[Scenario, ...]] = (*classic.SCENARIOS, *newer.SCENARIOS, *ends.SCENARIOS)
+SCENARIOS: Final[tuple[GroupHistory, ...]] = (*classic.SCENARIOS, *newer.SCENARIOS, *ends.SCENARIOS)
 CAPTURES: Final = Path(__file__).resolve().parents[2] / "tests" / "captures"
 
 
-def replayed(cluster: Cluster) -> Replayed:
+def replayed(cluster: Cluster) -> ReplayObserver:
     """Give the witness that reads the offsets topic of this cluster."""
-    return Replayed(
+    return ReplayObserver(
         lambda last: LiveTopics(cluster, [OFFSETS_TOPIC]).rows(last),
-        lambda: Topics({topic.topic_id.bytes: topic.name for topic in cluster.metadata(None).topics}),
+        lambda: TopicNames({topic.topic_id.bytes: topic.name for topic in cluster.metadata(None).topics}),
     )
 
 
-def record(folder: Path) -> list[Scene]:
+def record(folder: Path) -> list[GroupComparison]:
     """Play everything and keep it in a folder; gives the scenes."""
     with contextlib.ExitStack() as stack:
-        broker = stack.enter_context(PlayBroker())
+        broker = stack.enter_context(HistoryBroker())
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        desk = stack.enter_context(Desk(broker.bootstrap, scratch / "desk.log"))
+        desk = stack.enter_context(JavaClients(broker.bootstrap, scratch / "desk.log"))
         cluster = stack.enter_context(Cluster([broker.bootstrap]))
         watching = replayed(cluster)
-        recorder = Recorder(watching)
-        play = stack.enter_context(Play(desk, SCENARIOS, [watching], sweep=broker.sweep, after_look=recorder.note))
+        recorder = HistoryRecorder(watching)
+        play = stack.enter_context(
+            HistoryRunner(desk, SCENARIOS, [watching], sweep=broker.sweep, after_look=recorder.note)
+        )
         play.run(lambda said: print(said, flush=True))
         recorder.write(folder, LiveTopics(cluster, [OFFSETS_TOPIC]).origin)
     return play.scenes

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from sandbox.clients.members import PATIENCE, Member, client_config
-from sandbox.clients.self_polling import JavaClient, RdkafkaClient
+from sandbox.clients.members import REQUEST_TIMEOUT, Member, client_config
+from sandbox.clients.self_polling import JavaClient, LibrdkafkaClient
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, eventually, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from sandbox.clients.java_clients import Desk, Offset
-    from sandbox.clients.self_polling import Client, Wish
+    from sandbox.clients.java_clients import JavaClients, Offset
+    from sandbox.clients.self_polling import ClientSpec, PollingClient
 
 RECORDS: Final = 20
 """Records that each partition of a new topic gets."""
 
 
-class Stage:
+class ScenarioGroup:
     """One group's surroundings. Actions act on it; offsets name topics by their short names."""
 
-    def __init__(self, desk: Desk, group: str) -> None:
+    def __init__(self, desk: JavaClients, group: str) -> None:
         self.desk: Final = desk
         self.bootstrap: Final = desk.bootstrap
         self.group: Final = group
-        self.clients: Final[dict[str, Client]] = {}
+        self.clients: Final[dict[str, PollingClient]] = {}
         self.topics: Final[dict[str, int]] = {}
         self._producer: Producer | None = None
 
@@ -63,12 +63,12 @@ class Stage:
 
     # --- clients ---
 
-    def join(self, name: str, wish: Wish, *, java: bool = True) -> None:
+    def join(self, name: str, wish: ClientSpec, *, java: bool = True) -> None:
         """Let a client begin."""
         if java:
             self.clients[name] = JavaClient(self.desk, self.group, name, wish)
         else:
-            self.clients[name] = RdkafkaClient(self.bootstrap, self.group, wish, len(self.clients))
+            self.clients[name] = LibrdkafkaClient(self.bootstrap, self.group, wish, len(self.clients))
 
     def end(self, name: str, *, leaving: bool) -> None:
         """Let a client end."""
@@ -118,14 +118,14 @@ class Stage:
         producer = self._producer
         if producer is None:
             producer = Producer({**client_config(self.bootstrap), "transactional.id": self.group})
-            eventually(lambda: producer.init_transactions(PATIENCE))
+            eventually(lambda: producer.init_transactions(REQUEST_TIMEOUT))
             self._producer = producer
         producer.begin_transaction()
         member = Member(self.bootstrap, self.group, "simple")
         try:
             metadata = member.consumer.consumer_group_metadata()
             places = [TopicPartition(*each) for each in self.full(offsets)]
-            eventually(lambda: producer.send_offsets_to_transaction(places, metadata, PATIENCE))
+            eventually(lambda: producer.send_offsets_to_transaction(places, metadata, REQUEST_TIMEOUT))
         finally:
             member.leave()
 
@@ -133,7 +133,7 @@ class Stage:
         """End the open transaction."""
         if self._producer is None:
             raise RuntimeError("no transaction is open")
-        (self._producer.commit_transaction if committing else self._producer.abort_transaction)(PATIENCE)
+        (self._producer.commit_transaction if committing else self._producer.abort_transaction)(REQUEST_TIMEOUT)
 
 
 def eventually_ok(call: Callable[[], None], limit: float = LIMIT) -> None:

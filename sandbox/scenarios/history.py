@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sandbox.scenarios.actions import Action
+    from sandbox.scenarios.actions import HistoryAction
 
 GONE: None = None
 """The state of a group that the official tool does not know."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedTransition:
     """One transition that must have been found: what happened, how many members came and went, why it ended.
 
     Words: created, rebalanced, emptied, reborn, converted, forgotten, dead.
@@ -37,27 +37,27 @@ class Expected:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Findings:
+class ExpectedTransitions:
     """Transitions that are there for certain, and those behind them that time may have added by now."""
 
-    certain: tuple[Expected, ...]
-    possible: tuple[Expected, ...]
+    certain: tuple[ExpectedTransition, ...]
+    possible: tuple[ExpectedTransition, ...]
     # See Step.
     hidden: bool = False
     # The broker was restarted after this many of them. From then on classic members may rebalance among themselves:
     # what the leader's metadata shows while a broker starts can make it ask for that.
     restless_after: int | None = None
 
-    def fit(self, found: tuple[Expected, ...]) -> bool:
+    def fit(self, found: tuple[ExpectedTransition, ...]) -> bool:
         """Tell whether these transitions are the ones that must have been found, and no other."""
         return len(self.certain) <= len(self._calm(found)) and self.may_fit(found)
 
-    def may_fit(self, found: tuple[Expected, ...]) -> bool:
+    def may_fit(self, found: tuple[ExpectedTransition, ...]) -> bool:
         """Tell whether they are, as far as they go."""
         calm = self._calm(found)
         return calm == (*self.certain, *self.possible)[: len(calm)]
 
-    def _calm(self, found: tuple[Expected, ...]) -> tuple[Expected, ...]:
+    def _calm(self, found: tuple[ExpectedTransition, ...]) -> tuple[ExpectedTransition, ...]:
         if self.restless_after is None:
             return found
         before, after = found[: self.restless_after], found[self.restless_after :]
@@ -65,19 +65,19 @@ class Findings:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Step:
+class HistoryStep:
     """What is done, and how the group looks once it has settled, by the official tool.
 
     After the actions every client of the group commits where it stands, unless `commits` is false.
     """
 
     story: str
-    actions: tuple[Action, ...]
+    actions: tuple[HistoryAction, ...]
     # As the tools print it; None: the tool does not know the group.
     state: str | None
     members: int = 0
     # The transitions that this step adds.
-    finds: tuple[Expected, ...] = ()
+    finds: tuple[ExpectedTransition, ...] = ()
     commits: bool = True
     # The tool knows the group only from the broker's memory (from a transaction that is open, or until the broker looks
     # for what has expired): in the log nothing is left of it, or nothing has come yet.
@@ -87,7 +87,7 @@ class Step:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Scenario:
+class GroupHistory:
     """The history of one group, which is called like the scenario.
 
     `topics` (short name -> partitions) are the scenario's own and are there before it begins.
@@ -96,17 +96,17 @@ class Scenario:
     name: str
     tool: Literal["consumer", "share", "streams"]
     topics: Mapping[str, int]
-    steps: tuple[Step, ...]
+    steps: tuple[HistoryStep, ...]
     # What time alone adds after the last step (offsets.retention.minutes): it ends with a death, or with offsets gone.
-    ends: tuple[Expected, ...] = ()
+    ends: tuple[ExpectedTransition, ...] = ()
     # The offsets (short topic, partition) that are gone then, of a group that lives on.
     forgets: tuple[tuple[str, int], ...] = ()
     # Done again and again while time passes.
-    meanwhile: tuple[Action, ...] = ()
+    meanwhile: tuple[HistoryAction, ...] = ()
     # Nobody else may live in its partition of the offsets topic: an open transaction holds all of it back.
     alone: bool = False
 
-    def step(self, number: int) -> Step:
+    def step(self, number: int) -> HistoryStep:
         """Give the step of a round (from 0); when the history is told, its last."""
         return self.steps[min(number, len(self.steps) - 1)]
 
@@ -120,44 +120,44 @@ class Scenario:
             return "in the end, when time has passed"
         return f"{number + 1}. {'nothing more is done' if self.over(number) else self.step(number).story}"
 
-    def found_after(self, number: int | None) -> Findings:
+    def found_after(self, number: int | None) -> ExpectedTransitions:
         """Give what must have been found after a round; None: in the end, when time has passed."""
         certain = tuple(found for each in self.steps[: None if number is None else number + 1] for found in each.finds)
         if number is None:
-            return Findings((*certain, *self.ends), (), restless_after=len(certain))
-        return Findings(certain, self.ends if self.over(number) else (), hidden=self.step(number).hidden)
+            return ExpectedTransitions((*certain, *self.ends), (), restless_after=len(certain))
+        return ExpectedTransitions(certain, self.ends if self.over(number) else (), hidden=self.step(number).hidden)
 
 
-def created() -> Expected:
+def created() -> ExpectedTransition:
     """Say that the group appeared."""
-    return Expected("created")
+    return ExpectedTransition("created")
 
 
-def reborn() -> Expected:
+def reborn() -> ExpectedTransition:
     """Say that the group appeared again after a death."""
-    return Expected("reborn")
+    return ExpectedTransition("reborn")
 
 
-def rebalanced(came: int = 0, went: int = 0) -> Expected:
+def rebalanced(came: int = 0, went: int = 0) -> ExpectedTransition:
     """Say that partitions were given out anew."""
-    return Expected("rebalanced", came, went)
+    return ExpectedTransition("rebalanced", came, went)
 
 
-def emptied(went: int) -> Expected:
+def emptied(went: int) -> ExpectedTransition:
     """Say that the last members went."""
-    return Expected("emptied", went=went)
+    return ExpectedTransition("emptied", went=went)
 
 
-def converted() -> Expected:
+def converted() -> ExpectedTransition:
     """Say that the group went over to the other protocol."""
-    return Expected("converted")
+    return ExpectedTransition("converted")
 
 
-def forgotten(cause: str) -> Expected:
+def forgotten(cause: str) -> ExpectedTransition:
     """Say that some of its offsets went."""
-    return Expected("forgotten", cause=cause)
+    return ExpectedTransition("forgotten", cause=cause)
 
 
-def dead(cause: str) -> Expected:
+def dead(cause: str) -> ExpectedTransition:
     """Say that nothing is left of it."""
-    return Expected("dead", cause=cause)
+    return ExpectedTransition("dead", cause=cause)

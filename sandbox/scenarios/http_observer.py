@@ -5,8 +5,8 @@ from __future__ import annotations
 import urllib.parse
 from typing import TYPE_CHECKING, Any
 
-from sandbox.scenarios.comparison import Finding
-from sandbox.scenarios.history import Expected
+from sandbox.scenarios.comparison import ObservedGroup
+from sandbox.scenarios.history import ExpectedTransition
 from sandbox.scenarios.official import GroupFacts, MemberFacts
 from stream.groups.lifecycle.model import DEAD_STATE
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-class Asked:
+class HttpObserver:
     """Asks `/api/v1/groups` and then for each group.
 
     `ask` gives the JSON under a path, None where there is no such thing. While nobody answers (OSError), or what
@@ -25,7 +25,7 @@ class Asked:
         self.name = "monitor"
         self._ask = ask
 
-    def look(self) -> Mapping[str, Finding] | None:
+    def look(self) -> Mapping[str, ObservedGroup] | None:
         """See Witness."""
         try:
             if not (self._ask("/readyz") or {}).get("ready"):
@@ -37,13 +37,14 @@ class Asked:
         return {name: _finding(answer) for name, answer in told.items() if answer is not None}
 
 
-def _finding(told: Mapping[str, Any]) -> Finding:
+def _finding(told: Mapping[str, Any]) -> ObservedGroup:
     transitions = tuple(
-        Expected(each["transition"], each["came"], each["went"], each["cause"]) for each in told["transitions"] or ()
+        ExpectedTransition(each["transition"], each["came"], each["went"], each["cause"])
+        for each in told["transitions"] or ()
     )
     if told["state"] == DEAD_STATE:
-        return Finding(None, transitions)
-    return Finding(
+        return ObservedGroup(None, transitions)
+    return ObservedGroup(
         GroupFacts(
             kind="classic" if told["kind"] == "simple" else told["kind"],
             state=told["state"],

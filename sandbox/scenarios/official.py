@@ -16,11 +16,11 @@ from sandbox.scenarios.actions import GROUP_TOOLS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sandbox.clients.java_clients import Desk
+    from sandbox.clients.java_clients import JavaClients
 
 Place = tuple[str, int]
 """A topic and a partition."""
-Row = dict[str, str | None]
+ToolRow = dict[str, str | None]
 ATTEMPTS: Final = 20
 _CONSUMER: Final = GROUP_TOOLS["consumer"]
 
@@ -58,7 +58,7 @@ class GroupFacts:
         return sum(len(member.assignment or ()) for member in self.members)
 
 
-def look(desk: Desk) -> dict[str, GroupFacts]:
+def read_groups(desk: JavaClients) -> dict[str, GroupFacts]:
     """Give all groups by name. Asks again when one goes away between two questions."""
     for _ in range(ATTEMPTS):
         try:
@@ -69,7 +69,7 @@ def look(desk: Desk) -> dict[str, GroupFacts]:
     raise tools.ToolError(f"the tools do not come to an end with all groups: {said!r}")
 
 
-def _consumer_groups(desk: Desk) -> dict[str, GroupFacts]:
+def _consumer_groups(desk: JavaClients) -> dict[str, GroupFacts]:
     kinds = {_text(row, "GROUP"): _text(row, "TYPE") for row in _ask(desk, _CONSUMER, "--list", "--state", "--type")}
     if not kinds:
         return {}
@@ -89,7 +89,7 @@ def _consumer_groups(desk: Desk) -> dict[str, GroupFacts]:
     }
 
 
-def _share_groups(desk: Desk) -> dict[str, GroupFacts]:
+def _share_groups(desk: JavaClients) -> dict[str, GroupFacts]:
     tool = GROUP_TOOLS["share"]
     if not _ask(desk, tool, "--list", "--state"):
         return {}
@@ -118,7 +118,7 @@ def _share_groups(desk: Desk) -> dict[str, GroupFacts]:
     }
 
 
-def _streams_groups(desk: Desk) -> dict[str, GroupFacts]:
+def _streams_groups(desk: JavaClients) -> dict[str, GroupFacts]:
     tool = GROUP_TOOLS["streams"]
     listed = {_text(row, "GROUP"): _text(row, "STATE") for row in _ask(desk, tool, "--list", "--state")}
     if not listed:
@@ -140,17 +140,17 @@ def _streams_groups(desk: Desk) -> dict[str, GroupFacts]:
     }
 
 
-def _describe(desk: Desk, tool: str, *offsets: str) -> tuple[list[Row], list[Row], list[Row]]:
+def _describe(desk: JavaClients, tool: str, *offsets: str) -> tuple[list[ToolRow], list[ToolRow], list[ToolRow]]:
     views = (offsets, ("--members", "--verbose"), ("--state", "--verbose"))
     of_offsets, of_members, of_states = (_ask(desk, tool, "--describe", "--all-groups", *view) for view in views)
     return of_offsets, of_members, of_states
 
 
-def _ask(desk: Desk, tool: str, *arguments: str) -> list[Row]:
+def _ask(desk: JavaClients, tool: str, *arguments: str) -> list[ToolRow]:
     return tools.table_rows(desk.tool(tool, *arguments))
 
 
-def _consumer_member(row: Row) -> MemberFacts:
+def _consumer_member(row: ToolRow) -> MemberFacts:
     current, target = _partitions(row["CURRENT-ASSIGNMENT"]), _partitions(row["TARGET-ASSIGNMENT"])
     return MemberFacts(
         member_id=_text(row, "CONSUMER-ID"),
@@ -163,7 +163,7 @@ def _consumer_member(row: Row) -> MemberFacts:
     )
 
 
-def _streams_member(row: Row) -> MemberFacts:
+def _streams_member(row: ToolRow) -> MemberFacts:
     tasks = {part.partition(":")[0].strip(): part.partition(":")[2].strip() for part in _tasks(row["ASSIGNMENTS"])}
     return MemberFacts(
         member_id=_text(row, "MEMBER"),
@@ -185,7 +185,7 @@ def _tasks(text: str | None) -> list[str]:
     return parts
 
 
-def _offsets(rows: Iterable[Row]) -> tuple[tuple[Place, int], ...]:
+def _offsets(rows: Iterable[ToolRow]) -> tuple[tuple[Place, int], ...]:
     return tuple(
         sorted(
             ((_text(row, "TOPIC"), int(_text(row, "PARTITION"))), int(row["CURRENT-OFFSET"] or 0))
@@ -212,7 +212,7 @@ def _sorted(members: Iterable[MemberFacts]) -> tuple[MemberFacts, ...]:
     return tuple(sorted(members, key=lambda member: member.member_id))
 
 
-def _text(row: Row, column: str) -> str:
+def _text(row: ToolRow, column: str) -> str:
     return row[column] or ""
 
 

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sandbox.scenarios.comparison import Scene
-from sandbox.scenarios.group import Stage
+from sandbox.scenarios.comparison import GroupComparison
+from sandbox.scenarios.group import ScenarioGroup
 from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:
-    from sandbox.clients.java_clients import Desk, Offset
-    from sandbox.scenarios.history import Scenario, Step
+    from sandbox.clients.java_clients import JavaClients, Offset
+    from sandbox.scenarios.history import GroupHistory, HistoryStep
     from sandbox.scenarios.official import GroupFacts
 
 OFFSETS_PARTITIONS: Final = 5
-ALONE: Final = 0
+RESERVED_PARTITION: Final = 0
 """The partition of the offsets topic for scenarios that must be alone in theirs."""
 
 
-def group_name(scenario: Scenario) -> str:
+def group_name(scenario: GroupHistory) -> str:
     """Call the group like its scenario, with a number behind it where that puts it into the wrong partition."""
     name, number = scenario.name, 1
-    while (partition_for(name, OFFSETS_PARTITIONS) == ALONE) != scenario.alone:
+    while (partition_for(name, OFFSETS_PARTITIONS) == RESERVED_PARTITION) != scenario.alone:
         number += 1
         name = f"{scenario.name}-{number}"
     return name
 
 
-class Part:
+class HistoryProgress:
     """A scenario on its stage. `official` is the newest that the tools said of the group."""
 
-    def __init__(self, desk: Desk, scenario: Scenario) -> None:
+    def __init__(self, desk: JavaClients, scenario: GroupHistory) -> None:
         self.scenario: Final = scenario
-        self.stage: Final = Stage(desk, group_name(scenario))
+        self.stage: Final = ScenarioGroup(desk, group_name(scenario))
         self.official: GroupFacts | None = None
         self.failure: str | None = None
         # The last offsets that the tools have told.
@@ -88,7 +88,7 @@ class Part:
             return f"members move: {official.members}"
         return None
 
-    def _owned(self, step: Step) -> int:
+    def _owned(self, step: HistoryStep) -> int:
         if step.owned is not None or not step.members:
             return step.owned or 0
         return self.stage.wanted_partitions
@@ -106,9 +106,9 @@ class Part:
 
     # --- what came of it ---
 
-    def scene(self, number: int | None) -> Scene:
+    def scene(self, number: int | None) -> GroupComparison:
         """Give the scene of a round, or of the end, without what the tools and the witnesses say."""
-        return Scene(
+        return GroupComparison(
             self.scenario.name,
             self.stage.group,
             number,

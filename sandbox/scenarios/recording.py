@@ -11,17 +11,17 @@ import gzip
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from sandbox.scenarios.comparison import Finding, Scene
+from sandbox.scenarios.comparison import GroupComparison, ObservedGroup
 from sandbox.scenarios.official import GroupFacts, MemberFacts
-from sandbox.scenarios.replay_observer import Topics
+from sandbox.scenarios.replay_observer import TopicNames
 from stream.offline.capture import CaptureFile, CaptureWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sandbox.scenarios.history import Scenario
-    from sandbox.scenarios.replay_observer import Replayed
+    from sandbox.scenarios.history import GroupHistory
+    from sandbox.scenarios.replay_observer import ReplayObserver
     from stream.offline.rows import Origin, Place, Row
 
 ROWS: Final = "lives.avro"
@@ -29,23 +29,23 @@ SCENES: Final = "lives.json.gz"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Look:
+class RecordedRound:
     """All groups after a round: the last offset of each partition of the offsets topic, and the scenes."""
 
     number: int | None
     last: dict[Place, int]
-    topics: Topics
-    scenes: list[Scene]
+    topics: TopicNames
+    scenes: list[GroupComparison]
 
 
-class Recorder:
+class HistoryRecorder:
     """Takes down a play that `replayed` watches; give `note` to the play as its `after_look`."""
 
-    def __init__(self, replayed: Replayed) -> None:
+    def __init__(self, replayed: ReplayObserver) -> None:
         self._replayed = replayed
         self._looks: list[dict[str, Any]] = []
 
-    def note(self, scenes: Sequence[Scene]) -> None:
+    def note(self, scenes: Sequence[GroupComparison]) -> None:
         """Take down what the tools said, and how far the log had come."""
         seen = self._replayed
         self._looks.append(
@@ -75,35 +75,35 @@ class Recorder:
         (folder / SCENES).write_bytes(gzip.compress(text, mtime=0))
 
 
-def looks(folder: Path, scenarios: Sequence[Scenario]) -> Iterator[tuple[Look, list[Row]]]:
+def recorded_rounds(folder: Path, scenarios: Sequence[GroupHistory]) -> Iterator[tuple[RecordedRound, list[Row]]]:
     """Give each look with the rows that came since the one before, and the scenes as these scenarios want them."""
     known = {scenario.name: scenario for scenario in scenarios}
     rows = list(CaptureFile(folder / ROWS).rows())
     before: Mapping[Place, int] = {}
     for told in json.loads(gzip.decompress((folder / SCENES).read_bytes())):
         last = {(topic, partition): offset for topic, partition, offset in told["last"]}
-        look = Look(
+        look = RecordedRound(
             told["number"],
             last,
-            Topics({bytes.fromhex(topic_id): name for topic_id, name in told["topics"].items()}),
+            TopicNames({bytes.fromhex(topic_id): name for topic_id, name in told["topics"].items()}),
             [_scene(known[name], told["number"], of) for name, of in told["scenes"].items()],
         )
         yield look, [row for row in rows if before.get(row.place, -1) < row.offset <= last.get(row.place, -1)]
         before = last
 
 
-def faults(look: Look, found: Mapping[str, Finding]) -> list[str]:
+def faults(look: RecordedRound, found: Mapping[str, ObservedGroup]) -> list[str]:
     """Say everything that is wrong with what was found of all groups at this look."""
     return [
         f"{scene.scenario}, {scene.story}: {fault}"
         for scene in look.scenes
-        for fault in scene.faults(found.get(scene.group, Finding(None, ())))
+        for fault in scene.faults(found.get(scene.group, ObservedGroup(None, ())))
     ]
 
 
-def _scene(scenario: Scenario, number: int | None, told: Mapping[str, Any]) -> Scene:
+def _scene(scenario: GroupHistory, number: int | None, told: Mapping[str, Any]) -> GroupComparison:
     official = told["official"]
-    return Scene(
+    return GroupComparison(
         scenario.name,
         told["group"],
         number,

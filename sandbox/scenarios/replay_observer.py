@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Final
 
-from sandbox.scenarios.comparison import Finding
-from sandbox.scenarios.history import Expected
+from sandbox.scenarios.comparison import ObservedGroup
+from sandbox.scenarios.history import ExpectedTransition
 from sandbox.scenarios.official import GroupFacts, MemberFacts
 from stream.groups.expiry.causes import cause_of
 from stream.groups.expiry.predict import OffsetsRetention
@@ -29,7 +29,7 @@ RETENTION: Final = OffsetsRetention(60_000, 2_000, "broker")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Topics:
+class TopicNames:
     """The topics that the cluster has at a moment: names by id."""
 
     names: Mapping[bytes, str]
@@ -39,21 +39,21 @@ class Topics:
         return name in self.names.values()
 
 
-class Replayed:
+class ReplayObserver:
     """Reads on at each look. `rows_after` gives the rows behind these last offsets, `topics` those of the moment."""
 
     def __init__(
-        self, rows_after: Callable[[Mapping[Place, int]], Iterable[Row]], topics: Callable[[], Topics]
+        self, rows_after: Callable[[Mapping[Place, int]], Iterable[Row]], topics: Callable[[], TopicNames]
     ) -> None:
         self.name = "replay"
-        self.story: Final = Story()
+        self.story: Final = IncrementalReplay()
         self.rows: Final[list[Row]] = []
         self.last: Final[dict[Place, int]] = {}
-        self.topics = Topics({})
+        self.topics = TopicNames({})
         self._rows_after = rows_after
         self._topics = topics
 
-    def look(self) -> Mapping[str, Finding]:
+    def look(self) -> Mapping[str, ObservedGroup]:
         """See Witness."""
         self.topics = self._topics()
         fresh = [row for row in self._rows_after(self.last) if row.topic == OFFSETS_TOPIC]
@@ -62,7 +62,7 @@ class Replayed:
         return self.story.go_on(fresh, self.topics)
 
 
-class Story:
+class IncrementalReplay:
     """A replay that goes on from look to look. Why something ended is judged when it is first seen."""
 
     def __init__(self, rows_at_once: int = ROWS_AT_ONCE) -> None:
@@ -72,24 +72,24 @@ class Story:
         self._names: dict[bytes, str] = {}
         self._causes: dict[tuple[str, int], str] = {}
 
-    def go_on(self, rows: Iterable[Row], topics: Topics) -> dict[str, Finding]:
+    def go_on(self, rows: Iterable[Row], topics: TopicNames) -> dict[str, ObservedGroup]:
         """Read on, and give what has been found of every group, the dead ones too."""
         self._names.update(topics.names)
         self._replay.read(rows, self._rows_at_once)
         outcome = self._replay.outcome()
-        found = {each.group: Finding(None, self._transitions(each, topics)) for each in outcome.dead}
+        found = {each.group: ObservedGroup(None, self._transitions(each, topics)) for each in outcome.dead}
         for each in outcome.groups:
             facts = _facts(each, self._replay.fleet, self._names)
-            found[each.group] = Finding(facts, self._transitions(each, topics))
+            found[each.group] = ObservedGroup(facts, self._transitions(each, topics))
         return found
 
-    def _transitions(self, summary: GroupSummary, topics: Topics) -> tuple[Expected, ...]:
+    def _transitions(self, summary: GroupSummary, topics: TopicNames) -> tuple[ExpectedTransition, ...]:
         return tuple(
-            Expected(each.what.value, each.came, each.went, self._cause(summary.group, each, topics))
+            ExpectedTransition(each.what.value, each.came, each.went, self._cause(summary.group, each, topics))
             for each in summary.life.transitions
         )
 
-    def _cause(self, group: str, transition: Transition, topics: Topics) -> str | None:
+    def _cause(self, group: str, transition: Transition, topics: TopicNames) -> str | None:
         if transition.ending is None:
             return None
         place = group, transition.position

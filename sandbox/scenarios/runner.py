@@ -12,18 +12,18 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Self
 
 from sandbox.kafka.broker import Broker
-from sandbox.scenarios.comparison import Finding
-from sandbox.scenarios.official import look
-from sandbox.scenarios.progress import OFFSETS_PARTITIONS, Part
+from sandbox.scenarios.comparison import ObservedGroup
+from sandbox.scenarios.official import read_groups
+from sandbox.scenarios.progress import OFFSETS_PARTITIONS, HistoryProgress
 from sandbox.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from sandbox.clients.java_clients import Desk
-    from sandbox.scenarios.comparison import Scene, Witness
-    from sandbox.scenarios.history import Scenario
+    from sandbox.clients.java_clients import JavaClients
+    from sandbox.scenarios.comparison import GroupComparison, Observer
+    from sandbox.scenarios.history import GroupHistory
 
 PROPERTIES: Final = {
     # The shortest there is. Nothing expires before the broker looks, and that it does not while rounds are played: a
@@ -56,7 +56,7 @@ END_LIMIT: Final = 150.0
 AT_ONCE: Final = 8
 
 
-class PlayBroker(Broker):
+class HistoryBroker(Broker):
     """A broker on which scenarios can be played."""
 
     def __init__(self) -> None:
@@ -69,8 +69,8 @@ class PlayBroker(Broker):
         self.start()
 
 
-class Play:
-    """All scenarios on one `PlayBroker`.
+class HistoryRunner:
+    """All scenarios on one `HistoryBroker`.
 
     `before_round` is told the number of each round (from 0) before its actions begin, `after_look` the scenes of each
     look; `sweep` is called after the rounds and must let the broker look for what has expired. Leaving the `with` lets
@@ -79,21 +79,21 @@ class Play:
 
     def __init__(
         self,
-        desk: Desk,
-        scenarios: Sequence[Scenario],
-        witnesses: Sequence[Witness] = (),
+        desk: JavaClients,
+        scenarios: Sequence[GroupHistory],
+        witnesses: Sequence[Observer] = (),
         *,
         sweep: Callable[[], None],
         before_round: Callable[[int], None] = lambda _: None,
-        after_look: Callable[[list[Scene]], None] = lambda _: None,
+        after_look: Callable[[list[GroupComparison]], None] = lambda _: None,
     ) -> None:
         self.desk: Final = desk
         self.witnesses: Final = tuple(witnesses)
-        self.scenes: Final[list[Scene]] = []
+        self.scenes: Final[list[GroupComparison]] = []
         self._sweep = sweep
         self._before_round = before_round
         self._after_look = after_look
-        self._parts = [Part(desk, scenario) for scenario in scenarios]
+        self._parts = [HistoryProgress(desk, scenario) for scenario in scenarios]
         self._wrong: set[str] = set()
         self._pool = ThreadPoolExecutor(AT_ONCE)
 
@@ -106,7 +106,7 @@ class Play:
         self._all(lambda part: part.stage.close())
         self._pool.shutdown()
 
-    def run(self, say: Callable[[str], None] = lambda _: None) -> list[Scene]:
+    def run(self, say: Callable[[str], None] = lambda _: None) -> list[GroupComparison]:
         """Play all rounds, then let time pass; gives a scene per group and round, and one per group at the end."""
         self._all(lambda part: part.stage.create_topics(part.scenario.topics))
         for number in range(max(len(part.scenario.steps) for part in self._parts)):
@@ -128,7 +128,7 @@ class Play:
         self._all(lambda part: part.keep_young(number))
         self._look(number)
 
-    def _settle(self, why_not: Callable[[Part], str | None], limit: float = SETTLE_LIMIT) -> None:
+    def _settle(self, why_not: Callable[[HistoryProgress], str | None], limit: float = SETTLE_LIMIT) -> None:
         """Wait until every group looks as it must, in two looks in a row; who does not is out of the play."""
 
         def settled() -> bool:
@@ -140,8 +140,8 @@ class Play:
             for part, why in self._waiting(why_not).items():
                 part.failure = f"did not settle in {limit:.0f} s: {why}"
 
-    def _waiting(self, why_not: Callable[[Part], str | None]) -> dict[Part, str]:
-        said = look(self.desk)
+    def _waiting(self, why_not: Callable[[HistoryProgress], str | None]) -> dict[HistoryProgress, str]:
+        said = read_groups(self.desk)
         for part in self._parts:
             part.official = said.get(part.stage.group)
         return {part: why for part in self._parts if not part.failure and (why := why_not(part))}
@@ -163,14 +163,16 @@ class Play:
         self._after_look(scenes)
         self.scenes.extend(scenes)
 
-    def _agreed(self, scenes: list[Scene]) -> bool:
-        before = look(self.desk)
+    def _agreed(self, scenes: list[GroupComparison]) -> bool:
+        before = read_groups(self.desk)
         found = {witness.name: witness.look() for witness in self.witnesses}
-        steady = look(self.desk) == before
+        steady = read_groups(self.desk) == before
         for scene in scenes:
             scene.official = before.get(scene.group)
             scene.found = {
-                name: groups.get(scene.group, Finding(None, ())) for name, groups in found.items() if groups is not None
+                name: groups.get(scene.group, ObservedGroup(None, ()))
+                for name, groups in found.items()
+                if groups is not None
             }
         # Whoever was wrong once is not waited for again: the others grow old meanwhile.
         return steady and not any(scene.all_faults() for scene in scenes if scene.scenario not in self._wrong)
@@ -192,7 +194,7 @@ class Play:
             part.failure = f"did not end in {END_LIMIT:.0f} s: {why}"
         self._look(None)
 
-    def _all(self, do: Callable[[Part], None]) -> None:
+    def _all(self, do: Callable[[HistoryProgress], None]) -> None:
         """Let all parts do something at the same time; one that fails is out of the play."""
         playing = [part for part in self._parts if not part.failure]
         doing: list[Future[None]] = [self._pool.submit(do, part) for part in playing]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from sandbox.verdict_scenarios import record
 from sandbox.verdict_scenarios.assess import outcomes
-from sandbox.verdict_scenarios.burrow import burrows
+from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from sandbox.verdict_scenarios.report import page, summary
-from sandbox.verdict_scenarios.runner import play
+from sandbox.verdict_scenarios.runner import run_scenarios
 from sandbox.verdict_scenarios.scenario import END
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         scenarios = [each for each in SCENARIOS if not options.only or each.name in options.only]
         with tempfile.TemporaryDirectory(prefix="lagwarden-verdicts-") as folder:
-            played = play(scenarios, Path(folder), lambda said: print(said, flush=True), options.end)
+            played = run_scenarios(scenarios, Path(folder), lambda said: print(said, flush=True), options.end)
     if options.record:
         played.save(options.record)
     found = outcomes(scenarios, played)
     if options.report:
-        options.report.write_text(page(found, burrows(scenarios, played), played))
+        options.report.write_text(page(found, burrow_outcomes(scenarios, played), played))
     print(summary(found))
     return 0 if all(each.good for each in found) else 1
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import Outcome, Word, judge
+from sandbox.verdict_scenarios.assess import ScenarioOutcome, TimedVerdict, assess
 from stream.health.burrow.rules import INTERVALS, BurrowStatus, Ring, evaluate, roll_up, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sandbox.verdict_scenarios.record import Commit, Record
-    from sandbox.verdict_scenarios.scenario import Scenario
+    from sandbox.verdict_scenarios.record import RecordedCommit, RunRecord
+    from sandbox.verdict_scenarios.scenario import VerdictScenario
 
 Place = tuple[str, str, int]
 ALARM: Final = "alarm"
@@ -35,10 +35,10 @@ EXACT: Final[Mapping[str, str]] = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Burrowed:
+class BurrowOutcome:
     """What came of one scenario by its rules, and the words that it had for the sick group, one after the other."""
 
-    outcome: Outcome
+    outcome: ScenarioOutcome
     said: tuple[str, ...]
 
     @property
@@ -48,28 +48,30 @@ class Burrowed:
         return bool(causes & set(self.said))
 
 
-def burrows(scenarios: Iterable[Scenario], record: Record) -> list[Burrowed]:
+def burrow_outcomes(scenarios: Iterable[VerdictScenario], record: RunRecord) -> list[BurrowOutcome]:
     """Judge what Burrow would have said of every group. Any of its words counts, whatever it was to be called."""
     words = _words(record)
     return [_burrowed(each, words.get(record.groups[each.name], []), record) for each in scenarios]
 
 
-def _burrowed(scenario: Scenario, words: list[Word], record: Record) -> Burrowed:
+def _burrowed(scenario: VerdictScenario, words: list[TimedVerdict], record: RunRecord) -> BurrowOutcome:
     asked = tuple(dataclasses.replace(each, verdicts=(ALARM,)) for each in scenario.expected[:1])
-    heard = [Word(word.time, ALARM if word.sick else word.verdict, word.sick) for word in words]
+    heard = [TimedVerdict(word.time, ALARM if word.sick else word.verdict, word.sick) for word in words]
     # A window that is not full yet is nothing to be blamed for.
     begins = max(scenario.judged_from, INTERVALS * pace.COMMIT)
-    outcome = judge(dataclasses.replace(scenario, expected=asked, judged_from=begins), heard, record)
+    outcome = assess(dataclasses.replace(scenario, expected=asked, judged_from=begins), heard, record)
     mark = record.mark(scenario.name, asked[0].mark) if asked else None
     said = [word.verdict for word in words if word.sick and mark is not None and word.time >= mark]
-    return Burrowed(dataclasses.replace(outcome, scenario=scenario), tuple(each for each, _ in itertools.groupby(said)))
+    return BurrowOutcome(
+        dataclasses.replace(outcome, scenario=scenario), tuple(each for each, _ in itertools.groupby(said))
+    )
 
 
-def _words(record: Record) -> dict[str, list[Word]]:
+def _words(record: RunRecord) -> dict[str, list[TimedVerdict]]:
     rings: dict[Place, Ring] = {}
     ends: dict[tuple[str, int], collections.deque[int]] = {}
     commits = collections.deque(sorted(record.commits, key=lambda each: (each.time, each.order)))
-    found: dict[str, list[Word]] = {}
+    found: dict[str, list[TimedVerdict]] = {}
     for tick in record.ends:
         for topic, partition, offset in tick.offsets:
             ends.setdefault((topic, partition), collections.deque(maxlen=INTERVALS)).append(offset)
@@ -81,7 +83,10 @@ def _words(record: Record) -> dict[str, list[Word]]:
 
 
 def _take(
-    commit: Commit, rings: dict[Place, Ring], ends: Mapping[tuple[str, int], collections.deque[int]], began: float
+    commit: RecordedCommit,
+    rings: dict[Place, Ring],
+    ends: Mapping[tuple[str, int], collections.deque[int]],
+    began: float,
 ) -> None:
     place = commit.group, commit.topic, commit.partition
     known = ends.get(place[1:])
@@ -91,7 +96,7 @@ def _take(
 
 def _tick(
     rings: Mapping[Place, Ring], ends: Mapping[tuple[str, int], collections.deque[int]], now: float, began: float
-) -> Iterable[tuple[str, Word]]:
+) -> Iterable[tuple[str, TimedVerdict]]:
     places = [place for place, ring in rings.items() if ring.slots]
     if not places:
         return
@@ -102,7 +107,7 @@ def _tick(
     rolled = roll_up(status, of, len(groups))
     for number, group in enumerate(groups):
         worst = int(status[of == number].max())
-        yield group, Word(now, BurrowStatus(worst).name, sick=rolled[number] > BurrowStatus.OK)
+        yield group, TimedVerdict(now, BurrowStatus(worst).name, sick=rolled[number] > BurrowStatus.OK)
 
 
 def _slowed(time: float, began: float) -> int:

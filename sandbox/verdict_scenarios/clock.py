@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 
-class Clock:
+class RunClock:
     """The seconds of the play; 0 is when `begin` is called."""
 
     def __init__(self) -> None:

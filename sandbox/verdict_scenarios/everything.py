@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sandbox.verdict_scenarios.healthy import HEALTHY
-from sandbox.verdict_scenarios.outages import VIOLENT
+from sandbox.verdict_scenarios.outages import OUTAGES
 from sandbox.verdict_scenarios.sick import SICK
 
 if TYPE_CHECKING:
-    from sandbox.verdict_scenarios.scenario import Scenario
+    from sandbox.verdict_scenarios.scenario import VerdictScenario
 
-SCENARIOS: Final[tuple[Scenario, ...]] = tuple(
-    sorted((*SICK, *HEALTHY, *VIOLENT), key=lambda each: each.kind, reverse=True)
+SCENARIOS: Final[tuple[VerdictScenario, ...]] = tuple(
+    sorted((*SICK, *HEALTHY, *OUTAGES), key=lambda each: each.kind, reverse=True)
 )

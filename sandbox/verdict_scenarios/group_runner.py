@@ -10,53 +10,57 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined] # its stubs do not re-export
 
-from sandbox.clients.java_clients import DeskError
-from sandbox.clients.members import PATIENCE, client_config
+from sandbox.clients.java_clients import JavaClientError
+from sandbox.clients.members import REQUEST_TIMEOUT, client_config
 from sandbox.waiting import LIMIT, eventually
 from stream.groups.placement import partition_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sandbox.clients.java_clients import Desk
-    from sandbox.clients.workers import Client
-    from sandbox.clients.writer import Writer
-    from sandbox.verdict_scenarios.actions import Action
-    from sandbox.verdict_scenarios.scenario import At, Scenario
+    from sandbox.clients.java_clients import JavaClients
+    from sandbox.clients.workers import PacedClient
+    from sandbox.clients.writer import FlowProducer
+    from sandbox.verdict_scenarios.actions import ScenarioAction
+    from sandbox.verdict_scenarios.scenario import TimedStep, VerdictScenario
 
 TURN: Final = 0.25
 """Seconds between two turns of a group."""
 OFFSETS_PARTITIONS: Final = 4
-CORNER: Final = 0
+RESERVED_PARTITION: Final = 0
 """The offsets partition for those that hold a whole one back."""
 
 
-def group_name(scenario: Scenario) -> str:
+def group_name(scenario: VerdictScenario) -> str:
     """Call the group like its scenario, with a number behind it where that puts it into the wrong partition."""
     name, number = scenario.name, 1
-    while (partition_for(name, OFFSETS_PARTITIONS) == CORNER) != scenario.corner:
+    while (partition_for(name, OFFSETS_PARTITIONS) == RESERVED_PARTITION) != scenario.corner:
         number += 1
         name = f"{scenario.name}-{number}"
     return name
 
 
-class Stage:
+class GroupRunner:
     """A group, its topics and its clients. Actions act on it; topics are told by their short names."""
 
     def __init__(
-        self, desk: Desk, scenario: Scenario, writers: Mapping[str, Writer], clock: Callable[[], float]
+        self,
+        desk: JavaClients,
+        scenario: VerdictScenario,
+        writers: Mapping[str, FlowProducer],
+        clock: Callable[[], float],
     ) -> None:
         self.scenario: Final = scenario
         self.desk: Final = desk
         self.bootstrap: Final = desk.bootstrap
         self.group: Final = group_name(scenario)
-        self.clients: Final[dict[str, Client]] = {}
+        self.clients: Final[dict[str, PacedClient]] = {}
         self.marks: Final[dict[str, float]] = {}
         """When what was done (Unix seconds)."""
         self.faults: Final[list[str]] = []
         self.habit = scenario.habit
-        self._joined: dict[str, Action] = {}
-        self._lost: list[Action] = []
+        self._joined: dict[str, ScenarioAction] = {}
+        self._lost: list[ScenarioAction] = []
         self._writers = writers
         self._clock = clock
         self._ended = threading.Event()
@@ -73,7 +77,7 @@ class Stage:
     def close(self) -> None:
         """End, and let everybody leave."""
         self.stop()
-        self._thread.join(2 * PATIENCE)
+        self._thread.join(2 * REQUEST_TIMEOUT)
         for name in list(self.clients):
             self._try(f"{name} leaves", functools.partial(self.clients.pop(name).close, leaving=True))
 
@@ -90,7 +94,7 @@ class Stage:
                 if name not in self.habit.hung:
                     self._try(name, functools.partial(self._turn, name, client, now))
 
-    def _turn(self, name: str, client: Client, now: float) -> None:
+    def _turn(self, name: str, client: PacedClient, now: float) -> None:
         try:
             client.turn(self.habit, now)
         except KafkaException as error:
@@ -100,13 +104,13 @@ class Stage:
                 self.clients.pop(name).close(leaving=True)
             raise
 
-    def _step(self, step: At) -> None:
+    def _step(self, step: TimedStep) -> None:
         for action in step.actions:
             self._perform(action)
         if step.mark:
             self.marks[step.mark] = time.time()
 
-    def _perform(self, action: Action) -> bool:
+    def _perform(self, action: ScenarioAction) -> bool:
         """Do it; tell whether it worked."""
         before = set(self.clients)
         worked = self._try(repr(action), lambda: action.perform(self))
@@ -116,7 +120,7 @@ class Stage:
     def _try(self, what: str, call: Callable[[], object]) -> bool:
         try:
             call()
-        except (KafkaException, DeskError, RuntimeError, TimeoutError, KeyError) as error:
+        except (KafkaException, JavaClientError, RuntimeError, TimeoutError, KeyError) as error:
             self.faults.append(f"{self._clock():.1f} s {what}: {error}")
             return False
         return True
@@ -127,7 +131,7 @@ class Stage:
         """Give the full name of one of the scenario's topics."""
         return topic_name(self.group, short)
 
-    def writer_of(self, short: str) -> Writer:
+    def writer_of(self, short: str) -> FlowProducer:
         """Give the producer of a topic."""
         return self._writers[self.topic(short)]
 
@@ -148,7 +152,7 @@ class Stage:
         place = TopicPartition(self.topic(short), 0)
         consumer = Consumer({**client_config(self.bootstrap), "group.id": "verdicts-ends"})
         try:
-            end = consumer.get_watermark_offsets(place, timeout=PATIENCE)[1]
+            end = consumer.get_watermark_offsets(place, timeout=REQUEST_TIMEOUT)[1]
         finally:
             consumer.close()
         place.offset = max(end - leaving, 0)
@@ -161,7 +165,7 @@ class Stage:
         place = TopicPartition(self.topic("in"), 0)
         consumer = Consumer({**client_config(self.bootstrap), "group.id": self.group, "enable.auto.commit": False})
         try:
-            (at,) = consumer.committed([place], timeout=PATIENCE)
+            (at,) = consumer.committed([place], timeout=REQUEST_TIMEOUT)
             place.offset = max(at.offset - by, 0)
             eventually(lambda: consumer.commit(offsets=[place], asynchronous=False))
         finally:

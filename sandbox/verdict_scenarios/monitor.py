@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined] # its stubs do not re-export
 
-from sandbox.clients.members import PATIENCE, client_config
+from sandbox.clients.members import REQUEST_TIMEOUT, client_config
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.record import Ends, Said, Snapshot
+from sandbox.verdict_scenarios.record import GroupVerdict, RecordedEnds, VerdictSnapshot
 from sandbox.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def settings() -> dict[str, str]:
     }
 
 
-class Watcher:
+class MonitorProcess:
     """One `lagwarden run` over a checkpoint of its own. After `stop`, `start` runs it again."""
 
     def __init__(self, bootstrap: str, folder: Path) -> None:
@@ -104,14 +104,14 @@ class Watcher:
             return None
 
 
-class Recorder:
+class SnapshotRecorder:
     """Samples the monitor at every snapshot, and the ends of topics at every tick, in two threads."""
 
-    def __init__(self, watcher: Watcher, places: Collection[Collection[tuple[str, int]]]) -> None:
+    def __init__(self, watcher: MonitorProcess, places: Collection[Collection[tuple[str, int]]]) -> None:
         """Sample the ends of these partitions; each collection is asked for apart, so that a dead leader hides few."""
-        self.snapshots: Final[list[Snapshot]] = []
+        self.snapshots: Final[list[VerdictSnapshot]] = []
         self.details: Final[dict[str, list[dict[str, Any]]]] = {}
-        self.ends: Final[list[Ends]] = []
+        self.ends: Final[list[RecordedEnds]] = []
         self._watcher = watcher
         self._places = places
         self._admin = AdminClient(client_config(watcher.bootstrap))
@@ -126,10 +126,10 @@ class Recorder:
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         for thread in self._threads:
-            thread.join(2 * PATIENCE)
+            thread.join(2 * REQUEST_TIMEOUT)
 
     def _listen(self) -> None:
-        last: dict[str, Said] = {}
+        last: dict[str, GroupVerdict] = {}
         while not self._ended.wait(LOOK_EVERY):
             said = self._watcher.ask("/api/v1/groups")
             if said is None or said.get("snapshot_time") is None:
@@ -138,7 +138,7 @@ class Recorder:
             if self.snapshots and taken_at <= self.snapshots[-1].taken_at:
                 continue
             groups = {each["group"]: _said(each) for each in said["groups"] if each.get("verdict")}
-            self.snapshots.append(Snapshot(taken_at, groups))
+            self.snapshots.append(VerdictSnapshot(taken_at, groups))
             for group, now in groups.items():
                 if now.severity in ODD and (group not in last or last[group].verdict != now.verdict):
                     self._look_closer(group)
@@ -160,7 +160,7 @@ class Recorder:
                     offset = int(answer.result(2 * pace.TICK).offset)
                     if offset >= 0:
                         offsets.append((place.topic, place.partition, offset))
-            self.ends.append(Ends(time.time(), offsets))
+            self.ends.append(RecordedEnds(time.time(), offsets))
 
     def _ask_ends(self, places: Iterable[tuple[str, int]]) -> dict[TopicPartition, Future[ListOffsetsResultInfo]]:
         found: dict[TopicPartition, Future[ListOffsetsResultInfo]] = self._admin.list_offsets(
@@ -171,5 +171,5 @@ class Recorder:
         return found
 
 
-def _said(row: dict[str, Any]) -> Said:
-    return Said(row["verdict"], row["severity"], row.get("sentence"))
+def _said(row: dict[str, Any]) -> GroupVerdict:
+    return GroupVerdict(row["verdict"], row["severity"], row.get("sentence"))

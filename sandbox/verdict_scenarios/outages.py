@@ -8,49 +8,57 @@ from __future__ import annotations
 from typing import Final
 
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.actions import Join, Leave, Live
-from sandbox.verdict_scenarios.scenario import EVENT, At, Expected, Flow, Scenario, Topic
+from sandbox.verdict_scenarios.actions import ChangeBehaviour, CloseClients, StartConsumer
+from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, Flow, ScenarioTopic, TimedStep, VerdictScenario
 from sandbox.verdict_scenarios.sick import ONE, THREE
 
-BROKER_STOPS: Final = 185.0
-MONITOR_STOPS: Final = 222.0
-AFTERWARDS: Final = 25.0
+BROKER_RESTART_AT: Final = 185.0
+MONITOR_RESTART_AT: Final = 222.0
+RUN_AFTER_MONITOR_RESTART: Final = 25.0
 """The play goes on for so long when the monitor is back."""
-CUT: Final = "truncated"
+TRUNCATED: Final = "truncated"
 """The scenario whose log is cut while the broker is down."""
-LED_BY_TWO: Final = "leader-election"
+LEADER_ELECTION: Final = "leader-election"
 """The scenario whose topic has a replica on a second broker, which leads it until that broker is killed."""
-LEADER_DIES: Final = 150.0
-CUT_SHARE: Final = 0.5
+LEADER_KILLED_AT: Final = 150.0
+KEPT_SHARE: Final = 0.5
 """This part of the log stays."""
 
-VIOLENT: Final = (
-    Scenario("broker-restart", "healthy", "the broker is restarted under a group", THREE, (Join("a"), Join("b"))),
-    Scenario("monitor-restart", "healthy", "the monitor is restarted beside a healthy group", THREE, (Join(),)),
-    Scenario(
+OUTAGES: Final = (
+    VerdictScenario(
+        "broker-restart",
+        "healthy",
+        "the broker is restarted under a group",
+        THREE,
+        (StartConsumer("a"), StartConsumer("b")),
+    ),
+    VerdictScenario(
+        "monitor-restart", "healthy", "the monitor is restarted beside a healthy group", THREE, (StartConsumer(),)
+    ),
+    VerdictScenario(
         "still-stalled",
         "sick",
         "the monitor is restarted beside a zombie, and knows it at once",
         ONE,
-        (Join(),),
-        script=(At(EVENT, (Live({"stuck": (0,)}),), "fault"),),
-        expected=(Expected(("stalled",), pace.missed()), Expected(("stalled",), 0.0, "monitor is back")),
+        (StartConsumer(),),
+        script=(TimedStep(EVENT, (ChangeBehaviour({"stuck": (0,)}),), "fault"),),
+        expected=(ExpectedVerdict(("stalled",), pace.missed()), ExpectedVerdict(("stalled",), 0.0, "monitor is back")),
     ),
-    Scenario(
-        CUT,
+    VerdictScenario(
+        TRUNCATED,
         "sick",
         "the log loses its end while the broker is down; the committed offset is above it now",
-        {"in": Topic(flows=(Flow(until=150.0),))},
-        (Join(),),
-        script=(At(170.0, (Leave(),)),),
+        {"in": ScenarioTopic(flows=(Flow(until=150.0),))},
+        (StartConsumer(),),
+        script=(TimedStep(170.0, (CloseClients(),)),),
         # Known as soon as the ends are read again.
-        expected=(Expected(("unknown",), pace.told(), "broker is back", "the log was cut back"),),
+        expected=(ExpectedVerdict(("unknown",), pace.told(), "broker is back", "the log was cut back"),),
     ),
-    Scenario(
-        LED_BY_TWO,
+    VerdictScenario(
+        LEADER_ELECTION,
         "healthy",
         "the leader of the topic is killed; another replica takes over",
         ONE,
-        (Join(),),
+        (StartConsumer(),),
     ),
 )

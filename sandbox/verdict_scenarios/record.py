@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Said:
+class GroupVerdict:
     """What one snapshot says of a group."""
 
     verdict: str
@@ -20,15 +20,15 @@ class Said:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Snapshot:
+class VerdictSnapshot:
     """One snapshot of the monitor, by group. `taken_at` is Unix seconds."""
 
     taken_at: float
-    groups: dict[str, Said]
+    groups: dict[str, GroupVerdict]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Commit:
+class RecordedCommit:
     """One record of an offset in the offsets topic. Time in Unix ms."""
 
     group: str
@@ -41,7 +41,7 @@ class Commit:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Ends:
+class RecordedEnds:
     """The high watermarks at one moment (Unix seconds), as (topic, partition, offset)."""
 
     time: float
@@ -49,7 +49,7 @@ class Ends:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Record:
+class RunRecord:
     """A play on record. Marks are Unix seconds by group and name; those of "" are of the broker and the monitor."""
 
     began: float
@@ -57,9 +57,9 @@ class Record:
     groups: dict[str, str]
     """Scenario -> group."""
     marks: dict[str, dict[str, float]]
-    snapshots: list[Snapshot]
-    ends: list[Ends]
-    commits: list[Commit]
+    snapshots: list[VerdictSnapshot]
+    ends: list[RecordedEnds]
+    commits: list[RecordedCommit]
     details: dict[str, list[dict[str, Any]]] = dataclasses.field(default_factory=dict)
     """By group: what was said of it in full whenever its verdict had changed."""
     faults: list[str] = dataclasses.field(default_factory=list)
@@ -74,13 +74,13 @@ class Record:
         file.write_text(json.dumps(dataclasses.asdict(self)))
 
 
-def load(file: Path) -> Record:
-    """Read what `Record.save` wrote."""
+def load(file: Path) -> RunRecord:
+    """Read what `RunRecord.save` wrote."""
     raw = json.loads(file.read_text())
     raw["snapshots"] = [
-        Snapshot(each["taken_at"], {group: Said(**said) for group, said in each["groups"].items()})
+        VerdictSnapshot(each["taken_at"], {group: GroupVerdict(**said) for group, said in each["groups"].items()})
         for each in raw["snapshots"]
     ]
-    raw["ends"] = [Ends(each["time"], [(t, p, o) for t, p, o in each["offsets"]]) for each in raw["ends"]]
-    raw["commits"] = [Commit(**each) for each in raw["commits"]]
-    return Record(**raw)
+    raw["ends"] = [RecordedEnds(each["time"], [(t, p, o) for t, p, o in each["offsets"]]) for each in raw["ends"]]
+    raw["commits"] = [RecordedCommit(**each) for each in raw["commits"]]
+    return RunRecord(**raw)

@@ -7,14 +7,14 @@ import statistics
 from typing import TYPE_CHECKING, Final
 
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import MOST_TICKS, Outcome
+from sandbox.verdict_scenarios.assess import ScenarioOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sandbox.verdict_scenarios.assess import Alarm, Met
-    from sandbox.verdict_scenarios.burrow import Burrowed
-    from sandbox.verdict_scenarios.record import Record
+    from sandbox.verdict_scenarios.assess import ExpectationResult, FalseAlarm
+    from sandbox.verdict_scenarios.burrow import BurrowOutcome
+    from sandbox.verdict_scenarios.record import RunRecord
 
 HEAD: Final = """\
 # Verdicts, tried on real groups
@@ -60,7 +60,7 @@ second of the play at which it began, and how long it lasted.
 """
 
 
-def page(found: Sequence[Outcome], others: Sequence[Burrowed], record: Record) -> str:
+def page(found: Sequence[ScenarioOutcome], others: Sequence[BurrowOutcome], record: RunRecord) -> str:
     """Write the page, in Markdown."""
     pairs = list(zip(found, others, strict=True))
     sick = [(ours, theirs) for ours, theirs in pairs if ours.scenario.kind == "sick"]
@@ -84,7 +84,7 @@ def page(found: Sequence[Outcome], others: Sequence[Burrowed], record: Record) -
     )
 
 
-def _pace(record: Record) -> str:
+def _pace(record: RunRecord) -> str:
     """Say how well the machine kept the pace: a tick that comes late finds what it finds late."""
     times = [each.taken_at for each in record.snapshots]
     apart = sorted(after - before for before, after in itertools.pairwise(times)) or [0.0]
@@ -95,7 +95,7 @@ def _pace(record: Record) -> str:
     )
 
 
-def summary(found: Sequence[Outcome]) -> str:
+def summary(found: Sequence[ScenarioOutcome]) -> str:
     """Say in a few lines what was not as it must be."""
     bad = [each for each in found if not each.good]
     if not bad:
@@ -105,25 +105,25 @@ def summary(found: Sequence[Outcome]) -> str:
     )
 
 
-def _fault(outcome: Outcome) -> str:
+def _fault(outcome: ScenarioOutcome) -> str:
     late = [f"{'|'.join(each.expected.verdicts)}: {_late(each)}" for each in outcome.met if not each.in_time]
     alarms = [f"in vain {each.verdict} for {each.until - each.since:.0f} s" for each in outcome.alarms]
     return f"{outcome.scenario.name}: {'; '.join([*late, *alarms])} ({' > '.join(outcome.words)})"
 
 
-def _late(met: Met) -> str:
+def _late(met: ExpectationResult) -> str:
     if met.known_at is None:
         return "never happened"
     return "not found" if met.ticks is None else f"{met.ticks} ticks late"
 
 
 def _sums(
-    sick: Sequence[tuple[Outcome, Burrowed]], healthy: Sequence[tuple[Outcome, Burrowed]]
+    sick: Sequence[tuple[ScenarioOutcome, BurrowOutcome]], healthy: Sequence[tuple[ScenarioOutcome, BurrowOutcome]]
 ) -> Iterable[tuple[object, ...]]:
     ours, theirs = [each for each, _ in sick], [each for _, each in sick]
     outcomes = [each.outcome for each in theirs]
     yield f"sick groups found (of {len(sick)})", sum(each.found for each in ours), sum(each.found for each in outcomes)
-    yield f"all that was wanted said within {MOST_TICKS} ticks", sum(_timely(each) for each in ours), "-"
+    yield f"all that was wanted said within {MAX_TICKS_LATE} ticks", sum(_timely(each) for each in ours), "-"
     yield "late by, median", _median(ours), _median(outcomes)
     yield "late by, at most", _worst(ours), _worst(outcomes)
     yield "cause named exactly", sum(each.exact for each in ours), sum(each.exact for each in theirs)
@@ -136,16 +136,16 @@ def _sums(
     yield "sick groups called what they are not, or too early", sum(bool(each.alarms) for each in ours), "-"
 
 
-def _timely(outcome: Outcome) -> bool:
+def _timely(outcome: ScenarioOutcome) -> bool:
     return all(each.in_time for each in outcome.met)
 
 
-def _median(found: Sequence[Outcome]) -> str:
+def _median(found: Sequence[ScenarioOutcome]) -> str:
     known = [each.seconds for each in found if each.seconds is not None]
     return _seconds(statistics.median(known)) if known else "-"
 
 
-def _worst(found: Sequence[Outcome]) -> str:
+def _worst(found: Sequence[ScenarioOutcome]) -> str:
     return _seconds(max((each.seconds for each in found if each.seconds is not None), default=None))
 
 
@@ -153,7 +153,7 @@ def _seconds(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds * pace.FASTER:.0f} s"
 
 
-def _sick(ours: Outcome, theirs: Burrowed) -> tuple[object, ...]:
+def _sick(ours: ScenarioOutcome, theirs: BurrowOutcome) -> tuple[object, ...]:
     met = ours.met
     named = "exact" if ours.exact else ("coarse" if any(each.found_at for each in met) else "-")
     return (
@@ -177,7 +177,7 @@ def _joined(words: Iterable[str]) -> str:
     return ", ".join(words)
 
 
-def _healthy(ours: Outcome, theirs: Burrowed, record: Record) -> tuple[object, ...]:
+def _healthy(ours: ScenarioOutcome, theirs: BurrowOutcome, record: RunRecord) -> tuple[object, ...]:
     return (
         ours.scenario.name,
         ours.scenario.story,
@@ -187,7 +187,7 @@ def _healthy(ours: Outcome, theirs: Burrowed, record: Record) -> tuple[object, .
     )
 
 
-def _alarms(alarms: Sequence[Alarm], record: Record) -> str:
+def _alarms(alarms: Sequence[FalseAlarm], record: RunRecord) -> str:
     told = [
         f"{each.verdict} at {_seconds(each.since - record.began)} for {_seconds(each.until - each.since)}"
         for each in alarms
@@ -195,7 +195,7 @@ def _alarms(alarms: Sequence[Alarm], record: Record) -> str:
     return ", ".join(told) or "none"
 
 
-def _in_vain(found: Sequence[Outcome], record: Record) -> Iterable[str]:
+def _in_vain(found: Sequence[ScenarioOutcome], record: RunRecord) -> Iterable[str]:
     """Tell of which sick groups something was said that is not true of them."""
     for each in found:
         if each.alarms:
@@ -204,7 +204,7 @@ def _in_vain(found: Sequence[Outcome], record: Record) -> Iterable[str]:
         yield "\n"
 
 
-def _faults(record: Record) -> Iterable[str]:
+def _faults(record: RunRecord) -> Iterable[str]:
     if record.faults:
         yield "\n## What went wrong in the play itself\n\n"
         yield from (f"- `{fault}`\n" for fault in record.faults)

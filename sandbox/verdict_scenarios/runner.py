@@ -12,17 +12,17 @@ from decoders import scalar
 from decoders.errors import DecodeError
 from decoders.events import OffsetCommitted
 from decoders.interpret import events
-from sandbox.clients.java_clients import Desk
+from sandbox.clients.java_clients import JavaClients
 from sandbox.clients.members import client_config
-from sandbox.clients.writer import Writer
+from sandbox.clients.writer import FlowProducer
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.second_broker import SecondBroker
 from sandbox.kafka.topics import create_topics
-from sandbox.verdict_scenarios.clock import Clock
-from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, Stage, group_name, topic_name
-from sandbox.verdict_scenarios.monitor import Recorder, Watcher
-from sandbox.verdict_scenarios.outage_script import Victims, led_by_two, violence
-from sandbox.verdict_scenarios.record import Commit, Record
+from sandbox.verdict_scenarios.clock import RunClock
+from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, GroupRunner, group_name, topic_name
+from sandbox.verdict_scenarios.monitor import MonitorProcess, SnapshotRecorder
+from sandbox.verdict_scenarios.outage_script import OutageTargets, run_outages, two_broker_topics
+from sandbox.verdict_scenarios.record import RecordedCommit, RunRecord
 from sandbox.verdict_scenarios.scenario import END
 from sandbox.verdict_scenarios.sick import OFFSETS_RETENTION
 from sandbox.waiting import eventually
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Message
 
-    from sandbox.verdict_scenarios.scenario import Scenario, Topic
+    from sandbox.verdict_scenarios.scenario import ScenarioTopic, VerdictScenario
 
 PROPERTIES: Final = {
     # The shortest life of the offsets of an empty group that leaves the others time for their stories.
@@ -51,29 +51,31 @@ HEAP: Final = "400m"
 AT_ONCE: Final = 5_000
 
 
-def play(scenarios: Sequence[Scenario], folder: Path, say: Callable[[str], None], end: float = END) -> Record:
+def run_scenarios(
+    scenarios: Sequence[VerdictScenario], folder: Path, say: Callable[[str], None], end: float = END
+) -> RunRecord:
     """Play them; takes `end` seconds and about half a minute of preparation."""
-    clock = Clock()
+    clock = RunClock()
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(
             Broker(folder / "broker", offsets_partitions=OFFSETS_PARTITIONS, heap=HEAP, properties=PROPERTIES)
         )
-        desk = stack.enter_context(Desk(broker.bootstrap, folder / "desk.log"))
+        desk = stack.enter_context(JavaClients(broker.bootstrap, folder / "desk.log"))
         say(f"broker at {broker.bootstrap}; starting lagwarden")
         commit_first(broker.bootstrap)
-        watcher = stack.enter_context(Watcher(broker.bootstrap, folder))
+        watcher = stack.enter_context(MonitorProcess(broker.bootstrap, folder))
         topics = make_topics(broker.bootstrap, scenarios)
-        apart = led_by_two(scenarios)
-        writers = stack.enter_context(written(broker.bootstrap, topics, apart, clock))
+        apart = two_broker_topics(scenarios)
+        writers = stack.enter_context(producers_of(broker.bootstrap, topics, apart, clock))
         second = stack.enter_context(contextlib.closing(SecondBroker(broker, folder / "second")))
         for name in apart:
             second.start()
             second.lead(name, broker)
         watcher.wait_ready()
-        stages = [Stage(desk, each, writers, clock.now) for each in scenarios]
+        stages = [GroupRunner(desk, each, writers, clock.now) for each in scenarios]
         places = [(name, partition) for name, topic in topics.items() for partition in range(topic.partitions)]
         recorder = stack.enter_context(
-            Recorder(watcher, [[p for p in places if p[0] not in apart], [p for p in places if p[0] in apart]])
+            SnapshotRecorder(watcher, [[p for p in places if p[0] not in apart], [p for p in places if p[0] in apart]])
         )
         say(f"{len(scenarios)} groups, {len(places)} partitions; the play takes {end:.0f} s")
         clock.begin()
@@ -83,7 +85,7 @@ def play(scenarios: Sequence[Scenario], folder: Path, say: Callable[[str], None]
         for each_stage in stages:
             stack.callback(each_stage.close)
             each_stage.start()
-        marks = violence(Victims(broker, second, watcher), clock, scenarios, say, end)
+        marks = run_outages(OutageTargets(broker, second, watcher), clock, scenarios, say, end)
         record = _record(began, stages, marks, recorder, broker.bootstrap)
         for each_stage in stages:
             each_stage.stop()
@@ -100,10 +102,10 @@ def commit_first(bootstrap: str) -> None:
         consumer.close()
 
 
-def make_topics(bootstrap: str, scenarios: Sequence[Scenario]) -> dict[str, Topic]:
+def make_topics(bootstrap: str, scenarios: Sequence[VerdictScenario]) -> dict[str, ScenarioTopic]:
     """Make the topics of all scenarios; gives them by their full names."""
     topics = {topic_name(group_name(each), short): topic for each in scenarios for short, topic in each.topics.items()}
-    apart = led_by_two(scenarios)
+    apart = two_broker_topics(scenarios)
     mine = {name: topic for name, topic in topics.items() if name not in apart}
     for config in {tuple(sorted(topic.config.items())) for topic in mine.values()}:
         alike = {name: t.partitions for name, t in mine.items() if tuple(sorted(t.config.items())) == config}
@@ -112,14 +114,14 @@ def make_topics(bootstrap: str, scenarios: Sequence[Scenario]) -> dict[str, Topi
 
 
 @contextlib.contextmanager
-def written(
-    bootstrap: str, topics: dict[str, Topic], apart: Sequence[str], clock: Clock
-) -> Iterator[dict[str, Writer]]:
+def producers_of(
+    bootstrap: str, topics: dict[str, ScenarioTopic], apart: Sequence[str], clock: RunClock
+) -> Iterator[dict[str, FlowProducer]]:
     """Give the producer of each topic, with all backlogs written: one for all whose writing nothing stops."""
     plain = {name: topic for name, topic in topics.items() if topic.transaction is None and name not in apart}
-    crowd = Writer(bootstrap, plain, clock.now)
+    crowd = FlowProducer(bootstrap, plain, clock.now)
     others = {
-        name: Writer(bootstrap, {name: topic}, clock.now, transactional=topic.transaction is not None)
+        name: FlowProducer(bootstrap, {name: topic}, clock.now, transactional=topic.transaction is not None)
         for name, topic in topics.items()
         if name not in plain
     }
@@ -134,10 +136,10 @@ def written(
 
 
 def _record(
-    began: float, stages: Sequence[Stage], marks: dict[str, float], recorder: Recorder, bootstrap: str
-) -> Record:
+    began: float, stages: Sequence[GroupRunner], marks: dict[str, float], recorder: SnapshotRecorder, bootstrap: str
+) -> RunRecord:
     ended = time.time()
-    return Record(
+    return RunRecord(
         began=began,
         ended=ended,
         groups={each.scenario.name: each.group for each in stages},
@@ -150,7 +152,7 @@ def _record(
     )
 
 
-def _commits(bootstrap: str) -> Iterator[Commit]:
+def _commits(bootstrap: str) -> Iterator[RecordedCommit]:
     """Read every commit there has been, pending and aborted ones too, in the order of each offsets partition."""
     consumer = Consumer({**client_config(bootstrap), "group.id": "verdicts-commits", "enable.partition.eof": True,
                          "isolation.level": "read_uncommitted"})  # fmt: skip
@@ -167,9 +169,9 @@ def _commits(bootstrap: str) -> Iterator[Commit]:
         consumer.close()
 
 
-def _commit(record: Message) -> Iterator[Commit]:
+def _commit(record: Message) -> Iterator[RecordedCommit]:
     decoded = scalar.decode(record.key(), record.value())
     for event in () if isinstance(decoded, DecodeError) else events(decoded):
         if isinstance(event, OffsetCommitted):
             order = int(record.offset() or 0)
-            yield Commit(event.group, event.topic, event.partition, event.offset, order, event.commit_timestamp)
+            yield RecordedCommit(event.group, event.topic, event.partition, event.offset, order, event.commit_timestamp)

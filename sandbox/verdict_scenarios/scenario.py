@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sandbox.verdict_scenarios.actions import Action
+    from sandbox.verdict_scenarios.actions import ScenarioAction
 
 Kind = Literal["sick", "healthy"]
 EVENT: Final = 60.0
@@ -42,7 +42,7 @@ class Flow:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Topic:
+class ScenarioTopic:
     """A topic of a group, and what is written to it."""
 
     partitions: int = 1
@@ -57,7 +57,7 @@ class Topic:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Habit:
+class ClientBehaviour:
     """How the members of a group read and commit, from a moment on. What is read is real; only its processing is slow.
 
     Partitions are told by their number, in whatever topic.
@@ -80,16 +80,16 @@ class Habit:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class At:
+class TimedStep:
     """What is done at a moment. With a `mark` the moment when it was done is noted by that name."""
 
     time: float
-    actions: tuple[Action, ...]
+    actions: tuple[ScenarioAction, ...]
     mark: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedVerdict:
     """What must be said of a group from a moment on: any of these verdicts, `after` seconds behind a mark.
 
     That moment is when one who sees every commit, and the ends at every tick, can know it (`pace`).
@@ -103,18 +103,18 @@ class Expected:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Scenario:
+class VerdictScenario:
     """The life of a group. A healthy one has no `expected`: nobody must be called, at no tick."""
 
     name: str
     kind: Kind
     story: str
-    topics: Mapping[str, Topic]
-    cast: tuple[Action, ...]
+    topics: Mapping[str, ScenarioTopic]
+    cast: tuple[ScenarioAction, ...]
     """What is done when traffic begins."""
-    habit: Habit = Habit()
-    script: tuple[At, ...] = ()
-    expected: tuple[Expected, ...] = ()
+    habit: ClientBehaviour = ClientBehaviour()
+    script: tuple[TimedStep, ...] = ()
+    expected: tuple[ExpectedVerdict, ...] = ()
     true_as_well: tuple[str, ...] = ()
     """Other sick verdicts that are true of it: no false alarms, though not the cause that is asked for."""
     judged_from: float = 0.0

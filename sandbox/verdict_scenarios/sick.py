@@ -7,22 +7,32 @@ from typing import Final
 
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.actions import (
-    LEAVING_OUT,
+    INCOMPLETE_ASSIGNOR,
+    AddPartitions,
+    ChangeBehaviour,
+    CloseClients,
     DeleteRecords,
-    GoBack,
-    Grow,
-    HangInTransaction,
-    HoldTransaction,
-    Join,
-    JoinAlone,
-    JoinExactlyOnce,
-    JoinGuest,
-    Leave,
-    Live,
-    MoveTo,
-    Vanish,
+    HangInCommit,
+    KeepTransactionOpen,
+    KillClient,
+    SeekBack,
+    StartConsumer,
+    StartJavaConsumer,
+    StartSimpleConsumer,
+    StartTransactionalConsumer,
+    SubscribeTo,
 )
-from sandbox.verdict_scenarios.scenario import EVENT, FINE, RATE, At, Expected, Flow, Habit, Scenario, Topic
+from sandbox.verdict_scenarios.scenario import (
+    EVENT,
+    FINE,
+    RATE,
+    ClientBehaviour,
+    ExpectedVerdict,
+    Flow,
+    ScenarioTopic,
+    TimedStep,
+    VerdictScenario,
+)
 
 BATCH: Final = 20.0
 """Seconds between two visits of a batch: the hour of the story would be the whole play."""
@@ -43,12 +53,12 @@ _phases = itertools.cycle((0.0, 1.2, 0.4, 1.6, 0.8))
 """Seconds: spread over a tick, else all would be found as late as the first one."""
 
 
-def at_event(*actions: object, mark: str = "fault") -> At:
+def at_event(*actions: object, mark: str = "fault") -> TimedStep:
     """Do this when most faults happen."""
-    return At(EVENT + next(_phases), actions, mark)  # type: ignore[arg-type] # actions
+    return TimedStep(EVENT + next(_phases), actions, mark)  # type: ignore[arg-type] # actions
 
 
-def visits(until: float) -> tuple[At, ...]:
+def visits(until: float) -> tuple[TimedStep, ...]:
     """Let a batch come and go in its own time, up to a moment."""
     starts = [5.0 + BATCH * number for number in range(100)]
     every = [
@@ -56,268 +66,268 @@ def visits(until: float) -> tuple[At, ...]:
         for start in starts
         if start < until
         for step in (
-            At(start, (Live({"rate": 400.0}),)),
-            At(start + BATCH_TAKES, (Live({"rate": 0.0}),), "last visit"),
+            TimedStep(start, (ChangeBehaviour({"rate": 400.0}),)),
+            TimedStep(start + BATCH_TAKES, (ChangeBehaviour({"rate": 0.0}),), "last visit"),
         )
     ]
     return tuple(every)
 
 
-ONE: Final = {"in": Topic()}
-THREE: Final = {"in": Topic(3)}
-FOUR: Final = {"in": Topic(4)}
+ONE: Final = {"in": ScenarioTopic()}
+THREE: Final = {"in": ScenarioTopic(3)}
+FOUR: Final = {"in": ScenarioTopic(4)}
 
 SILENT: Final = (
-    Scenario(
+    VerdictScenario(
         "hung",
         "sick",
         "a process hangs while its heartbeats go on",
         THREE,
-        (Join(),),
-        script=(at_event(Live({"hung": ("a",)})),),
-        expected=(Expected(("stopped",), pace.missed()),),
+        (StartConsumer(),),
+        script=(at_event(ChangeBehaviour({"hung": ("a",)})),),
+        expected=(ExpectedVerdict(("stopped",), pace.missed()),),
         # It holds up the rebalance that a restarted broker asks for, and is thrown out in the end.
         true_as_well=("rebalancing_too_long", "no_members", "expiring"),
     ),
-    Scenario(
+    VerdictScenario(
         "dead-process",
         "sick",
         "the only process dies without a word; its session ends later",
         ONE,
-        (JoinGuest(),),
-        script=(at_event(Vanish()),),
+        (StartJavaConsumer(),),
+        script=(at_event(KillClient()),),
         # While the session lasts, a dead process looks like a hung one.
-        expected=(Expected(("stopped",), pace.missed()), Expected(("no_members",), pace.times_out())),
+        expected=(ExpectedVerdict(("stopped",), pace.missed()), ExpectedVerdict(("no_members",), pace.times_out())),
         true_as_well=("expiring",),
     ),
-    Scenario(
+    VerdictScenario(
         "left-members",
         "sick",
         "both members leave in good order, and nobody comes back",
         THREE,
-        (Join("a"), Join("b")),
-        script=(at_event(Leave(("a", "b"))),),
-        expected=(Expected(("no_members",), pace.stays_away()),),
+        (StartConsumer("a"), StartConsumer("b")),
+        script=(at_event(CloseClients(("a", "b"))),),
+        expected=(ExpectedVerdict(("no_members",), pace.stays_away()),),
         true_as_well=("expiring",),
     ),
-    Scenario(
+    VerdictScenario(
         "one-of-two-dies",
         "sick",
         "one of two members dies; when its session ends the other one takes over, and all is well again",
         FOUR,
-        (JoinGuest("a"), JoinGuest("b")),
-        script=(at_event(Vanish("b")),),
+        (StartJavaConsumer("a"), StartJavaConsumer("b")),
+        script=(at_event(KillClient("b")),),
         expected=(
-            Expected(("stopped", "poison_record"), pace.missed()),
+            ExpectedVerdict(("stopped", "poison_record"), pace.missed()),
             # Seen in the survivor's first commits, and withdrawn after three ticks without a finding.
-            Expected(FINE, pace.SESSION + 3 * pace.TICK + pace.told()),
+            ExpectedVerdict(FINE, pace.SESSION + 3 * pace.TICK + pace.told()),
         ),
     ),
-    Scenario(
+    VerdictScenario(
         "simple-dead",
         "sick",
         "the process of a group without membership ends",
         ONE,
-        (JoinAlone(),),
-        script=(at_event(Leave()),),
-        expected=(Expected(("stopped",), pace.missed()),),
+        (StartSimpleConsumer(),),
+        script=(at_event(CloseClients()),),
+        expected=(ExpectedVerdict(("stopped",), pace.missed()),),
         true_as_well=("expiring",),
     ),
-    Scenario(
+    VerdictScenario(
         "batch-missing",
         "sick",
         "a batch that came regularly does not come any more, its member stays",
         ONE,
-        (Join(),),
-        Habit(rate=0.0, repeats=False),
+        (StartConsumer(),),
+        ClientBehaviour(rate=0.0, repeats=False),
         script=visits(100.0),
-        expected=(Expected(("stopped",), pace.missed_batches(BATCH), "last visit"),),
+        expected=(ExpectedVerdict(("stopped",), pace.missed_batches(BATCH), "last visit"),),
         judged_from=50.0,
     ),
-    Scenario(
+    VerdictScenario(
         "expiring",
         "sick",
         "a group that left: nobody reads, and in the end the broker is about to forget its offsets",
         ONE,
-        (Join(),),
-        script=(At(LEFT_AT, (Leave(),), "fault"),),
+        (StartConsumer(),),
+        script=(TimedStep(LEFT_AT, (CloseClients(),), "fault"),),
         # Of the life of an offset a quarter is left; the kept time is the broker's own setting.
         expected=(
-            Expected(("no_members",), pace.stays_away()),
-            Expected(("expiring",), 0.75 * OFFSETS_RETENTION),
+            ExpectedVerdict(("no_members",), pace.stays_away()),
+            ExpectedVerdict(("expiring",), 0.75 * OFFSETS_RETENTION),
         ),
     ),
 )
 
 STANDING: Final = (
-    Scenario(
+    VerdictScenario(
         "zombie",
         "sick",
         "a zombie: commits arrive, the offsets do not move",
         THREE,
-        (Join(),),
-        script=(at_event(Live({"stuck": (0, 1, 2)})),),
-        expected=(Expected(("stalled",), pace.missed()),),
+        (StartConsumer(),),
+        script=(at_event(ChangeBehaviour({"stuck": (0, 1, 2)})),),
+        expected=(ExpectedVerdict(("stalled",), pace.missed()),),
     ),
-    Scenario(
+    VerdictScenario(
         "poison",
         "sick",
         "a record of one partition cannot be processed; the partition is not committed any more",
         FOUR,
-        (Join(),),
-        script=(at_event(Live({"stuck": (3,), "repeats": False})),),
-        expected=(Expected(("poison_record",), pace.missed()),),
+        (StartConsumer(),),
+        script=(at_event(ChangeBehaviour({"stuck": (3,), "repeats": False})),),
+        expected=(ExpectedVerdict(("poison_record",), pace.missed()),),
     ),
-    Scenario(
+    VerdictScenario(
         "paused",
         "sick",
         "one partition is paused and its offset committed again and again",
         THREE,
-        (Join(),),
-        script=(at_event(Live({"stuck": (2,)})),),
-        expected=(Expected(("poison_record",), pace.missed()),),
+        (StartConsumer(),),
+        script=(at_event(ChangeBehaviour({"stuck": (2,)})),),
+        expected=(ExpectedVerdict(("poison_record",), pace.missed()),),
     ),
-    Scenario(
+    VerdictScenario(
         "open-transaction",
         "sick",
         "a producer leaves its transaction open, and a group of committed records stands before it",
-        {"in": Topic(transaction=1.0)},
-        (Join(isolated=True),),
-        script=(at_event(HoldTransaction()),),
-        expected=(Expected(("held_back",), pace.missed()),),
+        {"in": ScenarioTopic(transaction=1.0)},
+        (StartConsumer(isolated=True),),
+        script=(at_event(KeepTransactionOpen()),),
+        expected=(ExpectedVerdict(("held_back",), pace.missed()),),
     ),
-    Scenario(
+    VerdictScenario(
         "hanging-commit",
         "sick",
         "a group's own transaction stays open with its offsets in it",
-        {"in": Topic(), "out": Topic(flows=())},
-        (JoinExactlyOnce(),),
-        script=(at_event(HangInTransaction()),),
-        expected=(Expected(("stopped", "held_back"), pace.hidden()),),
+        {"in": ScenarioTopic(), "out": ScenarioTopic(flows=())},
+        (StartTransactionalConsumer(),),
+        script=(at_event(HangInCommit()),),
+        expected=(ExpectedVerdict(("stopped", "held_back"), pace.hidden()),),
         corner=True,
     ),
-    Scenario(
+    VerdictScenario(
         "orphan",
         "sick",
         "after a deploy an assignor leaves one partition to nobody",
         THREE,
-        (JoinGuest("a"),),
-        script=(at_event(Leave(), JoinGuest("b", LEAVING_OUT)),),
+        (StartJavaConsumer("a"),),
+        script=(at_event(CloseClients(), StartJavaConsumer("b", INCOMPLETE_ASSIGNOR)),),
         # A partition may be nobody's for as long as a restart takes.
-        expected=(Expected(("unassigned",), pace.stays_away()),),
+        expected=(ExpectedVerdict(("unassigned",), pace.stays_away()),),
     ),
-    Scenario(
+    VerdictScenario(
         "never-committed",
         "sick",
         "a partition is added, gets records and belongs to a member, which never commits it",
         ONE,
-        (Join(),),
-        Habit(skipped=(1,)),
-        script=(at_event(Grow(2)),),
+        (StartConsumer(),),
+        ClientBehaviour(skipped=(1,)),
+        script=(at_event(AddPartitions(2)),),
         # Clients look for new partitions every five minutes: until then this is a partition like any new one.
-        expected=(Expected(("never_committed",), pace.FIRST_COMMIT),),
+        expected=(ExpectedVerdict(("never_committed",), pace.FIRST_COMMIT),),
     ),
 )
 
 MOVING: Final = (
-    Scenario(
+    VerdictScenario(
         "falling-behind",
         "sick",
         "a group reads four fifths of what is written",
         ONE,
-        (Join(),),
-        script=(at_event(Live({"rate": 0.8 * RATE})),),
-        expected=(Expected(("falling_behind",), pace.drifted()),),
+        (StartConsumer(),),
+        script=(at_event(ChangeBehaviour({"rate": 0.8 * RATE})),),
+        expected=(ExpectedVerdict(("falling_behind",), pace.drifted()),),
     ),
-    Scenario(
+    VerdictScenario(
         "skewed",
         "sick",
         "one of four partitions suddenly gets far more than its member can read",
-        {"in": Topic(4, (Flow(), Flow(160.0, start=EVENT, partitions=(3,))))},
-        (Join(),),
-        Habit(rate=1.3 * RATE),
+        {"in": ScenarioTopic(4, (Flow(), Flow(160.0, start=EVENT, partitions=(3,))))},
+        (StartConsumer(),),
+        ClientBehaviour(rate=1.3 * RATE),
         script=(at_event(),),
-        expected=(Expected(("skewed",), pace.outgrown(written=RATE + 160.0, read=1.3 * RATE)),),
+        expected=(ExpectedVerdict(("skewed",), pace.outgrown(written=RATE + 160.0, read=1.3 * RATE)),),
         true_as_well=("falling_behind",),
     ),
-    Scenario(
+    VerdictScenario(
         "rewound",
         "sick",
         "a live consumer goes back by half an hour and reads on, hardly faster than records come",
-        {"in": Topic(backlog=9_000)},
-        (Join(),),
-        script=(at_event(Live({"rate": 1.1 * RATE}), GoBack(7_200)),),
-        expected=(Expected(("rewound",), pace.told()),),
+        {"in": ScenarioTopic(backlog=9_000)},
+        (StartConsumer(),),
+        script=(at_event(ChangeBehaviour({"rate": 1.1 * RATE}), SeekBack(7_200)),),
+        expected=(ExpectedVerdict(("rewound",), pace.told()),),
     ),
-    Scenario(
+    VerdictScenario(
         "overtaken",
         "sick",
         "a group slows down so much that retention overtakes it",
-        {"in": Topic(config={"retention.ms": str(int(RETENTION * 1_000)), "segment.ms": "6000"})},
-        (Join(),),
-        script=(at_event(Live({"rate": SLOWLY})),),
+        {"in": ScenarioTopic(config={"retention.ms": str(int(RETENTION * 1_000)), "segment.ms": "6000"})},
+        (StartConsumer(),),
+        script=(at_event(ChangeBehaviour({"rate": SLOWLY})),),
         expected=(
-            Expected(("falling_behind", "losing_data"), pace.drifted()),
-            Expected(("losing_data",), pace.forgone(RETENTION, written=RATE, read=SLOWLY)),
+            ExpectedVerdict(("falling_behind", "losing_data"), pace.drifted()),
+            ExpectedVerdict(("losing_data",), pace.forgone(RETENTION, written=RATE, read=SLOWLY)),
         ),
     ),
-    Scenario(
+    VerdictScenario(
         "lost",
         "sick",
         "a group hangs, and later records are removed that it has not read",
         ONE,
-        (Join(),),
+        (StartConsumer(),),
         script=(
-            at_event(Live({"hung": ("a",)}), mark="hang"),
-            At(EVENT + 30, (DeleteRecords(200),), "fault"),
+            at_event(ChangeBehaviour({"hung": ("a",)}), mark="hang"),
+            TimedStep(EVENT + 30, (DeleteRecords(200),), "fault"),
         ),
-        expected=(Expected(("stopped",), pace.missed(), "hang"), Expected(("losing_data",), pace.told())),
+        expected=(ExpectedVerdict(("stopped",), pace.missed(), "hang"), ExpectedVerdict(("losing_data",), pace.told())),
         true_as_well=("rebalancing_too_long", "no_members", "expiring"),
     ),
 )
 
 RESTLESS: Final = (
-    Scenario(
+    VerdictScenario(
         "storm",
         "sick",
         "a member comes and goes without end, and the group gets nothing done",
         THREE,
-        (Join("a"),),
+        (StartConsumer("a"),),
         script=(
-            At(EVENT, (Live({"silent": True}),), "silence"),
+            TimedStep(EVENT, (ChangeBehaviour({"silent": True}),), "silence"),
             *(
-                At(
+                TimedStep(
                     EVENT + STORM_EVERY * number,
-                    (Join("b"),) if number % 2 == 0 else (Leave(("b",)),),
+                    (StartConsumer("b"),) if number % 2 == 0 else (CloseClients(("b",)),),
                     "fault" if number == REBALANCES - 1 else None,
                 )
                 for number in range(60)
             ),
         ),
         # One rebalance more than a rolling restart makes.
-        expected=(Expected(("rebalance_storm",), pace.told()),),
+        expected=(ExpectedVerdict(("rebalance_storm",), pace.told()),),
         true_as_well=("stopped",),
     ),
-    Scenario(
+    VerdictScenario(
         "endless-rebalance",
         "sick",
         "one member hangs, and a rebalance waits for it",
         THREE,
-        (Join("a"), Join("b")),
-        script=(at_event(Live({"hung": ("a",)}), Join("c")),),
+        (StartConsumer("a"), StartConsumer("b")),
+        script=(at_event(ChangeBehaviour({"hung": ("a",)}), StartConsumer("c")),),
         # Long for a rebalance: slow members may take a minute to finish what they have in hand.
-        expected=(Expected(("rebalancing_too_long",), pace.REBALANCE),),
+        expected=(ExpectedVerdict(("rebalancing_too_long",), pace.REBALANCE),),
         true_as_well=("stopped", "poison_record"),
     ),
-    Scenario(
+    VerdictScenario(
         "abandoned",
         "sick",
         "the group moves to another topic; its offsets of the old one stay",
-        {"in": Topic(), "new": Topic()},
-        (Join(),),
-        script=(at_event(MoveTo("new")),),
+        {"in": ScenarioTopic(), "new": ScenarioTopic()},
+        (StartConsumer(),),
+        script=(at_event(SubscribeTo("new")),),
         # A group that resubscribes may come back within the time of a restart.
-        expected=(Expected(("abandoned",), pace.stays_away()),),
+        expected=(ExpectedVerdict(("abandoned",), pace.stays_away()),),
     ),
 )
 

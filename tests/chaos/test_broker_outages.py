@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sandbox.demo.groups import FATES, Behaviour
+from sandbox.demo.groups import DEMO_GROUPS, Behaviour
 from sandbox.demo.workload import Workload
 from tests.chaos.outages import OUTAGES, Outage, VerdictWatch, killed, paused, stopped
 from tests.chaos.traffic import make_backlog, make_backlog_topic
@@ -35,7 +35,7 @@ NO_VERDICT_YET: Final = {None, "unknown"}
 
 def healthy_traffic(bootstrap: str) -> Workload:
     """Return traffic of groups that keep up as long as there is a broker; not started."""
-    return Workload(bootstrap, fates=[fate for fate in FATES if fate.behaviour in HEALTHY])
+    return Workload(bootstrap, fates=[fate for fate in DEMO_GROUPS if fate.behaviour in HEALTHY])
 
 
 def all_judged(monitor: Monitor) -> bool:

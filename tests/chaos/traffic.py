@@ -6,14 +6,14 @@ import random
 from typing import TYPE_CHECKING, Final
 
 from sandbox.clients.members import Member
-from sandbox.demo.behaviours import Actor
+from sandbox.demo.behaviours import TrafficWorker
 from sandbox.demo.workload import Workload
 from tests.integration.traffic import commit, delete_groups, make_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sandbox.demo.groups import Kind
+    from sandbox.demo.groups import GroupKind
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 4
@@ -24,7 +24,7 @@ BACKLOG_PARTITIONS: Final = 100
 BACKLOG_COMMITS: Final = 60
 
 
-class Churn(Actor):
+class Churn(TrafficWorker):
     """Groups that are created and deleted, and members that join and leave, one change per turn, drawn from a seed."""
 
     name = "churn"
@@ -71,7 +71,7 @@ class Churn(Actor):
     def _join(self) -> None:
         """Let a member join a group of the classic or of the consumer protocol."""
         if len(self._members) < MOST_MEMBERS:
-            kind: Kind = self._random.choice(["classic", "consumer"])
+            kind: GroupKind = self._random.choice(["classic", "consumer"])
             member = Member(self._bootstrap, f"churn-{kind}", kind, number=self._made)
             member.consumer.subscribe([TOPIC])
             self._members.append(member)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sandbox.clients.java_clients import Desk
+from sandbox.clients.java_clients import JavaClients
 from sandbox.kafka.topics import create_topics
 from sandbox.scenarios.everything import SCENARIOS, replayed
-from sandbox.scenarios.http_observer import Asked
-from sandbox.scenarios.runner import Play, PlayBroker
+from sandbox.scenarios.http_observer import HttpObserver
+from sandbox.scenarios.runner import HistoryBroker, HistoryRunner
 from stream.cluster.transport.client import Cluster
 from tests.integration.traffic import commit
 from tests.support.monitor import Monitor
@@ -25,7 +25,7 @@ from tests.support.monitor import Monitor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sandbox.scenarios.comparison import Scene, Witness
+    from sandbox.scenarios.comparison import GroupComparison, Observer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(600)]
 
@@ -35,12 +35,12 @@ WITNESSES: Final = ("replay", "monitor")
 
 
 @pytest.fixture(scope="module")
-def scenes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Scene]]:
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[GroupComparison]]:
     """Play all scenarios before both witnesses; give every scene."""
     folder = tmp_path_factory.mktemp("life")
     with contextlib.ExitStack() as stack:
-        broker = stack.enter_context(PlayBroker())
-        desk = stack.enter_context(Desk(broker.bootstrap, folder / "desk.log"))
+        broker = stack.enter_context(HistoryBroker())
+        desk = stack.enter_context(JavaClients(broker.bootstrap, folder / "desk.log"))
         cluster = stack.enter_context(Cluster([broker.bootstrap]))
         # The monitor is ready when there is something to read; of the play it shall see the beginning.
         create_topics(broker.bootstrap, {"first": 1})
@@ -52,8 +52,8 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Scene]]:
                 monitor.kill()
                 monitor.start()
 
-        witnesses: list[Witness] = [replayed(cluster), Asked(lambda path: _json(monitor, path))]
-        with Play(desk, SCENARIOS, witnesses, sweep=broker.sweep, before_round=before_round) as play:
+        witnesses: list[Observer] = [replayed(cluster), HttpObserver(lambda path: _json(monitor, path))]
+        with HistoryRunner(desk, SCENARIOS, witnesses, sweep=broker.sweep, before_round=before_round) as play:
             yield play.run(print)
 
 
@@ -69,7 +69,7 @@ def _json(monitor: Monitor, path: str) -> Any:
         for scenario, witness in itertools.product(SCENARIOS, WITNESSES)
     ],
 )
-def test_a_history_is_found_as_it_happened(scenes: list[Scene], name: str, witness: str) -> None:
+def test_a_history_is_found_as_it_happened(scenes: list[GroupComparison], name: str, witness: str) -> None:
     """After each step transitions are exactly the expected ones, and state, members and offsets the official tool's."""
     mine = [scene for scene in scenes if scene.scenario == name]
     wrong = [f"{scene.story}: {fault}" for scene in mine for fault in scene.faults_of(witness)]
@@ -78,7 +78,7 @@ def test_a_history_is_found_as_it_happened(scenes: list[Scene], name: str, witne
     assert witness in mine[-1].found, f"the {witness} was away in the end"
 
 
-def test_the_monitor_watched_before_it_was_killed(scenes: list[Scene]) -> None:
+def test_the_monitor_watched_before_it_was_killed(scenes: list[GroupComparison]) -> None:
     """What it says in the end it has not only read after the fact."""
     rounds = {scene.number for scene in scenes if "monitor" in scene.found}
     assert any(number is not None and number < KILLED_BEFORE for number in rounds)

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import MOST_TICKS, outcomes
-from sandbox.verdict_scenarios.burrow import burrows
+from sandbox.verdict_scenarios.assess import outcomes
+from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from sandbox.verdict_scenarios.report import page
-from sandbox.verdict_scenarios.runner import play
+from sandbox.verdict_scenarios.runner import run_scenarios
 
 if TYPE_CHECKING:
-    from sandbox.verdict_scenarios.assess import Outcome
-    from sandbox.verdict_scenarios.record import Record
+    from sandbox.verdict_scenarios.assess import ScenarioOutcome
+    from sandbox.verdict_scenarios.record import RunRecord
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.play, pytest.mark.timeout(900)]
 
@@ -33,23 +33,23 @@ Two ticks. At the pace of production it is less: here the seconds that a micro-b
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Record:
+def played(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
     """Play everything."""
-    return play(SCENARIOS, tmp_path_factory.mktemp("verdicts"), print)
+    return run_scenarios(SCENARIOS, tmp_path_factory.mktemp("verdicts"), print)
 
 
 @pytest.fixture(scope="module")
-def found(played: Record, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+def found(played: RunRecord, tmp_path_factory: pytest.TempPathFactory) -> dict[str, ScenarioOutcome]:
     """Judge what was said, by scenario; the play and the page about it are kept in pytest's folder."""
     judged = outcomes(SCENARIOS, played)
     folder = tmp_path_factory.mktemp("judged")
     played.save(folder / "play.json")
-    (folder / "verdicts.md").write_text(page(judged, burrows(SCENARIOS, played), played))
+    (folder / "verdicts.md").write_text(page(judged, burrow_outcomes(SCENARIOS, played), played))
     return {each.scenario.name: each for each in judged}
 
 
 @pytest.mark.parametrize("name", SICK)
-def test_a_sick_group_is_found_in_time_and_by_its_cause(found: dict[str, Outcome], name: str) -> None:
+def test_a_sick_group_is_found_in_time_and_by_its_cause(found: dict[str, ScenarioOutcome], name: str) -> None:
     """Every verdict that is wanted of it is there within three ticks after it can be known."""
     outcome = found[name]
     late = {"/".join(each.expected.verdicts): each.ticks for each in outcome.met if not each.in_time}
@@ -58,27 +58,27 @@ def test_a_sick_group_is_found_in_time_and_by_its_cause(found: dict[str, Outcome
 
 
 @pytest.mark.parametrize("name", [*HEALTHY, *SICK])
-def test_nobody_is_called_in_vain(found: dict[str, Outcome], name: str) -> None:
+def test_nobody_is_called_in_vain(found: dict[str, ScenarioOutcome], name: str) -> None:
     """Not for a group that is only odd, at no tick, and of a sick one nothing is said that is not true."""
     outcome = found[name]
     assert not outcome.alarms, " > ".join(outcome.words)
 
 
 @pytest.mark.parametrize("name", ["still-stalled", "zombie", "hung", "poison", "falling-behind"])
-def test_what_is_sick_is_said_to_be_until_the_end(found: dict[str, Outcome], name: str) -> None:
+def test_what_is_sick_is_said_to_be_until_the_end(found: dict[str, ScenarioOutcome], name: str) -> None:
     """Through the restarts of the broker and of the monitor, without a lapse."""
     outcome = found[name]
     assert outcome.found
     assert not outcome.lapses, " > ".join(outcome.words)
 
 
-def test_half_of_the_sick_are_found_soon(found: dict[str, Outcome]) -> None:
+def test_half_of_the_sick_are_found_soon(found: dict[str, ScenarioOutcome]) -> None:
     """The median over all that were found, in seconds of production."""
     late = [each.seconds for each in found.values() if each.scenario.kind == "sick" and each.seconds is not None]
     assert statistics.median(late) * pace.FASTER <= MEDIAN
 
 
-def test_the_play_went_as_written(played: Record) -> None:
+def test_the_play_went_as_written(played: RunRecord) -> None:
     """Restarted brokers make faults that pass; before them everything that was to be done worked."""
     before = [fault for fault in played.faults if _seconds(fault) < 150]
     assert not before

@@ -13,12 +13,12 @@ import pytest
 import yaml
 
 from sandbox.demo import run as demo
-from sandbox.demo.comparison import Row
+from sandbox.demo.comparison import PartitionComparison
 from sandbox.demo.scrape import GroupLine
 from sandbox.demo.view import comparison_lines, groups_lines
 
-AGREEING = Row("g", "t", 0, 7, 3, 7, 3)
-DIFFERING = Row("g", "t", 1, 7, 3, 7, None)
+AGREEING = PartitionComparison("g", "t", 0, 7, 3, 7, 3)
+DIFFERING = PartitionComparison("g", "t", 1, 7, 3, 7, None)
 
 
 class Traffic:
@@ -42,7 +42,9 @@ class Traffic:
         pytest.param([], [], 1, id="nothing to compare is no success"),
     ],
 )
-def test_judgement(rows: list[Row], groups: list[str], code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_judgement(
+    rows: list[PartitionComparison], groups: list[str], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The demo succeeds only when every partition of every group agrees, with traffic paused."""
     traffic = Traffic(groups)
     monkeypatch.setattr(demo, "compare_until_agreed", lambda *_: rows if traffic.paused else [])

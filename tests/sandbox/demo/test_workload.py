@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.demo.group_factory import PLAIN_GROUPS
-from sandbox.demo.groups import FATES, STUCK_PARTITION, TOPICS, Behaviour, Fate, fate_of
+from sandbox.demo.group_factory import GROUP_CLASSES
+from sandbox.demo.groups import DEMO_GROUPS, STUCK_PARTITION, TOPICS, Behaviour, DemoGroup, demo_group
 from sandbox.demo.workload import Workload, main
 from sandbox.kafka import tools
 from sandbox.waiting import wait_until
@@ -25,18 +25,18 @@ Offsets = dict[tuple[str, str, int], tuple[int | None, int | None, int | None]]
 
 def test_every_behaviour_has_a_fate_and_every_fate_a_topic() -> None:
     """The table covers all behaviours and kinds, with one name per group and topics that exist."""
-    assert {fate.behaviour for fate in FATES} == set(Behaviour)
-    assert {fate.kind for fate in FATES} == {"classic", "consumer", "simple"}
-    assert len({fate.name for fate in FATES}) == len(FATES) >= 9
-    assert {fate.topic for fate in FATES} <= {topic.name for topic in TOPICS}
-    assert set(Behaviour) == {*PLAIN_GROUPS, Behaviour.TRANSACTIONAL, Behaviour.UNMANAGED}
+    assert {fate.behaviour for fate in DEMO_GROUPS} == set(Behaviour)
+    assert {fate.kind for fate in DEMO_GROUPS} == {"classic", "consumer", "simple"}
+    assert len({fate.name for fate in DEMO_GROUPS}) == len(DEMO_GROUPS) >= 9
+    assert {fate.topic for fate in DEMO_GROUPS} <= {topic.name for topic in TOPICS}
+    assert set(Behaviour) == {*GROUP_CLASSES, Behaviour.TRANSACTIONAL, Behaviour.UNMANAGED}
 
 
-@pytest.mark.parametrize("fate", FATES, ids=lambda fate: fate.name)
-def test_fate_is_consistent(fate: Fate) -> None:
+@pytest.mark.parametrize("fate", DEMO_GROUPS, ids=lambda fate: fate.name)
+def test_fate_is_consistent(fate: DemoGroup) -> None:
     """A group without members is Empty, one with members Stable, and each is found by its name."""
     assert (fate.state == "Empty") == (fate.members == 0)
-    assert fate_of(fate.name) is fate
+    assert demo_group(fate.name) is fate
 
 
 def test_workload_without_a_broker_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,9 +95,9 @@ def test_paused_traffic_stands_still(paused: Workload) -> None:
     before = offsets(paused)
     time.sleep(2)
     assert offsets(paused) == before
-    assert {name for name, _, _ in before} == {fate.name for fate in FATES}
+    assert {name for name, _, _ in before} == {fate.name for fate in DEMO_GROUPS}
     states = {row.group: row for row in tools.describe_state(paused.bootstrap)}
-    for fate in FATES:
+    for fate in DEMO_GROUPS:
         assert states[paused.prefix + fate.name].members == fate.members, fate
 
 
@@ -107,7 +107,7 @@ def test_states_and_members_are_those_of_the_table(traffic: Workload) -> None:
 
     def wrong() -> dict[str, tuple[str, int]]:
         found = {row.group: (row.state, row.members) for row in tools.describe_state(traffic.bootstrap)}
-        told = {traffic.prefix + fate.name: (fate.state, fate.members) for fate in FATES}
+        told = {traffic.prefix + fate.name: (fate.state, fate.members) for fate in DEMO_GROUPS}
         return {group: found[group] for group in told if found[group] != told[group]}
 
     # A static member that restarts makes its group rebalance for a moment.
@@ -120,7 +120,7 @@ def test_lags_move_as_the_table_says(traffic: Workload) -> None:
     before = look_while_paused(traffic)
     time.sleep(8)
     after = look_while_paused(traffic)
-    for fate in FATES:
+    for fate in DEMO_GROUPS:
         old, new = lags(before, fate.name), lags(after, fate.name)
         if fate.lag == "zero":
             assert set(new.values()) == {0}, fate
@@ -138,7 +138,7 @@ def test_lags_move_as_the_table_says(traffic: Workload) -> None:
 @pytest.mark.kafka
 def test_rewound_group_commits_a_lower_offset(traffic: Workload) -> None:
     """Within a dozen seconds the rewound group's committed offset falls on one partition."""
-    rewound = [fate for fate in FATES if fate.behaviour is Behaviour.REWOUND]
+    rewound = [fate for fate in DEMO_GROUPS if fate.behaviour is Behaviour.REWOUND]
     seen: list[int] = []
 
     def fell() -> bool:

@@ -8,30 +8,30 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sandbox.scenarios import official
-from sandbox.scenarios.comparison import Finding, Scene, differences
+from sandbox.scenarios.comparison import GroupComparison, ObservedGroup, differences
 from sandbox.scenarios.everything import CAPTURES, SCENARIOS
-from sandbox.scenarios.history import Expected, Findings, created, dead, emptied, rebalanced
+from sandbox.scenarios.history import ExpectedTransition, ExpectedTransitions, created, dead, emptied, rebalanced
 from sandbox.scenarios.official import GroupFacts, MemberFacts
-from sandbox.scenarios.progress import ALONE, OFFSETS_PARTITIONS, group_name
-from sandbox.scenarios.recording import faults, looks
-from sandbox.scenarios.replay_observer import RETENTION, Story
+from sandbox.scenarios.progress import OFFSETS_PARTITIONS, RESERVED_PARTITION, group_name
+from sandbox.scenarios.recording import faults, recorded_rounds
+from sandbox.scenarios.replay_observer import RETENTION, IncrementalReplay
 from stream.groups.placement import partition_for
 from stream.offline.replay import ROWS_AT_ONCE
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.history import Scenario
+    from sandbox.scenarios.history import GroupHistory
 
 NAMES: Final = tuple(scenario.name for scenario in SCENARIOS)
 MEMBER: Final = MemberFacts("m", "c", "/127.0.0.1", None, (("t", 0),))
 STABLE: Final = GroupFacts("classic", "Stable", (MEMBER,), ((("t", 0), 5),), "range")
-JOINED: Final = Findings((created(), rebalanced(came=1)), (emptied(1), dead("expired")))
+JOINED: Final = ExpectedTransitions((created(), rebalanced(came=1)), (emptied(1), dead("expired")))
 
 
 @pytest.fixture(scope="module")
 def wrong() -> dict[str, list[str]]:
     """Hold the whole play on record against a replay; give what is wrong, by scenario."""
-    story, found = Story(), dict[str, list[str]]()
-    for look, rows in looks(CAPTURES, SCENARIOS):
+    story, found = IncrementalReplay(), dict[str, list[str]]()
+    for look, rows in recorded_rounds(CAPTURES, SCENARIOS):
         findings = story.go_on(rows, look.topics)
         for scene in look.scenes:
             told = faults(dataclasses.replace(look, scenes=[scene]), findings)
@@ -47,8 +47,8 @@ def test_a_history_on_record_is_found_as_it_was(wrong: dict[str, list[str]], nam
 
 def test_what_is_found_does_not_depend_on_batch_borders() -> None:
     """Read record by record, by sevens and in one go, every group has the same history and the same facts."""
-    one, seven, whole = Story(1), Story(7), Story(ROWS_AT_ONCE)
-    for look, rows in looks(CAPTURES, SCENARIOS):
+    one, seven, whole = IncrementalReplay(1), IncrementalReplay(7), IncrementalReplay(ROWS_AT_ONCE)
+    for look, rows in recorded_rounds(CAPTURES, SCENARIOS):
         found = whole.go_on(rows, look.topics)
         assert one.go_on(rows, look.topics) == found
         assert seven.go_on(rows, look.topics) == found
@@ -56,8 +56,8 @@ def test_what_is_found_does_not_depend_on_batch_borders() -> None:
 
 def test_a_record_that_is_lost_is_found_missing() -> None:
     """The comparison can fail: without one partition of the log its groups are missing."""
-    story, said = Story(), []
-    for look, rows in looks(CAPTURES, SCENARIOS):
+    story, said = IncrementalReplay(), []
+    for look, rows in recorded_rounds(CAPTURES, SCENARIOS):
         said += faults(look, story.go_on((row for row in rows if row.partition != 1), look.topics))
     assert any("found None, the tool says" in fault for fault in said)
     assert any("transitions: found nothing; expected created" in fault for fault in said)
@@ -76,16 +76,16 @@ def test_a_record_that_is_lost_is_found_missing() -> None:
         pytest.param((created(), rebalanced(came=1), emptied(1), dead("expired"), created()), False, id="one more"),
     ],
 )
-def test_transitions_are_exactly_the_expected_ones(found: tuple[Expected, ...], *, fits: bool) -> None:
+def test_transitions_are_exactly_the_expected_ones(found: tuple[ExpectedTransition, ...], *, fits: bool) -> None:
     """Nothing may be missing, nothing may be added but what time adds, in its order."""
     assert JOINED.fit(found) is fits
-    scene = Scene("s", "g", 0, "", JOINED, STABLE)
-    assert (not scene.faults(Finding(STABLE, found))) is fits
+    scene = GroupComparison("s", "g", 0, "", JOINED, STABLE)
+    assert (not scene.faults(ObservedGroup(STABLE, found))) is fits
 
 
 def test_after_a_restart_of_the_broker_the_same_members_may_rebalance() -> None:
     """That one transition is passed over, and only behind the restart; members that come or go are not."""
-    calm = Findings((created(), rebalanced(came=1)), ())
+    calm = ExpectedTransitions((created(), rebalanced(came=1)), ())
     restless = dataclasses.replace(calm, restless_after=2)
     among_themselves = (created(), rebalanced(came=1), rebalanced())
     assert restless.fit(among_themselves)
@@ -118,10 +118,10 @@ def test_every_fact_is_compared(change: dict[str, object], named: str | None) ->
 def test_a_group_that_is_there_for_one_side_only_is_a_fault() -> None:
     """A living group that is not shown, and one that is shown and gone, are told; both gone is agreement."""
     transitions = (created(), rebalanced(came=1))
-    there, gone = Scene("s", "g", 0, "", JOINED, STABLE), Scene("s", "g", 0, "", JOINED, None)
-    assert there.faults(Finding(None, transitions))
-    assert gone.faults(Finding(STABLE, transitions))
-    assert not gone.faults(Finding(None, transitions))
+    there, gone = GroupComparison("s", "g", 0, "", JOINED, STABLE), GroupComparison("s", "g", 0, "", JOINED, None)
+    assert there.faults(ObservedGroup(None, transitions))
+    assert gone.faults(ObservedGroup(STABLE, transitions))
+    assert not gone.faults(ObservedGroup(None, transitions))
 
 
 def test_the_scenarios_are_told_apart() -> None:
@@ -130,11 +130,11 @@ def test_the_scenarios_are_told_apart() -> None:
     assert all(scenario.steps for scenario in SCENARIOS)
     alone = [scenario for scenario in SCENARIOS if scenario.alone]
     assert len(alone) == 1
-    assert _partition(alone[0]) == ALONE
-    assert ALONE not in {_partition(scenario) for scenario in SCENARIOS if not scenario.alone}
+    assert _partition(alone[0]) == RESERVED_PARTITION
+    assert RESERVED_PARTITION not in {_partition(scenario) for scenario in SCENARIOS if not scenario.alone}
 
 
-def _partition(scenario: Scenario) -> int:
+def _partition(scenario: GroupHistory) -> int:
     return partition_for(group_name(scenario), OFFSETS_PARTITIONS)
 
 

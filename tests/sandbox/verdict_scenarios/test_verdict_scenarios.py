@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from sandbox.kafka.log_truncation import cut_log
+from sandbox.kafka.log_truncation import truncate_log
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import judge, outcomes, words_of
-from sandbox.verdict_scenarios.burrow import burrows
+from sandbox.verdict_scenarios.assess import assess, outcomes, verdicts_of
+from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
-from sandbox.verdict_scenarios.group_runner import CORNER, OFFSETS_PARTITIONS, group_name
-from sandbox.verdict_scenarios.record import Commit, Ends, Record, Said, Snapshot, load
+from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, RESERVED_PARTITION, group_name
+from sandbox.verdict_scenarios.record import (
+    GroupVerdict,
+    RecordedCommit,
+    RecordedEnds,
+    RunRecord,
+    VerdictSnapshot,
+    load,
+)
 from sandbox.verdict_scenarios.report import page, summary
-from sandbox.verdict_scenarios.scenario import END, FINE, Expected, Flow, Scenario, Topic
+from sandbox.verdict_scenarios.scenario import END, FINE, ExpectedVerdict, Flow, ScenarioTopic, VerdictScenario
 from stream.groups.placement import partition_for
 from stream.health.verdict import SEVERITY, Severity, Verdict
 
@@ -24,31 +31,33 @@ if TYPE_CHECKING:
 
 BEGAN: Final = 1_000_000.0
 FAULT: Final = 60.0
-TOPICS: Final = {"in": Topic()}
-STOPS: Final = Scenario("stops", "sick", "it stops", TOPICS, (), expected=(Expected(("stopped",), 3.0),))
+TOPICS: Final = {"in": ScenarioTopic()}
+STOPS: Final = VerdictScenario("stops", "sick", "it stops", TOPICS, (), expected=(ExpectedVerdict(("stopped",), 3.0),))
 TWICE: Final = dataclasses.replace(
-    STOPS, expected=(Expected(("stopped",), 3.0), Expected(("no_members",), 15.0)), true_as_well=("expiring",)
+    STOPS,
+    expected=(ExpectedVerdict(("stopped",), 3.0), ExpectedVerdict(("no_members",), 15.0)),
+    true_as_well=("expiring",),
 )
-LIVES: Final = Scenario("lives", "healthy", "it lives", TOPICS, ())
+LIVES: Final = VerdictScenario("lives", "healthy", "it lives", TOPICS, ())
 
 
-def recorded(said: dict[float, str], name: str = "stops", *, marked: bool = True) -> Record:
+def recorded(said: dict[float, str], name: str = "stops", *, marked: bool = True) -> RunRecord:
     """Record a play of 120 s in which a group is said to be this from these seconds on."""
     snapshots = []
     for number in range(1, 61):
         now = number * pace.TICK
         verdict = Verdict(next(verdict for since, verdict in reversed(said.items()) if since <= now))
-        word = Said(verdict, SEVERITY[verdict].name.lower())
-        snapshots.append(Snapshot(BEGAN + now, {name: word}))
+        word = GroupVerdict(verdict, SEVERITY[verdict].name.lower())
+        snapshots.append(VerdictSnapshot(BEGAN + now, {name: word}))
     marks = {name: {"fault": BEGAN + FAULT}} if marked else {}
-    return Record(BEGAN, BEGAN + 120, {name: name}, marks, snapshots, [], [])
+    return RunRecord(BEGAN, BEGAN + 120, {name: name}, marks, snapshots, [], [])
 
 
 # --- the data
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
-def test_what_is_expected_can_be_said_and_is_there_to_be_found(scenario: Scenario) -> None:
+def test_what_is_expected_can_be_said_and_is_there_to_be_found(scenario: VerdictScenario) -> None:
     """Its verdicts are words of the monitor, its marks are made, and all of it happens before the play ends."""
     marks = {step.mark: step.time for step in scenario.script if step.mark}
     outside = {"broker is back", "monitor is back"}
@@ -76,7 +85,7 @@ def test_every_verdict_that_calls_somebody_is_the_cause_of_some_scenario() -> No
 def test_whoever_holds_an_offsets_partition_back_is_in_the_corner() -> None:
     """And nobody else: the others must not suffer from it."""
     for each in SCENARIOS:
-        assert (partition_for(group_name(each), OFFSETS_PARTITIONS) == CORNER) == each.corner
+        assert (partition_for(group_name(each), OFFSETS_PARTITIONS) == RESERVED_PARTITION) == each.corner
 
 
 @pytest.mark.parametrize(
@@ -114,11 +123,11 @@ def test_a_flow_writes_in_pulses(flow: Flow, time: float, records: int) -> None:
     ],
 )
 def test_what_is_said_is_held_against_what_had_to_be_said(
-    scenario: Scenario, said: dict[float, str], late: int | None, alarms: list[str], *, exact: bool
+    scenario: VerdictScenario, said: dict[float, str], late: int | None, alarms: list[str], *, exact: bool
 ) -> None:
     """Ticks count from the moment at which it can be known; an alarm before the fault, or untrue, is a false one."""
     record = recorded(said, scenario.name)
-    outcome = judge(scenario, words_of(record, scenario.name), record)
+    outcome = assess(scenario, verdicts_of(record, scenario.name), record)
     assert outcome.ticks == late
     assert outcome.exact == exact
     assert [each.verdict for each in outcome.alarms] == alarms
@@ -149,7 +158,7 @@ def test_a_sick_group_that_is_shown_well_is_a_lapse(said: dict[float, str], laps
 
 def test_being_well_again_can_be_expected() -> None:
     """A fault that ends must be withdrawn."""
-    passing = dataclasses.replace(STOPS, expected=(*STOPS.expected, Expected(FINE, 20.0)))
+    passing = dataclasses.replace(STOPS, expected=(*STOPS.expected, ExpectedVerdict(FINE, 20.0)))
     (gone,) = outcomes([passing], recorded({0: "ok", 64: "stopped", 80: "ok"}))
     # Fine is also what it was before the fault was found.
     assert gone.good
@@ -159,12 +168,12 @@ def test_being_well_again_can_be_expected() -> None:
 # --- Burrow, records, the page
 
 
-def stopping(*, stops: bool) -> Record:
+def stopping(*, stops: bool) -> RunRecord:
     """Record a group that commits every second, up to the fault or for ever."""
     name = "stops" if stops else "lives"
-    ends = [Ends(BEGAN + time, [("t", 0, 20 * time)]) for time in range(0, 120, 2)]
+    ends = [RecordedEnds(BEGAN + time, [("t", 0, 20 * time)]) for time in range(0, 120, 2)]
     commits = [
-        Commit(name, "t", 0, max(20 * time - 5, 0), time, int((BEGAN + time) * 1_000))
+        RecordedCommit(name, "t", 0, max(20 * time - 5, 0), time, int((BEGAN + time) * 1_000))
         for time in range(1, 120)
         if time <= FAULT or not stops
     ]
@@ -175,7 +184,7 @@ def stopping(*, stops: bool) -> Record:
 
 def test_burrow_finds_a_group_that_stops_when_its_window_of_ends_has_passed() -> None:
     """As long as one of its ten end offsets shows the group at the end it is sound: 20 s of the play, 3 are allowed."""
-    (found,) = burrows([STOPS], stopping(stops=True))
+    (found,) = burrow_outcomes([STOPS], stopping(stops=True))
     assert found.said == ("STOP",)
     assert found.exact
     assert found.outcome.seconds == pytest.approx(20 - 3, abs=pace.TICK)
@@ -196,13 +205,13 @@ def test_the_page_has_a_row_for_every_group() -> None:
         groups=sick.groups | healthy.groups,
         commits=[*sick.commits, *healthy.commits],
         snapshots=[
-            Snapshot(one.taken_at, one.groups | other.groups)
+            VerdictSnapshot(one.taken_at, one.groups | other.groups)
             for one, other in zip(sick.snapshots, healthy.snapshots, strict=True)
         ],
     )
     scenarios = [STOPS, LIVES]
     found = outcomes(scenarios, both)
-    told = page(found, burrows(scenarios, both), both)
+    told = page(found, burrow_outcomes(scenarios, both), both)
     assert "| stops | it stops | stopped | 15 s | 1 | 5 s | exact | STOP |" in told
     assert "| lives | it lives | none | ok |" in told
     assert "| sick groups found (of 1) | 1 | 1 |" in told
@@ -218,7 +227,7 @@ def test_a_log_is_cut_at_the_border_of_a_batch(tmp_path: Path) -> None:
     log = tmp_path / "00000000000000000000.log"
     log.write_bytes(b"".join(batch(number) for number in range(10)))
     log.with_suffix(".index").write_bytes(b"")
-    end = cut_log(tmp_path, 0.5)
+    end = truncate_log(tmp_path, 0.5)
     assert 4 <= end <= 5
     assert log.read_bytes() == b"".join(batch(number) for number in range(end))
     assert not log.with_suffix(".index").exists()
