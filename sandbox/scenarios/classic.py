@@ -129,13 +129,18 @@ STATIC_RDKAFKA: Final = GroupHistory(
     {"in": 2},
     (
         HistoryStep(
-            "a static member joins", (Join("a", instance="one", java=False),), "Stable", 1,
+            "a static member joins",
+            (Join("a", instance="one", java=False),),
+            "Stable",
+            1,
             (created(), rebalanced(came=1)),
         ),
-        HistoryStep("it restarts under its instance id", (Vanish("a"), Join("a", instance="one", java=False)), "Stable", 1),
+        HistoryStep(
+            "it restarts under its instance id", (Vanish("a"), Join("a", instance="one", java=False)), "Stable", 1
+        ),
         HistoryStep("and again", (Vanish("a"), Join("a", instance="one", java=False)), "Stable", 1),
     ),
-)  # fmt: skip
+)
 
 VANISHED: Final = GroupHistory(
     "vanished",

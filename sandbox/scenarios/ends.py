@@ -31,13 +31,23 @@ OFFSETS_DELETED: Final = GroupHistory(
     "consumer",
     {"in": 2, "old": 2},
     (
-        HistoryStep("a client joins for two topics", (Join("a", topics=("in", "old")),), "Stable", 1,
-             (created(), rebalanced(came=1))),
+        HistoryStep(
+            "a client joins for two topics",
+            (Join("a", topics=("in", "old")),),
+            "Stable",
+            1,
+            (created(), rebalanced(came=1)),
+        ),
         HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
-        HistoryStep("the offsets of the other are deleted while it lives", (DeleteOffsets("old"),), "Stable", 1,
-             (forgotten("deleted"),)),
+        HistoryStep(
+            "the offsets of the other are deleted while it lives",
+            (DeleteOffsets("old"),),
+            "Stable",
+            1,
+            (forgotten("deleted"),),
+        ),
     ),
-)  # fmt: skip
+)
 
 GROUP_DELETED: Final = GroupHistory(
     "group-deleted",
@@ -59,28 +69,44 @@ TOPIC_DELETED: Final = GroupHistory(
     "consumer",
     {"in": 2, "other": 1},
     (
-        HistoryStep("somebody commits for two topics", (Store((("in", 0, 3), ("in", 1, 4), ("other", 0, 5))),), "Empty", 0,
-             (created(),)),
+        HistoryStep(
+            "somebody commits for two topics",
+            (Store((("in", 0, 3), ("in", 1, 4), ("other", 0, 5))),),
+            "Empty",
+            0,
+            (created(),),
+        ),
         HistoryStep("one of the topics is deleted", (DeleteTopic("in"),), "Empty", 0, (forgotten("topic deleted"),)),
         HistoryStep("it is made again", (CreateTopic("in", 2),), "Empty"),
         HistoryStep("somebody commits for both", (Store((("in", 0, 1), ("other", 0, 6))),), "Empty"),
         HistoryStep("it is deleted again", (DeleteTopic("in"),), "Empty", 0, (forgotten("topic deleted"),)),
-        HistoryStep("the other one too: nothing is left", (DeleteTopic("other"),), "Empty", 0, (dead("topic deleted"),),
-             hidden=True),
+        HistoryStep(
+            "the other one too: nothing is left",
+            (DeleteTopic("other"),),
+            "Empty",
+            0,
+            (dead("topic deleted"),),
+            hidden=True,
+        ),
     ),
-)  # fmt: skip
+)
 
 TOPIC_DELETED_CLASSIC: Final = GroupHistory(
     "topic-deleted-classic",
     "consumer",
     {"in": 1, "old": 1},
     (
-        HistoryStep("a client joins for two topics", (Join("a", topics=("in", "old")),), "Stable", 1,
-             (created(), rebalanced(came=1))),
+        HistoryStep(
+            "a client joins for two topics",
+            (Join("a", topics=("in", "old")),),
+            "Stable",
+            1,
+            (created(), rebalanced(came=1)),
+        ),
         HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
         HistoryStep("the other topic is deleted", (DeleteTopic("old"),), "Stable", 1, (forgotten("topic deleted"),)),
     ),
-)  # fmt: skip
+)
 
 EXPIRED: Final = GroupHistory(
     "expired",
@@ -98,38 +124,56 @@ EXPIRED_UNCOMMITTED: Final = GroupHistory(
     "consumer",
     {"in": 1},
     (
-        HistoryStep("a client joins and commits nothing", (Join("a"),), "Stable", 1, (created(), rebalanced(came=1)),
-             commits=False),
-        HistoryStep("it leaves: the next sweep removes the group", (Leave("a"),), "Empty", 0, (emptied(1),), commits=False),
+        HistoryStep(
+            "a client joins and commits nothing",
+            (Join("a"),),
+            "Stable",
+            1,
+            (created(), rebalanced(came=1)),
+            commits=False,
+        ),
+        HistoryStep(
+            "it leaves: the next sweep removes the group", (Leave("a"),), "Empty", 0, (emptied(1),), commits=False
+        ),
     ),
     ends=(dead("expired"),),
-)  # fmt: skip
+)
 
 OFFSETS_EXPIRED: Final = GroupHistory(
     "offsets-expired",
     "consumer",
     {"in": 1, "old": 1},
     (
-        HistoryStep("a client joins for two topics", (Join("a", topics=("in", "old")),), "Stable", 1,
-             (created(), rebalanced(came=1))),
+        HistoryStep(
+            "a client joins for two topics",
+            (Join("a", topics=("in", "old")),),
+            "Stable",
+            1,
+            (created(), rebalanced(came=1)),
+        ),
         HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
     ),
     ends=(forgotten("expired"),),
     forgets=(("old", 0),),
-)  # fmt: skip
+)
 
 OFFSETS_EXPIRED_CONSUMER: Final = GroupHistory(
     "offsets-expired-consumer",
     "consumer",
     {"in": 1, "old": 1},
     (
-        HistoryStep("a client joins for two topics", (Join("a", "consumer", ("in", "old")),), "Stable", 1,
-             (created(), rebalanced(came=1))),
+        HistoryStep(
+            "a client joins for two topics",
+            (Join("a", "consumer", ("in", "old")),),
+            "Stable",
+            1,
+            (created(), rebalanced(came=1)),
+        ),
         HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
     ),
     ends=(forgotten("expired"),),
     forgets=(("old", 0),),
-)  # fmt: skip
+)
 
 OFFSETS_EXPIRED_SIMPLE: Final = GroupHistory(
     "offsets-expired-simple",

@@ -7,7 +7,7 @@ import statistics
 from typing import TYPE_CHECKING, Final
 
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import ScenarioOutcome
+from sandbox.verdict_scenarios.assess import MAX_TICKS_LATE, ScenarioOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

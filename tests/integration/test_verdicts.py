@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sandbox.verdict_scenarios import pace
-from sandbox.verdict_scenarios.assess import outcomes
+from sandbox.verdict_scenarios.assess import MAX_TICKS_LATE, outcomes
 from sandbox.verdict_scenarios.burrow import burrow_outcomes
 from sandbox.verdict_scenarios.everything import SCENARIOS
 from sandbox.verdict_scenarios.report import page
@@ -53,7 +53,7 @@ def test_a_sick_group_is_found_in_time_and_by_its_cause(found: dict[str, Scenari
     """Every verdict that is wanted of it is there within three ticks after it can be known."""
     outcome = found[name]
     late = {"/".join(each.expected.verdicts): each.ticks for each in outcome.met if not each.in_time}
-    assert not late, f"ticks late, at most {MOST_TICKS} are allowed; it was {' > '.join(outcome.words)}"
+    assert not late, f"ticks late, at most {MAX_TICKS_LATE} are allowed; it was {' > '.join(outcome.words)}"
     assert outcome.exact
 
 
