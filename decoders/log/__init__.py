@@ -12,5 +12,5 @@ This is the only part of `decoders` that reads files. Keys and values of records
 - `transactions`: outcomes of transactional batches. `partition`: a whole partition directory, read in order
 - `columns`: a partition as Arrow columns, with `vectors` and `zstd_many`; only these modules use Arrow or numpy
 - `checkpoint`: KRaft snapshots
-- `dumptext`, `dumpindex`, `dumpdecoders`: the output of the official dump tool
+- `dump`: the output of the official dump tool
 """

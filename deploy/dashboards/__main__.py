@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deploy.chart_schema import CHART
+from deploy.chart.values_schema import CHART
 from deploy.dashboards.fleet import fleet
 from deploy.dashboards.group import group
 from deploy.dashboards.monitor import monitor

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 
 import yaml
 
-from deploy.chart_schema import CHART
+from deploy.chart.values_schema import CHART
 from sandbox.cache import cache_folder
 from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess

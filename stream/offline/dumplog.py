@@ -1,6 +1,6 @@
 """`kafka-dump-log` over any files: which decoder, which files can be dumped at all, and whether anything was damaged.
 
-The texts are `decoders.log.dumptext`'s. A file that cannot be dumped costs its own lines and nothing else.
+The texts are `decoders.log.dump.output`'s. A file that cannot be dumped costs its own lines and nothing else.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ import enum
 import stat
 from typing import TYPE_CHECKING, Final
 
-from decoders.log import dumpdecoders
-from decoders.log.dumptext import Dump, DumpOptions, as_text
+from decoders.log.dump import decoders as dumpdecoders
+from decoders.log.dump.output import Dump, DumpOptions, as_text
 from decoders.log.files import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from decoders.log.dumptext import Decode
+    from decoders.log.dump.output import Decode
 
 __all__ = ["Decoder", "DumpOptions", "LogDump", "decode_with"]
 

@@ -13,8 +13,8 @@ import structlog
 
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.describe_groups import describe_groups
-from stream.cluster.offsets_retention import read_retention
 from stream.cluster.rate_limit import RequestBudget, worth_asking
+from stream.cluster.retention_config import read_retention
 from stream.cluster.topic_ids import TopicIds
 from stream.cluster.topology import read_topology
 from stream.cluster.transport.errors import ClusterError

@@ -35,7 +35,7 @@ from stream.service.status import ServiceStatus
 from stream.spark.session import SessionOptions, end_session, open_session
 from stream.tick.publisher import Publisher
 from tests.chaos.truth import broker_values
-from tests.integration.refused import assert_refused
+from tests.integration.failures.refused import assert_refused
 from tests.integration.traffic import commit, make_topic, offsets_ends
 from tests.support.monitor import Monitor
 

@@ -8,7 +8,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from deploy.chart_schema import CHART
+from deploy.chart.values_schema import CHART
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

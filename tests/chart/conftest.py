@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deploy.chart_schema import CHART
-from deploy.chart_tools import ToolsUnreachableError, python_tools
+from deploy.chart.tools import ToolsUnreachableError, python_tools
+from deploy.chart.values_schema import CHART
 
 if TYPE_CHECKING:
     from pathlib import Path

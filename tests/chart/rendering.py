@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from deploy.chart_schema import CHART
-from deploy.chart_tools import python_tools
+from deploy.chart.tools import python_tools
+from deploy.chart.values_schema import CHART
 
 if TYPE_CHECKING:
     from pathlib import Path

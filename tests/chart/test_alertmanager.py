@@ -17,7 +17,7 @@ from sandbox.ports import LOOPBACK, free_port
 from sandbox.process import GuardedProcess
 from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
 from sandbox.waiting import wait_until
-from tests.chart.alert_case import alerts
+from tests.chart.alerts.case import alerts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

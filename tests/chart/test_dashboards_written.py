@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from deploy.chart_schema import CHART
-from tests.chart.alert_case import alerts
+from deploy.chart.values_schema import CHART
+from tests.chart.alerts.case import alerts
 from tests.chart.boards import BOARDS, PanelQuery, annotations, filled, panels, queries
 from tests.chart.promql import OTHERS, asked, faults, known, named_labels
 from tests.chart.test_rules_written import RECORDED

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from deploy.chart_schema import CHART
+from deploy.chart.values_schema import CHART
 from tests.chart.conftest import DASHBOARD, RULES
 from tests.chart.rendering import Object, case, merged, refusal, render
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deploy.chart_tools import CUSTOM, OPERATOR_SUMS, ToolsUnreachableError, custom_schema, python_tools
+from deploy.chart.tools import CUSTOM, OPERATOR_SUMS, ToolsUnreachableError, custom_schema, python_tools
 from tests.chart.rendering import CASES, Object, case, lint, render
 
 if TYPE_CHECKING:

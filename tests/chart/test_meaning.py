@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deploy.chart_schema import CHART
+from deploy.chart.values_schema import CHART
 from stream.config.loader import load
 from tests.chart.rendering import CASES, Object, Rendered, case, merged, render
 

@@ -7,9 +7,9 @@ import tomllib
 import pytest
 import yaml
 
-from deploy.chart_readme import PATH as README
-from deploy.chart_readme import VALUES, UndescribedError, page, values
-from deploy.chart_schema import CHART, PATH, text
+from deploy.chart.readme import PATH as README
+from deploy.chart.readme import VALUES, UndescribedError, page, values
+from deploy.chart.values_schema import CHART, PATH, text
 from stream.config.options import SECTIONS
 
 ROOT = CHART.parents[2]
@@ -17,13 +17,13 @@ ROOT = CHART.parents[2]
 
 def test_the_schema_is_the_one_that_the_configuration_asks_for() -> None:
     """An option of `stream.config.options` is a value of the chart, with the same limits."""
-    assert PATH.read_text() == text(), "the schema is old: python -m deploy.chart_schema"
+    assert PATH.read_text() == text(), "the schema is old: python -m deploy.chart.values_schema"
 
 
 def test_the_readme_lists_the_values() -> None:
     """The table in the chart's README has every value with its default and its comment."""
     current = README.read_text()
-    assert current == page(current, VALUES.read_text()), "the table is old: python -m deploy.chart_readme"
+    assert current == page(current, VALUES.read_text()), "the table is old: python -m deploy.chart.readme"
 
 
 def test_a_value_without_a_comment_is_found() -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox.programs.prometheus_tools import ToolMissingError, find_tool
-from tests.chart.alert_case import FILES, alerts, promtool_says
-from tests.chart.alert_cases import CASES
+from tests.chart.alerts.case import FILES, alerts, promtool_says
+from tests.chart.alerts.cases import CASES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from stream.health.verdict import SEVERITY, Severity
-from tests.chart.alert_case import FILES, Kind, alerts
-from tests.chart.alert_cases import CASES
+from tests.chart.alerts.case import FILES, Kind, alerts
+from tests.chart.alerts.cases import CASES
 from tests.chart.promql import asked, faults, known
 
 ROOT: Final = Path(__file__).resolve().parents[2]

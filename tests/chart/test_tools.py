@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deploy import chart_tools
-from deploy.chart_tools import CUSTOM, OPERATOR, ToolsError, ToolsUnreachableError, custom_schema
+from deploy.chart import tools
+from deploy.chart.tools import CUSTOM, OPERATOR, ToolsError, ToolsUnreachableError, custom_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +50,7 @@ def module(folder: Path, checksum: str) -> str:
 
 def test_a_module_with_the_right_checksum_is_kept(go: Any, tmp_path: Path) -> None:
     """The schema is that of the version which the cluster serves, and the next time nothing is fetched."""
-    go(module(tmp_path, chart_tools.OPERATOR_SUMS[RELEASE]))
+    go(module(tmp_path, tools.OPERATOR_SUMS[RELEASE]))
     assert custom_schema(RELEASE, "ServiceMonitor") == {"type": "object"}
     go("exit 1")
     assert custom_schema(RELEASE, "PrometheusRule") == {"type": "object"}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from deploy.chart_readme import VALUES
-from deploy.chart_schema import schema
+from deploy.chart.readme import VALUES
+from deploy.chart.values_schema import schema
 from tests.chart.rendering import Object, case, merged, refusal, render
 
 if TYPE_CHECKING:

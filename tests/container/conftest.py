@@ -11,7 +11,7 @@ import pytest
 from testcontainers.core.config import testcontainers_config
 from testcontainers.core.image import DockerImage
 
-from deploy.chart_tools import ToolsUnreachableError, python_tools
+from deploy.chart.tools import ToolsUnreachableError, python_tools
 from tests.container.engine import EngineUnavailableError, base_image, require_engine, running_engine
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from decoders.log.batch import record_batch
 from decoders.log.checkpoint import read_snapshot
 from decoders.log.columns import partition_columns
 from decoders.log.control import end_marker, kraft_message
-from decoders.log.dumptext import Dump, DumpOptions, as_text
+from decoders.log.dump.output import Dump, DumpOptions, as_text
 from decoders.log.errors import Damaged
 from decoders.log.index import OffsetIndex, TimeIndex, read_aborted
 from decoders.log.legacy import legacy_batch

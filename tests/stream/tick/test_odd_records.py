@@ -31,7 +31,7 @@ from stream.tick import publisher as publish
 from stream.tick.context import NOWHERE, ClusterContext
 from stream.tick.publisher import Publisher
 from stream.tick.verdicts.evaluate import VerdictEvaluator
-from tests.stream.odd_records import GROUPS, OFFSETS, TOPICS, some_records
+from tests.stream.tick.odd_records import GROUPS, OFFSETS, TOPICS, some_records
 from tests.support.fleets import World, delta_of, ends_of
 from tests.support.laws import examples
 

@@ -1,4 +1,4 @@
-"""Writes the table of values in the chart's README from the comments of `values.yaml`: `python -m deploy.chart_readme`.
+"""Writes the table of values in the chart's README from the comments of `values.yaml`: `python -m deploy.chart.readme`.
 
 A value's description is the comment right above it. The prose around the table is written by hand; a test compares the
 table, so a value without a description cannot exist.
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
-from deploy.chart_schema import CHART
+from deploy.chart.values_schema import CHART
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PATH: Final = CHART / "README.md"
 VALUES: Final = CHART / "values.yaml"
-BEGIN: Final = "<!-- values: written by python -m deploy.chart_readme -->\n"
+BEGIN: Final = "<!-- values: written by python -m deploy.chart.readme -->\n"
 END: Final = "<!-- end of values -->\n"
 
 

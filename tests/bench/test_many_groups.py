@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from bench import fleet_traffic
 from bench.encoding import member_count
-from bench.fleet_answers import Wanted
-from bench.fleet_report import Results, tables
-from bench.fleet_service import Batch, Start, Tick
-from bench.fleet_tick import Job, measure
-from bench.fleet_traffic import beginnings, commits_of, fleet_of
+from bench.many_groups import groups_topic as fleet_traffic
+from bench.many_groups.answers import Wanted
+from bench.many_groups.groups_topic import beginnings, commits_of, fleet_of
+from bench.many_groups.monitor import Batch, Start, Tick
+from bench.many_groups.tables import Results, tables
+from bench.many_groups.tick import Job, measure
 from bench.oracle import nothing_yet
 from bench.traffic import Kind
 from stream.groups.codec import unpack

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from decoders.log import dumpdecoders
-from decoders.log.dumptext import Dump, DumpOptions, as_text
+from decoders.log.dump import decoders as dumpdecoders
+from decoders.log.dump.output import Dump, DumpOptions, as_text
 from tests.decoders.log import logwriter as write
 from tests.decoders.log.recording import files_of, lines_of, official_dump, record
 

@@ -1,4 +1,4 @@
-"""Writes the chart's `values.schema.json`: `python -m deploy.chart_schema`; a test compares.
+"""Writes the chart's `values.schema.json`: `python -m deploy.chart.values_schema`; a test compares.
 
 Closed: a value that no template reads is refused with its path. Only what Kubernetes or Prometheus define themselves
 (affinity, relabelings and the like) is left to them.
@@ -10,9 +10,9 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from deploy.chart_config_schema import Schema, config_schema
+from deploy.chart.config_schema import Schema, config_schema
 
-CHART: Final = Path(__file__).resolve().parent / "helm" / "lagwarden"
+CHART: Final = Path(__file__).resolve().parents[1] / "helm" / "lagwarden"
 PATH: Final = CHART / "values.schema.json"
 
 _TEXT: Final[Schema] = {"type": "string"}

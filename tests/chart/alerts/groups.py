@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.chart.alert_case import MONITOR, OTHER, Case, Kind, Text, of
+from tests.chart.alerts.case import MONITOR, OTHER, Case, Kind, Text, of
 
 GROUP: Final = {**MONITOR, "group": "billing"}
 # Quotes, a backslash, letters beyond ASCII: a group is named by whoever starts it.

@@ -1,6 +1,6 @@
 """The decoder options of the dump tool: how it prints records of Kafka's internal topics.
 
-Each function is a `dumptext.Decode`. The JSON comes from `decoders.jsonform`. Messages for records that cannot be
+Each function is a `output.Decode`. The JSON comes from `decoders.jsonform`. Messages for records that cannot be
 decoded are those of the tool, except that the cause is ours where Kafka prints a Java exception.
 
 Source: org.apache.kafka.tools.DumpLogSegments (CoordinatorRecordMessageParser, ClusterMetadataLogMessageParser).

@@ -20,7 +20,7 @@ from sandbox.kafka.broker import Broker
 from sandbox.ports import LOOPBACK, free_port_pair
 from sandbox.waiting import LIMIT
 from stream.errors import ExitCode
-from tests.integration.refused import assert_refused
+from tests.integration.failures.refused import assert_refused
 from tests.integration.traffic import commit, make_topic
 from tests.support.monitor import Monitor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.chart.alert_case import MONITOR, OTHER, Case, Kind, Text, of
+from tests.chart.alerts.case import MONITOR, OTHER, Case, Kind, Text, of
 
 UP: Final = of("up")
 TAKEN: Final = of("lagwarden_snapshot_timestamp_seconds")

@@ -10,14 +10,14 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any, Final
 
 from bench.encoding import member_count
-from bench.fleet_traffic import beginnings, commits_of
+from bench.many_groups.groups_topic import beginnings, commits_of
 from bench.oracle import nothing_yet
 from bench.topic import Writer
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from bench.fleet_service import Monitor
+    from bench.many_groups.monitor import Monitor
     from bench.traffic import Chunk, Traffic
 
 SAMPLE: Final = 100

@@ -2,7 +2,7 @@
 
 Fetched once through the package registries' own clients, checked by hash, kept in lagwarden's cache folder: 100 MB to
 fetch, 450 MB on disk, some ten seconds. They are no part of the project's environment: only the chart's tests need
-them. `python -m deploy.chart_tools` fetches what is missing.
+them. `python -m deploy.chart.tools` fetches what is missing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from stream.config.values import cache_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-REQUIREMENTS: Final = Path(__file__).resolve().parent / "chart-tools.txt"
+REQUIREMENTS: Final = Path(__file__).resolve().parents[1] / "chart-tools.txt"
 OPERATOR: Final = "github.com/prometheus-operator/prometheus-operator"
 OPERATOR_SUMS: Final = {
     "v0.65.1": "h1:Krj59DoZURZfOKwJdtPssOrk5nN9TWElI0+foGXsesU=",

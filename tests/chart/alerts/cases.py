@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.chart import alert_cases_groups, alert_cases_monitor
+from tests.chart.alerts import groups as alert_cases_groups
+from tests.chart.alerts import monitor as alert_cases_monitor
 
 CASES: Final = [*alert_cases_groups.CASES, *alert_cases_monitor.CASES]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from deploy.chart_schema import CHART
+from deploy.chart.values_schema import CHART
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

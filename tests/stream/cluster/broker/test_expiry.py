@@ -20,7 +20,7 @@ from sandbox.clients.members import Member
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import eventually, wait_until
 from stream.cluster import offsets_topic
-from stream.cluster.offsets_retention import read_retention
+from stream.cluster.retention_config import read_retention
 from stream.cluster.transport.client import Cluster
 from stream.groups.driver_state import DriverState, GroupColumns
 from stream.groups.expiry.causes import RemovalCause, cause_of, sentence

@@ -1,4 +1,4 @@
-"""`python -m bench.fleet`: what a large fleet costs, as tables. Exits with 1 when an answer differs from the oracle's.
+"""`python -m bench.many_groups`: the cost of many groups, as tables. Exits with 1 if an answer differs from the oracle.
 
 Every group has its membership record and a commit for each of its partitions in a real `__consumer_offsets`; then
 `lagwarden run` reads them, follows rounds of commits, and is restarted. Last, one tick is taken apart in a process of
@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bench import report
-from bench.fleet_answers import Fleet
-from bench.fleet_report import Results, tables
-from bench.fleet_service import Monitor, folder_bytes
-from bench.fleet_traffic import fleet_of
+from bench.many_groups.answers import Fleet
+from bench.many_groups.groups_topic import fleet_of
+from bench.many_groups.monitor import Monitor, folder_bytes
+from bench.many_groups.tables import Results, tables
 from bench.topic import broker_for
 
 if TYPE_CHECKING:
@@ -102,14 +102,14 @@ def _tick(traffic: Traffic, given: argparse.Namespace, scratch: Path) -> dict[st
     """Take a tick apart in a process of its own."""
     out = scratch / "tick.json"
     sizes = ["--groups", traffic.groups, "--partitions", traffic.partitions_per_group, "--shards", given.shards]
-    command = [sys.executable, "-m", "bench.fleet_tick", *map(str, sizes), "--out", str(out)]
+    command = [sys.executable, "-m", "bench.many_groups.tick", *map(str, sizes), "--out", str(out)]
     subprocess.run(command, timeout=_TICK_LIMIT, check=True)
     steps: dict[str, Any] = json.loads(out.read_text())
     return steps
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.fleet", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.many_groups", description=__doc__)
     parser.add_argument("--groups", type=int, default=100_000)
     parser.add_argument("--partitions", type=int, default=20, help="that each group has committed to")
     parser.add_argument("--committing", type=int, default=2000, help="groups that commit all partitions per trigger")

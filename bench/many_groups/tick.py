@@ -1,7 +1,7 @@
 """A tick over a large fleet, measured in a process of its own: what each step takes, and what the driver holds.
 
 The state is made by the job's own fold and reduce, without Spark, and handed to the driver's fleet as at a restart.
-Runs as `python -m bench.fleet_tick`; writes its measurements as JSON to a file.
+Runs as `python -m bench.many_groups.tick`; writes its measurements as JSON to a file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from bench.encoding import TOPIC_ID, commit_keys, group_keys, values
-from bench.fleet_traffic import beginnings, commits_of, fleet_of
+from bench.many_groups.groups_topic import beginnings, commits_of, fleet_of
 from bench.processes import parse_stat
 from bench.traffic import Kind
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot

@@ -1,4 +1,4 @@
-"""The output of the official dump tool for index and state files; `decoders.log.dumptext` calls it.
+"""The output of the official dump tool for index and state files; `decoders.log.dump.output` calls it.
 
 Each function yields the lines of standard output and appends the lines of standard error to `complaints`. As in the
 tool, an index is compared with its segment.

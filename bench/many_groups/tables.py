@@ -1,4 +1,4 @@
-"""What `bench.fleet` found, as tables: starts, batches, ticks, the steps of one tick, memory, and the promises."""
+"""Tables of what `bench.many_groups` measured: starts, batches, ticks, the steps of one tick, memory and targets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.report import Target, table, target_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bench.fleet_service import Batch, Start, Tick
+    from bench.many_groups.monitor import Batch, Start, Tick
     from bench.traffic import Traffic
 
 _BYTES_PER_PARTITION: Final = 1024.0
@@ -37,7 +37,7 @@ class Results:
     tiny_resident: int = 0
     """Of a driver that watches next to nothing."""
     steps: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """What `bench.fleet_tick` wrote."""
+    """What `bench.many_groups.tick` wrote."""
 
     def per_partition(self, size: float) -> float:
         """Share what is held among the partitions, without what is held for none."""

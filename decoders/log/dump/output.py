@@ -1,9 +1,9 @@
 """The output of the official dump tool, `kafka-dump-log` of Kafka 4.x, for segments and KRaft snapshots.
 
-`decoders.log.dumpindex` has the output for index and state files. The caller passes the format of keys and values (a
-`Decode`), like the decoder option of the tool. Lines of standard output are yielded; those of standard error, which
-come at the end, are collected in `complaints`. Where the tool fails on damaged data, this reports the damage and
-continues.
+`decoders.log.dump.index_output` has the output for index and state files. The caller passes the format of keys and
+values (a `Decode`), like the decoder option of the tool. Lines of standard output are yielded; those of standard
+error, which come at the end, are collected in `complaints`. Where the tool fails on damaged data, this reports the
+damage and continues.
 
 Source: org.apache.kafka.tools.DumpLogSegments.
 """
@@ -19,7 +19,7 @@ from decoders.javatext import java_text
 from decoders.log.batch import LogRecord, RecordBatch
 from decoders.log.checkpoint import BOOTSTRAP, snapshot_id
 from decoders.log.control import ControlType, control_type, end_marker, kraft_message
-from decoders.log.dumpindex import dump_aborted, dump_offset_index, dump_producers, dump_time_index
+from decoders.log.dump.index_output import dump_aborted, dump_offset_index, dump_producers, dump_time_index
 from decoders.log.errors import Damaged
 from decoders.log.segment import Segment
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-ARCHIVES: Final = sorted((Path(__file__).resolve().parents[1] / "captures").glob("checkpoint-spark-*.tar.gz"))
+ARCHIVES: Final = sorted((Path(__file__).resolve().parents[2] / "captures").glob("checkpoint-spark-*.tar.gz"))
 
 
 @pytest.fixture(scope="module")

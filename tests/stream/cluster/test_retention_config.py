@@ -18,7 +18,7 @@ from confluent_kafka.admin import (
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from sandbox.waiting import wait_until
-from stream.cluster.offsets_retention import CHECK_INTERVAL, RETENTION, read_retention, rules_of
+from stream.cluster.retention_config import CHECK_INTERVAL, RETENTION, read_retention, rules_of
 from stream.cluster.transport import admin_requests
 from stream.cluster.transport.client import Cluster
 from stream.cluster.transport.errors import Unreachable

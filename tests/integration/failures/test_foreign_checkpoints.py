@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.kafka.broker import Broker
 from stream.errors import ExitCode
-from tests.integration.refused import assert_refused
+from tests.integration.failures.refused import assert_refused
 from tests.integration.traffic import commit, make_topic, offsets_ends
 from tests.support.monitor import Monitor
 
