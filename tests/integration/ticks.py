@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from confluent_kafka import Producer
 
-from sandbox.waiting import LIMIT, eventually
+from sandbox.waiting import LIMIT
 from stream.cluster.fetch_records import read_records, stretches
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import read_ends
@@ -28,6 +28,7 @@ from stream.tick.context import NOWHERE
 from stream.tick.inputs.builder import observed
 from stream.tick.lookups.scheduler import LookupScheduler
 from tests.support.commits import KEEP, SLOT_MS
+from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,10 +137,8 @@ class Monitor:
 
 
 def transactional(broker: Broker, name: str) -> Producer:
-    """Give a producer that is ready to begin."""
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": name, "log_level": 0})
-    eventually(lambda: producer.init_transactions(LIMIT))
-    return producer
+    """Return a producer that is ready to begin a transaction."""
+    return patient_producer(broker.bootstrap, name)
 
 
 def write(producer: Producer, topic: str, count: int) -> None:

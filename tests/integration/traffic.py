@@ -18,6 +18,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from sandbox.kafka import tools
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, eventually, wait_until
+from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -74,10 +75,8 @@ def join_and_commit(client: Consumer, topic: str, offsets: Mapping[int, int]) ->
 
 
 def begin_transaction(bootstrap: str, transactional_id: str) -> Producer:
-    """Give a producer with an open transaction."""
-    options = {"bootstrap.servers": bootstrap, "transactional.id": transactional_id, "log_level": 0}
-    producer = Producer(options)
-    eventually(lambda: producer.init_transactions(LIMIT))
+    """Return a producer with an open transaction, which the broker does not abort while a slow machine starts a monitor."""
+    producer = patient_producer(bootstrap, transactional_id)
     producer.begin_transaction()
     return producer
 
