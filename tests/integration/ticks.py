@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-from confluent_kafka import Producer
 
 from sandbox.waiting import LIMIT
 from stream.cluster.fetch_records import read_records, stretches
@@ -32,6 +31,8 @@ from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from confluent_kafka import Producer
 
     from sandbox.kafka.broker import Broker
     from stream.cluster.transport.client import Cluster

@@ -75,7 +75,7 @@ def join_and_commit(client: Consumer, topic: str, offsets: Mapping[int, int]) ->
 
 
 def begin_transaction(bootstrap: str, transactional_id: str) -> Producer:
-    """Return a producer with an open transaction, which the broker does not abort while a slow machine starts a monitor."""
+    """Return a producer with an open transaction that lasts longer than a slow machine needs to start a monitor."""
     producer = patient_producer(bootstrap, transactional_id)
     producer.begin_transaction()
     return producer
