@@ -1,4 +1,4 @@
-"""The bytes that go in: `__consumer_offsets`, live or captured, as rows of partition, offset, timestamp, key, value."""
+"""The streaming source: `__consumer_offsets` as rows of partition, offset, timestamp, key and value."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from stream.cluster.offsets_topic import NAME
-from stream.spark import capture_source as spark_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -48,9 +46,3 @@ def offsets_topic(
         .load()
         .select("partition", "offset", "timestamp", "key", "value")
     )
-
-
-def capture_file(spark: SparkSession, path: Path) -> DataFrame:
-    """Read the topic from a capture file, as a stream of the same columns; what the file gains later is read too."""
-    spark.dataSource.register(spark_source.CaptureSource)
-    return spark.readStream.format(spark_source.NAME).option("path", str(path.absolute())).load()

@@ -16,10 +16,10 @@ import pyspark
 
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
-from stream.spark import source
 from stream.spark.pipeline import PipelineOptions, changes, write
 from stream.spark.session import SessionOptions, end_session, open_session
 from tests.stream.offline.captures import capture_of, commit
+from tests.support.capture_source import capture_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,7 +59,7 @@ class CaptureJob:
             live_from={},
             pulse=None,
         )
-        return write(changes(source.capture_file(self._spark, self.capture), options), options, _discard)
+        return write(changes(capture_file(self._spark, self.capture), options), options, _discard)
 
 
 def _discard(_table: pa.Table, _number: int) -> None:

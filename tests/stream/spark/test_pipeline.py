@@ -1,4 +1,4 @@
-"""A capture as the job's source: the job over it ends where `replay` does."""
+"""The pipeline in Spark over a capture file: it reaches the same state as an offline replay of the file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import Replay
-from stream.spark import source
 from stream.spark.pipeline import PipelineOptions, changes, write
 from stream.spark.session import SessionOptions, end_session, open_session
 from tests.stream.offline.captures import RECORDED, capture_of, commit
+from tests.support.capture_source import capture_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    """Give a session as the job has it, without a connector: no broker is read here."""
+    """Return a session with the settings of the job, without the Kafka connector."""
     options = SessionOptions("local[2]", "512m", "127.0.0.1", (), shuffle_partitions=2)
     session = open_session(options)
     yield session
@@ -56,7 +56,7 @@ def _job(folder: Path) -> PipelineOptions:
 
 
 def _rows(fleet: DriverState) -> list[dict[str, Any]]:
-    """Give every number of every run, by group, topic and partition."""
+    """Return every number of every run, sorted by group, topic and partition."""
     columns = fleet.columns()
     names = zip(columns.group.to_pylist(), columns.topic.to_pylist(), columns.partition.tolist(), strict=True)
     spans = columns.runs.spans
@@ -72,7 +72,7 @@ def _rows(fleet: DriverState) -> list[dict[str, Any]]:
 
 
 class _Driver:
-    """What the driver keeps of the batches."""
+    """Applies the changes of each micro-batch to a driver state."""
 
     def __init__(self) -> None:
         self.fleet = DriverState()
@@ -84,10 +84,10 @@ class _Driver:
             self.fleet.apply(each["shard"], unpack(each["change"]))
 
 
-def test_the_job_over_a_capture_ends_where_replay_does(spark: SparkSession, tmp_path: Path) -> None:
-    """Real traffic of every kind of group: the same runs, number by number, and the same memberships."""
+def test_job_over_a_capture_reaches_the_state_of_a_replay(spark: SparkSession, tmp_path: Path) -> None:
+    """For recorded traffic of every kind of group, all runs and memberships are equal."""
     driver, job = _Driver(), _job(tmp_path)
-    query = write(changes(source.capture_file(spark, RECORDED), job), job, driver)
+    query = write(changes(capture_file(spark, RECORDED), job), job, driver)
     try:
         query.processAllAvailable()
     finally:
@@ -99,11 +99,11 @@ def test_the_job_over_a_capture_ends_where_replay_does(spark: SparkSession, tmp_
     assert driver.fleet.columns().memberships == replay.fleet.columns().memberships
 
 
-def test_what_a_capture_gains_is_read_on(spark: SparkSession, tmp_path: Path) -> None:
-    """A capture that is gone on with under a running job gives the new rows, and the old ones no second time."""
+def test_rows_appended_to_a_capture_are_read_once(spark: SparkSession, tmp_path: Path) -> None:
+    """A running job reads the rows that are appended to its capture, and no row twice."""
     path = capture_of(tmp_path / "c.avro", [commit(at, at, group=f"g{at % 2}", partition=at % 2) for at in range(10)])
     driver, job = _Driver(), _job(tmp_path)
-    query = write(changes(source.capture_file(spark, path), job), job, driver)
+    query = write(changes(capture_file(spark, path), job), job, driver)
     try:
         query.processAllAvailable()
         before = _rows(driver.fleet)
@@ -116,8 +116,8 @@ def test_what_a_capture_gains_is_read_on(spark: SparkSession, tmp_path: Path) ->
     assert [each["last_offset"] for each in _rows(driver.fleet)] == [18, 19]
 
 
-def test_each_partition_is_one_task_in_the_order_of_its_log(spark: SparkSession, tmp_path: Path) -> None:
-    """Whatever the order of partitions in the file, a task sees one partition, whole and ascending."""
+def test_each_partition_is_read_by_one_task_in_log_order(spark: SparkSession, tmp_path: Path) -> None:
+    """A task reads one whole partition in ascending order, however the partitions alternate in the file."""
     rows = [commit(at, at, partition=partition) for at in range(5000) for partition in (2, 0, 1)]
     path = capture_of(tmp_path / "c.avro", rows)
     seen: list[Any] = []
@@ -126,7 +126,7 @@ def test_each_partition_is_one_task_in_the_order_of_its_log(spark: SparkSession,
         seen.extend(batch.selectExpr("spark_partition_id() AS task", "partition", "offset", "timestamp").collect())
 
     query = (
-        source.capture_file(spark, path)
+        capture_file(spark, path)
         .writeStream.foreachBatch(collect)
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .start()

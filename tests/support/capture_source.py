@@ -1,0 +1,149 @@
+"""A capture file as a streaming source of Spark, with the columns of the offsets topic: the job without a broker.
+
+One input partition per partition of the topic, rows in log order. The offset of the stream is, per partition, the next
+offset to read. A capture that grows is therefore read on, and a checkpoint means the same as over the topic.
+Spark runs the reader in Python processes of its own, which open the file again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from stream.offline.capture import CaptureFile
+from stream.offline.rows import OFFSETS_TOPIC, in_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from stream.offline.rows import Row
+
+_FORMAT: Final = "lagwarden_capture"
+_COLUMNS: Final = "partition int, offset long, timestamp timestamp, key binary, value binary"
+_SCHEMA: Final = pa.schema(
+    [
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", "UTC")),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+    ]
+)
+_MAX_ROWS_PER_BATCH: Final = 4096
+_MAX_MS: Final = 9_000_000_000_000_000
+
+
+def capture_file(spark: SparkSession, path: Path) -> DataFrame:
+    """Return the offsets topic in a capture file as a stream; rows appended to the file later are read too."""
+    spark.dataSource.register(CaptureDataSource)
+    return spark.readStream.format(_FORMAT).option("path", str(path.absolute())).load()
+
+
+@dataclasses.dataclass
+class _RowRange(InputPartition):
+    """The rows of one partition from offset `start` to before `end`, and the file positions of the blocks with them."""
+
+    partition: int
+    start: int
+    end: int
+    first_block: int
+    last_block: int
+
+
+class CaptureDataSource(DataSource):
+    """The data source; its only option is `path`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """See DataSource."""
+        return _FORMAT
+
+    def schema(self) -> str:
+        """See DataSource."""
+        return _COLUMNS
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802 -- Spark's name
+        """See DataSource."""
+        return _CaptureReader(self.options["path"])
+
+
+class _CaptureReader(DataSourceStreamReader):
+    """Reads a capture up to its current end."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        # Spark calls the same reader at every trigger; the index avoids reading the whole file each time.
+        self._index = _BlockIndex(self._path)
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- Spark's name
+        """Return the offset before the first row of every partition."""
+        return {}
+
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: ARG002, N802 -- Spark's name
+        """Return the end of every partition: its last offset + 1."""
+        return {str(number): end for number, (end, _, _) in sorted(self._index.update().items())}
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """Return one input partition per partition of the topic with new rows, so that its records stay in order."""
+        index = self._index.update()
+        return [
+            _RowRange(int(number), int(start.get(number, 0)), int(until), *index[int(number)][1:])
+            for number, until in end.items()
+            if int(until) > int(start.get(number, 0))
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one input partition."""
+        assert isinstance(partition, _RowRange)
+        blocks = CaptureFile(self._path).blocks(partition.first_block)
+        in_range = itertools.takewhile(lambda block: block.start <= partition.last_block, blocks)
+        rows = (row for block in in_range for row in block.rows if _contains(partition, row))
+        yield from map(_to_arrow, in_lists(rows, _MAX_ROWS_PER_BATCH))
+
+
+class _BlockIndex:
+    """The blocks of the file that hold rows of each partition. An update reads only the appended part."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._end: int | None = None
+        self._by_partition: dict[int, tuple[int, int, int]] = {}
+
+    def update(self) -> dict[int, tuple[int, int, int]]:
+        """Return per partition its end offset, and the file positions of the first and last block with its rows."""
+        capture = CaptureFile(self._path)
+        for block in capture.blocks(self._end):
+            for row in block.rows:
+                if row.topic == OFFSETS_TOPIC:
+                    end, first, _ = self._by_partition.get(row.partition, (0, block.start, 0))
+                    self._by_partition[row.partition] = max(end, row.offset + 1), first, block.start
+        self._end = capture.end
+        return self._by_partition
+
+
+def _contains(part: _RowRange, row: Row) -> bool:
+    return row.topic == OFFSETS_TOPIC and row.partition == part.partition and part.start <= row.offset < part.end
+
+
+def _to_arrow(rows: list[Row]) -> pa.RecordBatch:
+    """Return rows as columns. A record without a timestamp gets 1970-01-01, as in Spark's Kafka source."""
+    # A producer may write any number as timestamp; values that do not fit into microseconds are clamped.
+    times = [max(-_MAX_MS, min(row.timestamp or 0, _MAX_MS)) * 1000 for row in rows]
+    return pa.record_batch(
+        [
+            pa.array([row.partition for row in rows], pa.int32()),
+            pa.array([row.offset for row in rows], pa.int64()),
+            pa.array(times, pa.int64()).cast(pa.timestamp("us", "UTC")),
+            pa.array([row.key for row in rows], pa.binary()),
+            pa.array([row.value for row in rows], pa.binary()),
+        ],
+        schema=_SCHEMA,
+    )
