@@ -36,6 +36,7 @@ from stream.groups.placement import Placement, partition_for
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_shard
 from stream.tick.context import ClusterContext, SnapshotContext
+from stream.tick.ends_index import EndsIndex
 from stream.tick.heap_trim import give_back
 from stream.tick.snapshot import build as snapshot
 from stream.tick.verdicts.evaluate import VerdictEvaluator
@@ -163,7 +164,7 @@ class Ticking:
     """The driver's part of the job: a fleet, and what it publishes."""
 
     def __init__(self, traffic: Traffic) -> None:
-        self._ends = ends_of(traffic)
+        self._ends = EndsIndex(ends_of(traffic))
         counts = dict.fromkeys(traffic.topic_names(), traffic.partitions_per_group)
         ids = dict.fromkeys(traffic.topic_names(), TOPIC_ID)
         retention = OffsetsRetention(7 * _DAY_MS, None, "broker")

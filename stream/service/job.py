@@ -12,8 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, Literal
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import numpy as np
 import structlog
 
 from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
@@ -40,6 +39,7 @@ from stream.spark.errors import SparkCallError, SparkFailure, spark_call
 from stream.spark.pipeline import PipelineOptions, start
 from stream.spark.task_progress import Pulses
 from stream.tick.context_poller import ContextPoller
+from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups.scheduler import LookupScheduler
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.store import VerdictStore
@@ -47,6 +47,8 @@ from stream.tick.verdicts.store import VerdictStore
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from concurrent.futures import Future
+
+    import pyarrow as pa
 
     from stream.checkpoint.directory import CheckpointDirectory
     from stream.cluster.transport.client import Cluster
@@ -132,7 +134,7 @@ class MonitorJob:
         """
         while not self._stopping.is_set():
             try:
-                logs = bounds(read_ends(self._cluster, [NAME]))
+                logs = bounds(EndsIndex(read_ends(self._cluster, [NAME])))
                 missing = sorted(set(topic.partitions) - logs.keys())
                 trouble = f"offsets partitions without an end: {missing}" if missing else None
             except ClusterError as error:
@@ -240,10 +242,10 @@ def tombstone_seconds(cluster: Cluster) -> float | None:
     return None if kept is None else kept / 1000
 
 
-def bounds(ends: pa.Table) -> Logs:
-    """Give (log start, high watermark, last stable offset) of each offsets partition that answered."""
-    ends = ends.filter(pc.equal(ends.column("topic").cast(pa.string()), NAME))
-    columns = (ends.column(n).to_pylist() for n in ("partition", "log_start_offset", "high_watermark"))
-    stable = ends.column("last_stable_offset").to_pylist()
-    rows = zip(*columns, stable, strict=True)
-    return {partition: (first, high, last) for partition, first, high, last in rows if None not in (first, high, last)}
+def bounds(ends: EndsIndex) -> Logs:
+    """Return (log start, high watermark, last stable offset) of each offsets partition whose ends are all known."""
+    rows = ends.rows_of_topic(NAME)
+    columns = (ends.log_start_offset[rows], ends.high_watermark[rows], ends.last_stable_offset[rows])
+    known = np.logical_and.reduce([column >= 0 for column in columns])
+    offsets = zip(*(column[known].tolist() for column in columns), strict=True)
+    return dict(zip(ends.partitions(rows[known]).tolist(), offsets, strict=True))

@@ -15,6 +15,8 @@ from stream.cluster.offsets_topic import NAME
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from stream.tick.ends_index import EndsIndex
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UnansweredPartition:
@@ -38,10 +40,10 @@ class OffsetsTopicLag:
         """The partitions whose ends were not known at the last tick."""
         return tuple(self._unanswered.values())
 
-    def table(self, ends: pa.Table, positions: Mapping[int, int], now: float) -> pa.Table:
+    def table(self, ends: EndsIndex, positions: Mapping[int, int], now: float) -> pa.Table:
         """Give the table at `now` (Unix seconds), when the ends had been read (schema OFFSETS_PARTITIONS)."""
         self.look(ends, now)
-        mine = _mine(ends)
+        mine = ends.table_of_topic(NAME)
         partition = mine.column("partition").to_pylist()
         position = pa.array([positions.get(number) for number in partition], pa.int64())
         high, stable = mine.column("high_watermark"), mine.column("last_stable_offset")
@@ -61,9 +63,9 @@ class OffsetsTopicLag:
             schema=OFFSETS_PARTITIONS,
         )
 
-    def look(self, ends: pa.Table, now: float) -> None:
+    def look(self, ends: EndsIndex, now: float) -> None:
         """Note which ends were not told, at `now` (Unix seconds)."""
-        mine, before = _mine(ends), self._unanswered
+        mine, before = ends.table_of_topic(NAME), self._unanswered
         errors = zip(
             mine.column("partition").to_pylist(), mine.column("error").cast(pa.string()).to_pylist(), strict=True
         )
@@ -82,8 +84,3 @@ class OffsetsTopicLag:
                     self._stable[number] = known
             elif held:
                 self._stable[number] = known if known is not None and known[0] == offset else (offset, now)
-
-
-def _mine(ends: pa.Table) -> pa.Table:
-    is_mine = pc.equal(ends.column("topic").cast(pa.string()), NAME)
-    return ends.filter(pc.and_(is_mine, pc.greater_equal(ends.column("partition"), 0)))

@@ -22,6 +22,7 @@ from stream.groups.expiry.predict import predict
 from stream.groups.membership.unassigned import UnassignedTracker, subscribed_topics
 from stream.service.status import CATCHING_UP
 from stream.tick.context import NOWHERE, SnapshotContext
+from stream.tick.ends_index import EndsIndex
 from stream.tick.heap_trim import give_back
 from stream.tick.hidden_commits.model import holders, nothing_held_back
 from stream.tick.offsets_topic_lag import OffsetsTopicLag
@@ -36,8 +37,6 @@ from stream.tick.verdicts.evaluate import VerdictEvaluator
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pyarrow as pa
-
     from exporters.readmodel import GroupDetail
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from stream.tick.verdicts.evaluate import VerdictResult
 
 _log = structlog.get_logger(__name__)
+_NO_ENDS: Final = EndsIndex(ENDS.empty_table())
 _SEARCHES: Final = 3
 """How often one tick is evaluated again without the groups that made it fail."""
 
@@ -57,8 +57,7 @@ _SEARCHES: Final = 3
 class TickResult:
     """What a tick was made with."""
 
-    ends: pa.Table
-    """Schema `stream.cluster.partition_offsets.ENDS`."""
+    ends: EndsIndex
     positions: Mapping[int, int]
     """How far the log had been read before the ends were asked for, by offsets partition: never beyond them."""
 
@@ -68,12 +67,12 @@ class _Inputs:
     """What a tick evaluates, as far as it has got; `ends` and `around` are empty before they have been asked for."""
 
     fleet: GroupColumns
-    ends: pa.Table
+    ends: EndsIndex
     around: ClusterContext
     taken_at: float
 
     @property
-    def values(self) -> tuple[GroupColumns, pa.Table, ClusterContext, float]:
+    def values(self) -> tuple[GroupColumns, EndsIndex, ClusterContext, float]:
         """All of it."""
         return self.fleet, self.ends, self.around, self.taken_at
 
@@ -99,7 +98,7 @@ class Publisher:
         self._members: Mapping[str, Memberships] = {}
         self._lock = threading.Lock()
         self._fleet = DriverState()
-        self._inputs = _Inputs(self._fleet.columns(), ENDS.empty_table(), NOWHERE, 0.0)
+        self._inputs = _Inputs(self._fleet.columns(), _NO_ENDS, NOWHERE, 0.0)
         self._quarantine = Quarantine()
         self._published: PublishedSnapshot | None = None
 
@@ -167,7 +166,7 @@ class Publisher:
     def look_at_the_offsets_topic(self, cluster: Cluster) -> None:
         """Note which offsets partitions do not tell their ends; for the time in which there are no ticks yet."""
         try:
-            ends = read_ends(cluster, [NAME])
+            ends = EndsIndex(read_ends(cluster, [NAME]))
         except ClusterError as error:
             self._note(str(error))
             return
@@ -198,11 +197,11 @@ class Publisher:
             now = int(time.time() * 1000)
             self._fleet.drop_dead(now - int(self._dead_grace * 1000), now)
             whole = self._fleet.columns(self._diagnostician.touched)
-        self._inputs = _Inputs(whole, ENDS.empty_table(), NOWHERE, now / 1000)
+        self._inputs = _Inputs(whole, _NO_ENDS, NOWHERE, now / 1000)
         topics = {NAME, *whole.topic.dictionary.to_pylist(), *subscribed_topics(whole.memberships)}
         topics |= self._diagnostician.ask_first(whole, time.time())
         try:
-            ends = read_ends(cluster, topics)
+            ends = EndsIndex(read_ends(cluster, topics))
         except ClusterError as error:
             self._note(str(error))
             self._diagnostician.miss()

@@ -33,6 +33,7 @@ from stream.service import kept_state
 from stream.service.job import MonitorJob, bounds
 from stream.service.status import ServiceStatus
 from stream.spark.session import SessionOptions, end_session, open_session
+from stream.tick.ends_index import EndsIndex
 from stream.tick.publisher import Publisher
 from tests.chaos.truth import broker_values
 from tests.integration.failures.refused import assert_refused
@@ -237,7 +238,9 @@ def of_now(broker: Broker) -> tuple[OffsetsTopic, OffsetsTopicEnds]:
     with Cluster([broker.bootstrap], {}) as cluster:
         topic = describe(cluster)
         assert topic is not None
-        return topic, OffsetsTopicEnds(bounds(read_ends(cluster, ["__consumer_offsets"])), time.time(), 86_400.0)
+        return topic, OffsetsTopicEnds(
+            bounds(EndsIndex(read_ends(cluster, ["__consumer_offsets"]))), time.time(), 86_400.0
+        )
 
 
 @pytest.fixture(scope="module")

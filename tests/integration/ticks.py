@@ -24,6 +24,7 @@ from stream.groups.shard import empty_shard
 from stream.health.evaluator import Evaluator
 from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import NOWHERE
+from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import observed
 from stream.tick.lookups.scheduler import LookupScheduler
 from tests.support.commits import KEEP, SLOT_MS
@@ -94,8 +95,8 @@ class Monitor:
         self.enquiries.ask_first(fleet, self.now)
         topics = {NAME, *fleet.topic.dictionary.to_pylist()} | self.enquiries.topics
         ends = read_ends(self.cluster, topics)
-        self.held = self.enquiries.held_back(fleet, ends, NOWHERE, self.now)
-        self.asked = self.enquiries.asked(self.held.fleet, ends, NOWHERE, self.now)
+        self.held = self.enquiries.held_back(fleet, EndsIndex(ends), NOWHERE, self.now)
+        self.asked = self.enquiries.asked(self.held.fleet, EndsIndex(ends), NOWHERE, self.now)
         self.seen = observed(self.held.fleet, ends, NOWHERE, self.now, self.asked)
         self.judged = self.judge.judge(self.seen)
         self.enquiries.note(self.judged.window)

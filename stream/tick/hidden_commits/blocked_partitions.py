@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from stream.tick.ends_index import EndsIndex
     from stream.tick.lookups.budget import LookupLimits
-    from stream.tick.lookups.ends import EndsByName
     from stream.tick.lookups.open_transactions import OpenTransactionLookup
 
 _log = structlog.get_logger(__name__)
@@ -48,7 +48,7 @@ class BlockedPartitions:
         """What is held back as of the last look, by partition."""
         return tuple(held for _, held in sorted(self._told.items()))
 
-    def look(self, ends: EndsByName, now: int) -> Mapping[int, BlockedOffsetsPartition]:
+    def look(self, ends: EndsIndex, now: int) -> Mapping[int, BlockedOffsetsPartition]:
         """Look at the ends as they were at `now` (ms); give the partitions that are held back."""
         self._measure(ends, now)
         held = {partition: gap.stable for partition, gap in self._gaps.items() if now - gap.since >= self._grace_ms}
@@ -58,12 +58,12 @@ class BlockedPartitions:
         self._told = told
         return told
 
-    def _measure(self, ends: EndsByName, now: int) -> None:
+    def _measure(self, ends: EndsIndex, now: int) -> None:
         """Note the gaps; of a partition whose ends are not known now nothing changes."""
         gaps = {}
-        for row in ends.of_topic(NAME).tolist():
-            partition = int(ends.partition[row])
-            stable, high = int(ends.last_stable[row]), int(ends.high_watermark[row])
+        rows = ends.rows_of_topic(NAME)
+        columns = (ends.partitions(rows), ends.last_stable_offset[rows], ends.high_watermark[rows])
+        for partition, stable, high in zip(*(column.tolist() for column in columns), strict=True):
             before = self._gaps.get(partition)
             if stable < 0 or high < 0:
                 if before is not None:

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from stream.groups.driver_state import GroupColumns
     from stream.groups.row_order import RowNames
     from stream.health.columns import Flags
+    from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import BlockedOffsetsPartition
     from stream.tick.lookups.budget import LookupLimits
-    from stream.tick.lookups.ends import EndsByName
 
 _NO_OFFSETS: Final = "share"
 """The kind of groups that keep their offsets elsewhere."""
@@ -91,7 +91,7 @@ class HiddenGroups:
         self._readings.read(self._low)
 
     def put(
-        self, fleet: GroupColumns, ends: EndsByName, held: Mapping[int, BlockedOffsetsPartition], now: int
+        self, fleet: GroupColumns, ends: EndsIndex, held: Mapping[int, BlockedOffsetsPartition], now: int
     ) -> HiddenCommits:
         """Give the fleet with what was answered; asks for the next tick, unless that has been done for this one."""
         self._note(ends, held, now)
@@ -101,13 +101,14 @@ class HiddenGroups:
         self._asked, self._before = False, frozenset(held)
         return shown
 
-    def _note(self, ends: EndsByName, held: Mapping[int, BlockedOffsetsPartition], now: int) -> None:
-        rows = ends.of_topic(NAME)
+    def _note(self, ends: EndsIndex, held: Mapping[int, BlockedOffsetsPartition], now: int) -> None:
+        rows = ends.rows_of_topic(NAME)
         if len(rows) and len(rows) != self._count:
             self._count, self._partition_of = len(rows), {}
+        numbers = ends.partitions(rows).tolist()
         stable, end = (
-            {int(ends.partition[row]): int(column[row]) for row in rows.tolist() if column[row] >= 0}
-            for column in (ends.last_stable, ends.high_watermark)
+            {number: offset for number, offset in zip(numbers, column[rows].tolist(), strict=True) if offset >= 0}
+            for column in (ends.last_stable_offset, ends.high_watermark)
         )
         self._commits.bound(end)
         self._low = {partition: stable.get(partition, self._low.get(partition, 0)) for partition in held}
@@ -115,7 +116,7 @@ class HiddenGroups:
         self._held_at = {partition: at for partition, at in self._held_at.items() if now - at <= self._settle_ms}
 
     def _shown(
-        self, fleet: GroupColumns, ends: EndsByName, held: Mapping[int, BlockedOffsetsPartition]
+        self, fleet: GroupColumns, ends: EndsIndex, held: Mapping[int, BlockedOffsetsPartition]
     ) -> HiddenCommits:
         self._readings.forget(self._positions, held, self._held_at)
         logs = self._readings.logs
@@ -194,7 +195,7 @@ def _keeps_no_offsets(fleet: GroupColumns, group: str) -> bool:
     return known is not None and known.kind == _NO_OFFSETS
 
 
-def _have_ends(ends: EndsByName, names: RowNames) -> Flags:
+def _have_ends(ends: EndsIndex, names: RowNames) -> Flags:
     """Tell for which keys the ends of their partition were asked for."""
     _, topic, partition = names
     number = topic.indices.to_numpy(zero_copy_only=False).astype(np.int64)

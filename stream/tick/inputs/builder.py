@@ -23,8 +23,8 @@ from stream.health.features import offset_out_of_range as beyond
 from stream.health.features.offset_out_of_range import CommitOrigins
 from stream.health.inputs import NO_COMMIT, NOT_TOLD, HealthInputs, OpenTransaction
 from stream.health.limits import HealthLimits
+from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.assignment import AssignmentInputs
-from stream.tick.inputs.ends import polled
 from stream.tick.inputs.group_state import GroupStates
 from stream.tick.inputs.read_position import ReadPositionTracker
 from stream.tick.inputs.rebalance_count import RebalanceCounter
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from stream.health.columns import Flags, Ints
     from stream.health.features.control_records import LogTails
     from stream.tick.context import ClusterContext
-    from stream.tick.inputs.ends import RowEnds
     from stream.tick.inputs.rows import InputRows
 
 _NO_ID: Final = bytes(16)
@@ -73,9 +72,9 @@ class TickInputs:
 
     fleet: GroupColumns
     rows: InputRows
-    polled: RowEnds
-    found: lags.Lag
-    """Each commit held against the ends of its partition."""
+    ends: EndsIndex
+    end_row: Ints
+    """The row of `ends` with the partition's end offsets, -1 if there is none."""
     seen: HealthInputs
     odd_time: Flags
     """Rows with a commit whose stored time cannot be right (see `stream.tick.inputs.times`)."""
@@ -91,7 +90,7 @@ def observed(
     limits: HealthLimits | None = None,
 ) -> HealthInputs:
     """Put one moment into columns: what health is told of it, and no more (see `InputBuilder`)."""
-    return InputBuilder(limits).moment(fleet, ends, around, now, asked).seen
+    return InputBuilder(limits).moment(fleet, EndsIndex(ends), around, now, asked).seen
 
 
 class InputBuilder:
@@ -119,7 +118,7 @@ class InputBuilder:
     def moment(
         self,
         fleet: GroupColumns,
-        ends: pa.Table,
+        ends: EndsIndex,
         around: ClusterContext,
         now: float,
         asked: LookupResults = _NOTHING,
@@ -128,7 +127,7 @@ class InputBuilder:
         told: Flags | None = None,
         answered: Collection[str] = (),
     ) -> TickInputs:
-        """Put one moment into columns: `ends` (schema `partition_offsets.ENDS`) had been read at `now` (Unix).
+        """Put one moment into columns: `ends` had been read at `now` (Unix).
 
         Of `hidden` groups an open transaction hides commits that nobody has told yet; `told` are the rows of the fleet
         whose commits are answers of coordinators, and of all that the `answered` groups have committed they know.
@@ -148,16 +147,17 @@ class InputBuilder:
             rebalances=rebalances,
         )
         wanted = self._members.wanted(rows, fleet, around)
-        read = polled(ends, topics)
+        partition_ends, index_row = ends.partition_ends(topics)
         spans, odd = self._commit_times.believable(rows, _spans(runs.spans, rows), at)
         answers = np.zeros(len(rows), np.bool_) if told is None else rows.take(told, nothing=False)
         if answered:
             answers |= np.array([name in answered for name in rows.groups], np.bool_)[rows.group]
         reach = self.reading.reach(rows, spans.last_time, answers, at)
-        found = lags.lag(spans.last_offset, lags.place(rows.topic, rows.partition), read.ends)
+        found = lags.lag(spans.last_offset, lags.place(rows.topic, rows.partition), partition_ends)
         negative = rows.committed & (spans.last_offset < 0)
         found = dataclasses.replace(found, known=found.known & ~negative)
-        reasons = read.reasons(found, rows.topic)
+        end_row = np.where(found.row >= 0, index_row[found.row], -1) if len(index_row) else found.row
+        reasons = ends.unknown_reasons(~found.known & ~found.beyond_end, end_row, topics, rows.topic)
         reasons[negative] = lags.NEGATIVE_OFFSET
         seen = HealthInputs(
             now=at,
@@ -168,7 +168,7 @@ class InputBuilder:
             partition=rows.partition,
             spans=spans,
             slots=believable_slots(rows.slots(runs.slots), at),
-            ends=read.ends,
+            ends=partition_ends,
             found=found,
             origins=CommitOrigins(
                 leader_epoch=rows.take(runs.leader_epoch, -1),
@@ -187,7 +187,7 @@ class InputBuilder:
             read_until=reach.read_until,
             answered_since=reach.answered_since,
         )
-        return TickInputs(fleet, rows, read, found, seen, odd)
+        return TickInputs(fleet, rows, ends, end_row, seen, odd)
 
 
 def _spans(spans: Spans, rows: InputRows) -> Spans:

@@ -13,8 +13,6 @@ import dataclasses
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from stream.cluster.offsets_topic import NAME
 from stream.groups.placement import partition_for
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from stream.health.columns import Flags, Ints
+    from stream.tick.ends_index import EndsIndex
     from stream.tick.inputs.rows import InputRows
 
 _KEPT: Final = 64
@@ -60,13 +59,13 @@ class ReadPositionTracker:
         """Note that nobody answered at a tick."""
         self._missed.update(self._answered)
 
-    def look(self, ends: pa.Table, positions: Mapping[int, int], now: int) -> None:
+    def look(self, ends: EndsIndex, positions: Mapping[int, int], now: int) -> None:
         """Hold the reader's positions, as they were before the ends had been read (at `now`, ms), against those."""
-        mine = ends.filter(pc.and_(pc.equal(ends.column("topic").cast(pa.string()), NAME), _counted(ends)))
-        numbers = mine.column("partition").to_pylist()
+        rows = ends.rows_of_topic(NAME)
+        numbers = ends.partitions(rows).tolist()
         self._partitions = max([self._partitions, *(number + 1 for number in numbers)])
-        for number, end in zip(numbers, mine.column("high_watermark").to_pylist(), strict=True):
-            if end is None:
+        for number, end in zip(numbers, ends.high_watermark[rows].tolist(), strict=True):
+            if end < 0:
                 self._missed.add(number)
             else:
                 self._answer(number, now)
@@ -105,10 +104,6 @@ class ReadPositionTracker:
             self._names = names
             self._homes = np.array([partition_for(name, self._partitions) for name in names] or [0], np.int64)
         return self._homes
-
-
-def _counted(ends: pa.Table) -> pa.Array:
-    return pc.greater_equal(ends.column("partition"), 0)
 
 
 def _column(by_partition: Mapping[int, int], partitions: int) -> Ints:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
     from stream.health.columns import Flags, Ints
     from stream.health.features.window import Window
+    from stream.tick.ends_index import EndsIndex
     from stream.tick.lookups.budget import LookupLimits
-    from stream.tick.lookups.ends import EndsByName
 
 _ATTEMPTS: Final = 3
 _SPARE_NAMES: Final = 1_000
@@ -113,7 +113,7 @@ class LogTailLookup:
             for at in chosen
         ]
 
-    def look(self, topics: Sequence[str], ends: EndsByName) -> LogTails:
+    def look(self, topics: Sequence[str], ends: EndsIndex) -> LogTails:
         """Read what is wanted and still ends where it did; give all that is known, numbered by `topics`."""
         self._known = self._still(self._known, ends)
         self._forget_names()
@@ -131,7 +131,7 @@ class LogTailLookup:
     def _now(self) -> int:
         return int(self._clock() * 1000)
 
-    def _still(self, known: _Stretches, ends: EndsByName) -> _Stretches:
+    def _still(self, known: _Stretches, ends: EndsIndex) -> _Stretches:
         """Keep what still holds.
 
         That is what ends where it did, and what was asked for without an answer: that tells nothing new. What has grown
@@ -141,7 +141,7 @@ class LogTailLookup:
             return known
         row = ends.rows(self._names, known.topic, known.partition)
         end = np.where(row >= 0, ends.high_watermark[row], -1) if len(ends.high_watermark) else row
-        asked, kept = ends.asked_for(self._names)[known.topic], np.isin(known.place, self._kept)
+        asked, kept = ends.were_requested(self._names)[known.topic], np.isin(known.place, self._kept)
         holds = (end == known.end) | ((end < 0) & asked) | ((end > known.end) & kept)
         holds = np.where(known.reason > 0, asked & (kept | (known.again > self._now())), holds)
         return known if holds.all() else known.take(holds)
@@ -212,7 +212,7 @@ class LogTailLookup:
         )
 
 
-def _that_stand(wanted: Sequence[TailRequest], ends: EndsByName) -> list[TailRequest]:
+def _that_stand(wanted: Sequence[TailRequest], ends: EndsIndex) -> list[TailRequest]:
     """Give those whose partitions still end where they did."""
     names, partition = [each.topic for each in wanted], np.array([each.partition for each in wanted], np.int64)
     rows = ends.rows(names, np.arange(len(wanted)), partition).tolist()

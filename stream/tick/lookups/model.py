@@ -15,14 +15,13 @@ from stream.tick.inputs.builder import LookupResults
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pyarrow as pa
-
     from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Ints
     from stream.health.features.partition_history import PartitionHistory
     from stream.health.features.window import Window
     from stream.health.inputs import HealthInputs
     from stream.tick.context import ClusterContext
+    from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import HiddenCommits
 
 
@@ -43,10 +42,10 @@ class Lookups(Protocol):
     def topics(self) -> frozenset[str]:
         """Topics that groups have commits of which the log may not tell yet: their ends are needed too."""
 
-    def held_back(self, fleet: GroupColumns, ends: pa.Table, around: ClusterContext, now: float) -> HiddenCommits:
+    def held_back(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> HiddenCommits:
         """Ask for the commits that open transactions hide."""
 
-    def asked(self, fleet: GroupColumns, ends: pa.Table, around: ClusterContext, now: float) -> LookupResults:
+    def asked(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> LookupResults:
         """Ask what health needs: retention, transactions, tails; expiry is put in by the caller."""
 
     def seeding(self, seen: HealthInputs) -> tuple[Ints, Ints] | None:
@@ -71,11 +70,11 @@ class NoLookups:
     def ask_first(self, fleet: GroupColumns, now: float) -> None:
         """See Enquiries."""
 
-    def held_back(self, fleet: GroupColumns, ends: pa.Table, around: ClusterContext, now: float) -> HiddenCommits:  # noqa: ARG002 - the protocol's
+    def held_back(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> HiddenCommits:  # noqa: ARG002 - the protocol's
         """See Enquiries."""
         return nothing_held_back(fleet)
 
-    def asked(self, fleet: GroupColumns, ends: pa.Table, around: ClusterContext, now: float) -> LookupResults:  # noqa: ARG002 - the protocol's
+    def asked(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> LookupResults:  # noqa: ARG002 - the protocol's
         """See Enquiries."""
         return LookupResults()
 
@@ -97,6 +96,6 @@ class RepeatedLookups(NoLookups):
         # Tails are numbered by the topics of the whole fleet; without them a lag is taken for data.
         self._asked = dataclasses.replace(asked, tails=None)
 
-    def asked(self, fleet: GroupColumns, ends: pa.Table, around: ClusterContext, now: float) -> LookupResults:  # noqa: ARG002 - the protocol's
+    def asked(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> LookupResults:  # noqa: ARG002 - the protocol's
         """See Enquiries."""
         return self._asked

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from stream.cluster.transport.client import Cluster
     from stream.health.features.window import Window
+    from stream.tick.ends_index import EndsIndex
     from stream.tick.lookups.budget import LookupLimits
-    from stream.tick.lookups.ends import EndsByName
     from stream.tick.lookups.transaction_log import TransactionLogLookup
 
 Place = tuple[str, int]
@@ -124,12 +124,12 @@ def held_places(window: Window, grace_ms: int) -> dict[Place, int]:
     return {(seen.topics[number], p): held for number, p, held in zip(topic, partition, offset, strict=True)}
 
 
-def still_held(held: Mapping[Place, int], ends: EndsByName) -> dict[Place, int]:
+def still_held(held: Mapping[Place, int], ends: EndsIndex) -> dict[Place, int]:
     """Give those places whose last stable offset stands where it did, below the high watermark."""
     names, partitions = [topic for topic, _ in held], np.array([partition for _, partition in held], np.int64)
     rows = ends.rows(names, np.arange(len(held)), partitions).tolist()
     return {
         place: stable
         for (place, stable), row in zip(held.items(), rows, strict=True)
-        if row >= 0 and ends.last_stable[row] == stable < ends.high_watermark[row]
+        if row >= 0 and ends.last_stable_offset[row] == stable < ends.high_watermark[row]
     }

@@ -19,7 +19,6 @@ from stream.tick.hidden_commits.groups import HiddenGroups
 from stream.tick.inputs.builder import LookupResults
 from stream.tick.inputs.group_state import rebalancing_since
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.ends import EndsByName
 from stream.tick.lookups.log_tails import LogTailLookup
 from stream.tick.lookups.offset_time_backfill import seed
 from stream.tick.lookups.offset_time_search import OffsetTimeSearch
@@ -30,8 +29,6 @@ from stream.tick.lookups.transaction_log import TransactionLogLookup
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import pyarrow as pa
-
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Ints
@@ -39,6 +36,7 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
     from stream.health.inputs import HealthInputs
     from stream.tick.context import ClusterContext
+    from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
     from stream.tick.lookups.open_transactions import Place
 
@@ -92,22 +90,22 @@ class LookupScheduler:
         """
         self._hidden.ask(fleet, int(now * 1000))
 
-    def held_back(self, fleet: GroupColumns, ends: pa.Table, around: ClusterContext, now: float) -> HiddenCommits:  # noqa: ARG002 - what surrounds groups plays no part yet
+    def held_back(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> HiddenCommits:  # noqa: ARG002 - what surrounds groups plays no part yet
         """Put into the fleet what the log cannot tell because an open transaction hides it.
 
-        `ends` (schema ENDS) had been read at `now`. Gives the very same fleet where nothing is hidden.
+        `ends` had been read at `now`. Gives the very same fleet where nothing is hidden.
         """
-        moment, by_name = int(now * 1000), EndsByName(ends)
-        return self._hidden.put(fleet, by_name, self._gaps.look(by_name, moment), moment)
+        moment = int(now * 1000)
+        return self._hidden.put(fleet, ends, self._gaps.look(ends, moment), moment)
 
-    def asked(self, fleet: GroupColumns, ends: pa.Table, around: ClusterContext, now: float) -> LookupResults:
+    def asked(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> LookupResults:
         """Ask what is due; places in the answer are numbered by the topics of this very fleet."""
-        by_name, moment = EndsByName(ends), int(now * 1000)
+        moment = int(now * 1000)
         self._rebalancing = rebalancing_since(self._rebalancing, around, moment)
         return LookupResults(
-            retention=self._retentions.look(by_name.topics, now),
-            transactions=self._culprits.look(still_held(self._held, by_name), moment),
-            tails=self._tails.look(fleet.ranks.topics, by_name),
+            retention=self._retentions.look(ends.described_topics, now),
+            transactions=self._culprits.look(still_held(self._held, ends), moment),
+            tails=self._tails.look(fleet.ranks.topics, ends),
             rebalancing_since=self._rebalancing,
         )
 

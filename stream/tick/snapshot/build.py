@@ -15,6 +15,7 @@ from stream.health.features import window as windows
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.limits import HealthLimits
 from stream.tick.context import NOWHERE, SnapshotContext
+from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import InputBuilder
 from stream.tick.snapshot.groups import RowSums, groups_table, moments, transitions_table
 from stream.tick.snapshot.topics import topics_table
@@ -41,7 +42,7 @@ def build(fleet: GroupColumns, ends: pa.Table, taken_at: float, context: Snapsho
     Nothing is judged. Without a context nothing is known around the groups.
     """
     context = context or SnapshotContext.of(fleet, NOWHERE, UnassignedTracker())
-    seen = InputBuilder().moment(fleet, ends, context.around, taken_at)
+    seen = InputBuilder().moment(fleet, EndsIndex(ends), context.around, taken_at)
     return of(seen, windows.build(seen.seen, PartitionHistory(), HealthLimits()), taken_at, context)
 
 
@@ -62,8 +63,8 @@ def of(
         "committed_offset": pa.array(window.committed, mask=~committed),
         "commit_time": moments(window.commit_time),
         "progress_time": moments(window.progress_time),
-        **{name: at.polled.column(name, at.found) for name in ("high_watermark", "last_stable_offset")},
-        "log_start_offset": at.polled.column("log_start_offset", at.found),
+        **{name: at.ends.column(name, at.end_row) for name in ("high_watermark", "last_stable_offset")},
+        "log_start_offset": at.ends.column("log_start_offset", at.end_row),
         "lag": pa.array(window.lag, mask=~known),
         "lag_unknown_reason": reasons,
         "offset_expiry_time": moments(expiry),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from stream.health.columns import Flags
     from stream.health.evaluation import EvaluationRules
     from stream.tick.context import ClusterContext
+    from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import HiddenCommits
     from stream.tick.inputs.builder import TickInputs
     from stream.tick.verdicts.store import VerdictStore
@@ -131,7 +132,7 @@ class VerdictEvaluator:
         """The groups whose membership records the fleet of the next tick must have."""
         return self._enquiries.touched
 
-    def follow(self, ends: pa.Table, positions: Mapping[int, int], now: float) -> None:
+    def follow(self, ends: EndsIndex, positions: Mapping[int, int], now: float) -> None:
         """See how far the log is read: `positions` were the reader's before the ends had been read, at `now`."""
         self._observer.reading.look(ends, positions, int(now * 1000))
         self._enquiries.follow(positions)
@@ -141,12 +142,12 @@ class VerdictEvaluator:
         self._observer.reading.miss()
         self._judge.miss()
 
-    def held_back(self, fleet: GroupColumns, ends: pa.Table, around: ClusterContext, now: float) -> HiddenCommits:
+    def held_back(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> HiddenCommits:
         """Ask for the commits that open transactions hide, before all else: the rest is about the fleet with them."""
         return self._enquiries.held_back(fleet, ends, around, now)
 
     def look(
-        self, held: HiddenCommits, ends: pa.Table, around: ClusterContext, now: float, expiry: ExpiryPrediction
+        self, held: HiddenCommits, ends: EndsIndex, around: ClusterContext, now: float, expiry: ExpiryPrediction
     ) -> VerdictResult:
         """Judge a fleet by ends that had been read at `now` (Unix seconds); `expiry` is of that very fleet."""
         fleet, at = held.fleet, int(now * 1000)

@@ -13,11 +13,11 @@ import structlog
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.cluster.transport.errors import Unreachable
+from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition
 from stream.tick.lookups import open_transactions as enquiries_transactions
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.ends import EndsByName
 from stream.tick.lookups.open_transactions import OpenTransactionLookup
 from tests.support.fleets import ends_of
 
@@ -66,7 +66,7 @@ class Ticks:
         """Look once for each place of the last stable offset; give what is held back at the end."""
         for each in stable:
             self.now += TICK
-            ends = EndsByName(ends_of([(NAME, 0, high, each, 0, None), (NAME, 1, high, high, 0, None)]))
+            ends = EndsIndex(ends_of([(NAME, 0, high, each, 0, None), (NAME, 1, high, high, 0, None)]))
             found = self.gaps.look(ends, self.now)
             assert tuple(found.values()) == self.gaps.held_back
         return self.gaps.held_back

@@ -13,13 +13,13 @@ from stream.cluster.hidden_records import HiddenBatch, HiddenRead
 from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.memberships import Memberships
 from stream.groups.placement import partition_for
+from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits import groups as held_back_groups
 from stream.tick.hidden_commits import log_reader as held_back_readings
 from stream.tick.hidden_commits.commits import key_of
 from stream.tick.hidden_commits.groups import HiddenGroups
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.ends import EndsByName
 from tests.stream.groups import written
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value, text
@@ -101,7 +101,7 @@ class Cluster:
         if first:
             self.groups.ask(fleet, self.now)
         own = [(NAME, p, self.high, self.stable if p in held else self.high, 0, None) for p in range(PARTITIONS)]
-        ends = EndsByName(ends_of([*own, *self.ends]))
+        ends = EndsIndex(ends_of([*own, *self.ends]))
         shown = self.groups.put(fleet, ends, {p: BlockedOffsetsPartition(p, NOON) for p in held}, self.now)
         if not shown.asked.any() and not self.wrote:
             assert shown.fleet is fleet, "the very same fleet where nothing is put in"

@@ -11,6 +11,7 @@ import pytest
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.placement import partition_for
+from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.read_position import NEVER, ReadPositionTracker, ReadUntil
 from stream.tick.inputs.rows import InputRows
 
@@ -23,11 +24,11 @@ GROUPS: Final = ("a", "b", "c", "d")
 PARTITIONS: Final = 2
 
 
-def ends(high: Mapping[int, int | None]) -> pa.Table:
+def ends(high: Mapping[int, int | None]) -> EndsIndex:
     """Give what the poll of the ends answered for the offsets partitions."""
     rows = [{"topic": NAME, "partition": number, "high_watermark": end} for number, end in high.items()]
     rows.append({"topic": "orders", "partition": 0, "high_watermark": 5})
-    return pa.Table.from_pylist(rows, ENDS)
+    return EndsIndex(pa.Table.from_pylist(rows, ENDS))
 
 
 def reach(

@@ -12,6 +12,7 @@ from exporters.http.api import groups_json
 from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, render
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.tick.context import NOWHERE, SnapshotContext
+from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_held_back
 from stream.tick.inputs.builder import InputBuilder
 from stream.tick.snapshot import build as snapshot
@@ -35,7 +36,7 @@ def look(judge: VerdictEvaluator, world: World, now: int, end: int) -> Snapshot:
     """Judge one moment in which partition 0 of t ends there."""
     fleet = world.fleet.columns()
     context = SnapshotContext.of(fleet, NOWHERE, UnassignedTracker())
-    ends = ends_of([("t", 0, end, end, 0, None)])
+    ends = EndsIndex(ends_of([("t", 0, end, end, 0, None)]))
     found = judge.look(nothing_held_back(fleet), ends, NOWHERE, now / 1000, context.expiry)
     return snapshot.of(found.moment, found.diagnosed.opinion.window, now / 1000, context, found.diagnosed)
 
@@ -93,7 +94,7 @@ def test_the_first_sight_stays_while_rows_come_and_go() -> None:
     world, observer = one_group(2**62), InputBuilder()
 
     def commit_times(now: int) -> list[int]:
-        seen = observer.moment(world.fleet.columns(), ends_of([]), NOWHERE, now / 1000).seen
+        seen = observer.moment(world.fleet.columns(), EndsIndex(ends_of([])), NOWHERE, now / 1000).seen
         return seen.spans.last_time.tolist()  # type: ignore[no-any-return]
 
     assert commit_times(NOW) == [NOW]
@@ -108,7 +109,7 @@ def test_slots_in_the_future_do_not_count() -> None:
     """The commit window that health sees ends now."""
     world = one_group(NOW)
     world.read([(commit_key("g", "t", 0), commit_value(6, 2**62))], time=NOW)
-    seen = InputBuilder().moment(world.fleet.columns(), ends_of([]), NOWHERE, NOW / 1000).seen
+    seen = InputBuilder().moment(world.fleet.columns(), EndsIndex(ends_of([])), NOWHERE, NOW / 1000).seen
     assert seen.slots.time.tolist() == [NOW]
 
 
@@ -117,7 +118,7 @@ def test_a_state_time_in_the_future_counts_from_when_it_was_seen() -> None:
     world, observer = World(), InputBuilder()
     world.read([(group_key("g"), group_value(1, ["m"], time=2**62))], time=2**62)
     for tick in range(3):
-        seen = observer.moment(world.fleet.columns(), ends_of([]), NOWHERE, (NOW + tick * TICK) / 1000).seen
+        seen = observer.moment(world.fleet.columns(), EndsIndex(ends_of([])), NOWHERE, (NOW + tick * TICK) / 1000).seen
         assert seen.groups.since.tolist() == [NOW]
 
 

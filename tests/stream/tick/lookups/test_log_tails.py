@@ -12,9 +12,9 @@ import pytest
 from stream.cluster.log_tails import TailRead, TailRequest
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
+from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups import log_tails as enquiries_tails
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.ends import EndsByName
 from stream.tick.lookups.log_tails import LogTailLookup
 from tests.stream.health.panes import Row, pane
 from tests.support.fleets import ends_of
@@ -64,9 +64,9 @@ def window(*rows: Row) -> Window:
     return dataclasses.replace(made, tail=dataclasses.replace(made.tail, wanted=np.ones(len(rows), np.bool_)))
 
 
-def ends(**high: int) -> EndsByName:
+def ends(**high: int) -> EndsIndex:
     """Give ends: of partition 0 of each topic."""
-    return EndsByName(ends_of([(topic, 0, end, end, 0, None) for topic, end in high.items()]))
+    return EndsIndex(ends_of([(topic, 0, end, end, 0, None) for topic, end in high.items()]))
 
 
 ROW = Row(committed=10_000, end=10_003, lag=3)
@@ -94,8 +94,8 @@ def test_an_end_that_is_not_known_forgets_nothing(brokers: Brokers) -> None:
     tails = watch()
     tails.note(window(ROW))
     tails.look(TOPICS, ends(orders=10_003))
-    tails.look(TOPICS, EndsByName(ends_of([("orders", 0, None, None, None, "no_leader")])))
-    tails.look(TOPICS, EndsByName(ends_of([("orders", -1, None, None, None, "unknown_topic")])))
+    tails.look(TOPICS, EndsIndex(ends_of([("orders", 0, None, None, None, "no_leader")])))
+    tails.look(TOPICS, EndsIndex(ends_of([("orders", -1, None, None, None, "unknown_topic")])))
     assert len(rows_of(tails.look(TOPICS, ends(orders=10_003)))) == 1
     assert len(brokers.asked) == 1
 

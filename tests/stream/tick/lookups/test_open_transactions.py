@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
+from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups import open_transactions as enquiries_transactions
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.ends import EndsByName
 from stream.tick.lookups.open_transactions import OpenTransactionLookup, held_places, still_held
 from tests.stream.health.panes import SECOND, Row, pane
 from tests.support.fleets import ends_of
@@ -114,4 +114,4 @@ def test_places_that_are_free_by_now_are_not_asked_about() -> None:
     """The ends are younger than what was noted of them."""
     ends = [("a", 0, 9, 5, 0, None), ("b", 0, 9, 6, 0, None), ("c", 0, 5, 5, 0, None), ("d", 0, None, None, None, "x")]
     noted = {(topic, 0): 5 for topic in "abcde"}
-    assert still_held(noted, EndsByName(ends_of(ends))) == {("a", 0): 5}
+    assert still_held(noted, EndsIndex(ends_of(ends))) == {("a", 0): 5}

@@ -16,6 +16,7 @@ from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.health.evaluator import Evaluator
 from stream.tick.context import NOWHERE, ClusterContext
+from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import observed
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.scheduler import LookupScheduler
@@ -48,8 +49,8 @@ class Ticks:
         self.now += 10
         ends = ends_of(self.ends)
         self.enquiries.ask_first(self.world.fleet.columns(), self.now)
-        overlay = self.enquiries.held_back(self.world.fleet.columns(), ends, around, self.now)
-        self.asked = self.enquiries.asked(overlay.fleet, ends, around, self.now)
+        overlay = self.enquiries.held_back(self.world.fleet.columns(), EndsIndex(ends), around, self.now)
+        self.asked = self.enquiries.asked(overlay.fleet, EndsIndex(ends), around, self.now)
         seen = observed(overlay.fleet, ends, around, self.now, self.asked)
         judged = self.judge.judge(seen)
         self.enquiries.note(judged.window)

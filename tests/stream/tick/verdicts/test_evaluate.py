@@ -12,6 +12,7 @@ from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.reduce import StateLimits
 from stream.health.limits import HealthLimits
 from stream.tick.context import NOWHERE, SnapshotContext
+from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
 from stream.tick.lookups.model import NoLookups
 from stream.tick.snapshot import build as snapshot
@@ -65,7 +66,7 @@ class Story:
         self.read()
         now = START + self.second
         fleet = self.world.fleet.columns()
-        ends = ends_of([("t", at, end(self.second), end(self.second), 0, None) for at in range(partitions)])
+        ends = EndsIndex(ends_of([("t", at, end(self.second), end(self.second), 0, None) for at in range(partitions)]))
         around = dataclasses.replace(NOWHERE, partition_counts={"t": partitions})
         context = SnapshotContext.of(fleet, around, UnassignedTracker())
         held = diagnostician.held_back(fleet, ends, around, now)

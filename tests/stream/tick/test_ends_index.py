@@ -1,0 +1,124 @@
+"""The index of end offsets: rows by topic and partition, and a reason for each end that is not known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream.cluster.partition_offsets import ENDS
+from stream.health.features import lag as lags
+from stream.tick.ends_index import EndsIndex
+from tests.support.fleets import ends_of
+
+INDEX = EndsIndex(
+    ends_of(
+        [
+            ("a", 0, 10, 9, 1, None),
+            ("a", 2, 30, 30, 3, None),
+            ("b", 1, None, None, None, "no_leader"),
+            ("denied", -1, None, None, None, "not_authorized"),
+        ]
+    )
+)
+# The rows that the cluster answered, and why the end of partition 0 of topic `t` is not known.
+REASONS: list[tuple[str, list[Any], str | None]] = [
+    ("end offsets known", [("t", 0, 9, 9, 0, None)], None),
+    ("no topic requested", [], "not_asked"),
+    ("another topic requested", [("u", 0, 9, 9, 0, None)], "not_asked"),
+    ("topic deleted", [("t", -1, None, None, None, "unknown_topic")], "unknown_topic"),
+    ("no such partition", [("t", 1, 9, 9, 0, None)], "unknown_partition"),
+    ("partition without leader", [("t", 0, None, None, None, "no_leader")], "no_leader"),
+    ("log start offset missing", [("t", 0, 9, 9, None, "timed_out")], "timed_out"),
+]
+
+
+def test_rows_are_found_by_name_in_any_numbering() -> None:
+    """Topics that were not requested and partitions that do not exist have no row."""
+    names = ["never requested", "b", "a"]
+    rows = INDEX.rows(names, np.array([2, 2, 2, 1, 0, 1]), np.array([2, 0, 1, 1, 0, 0]))
+    assert [int(INDEX.high_watermark[row]) if row >= 0 else None for row in rows.tolist()] == [
+        30,
+        10,
+        None,
+        -1,
+        None,
+        None,
+    ]
+    assert [int(column[rows[0]]) for column in (INDEX.last_stable_offset, INDEX.log_start_offset)] == [30, 3]
+
+
+def test_a_topic_that_could_not_be_described_was_requested() -> None:
+    """It is in no list of described topics and has no rows."""
+    assert INDEX.described_topics == ["a", "b"]
+    assert INDEX.were_requested(["a", "denied", "other"]).tolist() == [True, True, False]
+    assert len(INDEX.rows_of_topic("denied")) == 0
+
+
+def test_rows_of_a_topic_are_sorted_by_partition() -> None:
+    """A topic that was not requested has none."""
+    assert INDEX.partitions(INDEX.rows_of_topic("a")).tolist() == [0, 2]
+    assert len(INDEX.rows_of_topic("other")) == 0
+
+
+def test_the_table_of_a_topic_has_nulls_and_errors() -> None:
+    """It has the rows of the polled table, without those of other topics."""
+    assert INDEX.table_of_topic("b").to_pylist() == [
+        {
+            "topic": "b",
+            "partition": 1,
+            "high_watermark": None,
+            "last_stable_offset": None,
+            "log_start_offset": None,
+            "error": "no_leader",
+        }
+    ]
+    assert len(INDEX.table_of_topic("denied")) == len(INDEX.table_of_topic("other")) == 0
+
+
+@pytest.mark.parametrize("table", [ends_of([]), ENDS.empty_table()], ids=["no rows", "no chunks"])
+def test_an_empty_table_finds_nothing(table: Any) -> None:
+    """No lookup fails."""
+    nothing, none = EndsIndex(table), np.empty(0, np.int64)
+    assert (len(nothing), nothing.described_topics) == (0, [])
+    assert nothing.rows(["a"], np.zeros(1, np.int64), np.zeros(1, np.int64)).tolist() == [-1]
+    assert nothing.rows([], none, none).tolist() == []
+    assert nothing.column("log_start_offset", np.array([-1])).to_pylist() == [None]
+    assert len(nothing.table_of_topic("a")) == len(nothing.partition_ends(["a"])[1]) == 0
+
+
+@pytest.mark.parametrize(("rows", "reason"), [row[1:] for row in REASONS], ids=[row[0] for row in REASONS])
+def test_every_unknown_end_has_a_reason(rows: list[Any], reason: str | None) -> None:
+    """A known end has none."""
+    index, topic, partition = EndsIndex(ends_of(rows)), np.array([0]), np.array([0], np.int32)
+    ends, _ = index.partition_ends(["t", "u"])
+    found = lags.lag(np.array([5]), lags.place(topic, partition), ends)
+    row = index.rows(["t", "u"], topic, partition)
+    assert index.unknown_reasons(~found.known, row, ["t", "u"], topic).tolist() == [reason]
+    assert bool(found.known[0]) == (reason is None)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]], ids=["sorted", "reversed", "rotated"])
+def test_the_order_of_the_table_does_not_matter(order: list[int]) -> None:
+    """Columns are returned per row; an offset that is known alone is kept, an unknown one is null."""
+    polled = [
+        ("d", -1, None, None, None, "unknown_topic"),
+        ("t", 1, 4, None, None, "timed_out"),
+        ("u", 0, 7, 6, 5, None),
+    ]
+    index = EndsIndex(ends_of(polled).take(order))
+    rows = index.rows(["t", "u"], np.array([0, 0, 1]), np.array([0, 1, 0], np.int32))
+    assert index.column("high_watermark", rows).to_pylist() == [None, 4, 7]
+    assert index.column("last_stable_offset", rows).to_pylist() == [None, None, 6]
+    assert [index.high_watermark[row] for row in rows.tolist() if row >= 0] == [4, 7]
+
+
+def test_partition_ends_are_numbered_by_the_given_topics() -> None:
+    """They are sorted by place, and each refers to its row of the index; other topics are left out."""
+    ends, rows = INDEX.partition_ends(["b", "unused", "a"])
+    assert ends.place.tolist() == [1, 2 << 32, (2 << 32) + 2]
+    assert ends.known.tolist() == [False, True, True]
+    assert INDEX.high_watermark[rows].tolist() == [-1, 10, 30]
+    assert ends.last_stable is not None
+    assert (ends.log_start.tolist(), ends.last_stable.tolist()) == ([0, 1, 3], [-1, 9, 30])
