@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sandbox.scenarios.history import GroupHistory
     from sandbox.scenarios.replay_observer import ReplayObserver
-    from stream.offline.rows import Origin, Place, Row
+    from stream.offline.rows import Origin, TopicAndPartition, TopicRow
 
 ROWS: Final = "lives.avro"
 SCENES: Final = "lives.json.gz"
@@ -33,7 +33,7 @@ class RecordedRound:
     """All groups after a round: the last offset of each partition of the offsets topic, and the scenes."""
 
     number: int | None
-    last: dict[Place, int]
+    last: dict[TopicAndPartition, int]
     topics: TopicNames
     scenes: list[GroupComparison]
 
@@ -75,11 +75,11 @@ class HistoryRecorder:
         (folder / SCENES).write_bytes(gzip.compress(text, mtime=0))
 
 
-def recorded_rounds(folder: Path, scenarios: Sequence[GroupHistory]) -> Iterator[tuple[RecordedRound, list[Row]]]:
+def recorded_rounds(folder: Path, scenarios: Sequence[GroupHistory]) -> Iterator[tuple[RecordedRound, list[TopicRow]]]:
     """Give each look with the rows that came since the one before, and the scenes as these scenarios want them."""
     known = {scenario.name: scenario for scenario in scenarios}
     rows = list(CaptureFile(folder / ROWS).rows())
-    before: Mapping[Place, int] = {}
+    before: Mapping[TopicAndPartition, int] = {}
     for told in json.loads(gzip.decompress((folder / SCENES).read_bytes())):
         last = {(topic, partition): offset for topic, partition, offset in told["last"]}
         look = RecordedRound(

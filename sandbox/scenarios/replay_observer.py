@@ -11,7 +11,7 @@ from sandbox.scenarios.official import GroupFacts, MemberFacts
 from stream.groups.expiry.causes import cause_of
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.membership.memberships import SIMPLE
-from stream.offline.replay import ROWS_AT_ONCE, Replay
+from stream.offline.replay import ROWS_PER_BATCH, Replay
 from stream.offline.rows import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stream.groups.lifecycle.model import Transition
     from stream.groups.membership.memberships import Member
     from stream.offline.replay import GroupSummary
-    from stream.offline.rows import Place, Row
+    from stream.offline.rows import TopicAndPartition, TopicRow
 
 
 RETENTION: Final = OffsetsRetention(60_000, 2_000, "broker")
@@ -43,12 +43,14 @@ class ReplayObserver:
     """Reads on at each look. `rows_after` gives the rows behind these last offsets, `topics` those of the moment."""
 
     def __init__(
-        self, rows_after: Callable[[Mapping[Place, int]], Iterable[Row]], topics: Callable[[], TopicNames]
+        self,
+        rows_after: Callable[[Mapping[TopicAndPartition, int]], Iterable[TopicRow]],
+        topics: Callable[[], TopicNames],
     ) -> None:
         self.name = "replay"
         self.story: Final = IncrementalReplay()
-        self.rows: Final[list[Row]] = []
-        self.last: Final[dict[Place, int]] = {}
+        self.rows: Final[list[TopicRow]] = []
+        self.last: Final[dict[TopicAndPartition, int]] = {}
         self.topics = TopicNames({})
         self._rows_after = rows_after
         self._topics = topics
@@ -65,14 +67,14 @@ class ReplayObserver:
 class IncrementalReplay:
     """A replay that goes on from look to look. Why something ended is judged when it is first seen."""
 
-    def __init__(self, rows_at_once: int = ROWS_AT_ONCE) -> None:
+    def __init__(self, rows_at_once: int = ROWS_PER_BATCH) -> None:
         self._replay = Replay()
         self._rows_at_once = rows_at_once
         # Also of topics that are gone: members may still be assigned to them.
         self._names: dict[bytes, str] = {}
         self._causes: dict[tuple[str, int], str] = {}
 
-    def go_on(self, rows: Iterable[Row], topics: TopicNames) -> dict[str, ObservedGroup]:
+    def go_on(self, rows: Iterable[TopicRow], topics: TopicNames) -> dict[str, ObservedGroup]:
         """Read on, and give what has been found of every group, the dead ones too."""
         self._names.update(topics.names)
         self._replay.read(rows, self._rows_at_once)

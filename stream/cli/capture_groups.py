@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from stream.groups.driver_state import GroupColumns
     from stream.groups.expiry.predict import OffsetsRetention
     from stream.groups.lifecycle.model import GroupHistory
-    from stream.offline.rows import Row, Source
+    from stream.offline.rows import RowSource, TopicRow
 
 _NOTE: Final = "a capture has no ends of partitions: lag is not known; ages count from its newest record"
 _NO_RETENTION: Final = (
@@ -40,12 +40,12 @@ _NO_RETENTION: Final = (
 )
 
 
-class Captured:
+class CaptureGroups:
     """All groups of a source of rows, which is read once, whole. `retention` is that of the cluster it came from."""
 
     knows_ends = False
 
-    def __init__(self, source: Source, retention: OffsetsRetention = NOWHERE.retention) -> None:
+    def __init__(self, source: RowSource, retention: OffsetsRetention = NOWHERE.retention) -> None:
         """Read it. What could not be read is in `problems`."""
         self._newest = 0
         replay = Replay()
@@ -68,7 +68,7 @@ class Captured:
         body = group_json(self._snapshot, name, self._detail(name))
         return None if body is None else json.loads(body)
 
-    def _watched(self, rows: Iterable[Row]) -> Iterator[Row]:
+    def _watched(self, rows: Iterable[TopicRow]) -> Iterator[TopicRow]:
         for row in rows:
             if row.timestamp is not None and row.timestamp <= LATEST_MS:  # no calendar has a later time
                 self._newest = max(self._newest, row.timestamp)

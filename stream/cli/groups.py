@@ -68,14 +68,14 @@ class _Where:
 
 def _captured(path: Path, configured: GroupsOptions) -> GroupSource:
     """Read a capture; how long its cluster keeps offsets, the configuration may tell."""
-    from stream.cli.capture_groups import Captured
+    from stream.cli.capture_groups import CaptureGroups
     from stream.groups.expiry.predict import OffsetsRetention
     from stream.offline.open_source import open_source
 
     kept, check = configured.offsets_retention, configured.offsets_retention_check
     if kept is None:
-        return Captured(open_source(path))
-    return Captured(
+        return CaptureGroups(open_source(path))
+    return CaptureGroups(
         open_source(path),
         OffsetsRetention(round(kept * 1000), None if check is None else round(check * 1000), "configuration"),
     )

@@ -32,9 +32,9 @@ from stream.errors import ExitCode, Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from stream.offline.decode import Format
-    from stream.offline.rows import Row, Source
-    from stream.offline.time_range import Between
+    from stream.offline.decode import RecordFormat
+    from stream.offline.rows import RowSource, TopicRow
+    from stream.offline.time_range import TimeRange
 
 Topic = Annotated[str, typer.Option(help="The internal topic whose records these are.")]
 Topics = Annotated[list[str] | None, typer.Option("--topic", help="An internal topic; may be given several times.")]
@@ -69,10 +69,10 @@ def decode(
 
     What cannot be decoded goes to stderr as a JSON object per record, with the reason.
     """
-    from stream.offline.decode import TOPICS, Format
-    from stream.offline.input_pairs import Encoding, read_pairs
+    from stream.offline.decode import TOPICS, RecordFormat
+    from stream.offline.input_pairs import Encoding, parse_pairs
 
-    wanted = _one_of(Format, shape, "--format")
+    wanted = _one_of(RecordFormat, shape, "--format")
     spelled = _one_of(Encoding, encoding, "--encoding")
     if topic not in TOPICS:
         raise typer.BadParameter(f"--topic {topic}: known are {', '.join(TOPICS)}")
@@ -82,14 +82,14 @@ def decode(
         raise typer.BadParameter("a key, --input and a cluster exclude each other")
     with contextlib.ExitStack() as opened:
         if source is None and not live:
-            return _print_decoded(read_pairs(lines, topic, spelled), wanted)
+            return _print_decoded(parse_pairs(lines, topic, spelled), wanted)
         found = _offline(source, [topic]) if source else _live(opened, (config, bootstrap_servers, settings), [topic])
         rows = (row for row in found.rows() if row.topic == topic)
         code = _print_decoded(rows, wanted)
         return tell_problems(found.problems) or code
 
 
-def _print_decoded(rows: Iterable[Row | str], shape: Format) -> int:
+def _print_decoded(rows: Iterable[TopicRow | str], shape: RecordFormat) -> int:
     from stream.offline.decode import decode as decode_row
 
     wrong, silent = False, 0
@@ -131,7 +131,7 @@ def capture(
 ) -> int:
     """Capture the records of internal topics in one Avro file; run again, it goes on where it stopped."""
     from stream.offline.capture import CaptureWriter
-    from stream.offline.paths import shown
+    from stream.offline.paths import display_path
     from stream.offline.rows import UnwritableRefusal
 
     stretch = _between(since, until)
@@ -144,7 +144,9 @@ def capture(
             found = _live(opened, (config, bootstrap_servers, settings), wanted, bar)
         writer = opened.enter_context(CaptureWriter(file, found.origin))
         if writer.cut:
-            typer.echo(f"{shown(file)}: torn; its last {writer.cut} bytes, an incomplete block, were cut off", err=True)
+            typer.echo(
+                f"{display_path(file)}: torn; its last {writer.cut} bytes, an incomplete block, were cut off", err=True
+            )
         written = 0
         try:
             for row in stretch.only(found.rows(dict(writer.last))):
@@ -155,9 +157,11 @@ def capture(
         except UnwritableRefusal:
             raise
         except (KeyboardInterrupt, Refusal):
-            typer.echo(f"{shown(file)}: stopped after {written} rows; the same command goes on from there", err=True)
+            typer.echo(
+                f"{display_path(file)}: stopped after {written} rows; the same command goes on from there", err=True
+            )
             raise
-    typer.echo(f"{shown(file)}: {written} rows captured")
+    typer.echo(f"{display_path(file)}: {written} rows captured")
     for note in found.notes:
         typer.echo(note, err=True)
     return tell_problems([*found.problems, *writer.problems])
@@ -174,7 +178,7 @@ def replay(
     return tell_problems(found.problems) or code
 
 
-def _print_groups(found: Source, *, as_json: bool) -> int:
+def _print_groups(found: RowSource, *, as_json: bool) -> int:
     from stream.cli import replay_report as report
     from stream.offline.replay import Replay
 
@@ -188,7 +192,7 @@ def _print_groups(found: Source, *, as_json: bool) -> int:
     return tell_problems(list(report.faults_lines(outcome.tally)))
 
 
-def _print_story(found: Source, group: str, *, as_json: bool) -> int:
+def _print_story(found: RowSource, group: str, *, as_json: bool) -> int:
     from stream.cli import replay_report as report
     from stream.offline.timeline import timeline
 
@@ -202,7 +206,7 @@ def _print_story(found: Source, group: str, *, as_json: bool) -> int:
     return ExitCode.UNREADABLE if any(moment.kind == "unreadable" for moment in moments) else ExitCode.OK
 
 
-def _offline(path: Path, topics: Sequence[str], *, stop_at_open: bool = False) -> Source:
+def _offline(path: Path, topics: Sequence[str], *, stop_at_open: bool = False) -> RowSource:
     """Open a capture file or a log directory. Raises Refusal."""
     from stream.offline.open_source import open_source
 
@@ -214,7 +218,7 @@ def _live(
     login: tuple[Path | None, str | None, Sequence[str] | None],
     topics: Sequence[str],
     on_progress: Callable[[int, int], None] | None = None,
-) -> Source:
+) -> RowSource:
     """Connect to the cluster that configuration file, servers and settings name. Raises Refusal."""
     from stream import logs
     from stream.cluster.transport.client import Cluster
@@ -229,14 +233,14 @@ def _live(
     return LiveTopics(opened.enter_context(cluster), topics, on_progress)
 
 
-def _between(since: str | None, until: str | None) -> Between:
-    from stream.offline.time_range import Between, read_time
+def _between(since: str | None, until: str | None) -> TimeRange:
+    from stream.offline.time_range import TimeRange, parse_time
 
     try:
-        start, end = (None if text is None else read_time(text) for text in (since, until))
+        start, end = (None if text is None else parse_time(text) for text in (since, until))
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    return Between(start, end)
+    return TimeRange(start, end)
 
 
 def _one_of(kinds: type[Choice], word: str, option: str) -> Choice:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stream.groups.decode_stats import DecodeStats
     from stream.groups.membership.memberships import Membership
     from stream.offline.replay import GroupSummary, Outcome
-    from stream.offline.timeline import Moment
+    from stream.offline.timeline import TimelineEvent
 
 
 def wall_time(milliseconds: int | None) -> str:
@@ -104,7 +104,7 @@ def faults_lines(tally: DecodeStats) -> Iterable[str]:
         yield f"{count} records ({kind}) cannot be decoded: {fault.reason} in {sample.field}, such as {where}"
 
 
-def timeline_table(moments: Iterable[Moment]) -> Table:
+def timeline_table(moments: Iterable[TimelineEvent]) -> Table:
     """Show a group's moments, one row each."""
     table = Table(box=None, header_style="bold")
     table.add_column("TIME (UTC)", no_wrap=True)
@@ -116,6 +116,6 @@ def timeline_table(moments: Iterable[Moment]) -> Table:
     return table
 
 
-def moment_json(moment: Moment) -> str:
+def moment_json(moment: TimelineEvent) -> str:
     """Write a moment as one JSON object."""
     return json.dumps(dataclasses.asdict(moment), separators=(",", ":"))

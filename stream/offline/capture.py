@@ -20,15 +20,23 @@ from typing import IO, TYPE_CHECKING, Any, Final, NoReturn, Self
 import fastavro
 from fastavro.write import Writer
 
-from stream.offline.container import WRITTEN, BlockReader, ContainerError, End, Header, RawBlock, read_header
-from stream.offline.paths import cause_of, open_to_append, open_to_read, shown, unwritable
-from stream.offline.rows import Origin, Row, UnreadableRefusal
+from stream.offline.container import (
+    WRITABLE_CODECS,
+    BlockReader,
+    ContainerEnd,
+    ContainerError,
+    Header,
+    RawBlock,
+    read_header,
+)
+from stream.offline.paths import display_path, open_to_append, open_to_read, os_error_text, unwritable_refusal
+from stream.offline.rows import Origin, TopicRow, UnreadableRefusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from stream.offline.rows import Place
+    from stream.offline.rows import TopicAndPartition
 
 SCHEMA: Final[dict[str, Any]] = {
     "type": "record",
@@ -46,7 +54,7 @@ SCHEMA: Final[dict[str, Any]] = {
 }
 BLOCK_BYTES: Final = 256 << 10
 """What a tear may cost at most, before compression."""
-LARGEST_ROW: Final = 32 << 20
+MAX_ROW_BYTES: Final = 32 << 20
 """Bytes of key and value that a row may have: with what stands before it in its block, it can be read again."""
 _CODEC: Final = "deflate"  # every Avro reader has it
 _PARSED: Final = fastavro.parse_schema(SCHEMA)
@@ -57,10 +65,10 @@ _PREFIX: Final = "lagwarden."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Block:
+class CaptureBlock:
     """Some consecutive rows, and where in the file the next block begins."""
 
-    rows: list[Row]
+    rows: list[TopicRow]
     start: int
     end: int
 
@@ -73,7 +81,7 @@ class CaptureFile:
         self.path = path
         self.problems: list[str] = []
         self.notes: list[str] = []
-        self.ending: End | None = None
+        self.ending: ContainerEnd | None = None
         """How the blocks ended, once they have been given; None where the file could not be read to there."""
         with open_to_read(path) as file:
             self._header = _header(path, file)
@@ -94,14 +102,14 @@ class CaptureFile:
         """How its blocks are compressed, in Avro's words."""
         return self._header.codec
 
-    def rows(self, after: Mapping[Place, int] | None = None) -> Iterator[Row]:
+    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
         """Give the rows in the order of the file."""
         for block in self.blocks():
             for row in block.rows:
                 if after is None or row.offset > after.get(row.place, -1):
                     yield row
 
-    def blocks(self, start: int | None = None) -> Iterator[Block]:
+    def blocks(self, start: int | None = None) -> Iterator[CaptureBlock]:
         """Give the rows block by block, from a block's start on; what ends it early is told in `problems`."""
         self.problems, self.ending = [], None
         self.end = self._header.end if start is None else start
@@ -114,7 +122,7 @@ class CaptureFile:
                     reader.reject(rows)
                     break
                 self.end = raw.end
-                yield Block(rows, raw.start, raw.end)
+                yield CaptureBlock(rows, raw.start, raw.end)
             self._note_ending(reader, os.fstat(file.fileno()).st_size)
 
     def _next(self, blocks: Iterator[RawBlock]) -> RawBlock | None:
@@ -122,26 +130,28 @@ class CaptureFile:
         try:
             return next(blocks, None)
         except OSError as error:
-            self.problems.append(f"{shown(self.path)}: cannot be read from byte {self.end} on: {cause_of(error)}")
+            self.problems.append(
+                f"{display_path(self.path)}: cannot be read from byte {self.end} on: {os_error_text(error)}"
+            )
             return None
 
     def _note_ending(self, reader: BlockReader, size: int) -> None:
         self.ending = reader.ending
         lost = f"{size - self.end} bytes from there on are not read"
-        if reader.ending is End.TORN:
-            self.problems.append(f"{shown(self.path)}: torn at byte {self.end}: {reader.why}; {lost}")
-        elif reader.ending is End.DAMAGED:
-            self.problems.append(f"{shown(self.path)}: damaged at byte {self.end}: {reader.why}; {lost}")
+        if reader.ending is ContainerEnd.TORN:
+            self.problems.append(f"{display_path(self.path)}: torn at byte {self.end}: {reader.why}; {lost}")
+        elif reader.ending is ContainerEnd.DAMAGED:
+            self.problems.append(f"{display_path(self.path)}: damaged at byte {self.end}: {reader.why}; {lost}")
 
-    def last_offsets(self) -> dict[Place, int]:
+    def last_offsets(self) -> dict[TopicAndPartition, int]:
         """Give the highest offset that each partition has in the file."""
-        last: dict[Place, int] = {}
+        last: dict[TopicAndPartition, int] = {}
         for row in self.rows():
             last[row.place] = max(row.offset, last.get(row.place, -1))
         return last
 
 
-def _rows_of(raw: RawBlock) -> list[Row] | str:
+def _rows_of(raw: RawBlock) -> list[TopicRow] | str:
     """Decode a block's rows; what is wrong with them if they cannot be."""
     data, rows = io.BytesIO(raw.data), []
     for _ in range(raw.count):
@@ -149,7 +159,7 @@ def _rows_of(raw: RawBlock) -> list[Row] | str:
             fields: Any = fastavro.schemaless_reader(data, _PARSED, None)
         except (EOFError, ValueError, IndexError, OverflowError, TypeError, KeyError):
             return "a row cannot be decoded"
-        row = Row._make(fields.values())
+        row = TopicRow._make(fields.values())
         if not (0 <= row.partition <= _LARGEST_PARTITION and row.offset >= 0):
             return "a row with a partition or an offset that cannot be"
         rows.append(row)
@@ -168,7 +178,7 @@ class CaptureWriter:
         Raises UnwritableRefusal, and UnreadableRefusal for a file that it must not go on with; that stays as it is.
         """
         self.path = path
-        self.last: dict[Place, int] = {}
+        self.last: dict[TopicAndPartition, int] = {}
         self.cut = 0
         """Bytes of an incomplete last block that were cut off."""
         self.problems: list[str] = []
@@ -186,7 +196,7 @@ class CaptureWriter:
             if not size:
                 _undo_header(path, remove=is_new)
             if isinstance(error, OSError):
-                raise unwritable(path, error) from error
+                raise unwritable_refusal(path, error) from error
             raise
 
     def __enter__(self) -> Self:
@@ -195,12 +205,12 @@ class CaptureWriter:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def write(self, row: Row) -> None:
+    def write(self, row: TopicRow) -> None:
         """Append one row. Raises UnwritableRefusal."""
         size = len(row.key or b"") + len(row.value or b"")
-        if size > LARGEST_ROW:
+        if size > MAX_ROW_BYTES:
             where = f"{row.topic}-{row.partition}, offset {row.offset}"
-            self.problems.append(f"{where}: a record of {size} bytes is not captured: larger than {LARGEST_ROW}")
+            self.problems.append(f"{where}: a record of {size} bytes is not captured: larger than {MAX_ROW_BYTES}")
             return
         try:
             self._writer.write(row._asdict())
@@ -227,7 +237,7 @@ class CaptureWriter:
     def _fail(self, error: OSError) -> NoReturn:
         """Give up: the file ends inside a block, which the next run cuts off."""
         self._failed = True
-        raise unwritable(self.path, error) from error
+        raise unwritable_refusal(self.path, error) from error
 
     def _abandon(self) -> None:
         with contextlib.suppress(OSError):
@@ -237,14 +247,14 @@ class CaptureWriter:
         """Learn how far the file has come, and cut off an incomplete last block. Raises UnreadableRefusal."""
         known = CaptureFile(self.path)
         if why := _conflict(known.origin, origin):
-            raise UnreadableRefusal(f"{shown(self.path)} cannot go on: {why}", "name another file")
-        if known.codec not in WRITTEN:
+            raise UnreadableRefusal(f"{display_path(self.path)} cannot go on: {why}", "name another file")
+        if known.codec not in WRITABLE_CODECS:
             raise UnreadableRefusal(
-                f"{shown(self.path)} cannot go on: codec {known.codec} can be read here, but not written",
+                f"{display_path(self.path)} cannot go on: codec {known.codec} can be read here, but not written",
                 "name another file",
             )
         self.last = known.last_offsets()
-        if known.ending not in {End.WHOLE, End.TORN}:
+        if known.ending not in {ContainerEnd.WHOLE, ContainerEnd.TORN}:
             raise UnreadableRefusal(
                 f"{'; '.join(known.problems)}; nothing was changed",
                 "name another file, or put a whole copy in its place: only an incomplete last block is cut off",
@@ -291,7 +301,9 @@ def _origin(path: Path, metadata: Mapping[str, str]) -> Origin:
         cluster_id = json.loads(metadata.get(f"{_PREFIX}cluster_id", "null"))
         topic_ids = dict(json.loads(metadata.get(f"{_PREFIX}topic_ids", "{}")))
     except (ValueError, TypeError) as error:
-        raise UnreadableRefusal(f"{shown(path)}: its header is damaged", "use another copy of the file") from error
+        raise UnreadableRefusal(
+            f"{display_path(path)}: its header is damaged", "use another copy of the file"
+        ) from error
     return Origin(cluster_id, topic_ids)
 
 
@@ -301,14 +313,16 @@ def _header(path: Path, file: IO[bytes]) -> Header:
     try:
         header = read_header(file)
     except OSError as error:
-        raise UnreadableRefusal(f"{shown(path)} cannot be read: {cause_of(error)}", "name a capture file") from error
+        raise UnreadableRefusal(
+            f"{display_path(path)} cannot be read: {os_error_text(error)}", "name a capture file"
+        ) from error
     except ContainerError as error:
-        raise UnreadableRefusal(f"{shown(path)} {error}", advice) from error
+        raise UnreadableRefusal(f"{display_path(path)} {error}", advice) from error
     schema = header.schema
     if not isinstance(schema, dict) or schema.get("name") != _NAME:
-        raise UnreadableRefusal(f"{shown(path)} is Avro, but no capture", advice)
+        raise UnreadableRefusal(f"{display_path(path)} is Avro, but no capture", advice)
     if [(field["name"], field["type"]) for field in schema["fields"]] != _FIELDS:
         raise UnreadableRefusal(
-            f"{shown(path)} is a capture of another format", "read it with the lagwarden that made it"
+            f"{display_path(path)} is a capture of another format", "read it with the lagwarden that made it"
         )
     return header

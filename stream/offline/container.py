@@ -25,11 +25,11 @@ from decoders.log.errors import Damaged
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-LARGEST_BLOCK: Final = 64 << 20
+MAX_BLOCK_BYTES: Final = 64 << 20
 """Bytes of a block, compressed or not, that are accepted."""
-MOST_ROWS: Final = 1 << 18
+MAX_BLOCK_ROWS: Final = 1 << 18
 """Rows of a block that are accepted: some times what the smallest rows need in the blocks that are written here."""
-LARGEST_HEADER: Final = 1 << 20
+MAX_HEADER_BYTES: Final = 1 << 20
 SYNC_BYTES: Final = 16
 _LONGEST_NUMBER: Final = 10
 _SCAN: Final = 1 << 20
@@ -39,7 +39,7 @@ class ContainerError(ValueError):
     """The header is not that of a container file, or needs something that is not known here."""
 
 
-class End(enum.Enum):
+class ContainerEnd(enum.Enum):
     """Why no block follows."""
 
     WHOLE = "the file ends with a whole block"
@@ -79,7 +79,7 @@ class _TooShort(ValueError):  # noqa: N818 -- no error yet: the file may be torn
 def read_header(file: IO[bytes]) -> Header:
     """Read the header. Raises ContainerError, and OSError."""
     file.seek(0)
-    beginning = io.BytesIO(file.read(LARGEST_HEADER))
+    beginning = io.BytesIO(file.read(MAX_HEADER_BYTES))
     try:
         container = fastavro.block_reader(beginning)
     except Exception as error:  # any bytes at all may stand there
@@ -99,7 +99,7 @@ class BlockReader:
 
     def __init__(self, file: IO[bytes], header: Header, start: int | None = None) -> None:
         self.position = header.end if start is None else start
-        self.ending: End | None = None
+        self.ending: ContainerEnd | None = None
         self.why = ""
         self._file = file
         self._header = header
@@ -112,7 +112,7 @@ class BlockReader:
 
     def reject(self, why: str) -> None:
         """Declare the block at `position` damaged, for what its rows say."""
-        self.ending, self.why = End.DAMAGED, why
+        self.ending, self.why = ContainerEnd.DAMAGED, why
 
     def _next(self) -> RawBlock | None:
         if self.ending is not None:
@@ -129,13 +129,13 @@ class BlockReader:
         self._file.seek(self.position)
         head = self._file.read(2 * _LONGEST_NUMBER)
         if not head:
-            self.ending = End.WHOLE
+            self.ending = ContainerEnd.WHOLE
             return None
         count, at = _number(head, 0)
         length, at = _number(head, at)
-        if not 0 <= count <= MOST_ROWS:
+        if not 0 <= count <= MAX_BLOCK_ROWS:
             raise _BlockError(f"a block of {count} rows")
-        if not 0 <= length <= LARGEST_BLOCK:
+        if not 0 <= length <= MAX_BLOCK_BYTES:
             raise _BlockError(f"a block of {length} bytes")
         self._file.seek(self.position + at)
         compressed = self._file.read(length)
@@ -149,7 +149,7 @@ class BlockReader:
 
     def _end_early(self) -> None:
         """Tell a torn last block from a damaged length: behind the latter stands the mark of a whole block."""
-        self.ending, self.why = End.TORN, "it ends inside a block"
+        self.ending, self.why = ContainerEnd.TORN, "it ends inside a block"
         position, kept = self.position, b""
         self._file.seek(position)
         while piece := self._file.read(_SCAN):
@@ -158,7 +158,7 @@ class BlockReader:
                 return
             kept = piece[-SYNC_BYTES + 1 :]
             position += len(piece)
-        if position - self.position > LARGEST_BLOCK + 2 * _LONGEST_NUMBER + SYNC_BYTES:
+        if position - self.position > MAX_BLOCK_BYTES + 2 * _LONGEST_NUMBER + SYNC_BYTES:
             self.reject("no block is as long as what follows")
 
 
@@ -179,7 +179,7 @@ def _number(raw: bytes, at: int) -> tuple[int, int]:
 
 
 def _too_large() -> _BlockError:
-    return _BlockError(f"it expands to more than {LARGEST_BLOCK} bytes")
+    return _BlockError(f"it expands to more than {MAX_BLOCK_BYTES} bytes")
 
 
 def _plain(data: bytes) -> bytes:
@@ -195,15 +195,15 @@ def _bunzip2(data: bytes) -> bytes:
 
 
 def _unxz(data: bytes) -> bytes:
-    return _expand(lzma.LZMADecompressor(memlimit=2 * LARGEST_BLOCK), data)
+    return _expand(lzma.LZMADecompressor(memlimit=2 * MAX_BLOCK_BYTES), data)
 
 
 def _expand(decompressor: Any, data: bytes) -> bytes:
     try:
-        expanded: bytes = decompressor.decompress(data, LARGEST_BLOCK + 1)
+        expanded: bytes = decompressor.decompress(data, MAX_BLOCK_BYTES + 1)
     except (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError) as error:
         raise _BlockError(f"it cannot be decompressed: {error}") from None
-    if len(expanded) > LARGEST_BLOCK:
+    if len(expanded) > MAX_BLOCK_BYTES:
         raise _too_large()
     if not decompressor.eof:
         raise _BlockError("its compressed bytes are cut short")
@@ -214,7 +214,7 @@ def _unsnappy(data: bytes) -> bytes:
     """Expand a raw snappy block with the checksum of its content behind it."""
     block, checksum = data[:-4], data[-4:]
     try:
-        if cramjam.snappy.decompress_raw_len(block) > LARGEST_BLOCK:
+        if cramjam.snappy.decompress_raw_len(block) > MAX_BLOCK_BYTES:
             raise _too_large()
         expanded = bytes(cramjam.snappy.decompress_raw(block))
     except cramjam.DecompressionError as error:
@@ -226,7 +226,7 @@ def _unsnappy(data: bytes) -> bytes:
 
 def _unzstd(data: bytes) -> bytes:
     try:
-        return decompress(Codec.ZSTD, data, limit=LARGEST_BLOCK)
+        return decompress(Codec.ZSTD, data, limit=MAX_BLOCK_BYTES)
     except Damaged as damage:
         raise _BlockError(f"it cannot be decompressed: {damage}") from None
 
@@ -239,5 +239,5 @@ _CODECS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "snappy": _unsnappy,
     "zstandard": _unzstd,
 }
-WRITTEN: Final = frozenset({"null", "deflate", "bzip2", "xz", "snappy"})
+WRITABLE_CODECS: Final = frozenset({"null", "deflate", "bzip2", "xz", "snappy"})
 """The codecs in which a file can also be gone on with."""

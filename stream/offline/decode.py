@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from decoders.records import Record
-    from stream.offline.rows import Row
+    from stream.offline.rows import TopicRow
 
 
-class Format(enum.StrEnum):
+class RecordFormat(enum.StrEnum):
     """How records are written; a text's number is the first Kafka version that printed it so."""
 
     JSON = "json"
@@ -35,19 +35,19 @@ class Format(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Line:
+class DecodedLine:
     """What a row gives: its text, or the error that stands in its place, or neither where the format has no shape."""
 
     text: str | None = None
     error: str | None = None
 
 
-def decode(row: Row, shape: Format = Format.JSON) -> Line:
+def decode(row: TopicRow, shape: RecordFormat = RecordFormat.JSON) -> DecodedLine:
     """Decode one row. An error is a JSON object with the row's place and what `DecodeError` says; bytes in hex."""
     record = _READERS.get(row.topic, scalar.decode)(row.key, row.value)
     if isinstance(record, DecodeError):
-        return Line(error=_error(row, record))
-    return Line(text=_WRITERS[shape](record))
+        return DecodedLine(error=_error(row, record))
+    return DecodedLine(text=_WRITERS[shape](record))
 
 
 def _metadata(_: bytes | None, value: bytes | None) -> Record | DecodeError:
@@ -62,7 +62,7 @@ def _json_3_9(record: Record) -> str:
     return jsonform.dump_metadata(record) if record.type.key is None else jsonform.console(record, type_word="version")
 
 
-def _error(row: Row, error: DecodeError) -> str:
+def _error(row: TopicRow, error: DecodeError) -> str:
     said = {
         "error": {**dataclasses.asdict(error), "reason": error.reason.value},
         "topic": row.topic,
@@ -83,10 +83,10 @@ _READERS: Final[Mapping[str, Callable[[bytes | None, bytes | None], Record | Dec
 TOPICS: Final = tuple(_READERS)
 """The topics that can be decoded."""
 
-_WRITERS: Final[Mapping[Format, Callable[[Record], str | None]]] = {
-    Format.JSON: _json,
-    Format.JSON_3_9: _json_3_9,
-    Format.TEXT_0_8: texts.before_0_9,
-    Format.TEXT_0_9: texts.before_2_1,
-    Format.TEXT_2_1: texts.before_4_0,
+_WRITERS: Final[Mapping[RecordFormat, Callable[[Record], str | None]]] = {
+    RecordFormat.JSON: _json,
+    RecordFormat.JSON_3_9: _json_3_9,
+    RecordFormat.TEXT_0_8: texts.format_0_8,
+    RecordFormat.TEXT_0_9: texts.format_0_9,
+    RecordFormat.TEXT_2_1: texts.format_2_1,
 }

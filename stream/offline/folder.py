@@ -13,14 +13,14 @@ from decoders.log.errors import LogError
 from decoders.log.files import read_small
 from decoders.log.partition import PartitionLog
 from decoders.log.transactions import BatchOutcome
-from stream.offline.paths import cause_of, is_directory, shown
-from stream.offline.rows import OFFSETS_TOPIC, Origin, Row, UnreadableRefusal
+from stream.offline.paths import display_path, is_directory, os_error_text
+from stream.offline.rows import OFFSETS_TOPIC, Origin, TopicRow, UnreadableRefusal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-    from stream.offline.rows import Place
+    from stream.offline.rows import TopicAndPartition
 
 _ADVICE: Final = "name a partition's folder, such as __consumer_offsets-0, or the broker's log directory around it"
 
@@ -45,7 +45,7 @@ class LogFolder:
         """Whose records they are."""
         return self._origin
 
-    def rows(self, after: Mapping[Place, int] | None = None) -> Iterator[Row]:
+    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
         """Give the committed rows, partition by partition."""
         self.problems, self.notes = [], []
         for folder in self._folders:
@@ -56,7 +56,7 @@ class LogFolder:
             with log:
                 yield from self._partition(log, after or {})
 
-    def _partition(self, log: PartitionLog, after: Mapping[Place, int]) -> Iterator[Row]:
+    def _partition(self, log: PartitionLog, after: Mapping[TopicAndPartition, int]) -> Iterator[TopicRow]:
         topic, partition = log.directory.topic, log.directory.partition
         for placed in log.records(after.get((topic, partition), -1) + 1, only_committed=False):
             record = placed.record
@@ -69,16 +69,18 @@ class LogFolder:
             if not placed.outcome.is_visible:
                 continue
             timestamp = None if record.timestamp == -1 else record.timestamp
-            yield Row(topic, partition, record.offset, timestamp, record.key, record.value)
+            yield TopicRow(topic, partition, record.offset, timestamp, record.key, record.value)
         self.problems += [str(error) for error in log.errors]
 
     def _find(self, topics: Collection[str]) -> list[Path]:
         if not is_directory(self.path):
-            raise UnreadableRefusal(f"{shown(self.path)} is no directory", _ADVICE)
+            raise UnreadableRefusal(f"{display_path(self.path)} is no directory", _ADVICE)
         try:
             inside = sorted(self.path.iterdir())
         except OSError as error:
-            raise UnreadableRefusal(f"{shown(self.path)} cannot be read: {cause_of(error)}", _ADVICE) from error
+            raise UnreadableRefusal(
+                f"{display_path(self.path)} cannot be read: {os_error_text(error)}", _ADVICE
+            ) from error
         if any(entry.suffix == ".log" for entry in inside):
             log = _open(self.path)
             if isinstance(log, str):
@@ -92,7 +94,9 @@ class LogFolder:
             if topic in topics and number.isdecimal() and number.isascii() and folder.is_dir()
         ]
         if not found:
-            raise UnreadableRefusal(f"{shown(self.path)} holds no partition of {', '.join(sorted(topics))}", _ADVICE)
+            raise UnreadableRefusal(
+                f"{display_path(self.path)} holds no partition of {', '.join(sorted(topics))}", _ADVICE
+            )
         return [folder for _, _, folder in sorted(found)]
 
     def _topic_ids(self) -> dict[str, str | None]:
@@ -111,7 +115,7 @@ def _open(folder: Path) -> PartitionLog | str:
     try:
         log = PartitionLog.open(folder)
     except OSError as error:
-        return f"{shown(folder)} cannot be read: {cause_of(error)}"
+        return f"{display_path(folder)} cannot be read: {os_error_text(error)}"
     return str(log) if isinstance(log, LogError) else log
 
 

@@ -7,7 +7,7 @@ import binascii
 import enum
 from typing import TYPE_CHECKING, Final
 
-from stream.offline.rows import Row
+from stream.offline.rows import TopicRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ class Encoding(enum.StrEnum):
     BASE64 = "base64"
 
 
-def read_bytes(text: str, encoding: Encoding = Encoding.AUTO) -> bytes | None:
+def parse_bytes(text: str, encoding: Encoding = Encoding.AUTO) -> bytes | None:
     """Read bytes; None for an empty text, `-` and `null`. Raises ValueError that says what is wrong.
 
     Base64 may be the URL-safe kind, and without padding.
@@ -44,7 +44,7 @@ def read_bytes(text: str, encoding: Encoding = Encoding.AUTO) -> bytes | None:
         raise ValueError(f"{_short(text)} is {wrong}") from None
 
 
-def read_pairs(lines: Iterable[str], topic: str, encoding: Encoding) -> Iterator[Row | str]:
+def parse_pairs(lines: Iterable[str], topic: str, encoding: Encoding) -> Iterator[TopicRow | str]:
     """Read a key and a value per line, separated by blanks; a missing value is null. Gives what is wrong in its place.
 
     The rows get the number of their line, from 0, as offset; empty lines are passed over.
@@ -57,11 +57,11 @@ def read_pairs(lines: Iterable[str], topic: str, encoding: Encoding) -> Iterator
             yield f"line {number + 1}: {len(words)} words where a key and a value are due"
             continue
         try:
-            key, value = (read_bytes(word, encoding) for word in [*words, "-"][:2])
+            key, value = (parse_bytes(word, encoding) for word in [*words, "-"][:2])
         except ValueError as error:
             yield f"line {number + 1}: {error}"
             continue
-        yield Row(topic, 0, number, None, key, value)
+        yield TopicRow(topic, 0, number, None, key, value)
 
 
 def _short(text: str) -> str:

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 _TOMBSTONE: Final = "NULL"
 
 
-def before_0_9(record: Record) -> str | None:
+def format_0_8(record: Record) -> str | None:
     """Write a record as 0.8.2 did: offsets only."""
     return _written(record, _offset_0_8, None)
 
 
-def before_2_1(record: Record) -> str | None:
+def format_0_9(record: Record) -> str | None:
     """Write a record as 0.9 to 2.0 did; groups in the form of 0.10.1 and 0.10.2."""
     return _written(record, _offset_0_9, _group_0_9)
 
 
-def before_4_0(record: Record) -> str | None:
+def format_2_1(record: Record) -> str | None:
     """Write a record as 2.1 to 3.9 did; members in the form of 2.3 and later, with their instance id."""
     return _written(record, _offset_2_1, _group_2_1)
 

@@ -7,14 +7,14 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from stream.cluster.fetch_records import read_records, stretches
-from stream.offline.rows import Origin, Row, UnreadableRefusal
+from stream.offline.rows import Origin, TopicRow, UnreadableRefusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
     from stream.cluster.fetch_records import OffsetRange
     from stream.cluster.transport.client import Cluster
-    from stream.offline.rows import Place
+    from stream.offline.rows import TopicAndPartition
 
 _NO_ID: Final = uuid.UUID(int=0)
 _UNKNOWN_TOPIC: Final = 3
@@ -48,7 +48,7 @@ class LiveTopics:
         """Whose records they are."""
         return self._origin
 
-    def rows(self, after: Mapping[Place, int] | None = None) -> Iterator[Row]:
+    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
         """Give the committed rows, topic by topic, partition by partition. Raises ClusterError."""
         known = after or {}
         wanted: dict[str, list[OffsetRange]] = {
@@ -63,7 +63,7 @@ class LiveTopics:
             for fetched in read_records(self._cluster, topic, mine):
                 for record in fetched.records:
                     timestamp = None if record.timestamp == -1 else record.timestamp
-                    yield Row(topic, fetched.partition, record.offset, timestamp, record.key, record.value)
+                    yield TopicRow(topic, fetched.partition, record.offset, timestamp, record.key, record.value)
                 if self._on_progress:
                     self._on_progress(total - sum(max(0, each.end - each.position) for each in every), total)
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from stream.offline.rows import Source
+    from stream.offline.rows import RowSource
 
 
-def open_source(path: Path, topics: Collection[str] = (OFFSETS_TOPIC,), *, stop_at_open: bool = False) -> Source:
+def open_source(path: Path, topics: Collection[str] = (OFFSETS_TOPIC,), *, stop_at_open: bool = False) -> RowSource:
     """Open the records of some topics at a path; `stop_at_open` is of log directories. Raises Refusal."""
     return LogFolder(path, topics, stop_at_open=stop_at_open) if is_directory(path) else CaptureFile(path)

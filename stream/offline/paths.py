@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _LONGEST_SHOWN: Final = 200
 
 
-def shown(path: Path) -> str:
+def display_path(path: Path) -> str:
     """Return a path for a line of text, a very long one without its middle."""
     text = str(path)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:100]}...{text[-60:]} ({len(text)} characters)"
 
 
-def cause_of(error: OSError) -> str:
+def os_error_text(error: OSError) -> str:
     """Return what the system says, without the number and the path."""
     return error.strerror or str(error)
 
@@ -32,7 +32,7 @@ def is_directory(path: Path) -> bool:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise _unreadable(path, cause_of(error)) from error
+        raise _unreadable(path, os_error_text(error)) from error
     if stat.S_ISDIR(mode):
         return True
     kind = kind_of(mode)
@@ -46,7 +46,7 @@ def open_to_read(path: Path) -> IO[bytes]:
     try:
         return os.fdopen(open_regular(path), "rb")
     except OSError as error:
-        raise _unreadable(path, cause_of(error)) from error
+        raise _unreadable(path, os_error_text(error)) from error
 
 
 def open_to_append(path: Path) -> tuple[IO[bytes], bool]:
@@ -58,21 +58,25 @@ def open_to_append(path: Path) -> tuple[IO[bytes], bool]:
     try:
         file = os.fdopen(open_regular(path, os.O_RDWR | os.O_CREAT), "r+b")
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise unwritable_refusal(path, error) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         file.close()
-        raise UnwritableRefusal(f"another process writes to {shown(path)}", "wait for it, or name another") from error
+        raise UnwritableRefusal(
+            f"another process writes to {display_path(path)}", "wait for it, or name another"
+        ) from error
     except OSError:
         pass  # a file system without locks
     return file, is_new
 
 
-def unwritable(path: Path, error: OSError) -> UnwritableRefusal:
+def unwritable_refusal(path: Path, error: OSError) -> UnwritableRefusal:
     """Return the refusal for a file that cannot be written."""
-    return UnwritableRefusal(f"{shown(path)} cannot be written: {cause_of(error)}", "mend that, or name another file")
+    return UnwritableRefusal(
+        f"{display_path(path)} cannot be written: {os_error_text(error)}", "mend that, or name another file"
+    )
 
 
 def _unreadable(path: Path, cause: str) -> UnreadableRefusal:
-    return UnreadableRefusal(f"{shown(path)} cannot be read: {cause}", "name a capture file")
+    return UnreadableRefusal(f"{display_path(path)} cannot be read: {cause}", "name a capture file")

@@ -18,7 +18,7 @@ from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_shard
-from stream.offline.rows import OFFSETS_TOPIC, in_lists
+from stream.offline.rows import OFFSETS_TOPIC, batch_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from stream.groups.lifecycle.model import GroupHistory
     from stream.groups.membership.memberships import Membership
     from stream.groups.shard import Shard
-    from stream.offline.rows import Row
+    from stream.offline.rows import TopicRow
 
-ROWS_AT_ONCE: Final = 65_536
+ROWS_PER_BATCH: Final = 65_536
 _SLOT_MS: Final = 30_000
 _KEEP_SLOTS: Final = 10
 
@@ -87,11 +87,11 @@ class Replay:
         self._fold = Fold(Placement(1, 1), slot_ms=slot_ms, keep_slots=keep_slots)
         self.states: dict[int, Shard] = {}
 
-    def read(self, rows: Iterable[Row], rows_at_once: int = ROWS_AT_ONCE) -> None:
+    def read(self, rows: Iterable[TopicRow], rows_at_once: int = ROWS_PER_BATCH) -> None:
         """Take rows of the offsets topic in; those of other topics are passed over."""
         mine = (row for row in rows if row.topic == OFFSETS_TOPIC)
-        for some in in_lists(mine, rows_at_once):
-            self._fold.add(batch_of(some))
+        for some in batch_rows(mine, rows_at_once):
+            self._fold.add(fold_batch(some))
             for shard, delta in self._fold.drain():
                 state, change = reduce(self.states.get(shard, empty_shard()), [delta], self._rules)
                 self.states[shard] = state
@@ -120,7 +120,7 @@ class Replay:
         )
 
 
-def batch_of(rows: list[Row]) -> RecordColumns:
+def fold_batch(rows: list[TopicRow]) -> RecordColumns:
     """Put rows into the columns that a fold takes; a record without a timestamp counts as of time 0."""
     return RecordColumns(
         offsets_partition=np.array([row.partition for row in rows], np.int32),

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
-Place = tuple[str, int]
+TopicAndPartition = tuple[str, int]
 """A topic and a partition of it."""
 
 
-class Row(NamedTuple):
+class TopicRow(NamedTuple):
     """One record: `timestamp` in Unix milliseconds, None where its log has none; null keys and values are None.
 
     A named tuple where the house has frozen dataclasses: there are millions of them, and this costs a third.
@@ -35,7 +35,7 @@ class Row(NamedTuple):
     value: bytes | None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> TopicAndPartition:
         """The partition it stands in."""
         return self.topic, self.partition
 
@@ -48,7 +48,7 @@ class Origin:
     topic_ids: Mapping[str, str | None]
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """Something that gives rows."""
 
     problems: list[str]
@@ -60,7 +60,7 @@ class Source(Protocol):
     def origin(self) -> Origin:
         """Whose records they are."""
 
-    def rows(self, after: Mapping[Place, int] | None = None) -> Iterator[Row]:
+    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
         """Give the rows; of each place named in `after` only those with a greater offset. Raises Refusal."""
 
 
@@ -76,13 +76,13 @@ class UnwritableRefusal(Refusal):
     code = ExitCode.UNWRITABLE
 
 
-MOST_BYTES_AT_ONCE: Final = 32 << 20
+MAX_BATCH_BYTES: Final = 32 << 20
 """Bytes of keys and values after which a list of rows is closed."""
 
 
-def in_lists(rows: Iterable[Row], most_rows: int, most_bytes: int = MOST_BYTES_AT_ONCE) -> Iterator[list[Row]]:
+def batch_rows(rows: Iterable[TopicRow], most_rows: int, most_bytes: int = MAX_BATCH_BYTES) -> Iterator[list[TopicRow]]:
     """Give rows in lists that are bounded in rows and in bytes, whatever single rows hold."""
-    held: list[Row] = []
+    held: list[TopicRow] = []
     size = 0
     for row in rows:
         held.append(row)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from stream.offline.rows import Row
+    from stream.offline.rows import TopicRow
 
 
-def read_time(text: str) -> int:
+def parse_time(text: str) -> int:
     """Read a moment as Unix milliseconds; one without a zone is in UTC. Raises ValueError that says what is wanted."""
     try:
         if text.lstrip("-").isdecimal():
@@ -25,7 +25,7 @@ def read_time(text: str) -> int:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Between:
+class TimeRange:
     """The stretch of time from `start` to before `end`, in Unix ms; None: without limit on that side."""
 
     start: int | None = None
@@ -37,6 +37,6 @@ class Between:
             return self.start is None and self.end is None
         return (self.start is None or timestamp >= self.start) and (self.end is None or timestamp < self.end)
 
-    def only(self, rows: Iterable[Row]) -> Iterator[Row]:
+    def only(self, rows: Iterable[TopicRow]) -> Iterator[TopicRow]:
         """Leave out the rows outside."""
         return (row for row in rows if self.holds(row.timestamp))

@@ -14,10 +14,10 @@ from decoders.events import ClassicGroupRecorded, ClassicGroupRemoved
 if TYPE_CHECKING:
     from decoders.events import ClassicMember, Event
 
-Told = list[tuple[str, str]]
+EventTexts = list[tuple[str, str]]
 
 
-class Story:
+class MembershipTimeline:
     """What is known of one group's membership so far."""
 
     def __init__(self) -> None:
@@ -26,16 +26,16 @@ class Story:
         self._epochs: dict[str, int] = {}
         self._shares: tuple[int, int] | None = None
 
-    def tell(self, event: Event) -> Told:
+    def tell(self, event: Event) -> EventTexts:
         """Give what an event means, as kinds and sentences; nothing for what repeats what is known."""
         return self._tell(event)
 
     @functools.singledispatchmethod
-    def _tell(self, _: Any) -> Told:
+    def _tell(self, _: Any) -> EventTexts:
         return []
 
     @_tell.register
-    def _(self, event: ClassicGroupRecorded) -> Told:
+    def _(self, event: ClassicGroupRecorded) -> EventTexts:
         told, first = self._changes(event), self._classic is None
         self._classic = event
         protocol = f" by {event.protocol}" if event.protocol else ""
@@ -46,13 +46,13 @@ class Story:
         return [*told, ("empty", f"generation {event.generation}: empty, {why}")]
 
     @_tell.register
-    def _(self, _: ClassicGroupRemoved) -> Told:
+    def _(self, _: ClassicGroupRemoved) -> EventTexts:
         was, self._classic = self._classic, None
         what = "" if was is None else f" after generation {was.generation}"
         return [("deleted", f"group forgotten by the broker (tombstone){what}: deleted, expired or converted")]
 
     @_tell.register
-    def _(self, event: facts.GroupEpochRecorded) -> Told:
+    def _(self, event: facts.GroupEpochRecorded) -> EventTexts:
         before = self._epochs.get("group")
         self._epochs["group"] = event.group_epoch
         if before == event.group_epoch:
@@ -60,12 +60,14 @@ class Story:
         return [("epoch", f"{event.kind} group at epoch {event.group_epoch}{_topology(event)}")]
 
     @_tell.register
-    def _(self, event: facts.GroupEpochRemoved) -> Told:
+    def _(self, event: facts.GroupEpochRemoved) -> EventTexts:
         self._epochs.clear()
         return [("deleted", f"{event.kind} group forgotten (tombstone): deleted, expired or converted")]
 
     @_tell.register(facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded)
-    def _(self, event: facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded) -> Told:
+    def _(
+        self, event: facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded
+    ) -> EventTexts:
         known = self._members.get(event.member_id)
         wants = _wants(event)
         self._members[event.member_id] = wants
@@ -75,12 +77,12 @@ class Story:
         return [] if known == wants else [("changed", f"member {event.member_id} changed:{wants}")]
 
     @_tell.register
-    def _(self, event: facts.MemberRemoved) -> Told:
+    def _(self, event: facts.MemberRemoved) -> EventTexts:
         self._members.pop(event.member_id, None)
         return [("left", f"member {event.member_id} left or was fenced, {_count(len(self._members), 'member')} left")]
 
     @_tell.register
-    def _(self, event: facts.TargetAssignmentRecorded) -> Told:
+    def _(self, event: facts.TargetAssignmentRecorded) -> EventTexts:
         before = self._epochs.get("target")
         self._epochs["target"] = event.assignment_epoch
         if before == event.assignment_epoch:
@@ -88,7 +90,7 @@ class Story:
         return [("assigned", f"target assignment of epoch {event.assignment_epoch} made")]
 
     @_tell.register
-    def _(self, event: facts.MemberAssignmentRecorded) -> Told:
+    def _(self, event: facts.MemberAssignmentRecorded) -> EventTexts:
         owns = sum(len(partitions) for _, partitions in event.partitions)
         pending = sum(len(partitions) for _, partitions in event.pending_revocation)
         if event.member_epoch < 0:
@@ -98,7 +100,7 @@ class Story:
         return [("assigned", f"{member} owns {_count(owns, 'partition')} at epoch {event.member_epoch}{gives}")]
 
     @_tell.register
-    def _(self, event: facts.StreamsMemberAssignmentRecorded) -> Told:
+    def _(self, event: facts.StreamsMemberAssignmentRecorded) -> EventTexts:
         tasks = [
             f"{sum(len(partitions) for _, partitions in some)} {word}"
             for word, some in (("active", event.active), ("standby", event.standby), ("warm-up", event.warmup))
@@ -108,12 +110,12 @@ class Story:
         return [("assigned", f"{member} runs {', '.join(tasks) or 'no'} tasks at epoch {event.member_epoch}")]
 
     @_tell.register
-    def _(self, event: facts.StreamsTopologyRecorded) -> Told:
+    def _(self, event: facts.StreamsTopologyRecorded) -> EventTexts:
         parts = _count(len(event.subtopologies), "subtopology", "subtopologies")
         return [("topology", f"topology of epoch {event.topology_epoch}: {parts}")]
 
     @_tell.register
-    def _(self, event: facts.ShareTopicsRecorded) -> Told:
+    def _(self, event: facts.ShareTopicsRecorded) -> EventTexts:
         ready = sum(len(partitions) for _, _, partitions in event.initialized)
         waiting = sum(len(partitions) for _, _, partitions in event.initializing)
         if (ready, waiting) == self._shares:
@@ -122,16 +124,16 @@ class Story:
         return [("share-state", f"share state of {_count(ready, 'partition')} ready, of {waiting} being set up")]
 
     @_tell.register
-    def _(self, event: facts.TopicRegexResolved) -> Told:
+    def _(self, event: facts.TopicRegexResolved) -> EventTexts:
         return [("resolved", f"{event.topic_regex} matches {', '.join(event.topics) or 'no topic'}")]
 
-    def _changes(self, event: ClassicGroupRecorded) -> Told:
+    def _changes(self, event: ClassicGroupRecorded) -> EventTexts:
         """Compare the members with those of the generation before."""
         before = {each.member_id: each for each in self._classic.members} if self._classic else {}
         now = {each.member_id: each for each in event.members}
         static = {each.group_instance_id for each in before.values() if each.group_instance_id}
         kept = {each.group_instance_id for each in now.values() if each.group_instance_id}
-        told: Told = []
+        told: EventTexts = []
         for name in sorted(before.keys() - now.keys()):
             if before[name].group_instance_id not in kept:
                 told.append(("left", f"member {name} left, timed out or was removed"))

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from stream.offline.replay import Outcome
-    from stream.offline.rows import Row, Source
+    from stream.offline.rows import RowSource, TopicRow
 
 pytestmark = pytest.mark.kafka
 
@@ -79,18 +79,18 @@ def _live_on(bootstrap: str) -> None:
     delete_groups(bootstrap, ["deleted"])
 
 
-def _rows(source: Source) -> list[Row]:
+def _rows(source: RowSource) -> list[TopicRow]:
     rows = sorted(source.rows(), key=lambda row: (row.topic, row.partition, row.offset))
     assert not source.problems
     return rows
 
 
-def _live(broker: Broker) -> list[Row]:
+def _live(broker: Broker) -> list[TopicRow]:
     with Cluster([broker.bootstrap]) as cluster:
         return _rows(LiveTopics(cluster, [OFFSETS_TOPIC]))
 
 
-def _outcome(rows: list[Row]) -> Outcome:
+def _outcome(rows: list[TopicRow]) -> Outcome:
     pipeline = Replay()
     pipeline.read(rows)
     return pipeline.outcome()

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from stream.offline.capture import CaptureFile
-from stream.offline.rows import OFFSETS_TOPIC, in_lists
+from stream.offline.rows import OFFSETS_TOPIC, batch_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from stream.offline.rows import Row
+    from stream.offline.rows import TopicRow
 
 _FORMAT: Final = "lagwarden_capture"
 _COLUMNS: Final = "partition int, offset long, timestamp timestamp, key binary, value binary"
@@ -106,7 +106,7 @@ class _CaptureReader(DataSourceStreamReader):
         blocks = CaptureFile(self._path).blocks(partition.first_block)
         in_range = itertools.takewhile(lambda block: block.start <= partition.last_block, blocks)
         rows = (row for block in in_range for row in block.rows if _contains(partition, row))
-        yield from map(_to_arrow, in_lists(rows, _MAX_ROWS_PER_BATCH))
+        yield from map(_to_arrow, batch_rows(rows, _MAX_ROWS_PER_BATCH))
 
 
 class _BlockIndex:
@@ -129,11 +129,11 @@ class _BlockIndex:
         return self._by_partition
 
 
-def _contains(part: _RowRange, row: Row) -> bool:
+def _contains(part: _RowRange, row: TopicRow) -> bool:
     return row.topic == OFFSETS_TOPIC and row.partition == part.partition and part.start <= row.offset < part.end
 
 
-def _to_arrow(rows: list[Row]) -> pa.RecordBatch:
+def _to_arrow(rows: list[TopicRow]) -> pa.RecordBatch:
     """Return rows as columns. A record without a timestamp gets 1970-01-01, as in Spark's Kafka source."""
     # A producer may write any number as timestamp; values that do not fit into microseconds are clamped.
     times = [max(-_MAX_MS, min(row.timestamp or 0, _MAX_MS)) * 1000 for row in rows]

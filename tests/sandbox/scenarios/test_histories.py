@@ -16,7 +16,7 @@ from sandbox.scenarios.progress import OFFSETS_PARTITIONS, RESERVED_PARTITION, g
 from sandbox.scenarios.recording import faults, recorded_rounds
 from sandbox.scenarios.replay_observer import RETENTION, IncrementalReplay
 from stream.groups.placement import partition_for
-from stream.offline.replay import ROWS_AT_ONCE
+from stream.offline.replay import ROWS_PER_BATCH
 
 if TYPE_CHECKING:
     from sandbox.scenarios.history import GroupHistory
@@ -47,7 +47,7 @@ def test_a_history_on_record_is_found_as_it_was(wrong: dict[str, list[str]], nam
 
 def test_what_is_found_does_not_depend_on_batch_borders() -> None:
     """Read record by record, by sevens and in one go, every group has the same history and the same facts."""
-    one, seven, whole = IncrementalReplay(1), IncrementalReplay(7), IncrementalReplay(ROWS_AT_ONCE)
+    one, seven, whole = IncrementalReplay(1), IncrementalReplay(7), IncrementalReplay(ROWS_PER_BATCH)
     for look, rows in recorded_rounds(CAPTURES, SCENARIOS):
         found = whole.go_on(rows, look.topics)
         assert one.go_on(rows, look.topics) == found

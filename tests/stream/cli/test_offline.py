@@ -16,7 +16,7 @@ from stream.cli import app as cli
 from stream.cli.replay_report import wall_time
 from stream.errors import ExitCode
 from stream.offline.capture import CaptureFile
-from stream.offline.time_range import Between, read_time
+from stream.offline.time_range import TimeRange, parse_time
 from tests.decoders.log import logwriter as write
 from tests.stream.offline.captures import RECORDED, capture_of, commit, row
 from tests.support.raw import commit_key, commit_value
@@ -334,14 +334,14 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 )
 def test_moments(text: str, wanted: int) -> None:
     """The ways to write a moment."""
-    assert read_time(text) == wanted
+    assert parse_time(text) == wanted
 
 
 def test_a_stretch_leaves_out_what_has_no_time() -> None:
     """A record without a timestamp is in no stretch but the whole of time."""
-    assert Between().holds(None)
-    assert not Between(start=0).holds(None)
-    assert [at for at in range(5) if Between(1, 3).holds(at)] == [1, 2]
+    assert TimeRange().holds(None)
+    assert not TimeRange(start=0).holds(None)
+    assert [at for at in range(5) if TimeRange(1, 3).holds(at)] == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from stream.offline.capture import CaptureWriter
-from stream.offline.rows import OFFSETS_TOPIC, Origin, Row
+from stream.offline.rows import OFFSETS_TOPIC, Origin, TopicRow
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
@@ -17,23 +17,25 @@ RECORDED: Final = Path(__file__).resolve().parents[2] / "captures" / "all-kinds.
 ORIGIN: Final = Origin("cluster-1", {OFFSETS_TOPIC: "id-1"})
 
 
-def row(offset: int, key: bytes | None, value: bytes | None, *, partition: int = 0, time: int | None = None) -> Row:
+def row(
+    offset: int, key: bytes | None, value: bytes | None, *, partition: int = 0, time: int | None = None
+) -> TopicRow:
     """Give a row of the offsets topic; by default a second passes from one offset to the next."""
-    return Row(OFFSETS_TOPIC, partition, offset, offset * 1000 if time is None else time, key, value)
+    return TopicRow(OFFSETS_TOPIC, partition, offset, offset * 1000 if time is None else time, key, value)
 
 
-def commit(at: int, offset: int | None, *, group: str = "g", number: int = 0, partition: int = 0) -> Row:
+def commit(at: int, offset: int | None, *, group: str = "g", number: int = 0, partition: int = 0) -> TopicRow:
     """Give a commit of topic `t`, or its tombstone."""
     value = None if offset is None else commit_value(offset, at * 1000)
     return row(at, commit_key(group, "t", number), value, partition=partition)
 
 
-def generation(at: int, number: int, members: list[str], *, group: str = "g", partition: int = 0) -> Row:
+def generation(at: int, number: int, members: list[str], *, group: str = "g", partition: int = 0) -> TopicRow:
     """Give a classic group's record."""
     return row(at, group_key(group), group_value(number, members, time=at * 1000), partition=partition)
 
 
-def capture_of(path: Path, rows: Iterable[Row], origin: Origin = ORIGIN) -> Path:
+def capture_of(path: Path, rows: Iterable[TopicRow], origin: Origin = ORIGIN) -> Path:
     """Write a capture; goes on with one that is there."""
     with CaptureWriter(path, origin) as writer:
         for each in rows:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stream.errors import ExitCode
 from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter
 from stream.offline.replay import Replay
-from stream.offline.rows import OFFSETS_TOPIC, Origin, Row, UnreadableRefusal
+from stream.offline.rows import OFFSETS_TOPIC, Origin, TopicRow, UnreadableRefusal
 from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
 from tests.support.laws import examples
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = st.builds(
-    Row,
+    TopicRow,
     st.sampled_from([OFFSETS_TOPIC, "__transaction_state"]),
     st.integers(0, 3),
     st.integers(0, 2**63 - 1),
@@ -30,14 +30,14 @@ ROWS = st.builds(
 )
 
 
-def _many(count: int) -> list[Row]:
+def _many(count: int) -> list[TopicRow]:
     """Give rows for several blocks."""
     return [row(at, b"key %d" % at, bytes(1000), partition=at % 3) for at in range(count)]
 
 
 @examples(50)
 @given(st.lists(ROWS, max_size=20))
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> None:
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, rows: list[TopicRow]) -> None:
     """Any row comes back as it was: nulls, empty bytes, numbers to the limits of 64 bits."""
     path = capture_of(tmp_path_factory.mktemp("c") / "c.avro", rows)
     assert list(CaptureFile(path).rows()) == rows
@@ -53,7 +53,7 @@ def test_the_header_says_where_the_rows_come_from(tmp_path: Path) -> None:
 
 def test_any_avro_reader_reads_it(tmp_path: Path) -> None:
     """The container is plain Avro: names, types and null as anybody expects them."""
-    path = capture_of(tmp_path / "c.avro", [Row("t", 1, 2, None, b"k", None)])
+    path = capture_of(tmp_path / "c.avro", [TopicRow("t", 1, 2, None, b"k", None)])
     with path.open("rb") as file:
         assert list(fastavro.reader(file)) == [
             {"topic": "t", "partition": 1, "offset": 2, "timestamp": None, "key": b"k", "value": None}
@@ -116,7 +116,7 @@ def test_no_damage_is_fatal(tmp_path_factory: pytest.TempPathFactory, flips: lis
 
 def test_rows_that_cannot_be_are_damage(tmp_path: Path) -> None:
     """Whole numbers that no partition and no offset has end the reading, before anything takes them for true."""
-    for wrong in (Row("t", -1, 0, None, None, None), Row("t", 0, -5, None, None, None)):
+    for wrong in (TopicRow("t", -1, 0, None, None, None), TopicRow("t", 0, -5, None, None, None)):
         path = capture_of(tmp_path / f"{wrong.offset}.avro", [commit(0, 1)])
         capture_of(path, [wrong])
         capture = CaptureFile(path)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.offline.capture import CaptureFile
-from stream.offline.decode import TOPICS, Format, decode
-from stream.offline.input_pairs import Encoding, read_bytes, read_pairs
-from stream.offline.rows import OFFSETS_TOPIC, Row
+from stream.offline.decode import TOPICS, RecordFormat, decode
+from stream.offline.input_pairs import Encoding, parse_bytes, parse_pairs
+from stream.offline.rows import OFFSETS_TOPIC, TopicRow
 from tests.stream.offline.captures import RECORDED, row
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
@@ -85,14 +85,14 @@ GROUP = group_value(3, ["a"])
 )
 def test_shapes(shape: str, key: bytes, value: bytes | None, text: str | None) -> None:
     """Each format prints as the tool of its age did, byte for byte; what that did not print gives nothing."""
-    line = decode(row(0, key, value), Format(shape))
+    line = decode(row(0, key, value), RecordFormat(shape))
     assert line.text == text
     assert line.error is None
 
 
 def test_an_error_says_where_and_why() -> None:
     """What cannot be decoded becomes one JSON object with the row's place, the typed reason and the bytes."""
-    line = decode(Row(OFFSETS_TOPIC, 2, 7, None, COMMIT, V3[:12]))
+    line = decode(TopicRow(OFFSETS_TOPIC, 2, 7, None, COMMIT, V3[:12]))
     assert line.text is None
     said = json.loads(line.error or "")
     assert said["error"] == {
@@ -104,8 +104,8 @@ def test_an_error_says_where_and_why() -> None:
 @given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60), st.sampled_from(TOPICS))
 def test_any_bytes_give_a_line(key: bytes | None, value: bytes | None, topic: str) -> None:
     """Whatever the bytes, of whatever topic, there is a text, or an error that is JSON, never both."""
-    for shape in Format:
-        line = decode(Row(topic, 0, 0, None, key, value), shape)
+    for shape in RecordFormat:
+        line = decode(TopicRow(topic, 0, 0, None, key, value), shape)
         assert line.text is None or line.error is None
         assert line.error is None or json.loads(line.error)["error"]["reason"]
 
@@ -142,13 +142,13 @@ class TestBytesGiven:
     )
     def test_spellings(self, text: str, wanted: bytes | None) -> None:
         """Hex and base64 are told apart by themselves, and the usual ornaments do not disturb."""
-        assert read_bytes(text) == wanted
+        assert parse_bytes(text) == wanted
 
     @given(st.binary(min_size=1))
     def test_both_encodings_give_the_bytes(self, raw: bytes) -> None:
         """Named, an encoding reads what it wrote, also where the text would pass for the other."""
-        assert read_bytes(raw.hex(), Encoding.HEX) == raw
-        assert read_bytes(base64.b64encode(raw).decode(), Encoding.BASE64) == raw
+        assert parse_bytes(raw.hex(), Encoding.HEX) == raw
+        assert parse_bytes(base64.b64encode(raw).decode(), Encoding.BASE64) == raw
 
     @pytest.mark.parametrize(
         ("text", "encoding", "says"),
@@ -161,13 +161,13 @@ class TestBytesGiven:
     def test_other_text_is_refused(self, text: str, encoding: Encoding, says: str) -> None:
         """A text that is no bytes is quoted with what it should be."""
         with pytest.raises(ValueError, match=says):
-            read_bytes(text, encoding)
+            parse_bytes(text, encoding)
 
     def test_pairs_are_read_a_line_at_a_time(self) -> None:
         """A bad line costs itself, an empty one nothing; the number of the line is the row's offset."""
         lines = ["0001 0002\n", "\n", "*** 00\n", "0001\n", "1 2 3\n"]
-        first, bad, alone, long = read_pairs(lines, "t", Encoding.AUTO)
-        assert first == Row("t", 0, 0, None, b"\0\1", b"\0\2")
+        first, bad, alone, long = parse_pairs(lines, "t", Encoding.AUTO)
+        assert first == TopicRow("t", 0, 0, None, b"\0\1", b"\0\2")
         assert bad == "line 3: '***' is neither hexadecimal nor base64"
-        assert alone == Row("t", 0, 3, None, b"\0\1", None)
+        assert alone == TopicRow("t", 0, 3, None, b"\0\1", None)
         assert long == "line 5: 3 words where a key and a value are due"

@@ -27,7 +27,7 @@ from stream.offline import capture as capture_module
 from stream.offline import container
 from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter
 from stream.offline.replay import Replay
-from stream.offline.rows import OFFSETS_TOPIC, Row, UnreadableRefusal, UnwritableRefusal
+from stream.offline.rows import OFFSETS_TOPIC, TopicRow, UnreadableRefusal, UnwritableRefusal
 from tests.decoders.log import logwriter as write
 from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
 from tests.support.limits import full_after
@@ -365,8 +365,8 @@ def test_a_bomb_is_one_line_and_bounded_memory(codec: str, tmp_path: Path, capsy
         tracemalloc.stop()
     assert code == ExitCode.UNREADABLE
     assert err.count("\n") == 1, err
-    assert f"{container.LARGEST_BLOCK} bytes" in err
-    assert peak < 3 * container.LARGEST_BLOCK
+    assert f"{container.MAX_BLOCK_BYTES} bytes" in err
+    assert peak < 3 * container.MAX_BLOCK_BYTES
 
 
 def test_a_block_of_millions_of_empty_rows_is_damage(tmp_path: Path) -> None:
@@ -380,7 +380,7 @@ def test_a_block_of_millions_of_empty_rows_is_damage(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert "a block of 10000000 rows" in known.problems[0]
-    assert peak < container.LARGEST_BLOCK
+    assert peak < container.MAX_BLOCK_BYTES
 
 
 def test_a_length_that_is_not_there_is_not_allocated(tmp_path: Path) -> None:
@@ -399,7 +399,7 @@ def test_many_good_blocks_do_not_add_up_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "c.avro"
     with CaptureWriter(path, ORIGIN) as writer:
         for at in range(500):
-            writer.write(Row(OFFSETS_TOPIC, 0, at, at, commit_key("g", "t", 0), value))
+            writer.write(TopicRow(OFFSETS_TOPIC, 0, at, at, commit_key("g", "t", 0), value))
     assert path.stat().st_size < 8 << 20
     tracemalloc.start()
     try:
@@ -417,7 +417,7 @@ def test_a_row_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> No
     path = tmp_path / "c.avro"
     with CaptureWriter(path, ORIGIN) as writer:
         writer.write(commit(0, 1))
-        writer.write(row(1, b"k", bytes(capture_module.LARGEST_ROW)))
+        writer.write(row(1, b"k", bytes(capture_module.MAX_ROW_BYTES)))
         writer.write(commit(2, 3))
     assert len(writer.problems) == 1
     assert [each.offset for each in CaptureFile(path).rows()] == [0, 2]

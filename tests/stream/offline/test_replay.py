@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
     from stream.groups.shard import Shard
     from stream.offline.replay import Outcome
-    from stream.offline.rows import Row
+    from stream.offline.rows import TopicRow
 
 GROUPS = ("a", "b")
 
 
-def replayed(rows: Iterable[Row], rows_at_once: int = 1000) -> Outcome:
+def replayed(rows: Iterable[TopicRow], rows_at_once: int = 1000) -> Outcome:
     """Run the pipeline over rows."""
     pipeline = Replay()
     pipeline.read(rows, rows_at_once)
     return pipeline.outcome()
 
 
-def compacted(rows: Iterable[Row], keep_tombstones: bool) -> list[Row]:  # noqa: FBT001 -- drawn by hypothesis
+def compacted(rows: Iterable[TopicRow], keep_tombstones: bool) -> list[TopicRow]:  # noqa: FBT001 -- drawn by hypothesis
     """Keep the last record of each key, as the log cleaner does; it drops old tombstones too."""
     last = {(each.place, each.key): each for each in rows}
     kept = [each for each in last.values() if keep_tombstones or each.value is not None]
@@ -50,9 +50,9 @@ def standing(outcome: Outcome) -> list[tuple[object, ...]]:
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> list[Row]:
+def histories(draw: st.DrawFn) -> list[TopicRow]:
     """Draw the log of two groups in one or two offsets partitions."""
-    rows: list[Row] = []
+    rows: list[TopicRow] = []
     for at in range(draw(st.integers(0, 40))):
         group = draw(st.sampled_from(GROUPS))
         place = GROUPS.index(group)
@@ -67,14 +67,14 @@ def histories(draw: st.DrawFn) -> list[Row]:
 
 @examples(30)
 @given(histories(), st.booleans())
-def test_a_compacted_log_gives_the_same_end(rows: list[Row], keep_tombstones: bool) -> None:  # noqa: FBT001
+def test_a_compacted_log_gives_the_same_end(rows: list[TopicRow], keep_tombstones: bool) -> None:  # noqa: FBT001
     """Last commits and memberships agree between the full log and what the cleaner leaves of it."""
     assert standing(replayed(compacted(rows, keep_tombstones))) == standing(replayed(rows))
 
 
 @examples(20)
 @given(histories(), st.integers(1, 10))
-def test_splits_change_nothing(rows: list[Row], rows_at_once: int) -> None:
+def test_splits_change_nothing(rows: list[TopicRow], rows_at_once: int) -> None:
     """However the rows fall into batches, every number comes out the same."""
     assert replayed(rows, rows_at_once) == replayed(rows)
 
@@ -162,7 +162,7 @@ def test_partitions_may_alternate() -> None:
         0: [commit(at, at, group="a") for at in range(50)],
         1: [commit(at, at, partition=1) for at in range(50)],
     }
-    mixed: list[Row] = []
+    mixed: list[TopicRow] = []
     while any(by_place.values()):
         mixed.append(by_place[chance.choice([place for place, left in by_place.items() if left])].pop(0))
     assert [group.offsets[0].commits for group in replayed(mixed, 7).groups] == [50, 50]

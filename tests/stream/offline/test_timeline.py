@@ -12,12 +12,12 @@ from tests.stream.offline.captures import RECORDED, commit, generation, row
 from tests.support.raw import commit_key, group_key
 
 if TYPE_CHECKING:
-    from stream.offline.rows import Row
+    from stream.offline.rows import TopicRow
 
 HOUR = 3_600_000
 
 
-def told(rows: list[Row], group: str = "g") -> list[tuple[str, str]]:
+def told(rows: list[TopicRow], group: str = "g") -> list[tuple[str, str]]:
     """Give kinds and sentences."""
     return [(moment.kind, moment.text) for moment in timeline(rows, group)]
 
@@ -98,7 +98,7 @@ def told(rows: list[Row], group: str = "g") -> list[tuple[str, str]]:
         pytest.param([commit(0, 5, group="other"), commit(1, 6, group="gg")], [], id="other groups are not told"),
     ],
 )
-def test_stories(rows: list[Row], story: list[tuple[str, str]]) -> None:
+def test_stories(rows: list[TopicRow], story: list[tuple[str, str]]) -> None:
     """Each story in the words that a person reads."""
     assert told(rows) == story
 

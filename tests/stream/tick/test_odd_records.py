@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from exporters.http.routes import build_app
 from exporters.selection.series import SeriesSelection
 from stream.cli import replay_report as report
-from stream.cli.capture_groups import Captured
+from stream.cli.capture_groups import CaptureGroups
 from stream.cli.render.explanation import explain
 from stream.cli.render.group_tables import groups_table, members_table, offsets_table, state_table, transitions_table
 from stream.cli.render.tables import plain_lines
 from stream.cluster.offsets_topic import NAME
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.offline.replay import Replay
-from stream.offline.rows import Origin, Row
+from stream.offline.rows import Origin, TopicRow
 from stream.offline.timeline import timeline
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
@@ -117,9 +117,9 @@ async def ask_everything(publisher: Publisher, vitals: ServiceStatus) -> None:
             assert answer.status_code == 200, (path, answer.text[:200])
 
 
-def tell_everything(rows: Sequence[Row]) -> None:
+def tell_everything(rows: Sequence[TopicRow]) -> None:
     """Make everything that the verbs print of a capture with these rows."""
-    captured = Captured(Rows(rows), OffsetsRetention(604_800_000, None, "configuration"))
+    captured = CaptureGroups(Rows(rows), OffsetsRetention(604_800_000, None, "configuration"))
     groups = captured.groups()["groups"]
     tables = [groups_table(groups, NOW)]
     for name in (group["group"] for group in groups):
@@ -141,12 +141,12 @@ def tell_everything(rows: Sequence[Row]) -> None:
 class Rows:
     """A source of these rows."""
 
-    given: Sequence[Row]
+    given: Sequence[TopicRow]
     origin = Origin(None, {})
     problems: list[str] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)
 
-    def rows(self, _after: object = None) -> Iterator[Row]:
+    def rows(self, _after: object = None) -> Iterator[TopicRow]:
         """Give the rows."""
         return iter(self.given)
 
@@ -159,7 +159,7 @@ def check(seed: int) -> None:
         publisher, vitals = publisher_after(chance, ticks=3)
     asyncio.run(ask_everything(publisher, vitals))
     records = enumerate(some_records(chance, most=30))
-    tell_everything([Row(NAME, 0, at, time, key, value) for at, (time, key, value) in records])
+    tell_everything([TopicRow(NAME, 0, at, time, key, value) for at, (time, key, value) in records])
 
 
 @given(st.integers(0, 2**32))

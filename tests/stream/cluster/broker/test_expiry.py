@@ -35,7 +35,7 @@ from stream.offline.live import LiveTopics
 
 if TYPE_CHECKING:
     from stream.groups.driver_state import RemovedOffset
-    from stream.offline.rows import Place
+    from stream.offline.rows import TopicAndPartition
     from tests.conftest import MakeBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(240)]
@@ -64,7 +64,7 @@ class Driver:
         self.transitions: list[tuple[str, Transition]] = []
         self._cluster = cluster
         self._retention = retention
-        self._read: dict[Place, int] = {}
+        self._read: dict[TopicAndPartition, int] = {}
         self._states: dict[int, Shard] = {}
 
     def step(self) -> GroupColumns:
