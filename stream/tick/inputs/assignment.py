@@ -1,7 +1,7 @@
-"""What the members of groups want and have, held against the rows of one moment.
+"""Subscriptions and owners per row, from the membership records of the groups.
 
-What a group's members own is known all together only: a partition is nobody's, or the only member's, or somebody's who
-is not told. While a group is on its way from one assignment to the next, nothing is told of owners. Pure.
+Ownership is known for all members of a group or not at all: a partition has no owner, is owned by the only member, or
+is owned by a member that cannot be named. While a group rebalances, no owner is known. Pure.
 """
 
 from __future__ import annotations
@@ -22,102 +22,105 @@ if TYPE_CHECKING:
 
     from stream.groups.driver_state import GroupColumns
     from stream.groups.membership.model import Membership
-    from stream.health.columns import Codes, Ints
+    from stream.health.columns import Codes, Flags, Ints
     from stream.tick.context import ClusterContext
     from stream.tick.inputs.rows import InputRows
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartitionAssignment:
-    """Per row: whether any member subscribes to the topic, and who owns the partition (columns of `Observed`)."""
+    """The columns `subscribed` and `owner` of `HealthInputs`, one element per row."""
 
     subscribed: Codes
     owner: Ints
 
 
 class AssignmentInputs:
-    """Asked tick after tick: while the rows are the same object, only states that were asked can change the answer."""
+    """Builds the assignment columns of each tick; unchanged rows and described states reuse the last ones."""
 
     def __init__(self) -> None:
-        self._told: tuple[InputRows, Mapping[str, str], PartitionAssignment] | None = None
+        self._last: tuple[InputRows, Mapping[str, str], PartitionAssignment] | None = None
 
-    def wanted(self, rows: InputRows, fleet: GroupColumns, around: ClusterContext) -> PartitionAssignment:
-        """Hold the rows against what the members want and have."""
-        told = self._told
-        if told is None or told[0] is not rows or told[1] != around.asked:
-            told = self._told = rows, around.asked, _wanted(rows, fleet, around)
-        return told[2]
+    def wanted(self, rows: InputRows, state: GroupColumns, context: ClusterContext) -> PartitionAssignment:
+        """Return subscription and owner of each row."""
+        last = self._last
+        if last is None or last[0] is not rows or last[1] != context.asked:
+            last = self._last = rows, context.asked, _assignment(rows, state, context)
+        return last[2]
 
 
-def _wanted(rows: InputRows, fleet: GroupColumns, around: ClusterContext) -> PartitionAssignment:
+def _assignment(rows: InputRows, state: GroupColumns, context: ClusterContext) -> PartitionAssignment:
     group, topic, partition = rows.group, rows.topic, rows.partition
-    new = (np.diff(group, prepend=-1) != 0) | (np.diff(topic, prepend=-1) != 0)
-    first = np.flatnonzero(new)
-    pair = np.cumsum(new) - 1
-    members = _Members(fleet, around)
-    subscribed, somebody, masks = [], [], []
+    is_first = (np.diff(group, prepend=-1) != 0) | (np.diff(topic, prepend=-1) != 0)
+    first = np.flatnonzero(is_first)
+    pair = np.cumsum(is_first) - 1
+    topics_of_groups = _TopicAssignments(state, context)
+    subscribed, owner, masks = [], [], []
     for group_number, topic_number in zip(group[first].tolist(), topic[first].tolist(), strict=True):
-        answer = members.of(rows.groups[group_number], rows.topics[topic_number])
-        subscribed.append(answer[0])
-        somebody.append(answer[1])
-        masks.append(answer[2])
-    known = np.array([mask is not None for mask in masks], np.bool_)[pair] & (partition <= HIGHEST)
-    owned = _bits(masks, pair, partition)
-    owner = np.where(owned, _ints(somebody)[pair], NOBODY)
-    return PartitionAssignment(np.array(subscribed, np.int8)[pair], np.where(known, owner, NOT_TOLD))
+        assigned = topics_of_groups.of(rows.groups[group_number], rows.topics[topic_number])
+        subscribed.append(assigned[0])
+        owner.append(assigned[1])
+        masks.append(assigned[2])
+    is_known = np.array([mask is not None for mask in masks], np.bool_)[pair] & (partition <= HIGHEST)
+    owner_of_row = np.where(_owned(masks, pair, partition), _ints(owner)[pair], NOBODY)
+    return PartitionAssignment(np.array(subscribed, np.int8)[pair], np.where(is_known, owner_of_row, NOT_TOLD))
 
 
-class _Members:
-    """What the members of the groups want and own, asked group by group."""
+class _TopicAssignments:
+    """Looks up the assignment of a group and topic; consecutive lookups of one group read its membership once."""
 
-    def __init__(self, fleet: GroupColumns, around: ClusterContext) -> None:
-        self._fleet, self._around = fleet, around
+    def __init__(self, state: GroupColumns, context: ClusterContext) -> None:
+        self._state, self._context = state, context
         self._group: str | None = None
         self._topics: frozenset[str] | None = None
         self._owned: dict[str, int] | None = None
-        self._somebody = NOT_TOLD
+        self._owner = NOT_TOLD
 
     def of(self, group: str, topic: str) -> tuple[int, int, int | None]:
-        """Give for a topic: subscribed (1, 0, -1), the owner of what is owned, the bits that are (None: not known)."""
+        """Return (subscribed, owner, mask) of a topic.
+
+        `subscribed` is 1, 0 or -1 (not known). `mask` has a bit per owned partition, None if ownership is not known;
+        `owner` is the owner of all of them.
+        """
         if group != self._group:
-            self._turn_to(group)
+            self._read_membership(group)
         subscribed = NOT_TOLD if self._topics is None else int(topic in self._topics)
-        return subscribed, self._somebody, None if self._owned is None else self._owned.get(topic, 0)
+        return subscribed, self._owner, None if self._owned is None else self._owned.get(topic, 0)
 
-    def _turn_to(self, group: str) -> None:
-        known = self._fleet.memberships.get(group)
-        self._group, self._topics, self._owned, self._somebody = group, None, None, NOT_TOLD
-        if known is None or not known.members:
+    def _read_membership(self, group: str) -> None:
+        membership = self._state.memberships.get(group)
+        self._group, self._topics, self._owned, self._owner = group, None, None, NOT_TOLD
+        if membership is None or not membership.members:
             return
-        self._topics = None if known.unresolved else known.subscribed
-        if stage(known, self._around.asked.get(group)) is GroupStage.STABLE:
-            self._owned = self._named(known)
-            self._somebody = 0 if known.members == 1 else NOT_TOLD
+        self._topics = None if membership.unresolved else membership.subscribed
+        if stage(membership, self._context.asked.get(group)) is GroupStage.STABLE:
+            self._owned = self._owned_by_name(membership)
+            self._owner = 0 if membership.members == 1 else NOT_TOLD
 
-    def _named(self, known: Membership) -> dict[str, int] | None:
-        """Give what is owned by the names of topics; None if one has no name, for it may be any of them."""
-        if known.owned is None:
+    def _owned_by_name(self, membership: Membership) -> dict[str, int] | None:
+        """Return the owned partitions by topic name; None if a topic id has no known name, as it may be any topic."""
+        if membership.owned is None:
             return None
         owned: dict[str, int] = {}
-        for ref, mask in known.owned:
-            name = ref if isinstance(ref, str) else self._around.topic_names.get(ref)
+        for ref, mask in membership.owned:
+            name = ref if isinstance(ref, str) else self._context.topic_names.get(ref)
             if name is None:
                 return None
             owned[name] = mask | owned.get(name, 0)
         return owned
 
 
-def _bits(masks: Sequence[int | None], pair: Ints, partition: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Look each row's partition up in the bits of its pair."""
+def _owned(masks: Sequence[int | None], pair: Ints, partition: NDArray[np.int32]) -> Flags:
+    """Return per row whether the bit of its partition is set in the mask of its (group, topic) pair."""
     packed = [(mask or 0).to_bytes(((mask or 0).bit_length() + 7) // 8, "little") for mask in masks]
-    width = _ints([len(each) for each in packed])
+    width = _ints([len(bits) for bits in packed])
     begin = np.cumsum(width) - width
-    every = np.frombuffer(b"".join(packed) + b"\0", np.uint8)
+    every_byte = np.frombuffer(b"".join(packed) + b"\0", np.uint8)
     byte = partition >> 3
-    inside = byte < width[pair]
-    at = np.where(inside, begin[pair] + byte, len(every) - 1)
-    bits: NDArray[np.bool_] = (every[at] >> (partition & 7) & 1).astype(np.bool_)
-    return bits
+    is_inside = byte < width[pair]
+    at = np.where(is_inside, begin[pair] + byte, len(every_byte) - 1)
+    is_set: Flags = (every_byte[at] >> (partition & 7) & 1).astype(np.bool_)
+    return is_set
 
 
 def _ints(values: Sequence[int]) -> Ints:

@@ -1,7 +1,7 @@
-"""What memberships and lives tell of groups, in the columns that health asks for. Owns which state is which stage.
+"""State and dates of each group as health reads them, from its membership, its history and DescribeGroups. Pure.
 
-Pure, tick after tick. The log does not tell when a classic group began to rebalance, and the cluster does not either:
-`rebalancing_since` remembers when it was first seen doing so, lest a rebalance of seconds be taken for a long one.
+Neither the log nor the cluster says when a classic group started to rebalance. `rebalancing_since` therefore keeps the
+time at which a group was first seen rebalancing, so that a short rebalance is not taken for a long one.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _STAGES: Final = {
     "Reconciling": GroupStage.REBALANCING,
     "NotReady": GroupStage.REBALANCING,
 }
-"""By Kafka's words for the states of all kinds of groups."""
+"""By Kafka's state names, of all group types."""
 _NEVER: Final = -1
 _AHEAD_MS: Final = 60_000
-"""A broker's clock may be ahead of this host's by so much."""
-_FAR: Final = 1 << 62
+"""Accepted lead of a broker's clock over the clock of this host."""
+_FOREVER: Final = 1 << 62
 _STATIC: Final = "static:"
-"""How `stream.groups.membership.model.identity` marks a static member."""
+"""Prefix of static members in `stream.groups.membership.model.identity`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Group:
-    """One group; the fields are those of `GroupInputs`, and until when (ms) they hold if nothing new comes."""
+    """The fields of `GroupInputs` for one group, and the time (ms) until which they hold without new records."""
 
     stage: GroupStage
     since: int
@@ -57,74 +57,75 @@ class _Group:
     holds_until: int
 
 
-def rebalancing_since(before: Mapping[str, int], around: ClusterContext, now: int) -> dict[str, int]:
-    """Give since when (ms) groups are seen that the cluster says to be rebalancing; `before` is the last answer."""
-    return {group: before.get(group, now) for group in around.rebalancing}
+def rebalancing_since(previous: Mapping[str, int], context: ClusterContext, now: int) -> dict[str, int]:
+    """Return when (ms) each rebalancing group was first seen rebalancing; `previous` is the result of the last tick."""
+    return {group: previous.get(group, now) for group in context.rebalancing}
 
 
 class GroupStates:
-    """Tells where groups stand, tick after tick; one whose records are the same, by identity, stands where it did."""
+    """Computes the states of groups tick after tick; a group whose sources are the same objects keeps its state."""
 
     def __init__(self) -> None:
-        self._before: dict[str, tuple[_Known, _Group]] = {}
+        self._previous: dict[str, tuple[_Sources, _Group]] = {}
 
     def groups(
         self,
         names: Sequence[str],
-        fleet: GroupColumns,
-        around: ClusterContext,
+        state: GroupColumns,
+        context: ClusterContext,
         now: int,
         *,
         storm: int,
         rebalancing: Mapping[str, int],
         rebalances: Mapping[str, int],
     ) -> GroupInputs:
-        """Tell of each of these groups where it stands; live rebalances within `storm` ms before `now` are counted.
+        """Return the states of these groups at `now` (ms), in the order of `names`.
 
-        `rebalances` are those that `inputs.rebalance_count` counted, which may be more than lives remember. A group
-        that is asked to be rebalancing and is not in `rebalancing` has only just begun to.
+        Live rebalances within the last `storm` ms are counted; `rebalances` has the counts of
+        `stream.tick.inputs.rebalance_count`, which may be higher than what histories keep. A group that is described as
+        rebalancing and has no entry in `rebalancing` started to rebalance at this tick.
         """
-        before, self._before = self._before, {}
+        previous, self._previous = self._previous, {}
         for name in names:
-            asked = around.asked.get(name)
-            began = rebalancing.get(name, now) if asked is not None else _NEVER
-            known = _Known(fleet.memberships.get(name), fleet.lives.get(name), asked, began)
-            last = before.get(name)
-            if last is None or now >= last[1].holds_until or not known.same(last[0]):
-                last = known, _told(known, now, storm)
-            self._before[name] = last
-        told = [group for _, group in self._before.values()]
+            described = context.asked.get(name)
+            began = rebalancing.get(name, now) if described is not None else _NEVER
+            sources = _Sources(state.memberships.get(name), state.lives.get(name), described, began)
+            last = previous.get(name)
+            if last is None or now >= last[1].holds_until or not sources.same(last[0]):
+                last = sources, _group(sources, now, storm)
+            self._previous[name] = last
+        groups = [group for _, group in self._previous.values()]
         return GroupInputs(
             names=tuple(names),
-            stage=np.array([each.stage for each in told], np.int8),
-            since=_ints([each.since for each in told]),
-            members=_ints([each.members for each in told]),
+            stage=np.array([group.stage for group in groups], np.int8),
+            since=_ints([group.since for group in groups]),
+            members=_ints([group.members for group in groups]),
             rebalances=_ints(
-                [max(each.rebalances, rebalances.get(name, 0)) for name, each in zip(names, told, strict=True)]
+                [max(group.rebalances, rebalances.get(name, 0)) for name, group in zip(names, groups, strict=True)]
             ),
-            emptied=_ints([each.emptied for each in told]),
-            refilled=_ints([each.refilled for each in told]),
-            static=np.array([each.static for each in told], np.bool_),
-            share=np.array([each.share for each in told], np.bool_),
+            emptied=_ints([group.emptied for group in groups]),
+            refilled=_ints([group.refilled for group in groups]),
+            static=np.array([group.static for group in groups], np.bool_),
+            share=np.array([group.share for group in groups], np.bool_),
         )
 
 
-class _Known(NamedTuple):
-    """What a group is told from. A named tuple, for one is made of every group at every tick."""
+class _Sources(NamedTuple):
+    """What the state of a group is computed from. A named tuple because one is built per group and tick."""
 
     membership: Membership | None
-    life: GroupHistory | None
-    asked: str | None
+    history: GroupHistory | None
+    described: str | None
     began: int
 
-    def same(self, other: _Known) -> bool:
-        return self.membership is other.membership and self.life is other.life and self[2:] == other[2:]
+    def same(self, other: _Sources) -> bool:
+        return self.membership is other.membership and self.history is other.history and self[2:] == other[2:]
 
 
-def stage(membership: Membership | None, asked: str | None = None) -> GroupStage:
-    """Say where a group stands by its records, or by what the cluster told that no record shows."""
-    if asked is not None:
-        return _STAGES.get(asked, GroupStage.UNTOLD)
+def stage(membership: Membership | None, described: str | None = None) -> GroupStage:
+    """Return the stage of a group by its records, or by its `described` state if the log cannot show that one."""
+    if described is not None:
+        return _STAGES.get(described, GroupStage.UNTOLD)
     if membership is None or membership.kind == SIMPLE:
         return GroupStage.OFFSETS_ONLY
     if not membership.members:
@@ -132,28 +133,28 @@ def stage(membership: Membership | None, asked: str | None = None) -> GroupStage
     return GroupStage.UNTOLD if membership.state is None else _STAGES.get(membership.state, GroupStage.UNTOLD)
 
 
-def _told(told: _Known, now: int, storm: int) -> _Group:
-    known, life = told.membership, told.life
-    dead = known is None and life is not None and life.died is not None
-    stands = GroupStage.EMPTY if dead else stage(known, told.asked)
-    transitions = () if life is None else life.transitions
-    settled, emptied, refilled = _turns(transitions)
+def _group(sources: _Sources, now: int, storm: int) -> _Group:
+    membership, history = sources.membership, sources.history
+    is_dead = membership is None and history is not None and history.died is not None
+    current = GroupStage.EMPTY if is_dead else stage(membership, sources.described)
+    transitions = () if history is None else history.transitions
+    changed, emptied, refilled = _change_times(transitions)
     recent = [each.time for each in transitions if _counts(each) and now - storm < each.time <= now + _AHEAD_MS]
-    in_state = _NEVER if life is None or life.since is None else life.since
-    recorded = _NEVER if known is None or known.state_time is None else known.state_time
-    changed = max(settled, in_state)
+    in_state_since = _NEVER if history is None or history.since is None else history.since
+    recorded = _NEVER if membership is None or membership.state_time is None else membership.state_time
+    changed = max(changed, in_state_since)
     return _Group(
-        stage=stands,
-        # The life of a group from before lives were kept has no dates; its record may.
-        # A time in the future counts as the moment when it was first seen: nothing would ever have lasted.
-        since=min(max(changed if changed >= 0 else recorded, told.began), now),
-        members=NOT_TOLD if stands is GroupStage.OFFSETS_ONLY else known.members if known is not None else 0,
+        stage=current,
+        # A group from before histories were stored has no dates in its history; its record may have one.
+        # A time in the future counts as the time when it was first seen; otherwise nothing would ever have lasted.
+        since=min(max(changed if changed >= 0 else recorded, sources.began), now),
+        members=NOT_TOLD if current is GroupStage.OFFSETS_ONLY else 0 if membership is None else membership.members,
         rebalances=len(recent),
         emptied=min(emptied, now),
         refilled=min(refilled, now),
-        static=known is not None and any(name.startswith(_STATIC) for name in known.member_names),
-        share=known is not None and known.kind == "share",
-        holds_until=min(recent) + storm if recent else _FAR,
+        static=membership is not None and any(name.startswith(_STATIC) for name in membership.member_names),
+        share=membership is not None and membership.kind == "share",
+        holds_until=min(recent) + storm if recent else _FOREVER,
     )
 
 
@@ -161,18 +162,18 @@ def _counts(transition: Transition) -> bool:
     return transition.live and transition.what is TransitionType.REBALANCED
 
 
-def _turns(transitions: Sequence[Transition]) -> tuple[int, int, int]:
-    """Give when it was last rebalanced or emptied, when last emptied, and when filled after that."""
-    settled = emptied = refilled = _NEVER
+def _change_times(transitions: Sequence[Transition]) -> tuple[int, int, int]:
+    """Return when the group was last rebalanced or emptied, when last emptied, and when refilled after that."""
+    changed = emptied = refilled = _NEVER
     for each in transitions:
         if each.what is TransitionType.EMPTIED:
-            settled = emptied = each.time
+            changed = emptied = each.time
             refilled = _NEVER
         elif each.what is TransitionType.REBALANCED:
-            settled = each.time
+            changed = each.time
             if emptied >= 0 > refilled:
                 refilled = each.time
-    return settled, emptied, refilled
+    return changed, emptied, refilled
 
 
 def _ints(values: Sequence[int]) -> Ints:

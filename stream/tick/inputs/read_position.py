@@ -1,9 +1,9 @@
-"""Until when the log has been read, and since when it can be written: how far a silence is the group's own.
+"""How far the offsets topic has been read and since when each partition answers, as limits on a group's silence.
 
-What has not been read cannot be missed: while the reader is behind, or an open transaction hides what comes after it, a
-group is silent for us and not for its coordinator. And while the coordinator is away nobody can commit. Both are told
-from the ends of the offsets partitions, tick after tick, and from the commits themselves: a partition is read in
-order, so its newest commit that is known dates what is read. Pure; the caller has the clock.
+While the reader is behind, or an open transaction hides later records, a group looks silent although it commits. While
+its coordinator is unavailable, a group cannot commit at all. Both follow from the end offsets of the offsets
+partitions, tick after tick, and from the commits themselves: a partition is read in order, so the time of its newest
+known commit is a lower bound for what has been read. Pure; the caller provides the time.
 """
 
 from __future__ import annotations
@@ -24,86 +24,92 @@ if TYPE_CHECKING:
     from stream.tick.ends_index import EndsIndex
     from stream.tick.inputs.rows import InputRows
 
-_KEPT: Final = 64
-"""Ends of so many ticks are remembered; a reader that is further behind is dated by its commits alone."""
-_GAP_TICKS: Final = 3
+_TICKS_KEPT: Final = 64
+"""End offsets of this many ticks are kept per partition; a reader further behind is dated by its commits alone."""
+_PAUSE_TICKS: Final = 3
 NEVER: Final = -1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReadUntil:
-    """One element per row (ms)."""
+    """The columns `read_until` and `answered_since` of `HealthInputs`: one element per row, in ms."""
 
     read_until: Ints
-    """All its commits up to then are known."""
+    """All commits of the row up to this time are known."""
     answered_since: Ints
-    """Since when its offsets partition answers again after it did not; -1: as long as it is watched."""
+    """Since when the offsets partition of the group answers again after an interruption; -1: it never stopped."""
 
 
 class ReadPositionTracker:
-    """Follows the offsets partitions from tick to tick."""
+    """Tracks positions and end offsets of the offsets partitions from tick to tick."""
 
     def __init__(self, tick: int) -> None:
-        """Take ticks so many ms apart; a pause of more than three of them is a time in which nothing was seen."""
-        self._gap = _GAP_TICKS * tick
-        self._ends: dict[int, collections.deque[tuple[int, int]]] = {}
-        self._until: dict[int, int] = {}
-        self._answered: dict[int, int] = {}
-        self._missed: set[int] = set()
-        self._back: dict[int, int] = {}
+        """Expect ticks every `tick` ms; a gap of more than three counts as an interruption."""
+        self._longest_gap = _PAUSE_TICKS * tick
+        self._unread_ends: dict[int, collections.deque[tuple[int, int]]] = {}
+        self._read_until: dict[int, int] = {}
+        self._last_answer: dict[int, int] = {}
+        self._interrupted: set[int] = set()
+        self._answered_since: dict[int, int] = {}
         self._partitions = 0
-        self._names: Sequence[str] = ()
-        self._homes = np.empty(0, np.int64)
+        self._groups: Sequence[str] = ()
+        self._partition_of_group = np.empty(0, np.int64)
 
     def miss(self) -> None:
-        """Note that nobody answered at a tick."""
-        self._missed.update(self._answered)
+        """Record a tick at which the cluster did not answer."""
+        self._interrupted.update(self._last_answer)
 
     def look(self, ends: EndsIndex, positions: Mapping[int, int], now: int) -> None:
-        """Hold the reader's positions, as they were before the ends had been read (at `now`, ms), against those."""
+        """Record the end offsets read at `now` (ms), and the reader's positions from before that, by partition."""
         rows = ends.rows_of_topic(NAME)
-        numbers = ends.partitions(rows).tolist()
-        self._partitions = max([self._partitions, *(number + 1 for number in numbers)])
-        for number, end in zip(numbers, ends.high_watermark[rows].tolist(), strict=True):
+        partitions = ends.partitions(rows).tolist()
+        self._partitions = max([self._partitions, *(partition + 1 for partition in partitions)])
+        for partition, end in zip(partitions, ends.high_watermark[rows].tolist(), strict=True):
             if end < 0:
-                self._missed.add(number)
+                self._interrupted.add(partition)
             else:
-                self._answer(number, now)
-                self._read(number, positions.get(number), end, now)
+                self._record_answer(partition, now)
+                self._record_end(partition, positions.get(partition), end, now)
 
-    def _answer(self, number: int, now: int) -> None:
-        before = self._answered.get(number)
-        if before is not None and (number in self._missed or now - before > self._gap):
-            self._back[number] = now
-        self._missed.discard(number)
-        self._answered[number] = now
+    def _record_answer(self, partition: int, now: int) -> None:
+        last = self._last_answer.get(partition)
+        if last is not None and (partition in self._interrupted or now - last > self._longest_gap):
+            self._answered_since[partition] = now
+        self._interrupted.discard(partition)
+        self._last_answer[partition] = now
 
-    def _read(self, number: int, position: int | None, end: int, now: int) -> None:
-        # By the high watermark: what an open transaction hides has not been read.
-        ends = self._ends.setdefault(number, collections.deque(maxlen=_KEPT))
+    def _record_end(self, partition: int, position: int | None, end: int, now: int) -> None:
+        # Compared with the high watermark: records behind an open transaction have not been read.
+        ends = self._unread_ends.setdefault(partition, collections.deque(maxlen=_TICKS_KEPT))
         ends.append((now, end))
         while position is not None and ends and ends[0][1] <= position:
-            self._until[number] = ends.popleft()[0]
+            self._read_until[partition] = ends.popleft()[0]
 
-    def reach(self, rows: InputRows, commit_time: Ints, asked: Flags, now: int) -> ReadUntil:
-        """Say of each row how far its silence is its own; those that were `asked` from coordinators are of now."""
+    def reach(self, rows: InputRows, commit_time: Ints, fetched: Flags, now: int) -> ReadUntil:
+        """Return how far the commits of each row are known.
+
+        `commit_time` is the time (ms) of each row's last commit. Rows that are `fetched` from a coordinator are known
+        up to `now`; their commit times say nothing about the log.
+        """
         partitions = self._partitions
         if not partitions:
             return ReadUntil(np.full(len(rows), now, np.int64), np.full(len(rows), NEVER, np.int64))
-        home = self._homes_of(rows.groups)[rows.group]
-        newest = np.full(partitions, NEVER, np.int64)
-        told = ~asked
-        np.maximum.at(newest, home[told], commit_time[told])
-        until = np.maximum(newest, _column(self._until, partitions))
-        # Of a partition of which nothing has been read yet it is not known; then a silence is taken for the group's.
-        until = np.where(until >= 0, np.minimum(until, now), now)[home]
-        return ReadUntil(np.where(asked, now, until), _column(self._back, partitions)[home])
+        offsets_partition = self._offsets_partitions(rows.groups)[rows.group]
+        newest_commit = np.full(partitions, NEVER, np.int64)
+        is_logged = ~fetched
+        np.maximum.at(newest_commit, offsets_partition[is_logged], commit_time[is_logged])
+        until = np.maximum(newest_commit, _column(self._read_until, partitions))
+        # Nothing is known of a partition without any read record; its groups are then taken to be silent themselves.
+        until = np.where(until >= 0, np.minimum(until, now), now)[offsets_partition]
+        return ReadUntil(np.where(fetched, now, until), _column(self._answered_since, partitions)[offsets_partition])
 
-    def _homes_of(self, names: Sequence[str]) -> Ints:
-        if names is not self._names:
-            self._names = names
-            self._homes = np.array([partition_for(name, self._partitions) for name in names] or [0], np.int64)
-        return self._homes
+    def _offsets_partitions(self, groups: Sequence[str]) -> Ints:
+        if groups is not self._groups:
+            self._groups = groups
+            self._partition_of_group = np.array(
+                [partition_for(name, self._partitions) for name in groups] or [0], np.int64
+            )
+        return self._partition_of_group
 
 
 def _column(by_partition: Mapping[int, int], partitions: int) -> Ints:

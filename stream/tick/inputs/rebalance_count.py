@@ -1,8 +1,9 @@
-"""How often each group was rebalanced lately, however often that was: counted from tick to tick.
+"""Counts the recent rebalances of each group from tick to tick.
 
-A life keeps its newest transitions only, and a group of many members in a storm outruns them; but it also counts them
-all. So the counts of tick after tick are noted here, as long as they rise, and their difference is the number wanted.
-Pure, and no part of the state: after a restart what is told begins with what was kept, or with what lives remember.
+A group history keeps only its newest transitions, and a large group in a rebalance storm exceeds that limit; but the
+history also counts every rebalance. The count is therefore recorded at each tick where it rose, and the difference of
+two counts is the number of rebalances in between. Pure, and not part of the stored state: after a restart, counting
+continues from what the verdict file has, or starts from the counts in the group histories.
 """
 
 from __future__ import annotations
@@ -16,53 +17,56 @@ if TYPE_CHECKING:
 
     from stream.groups.lifecycle.model import GroupHistory
 
-Noted = list[tuple[int, int]]
-"""Moments (ms) with the count as it was then, oldest first; only where it rose."""
+CountsByTime = list[tuple[int, int]]
+"""(time in ms, count), oldest first; only times at which the count rose."""
 
 _REBALANCED = str(TransitionType.REBALANCED)
 
 
 class RebalanceCounter:
-    """Counts over a stretch of time that ends now."""
+    """Counts the rebalances of each group within a time window that ends now."""
 
-    def __init__(self, stretch: int, kept: Mapping[str, Noted] | None = None) -> None:
-        """Count over so many ms; `kept` is what an earlier process noted."""
-        self._stretch = stretch
-        self._noted: dict[str, Noted] = {group: list(noted) for group, noted in (kept or {}).items()}
-        self._lives: dict[str, GroupHistory] = {}
-        self._counted: dict[str, int] = {}
+    def __init__(self, window: int, stored: Mapping[str, CountsByTime] | None = None) -> None:
+        """Count within `window` ms; `stored` is what an earlier process recorded."""
+        self._window = window
+        self._counts: dict[str, CountsByTime] = {group: list(counts) for group, counts in (stored or {}).items()}
+        self._histories: dict[str, GroupHistory] = {}
+        self._recent: dict[str, int] = {}
 
     @property
-    def noted(self) -> dict[str, Noted]:
-        """What the next process needs: of the groups that rebalanced lately."""
-        return {group: list(self._noted[group]) for group in self._counted}
+    def noted(self) -> dict[str, CountsByTime]:
+        """The recorded counts of groups that rebalanced recently, for the next process."""
+        return {group: list(self._counts[group]) for group in self._recent}
 
-    def count(self, lives: Mapping[str, GroupHistory], now: int) -> Mapping[str, int]:
-        """Note the counts at a moment (ms); give for each group how many came within the stretch before it, if any."""
-        for group in self._lives.keys() - lives.keys():
-            self._noted.pop(group, None)
-            self._counted.pop(group, None)
-        for group, life in lives.items():
-            if self._lives.get(group) is not life:
-                self._note(group, life.counts.get(_REBALANCED, 0), now)
-        self._lives = dict(lives)
-        for group in list(self._counted):
-            self._count(group, now)
-        return self._counted
+    def count(self, histories: Mapping[str, GroupHistory], now: int) -> Mapping[str, int]:
+        """Record the counts at `now` (ms) and return the rebalances within the window, by group.
 
-    def _note(self, group: str, count: int, now: int) -> None:
-        noted = self._noted.setdefault(group, [])
-        if noted and (count < noted[-1][1] or now <= noted[-1][0]):
-            noted.clear()  # another life of the name, or another clock
-        if not noted or count > noted[-1][1]:
-            noted.append((now, count))
-        self._counted[group] = 0
+        Groups without a new rebalance for longer than the window are left out.
+        """
+        for group in self._histories.keys() - histories.keys():
+            self._counts.pop(group, None)
+            self._recent.pop(group, None)
+        for group, history in histories.items():
+            if self._histories.get(group) is not history:
+                self._record(group, history.counts.get(_REBALANCED, 0), now)
+        self._histories = dict(histories)
+        for group in list(self._recent):
+            self._update_recent(group, now)
+        return self._recent
 
-    def _count(self, group: str, now: int) -> None:
-        """Count what came after the last moment that lies before the stretch, or after the first that is known."""
-        noted = self._noted[group]
-        while len(noted) > 1 and noted[1][0] <= now - self._stretch:
-            del noted[0]
-        self._counted[group] = noted[-1][1] - noted[0][1]
-        if len(noted) == 1 and noted[0][0] <= now - self._stretch:
-            del self._counted[group]  # nothing new for so long: its next count is held against this one
+    def _record(self, group: str, count: int, now: int) -> None:
+        counts = self._counts.setdefault(group, [])
+        if counts and (count < counts[-1][1] or now <= counts[-1][0]):
+            counts.clear()  # a new group of the same name, or the clock was set back
+        if not counts or count > counts[-1][1]:
+            counts.append((now, count))
+        self._recent[group] = 0
+
+    def _update_recent(self, group: str, now: int) -> None:
+        """Count from the last record before the window, or from the first record if there is none before."""
+        counts = self._counts[group]
+        while len(counts) > 1 and counts[1][0] <= now - self._window:
+            del counts[0]
+        self._recent[group] = counts[-1][1] - counts[0][1]
+        if len(counts) == 1 and counts[0][0] <= now - self._window:
+            del self._recent[group]  # the remaining record is the base for the group's next rebalance

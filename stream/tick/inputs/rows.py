@@ -1,11 +1,11 @@
-"""Which rows there are at one tick: every (group, topic, partition) that was committed, or that belongs to a group.
+"""The rows of one tick: every (group, topic, partition) that has a commit or belongs to a group.
 
-A partition belongs to a group if a member owns it or subscribes to its topic. Those that were never committed are in no
-record of a commit, and yet they are where a group may be stuck unseen. They are told from the members and the
-partition counts; of share groups, which keep no offsets in the topic, none are.
+A partition belongs to a group if a member owns it or subscribes to its topic. One without any commit is in no commit
+record, and yet a group may be stuck there unnoticed, so such rows are derived from memberships and partition counts.
+Share groups have none, because they keep no offsets in `__consumer_offsets`.
 
-Rows are sorted by group, topic and partition, as the read model shows them, and stay the same object for as long as no
-row comes or goes.
+Rows are sorted by group, topic and partition, as in the read model. They stay the same object until a row is added or
+removed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from stream.tick.context import ClusterContext
 
 MOST: Final = 100_000
-"""Rows without a commit, of all groups together; a pattern that subscribes to everything must not drown the others."""
+"""Limit of rows without a commit over all groups, so that a pattern that matches all topics cannot crowd out others."""
 _NO_OFFSETS: Final = "share"
 
 _Kind = TypeVar("_Kind", bound=np.generic)
@@ -38,7 +38,7 @@ _Kind = TypeVar("_Kind", bound=np.generic)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InputRows:
-    """The rows of one moment; `group` and `topic` are numbers of the names, which are sorted."""
+    """The rows of one tick; `group` and `topic` are positions in the sorted lists of names."""
 
     groups: Sequence[str]
     topics: Sequence[str]
@@ -46,9 +46,9 @@ class InputRows:
     topic: Ints
     partition: NDArray[np.int32]
     fleet: Ints
-    """The row of the fleet, -1 where nothing was ever committed."""
+    """The row of the driver state, -1 where there is no commit."""
     left_out: int = 0
-    """Rows without a commit beyond `MOST`."""
+    """Rows without a commit that exceed `MOST`."""
 
     @property
     def committed(self) -> Flags:
@@ -57,123 +57,127 @@ class InputRows:
         return committed
 
     def take(self, column: NDArray[_Kind], nothing: Any) -> NDArray[_Kind]:
-        """Bring a column of the fleet into the order of the rows; those without a commit have `nothing` in it."""
+        """Return a column of the driver state in the order of these rows, with `nothing` where there is no commit."""
         if len(self.fleet) == len(column):
             return column[self.fleet]
-        taken = np.full((len(self.fleet), *column.shape[1:]), nothing, column.dtype)
-        taken[self.committed] = column[self.fleet[self.committed]]
-        return taken
+        aligned = np.full((len(self.fleet), *column.shape[1:]), nothing, column.dtype)
+        aligned[self.committed] = column[self.fleet[self.committed]]
+        return aligned
 
     def slots(self, slots: Slots) -> Slots:
-        """Bring the slots of the fleet, sorted by its rows, into the order of these rows."""
+        """Return the slots of the driver state, which are sorted by its rows, in the order of these rows."""
         rows = len(self.fleet)
         counts = np.bincount(slots.row, minlength=max(int(self.fleet.max(initial=-1)) + 1, 1))
         starts = np.cumsum(counts) - counts
-        mine = np.where(self.committed, counts[self.fleet], 0)
-        first = np.cumsum(mine) - mine
-        at = np.repeat(starts[self.fleet] - first, mine) + np.arange(int(mine.sum()))
-        return Slots(
-            np.repeat(np.arange(rows), mine), slots.number[at], slots.offset[at], slots.time[at], slots.commits[at]
-        )
+        slots_of_row = np.where(self.committed, counts[self.fleet], 0)
+        first = np.cumsum(slots_of_row) - slots_of_row
+        at = np.repeat(starts[self.fleet] - first, slots_of_row) + np.arange(int(slots_of_row.sum()))
+        row = np.repeat(np.arange(rows), slots_of_row)
+        return Slots(row, slots.number[at], slots.offset[at], slots.time[at], slots.commits[at])
 
     def __len__(self) -> int:
         return len(self.fleet)
 
 
 class RowFinder:
-    """Finds the rows tick after tick; worked out anew is only what may have changed, by identity."""
+    """Determines the rows tick after tick; unchanged sources, compared by identity, give the same rows."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._told: tuple[Any, ...] = ()
+        self._sources: tuple[Any, ...] = ()
         self._rows: InputRows | None = None
 
-    def rows(self, fleet: GroupColumns, around: ClusterContext) -> InputRows:
-        """Give the rows of this moment."""
-        told = (fleet.ranks, fleet.memberships, around.partition_counts, around.topic_names)
-        if self._rows is None or not _same(self._told, told):
-            self._told, self._rows = told, _found(fleet, around, self._most)
+    def rows(self, state: GroupColumns, context: ClusterContext) -> InputRows:
+        """Return the rows of this tick."""
+        sources = (state.ranks, state.memberships, context.partition_counts, context.topic_names)
+        if self._rows is None or not _are_same(self._sources, sources):
+            self._sources, self._rows = sources, _rows(state, context, self._most)
         return self._rows
 
 
-def _same(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
-    ranks, memberships, *others = now
+def _are_same(previous: tuple[Any, ...], current: tuple[Any, ...]) -> bool:
+    ranks, memberships, *others = current
     return (
-        before[0] is ranks
-        and before[2:] == tuple(others)
-        and list(before[1]) == list(memberships)
-        and all(map(is_, before[1].values(), memberships.values()))
+        previous[0] is ranks
+        and previous[2:] == tuple(others)
+        and list(previous[1]) == list(memberships)
+        and all(map(is_, previous[1].values(), memberships.values()))
     )
 
 
-def _found(fleet: GroupColumns, around: ClusterContext, most: int) -> InputRows:
-    ranks = fleet.ranks
+def _rows(state: GroupColumns, context: ClusterContext, most: int) -> InputRows:
+    ranks = state.ranks
     committed = InputRows(ranks.groups, ranks.topics, ranks.group, ranks.topic, ranks.partition, ranks.order)
-    every = list(_belonging(fleet.memberships, around))
-    if not every:
+    belonging = list(_belonging_partitions(state.memberships, context))
+    if not belonging:
         return committed
-    topics = sorted({*ranks.topics, *(topic for _, topic, _ in every)})
-    number = {name: at for at, name in enumerate(topics)}
-    renumbered = np.array([number[name] for name in ranks.topics] or [0], np.int64)[ranks.topic]
+    topics = sorted({*ranks.topics, *(topic for _, topic, _ in belonging)})
+    topic_numbers = {name: number for number, name in enumerate(topics)}
+    renumbered = np.array([topic_numbers[name] for name in ranks.topics] or [0], np.int64)[ranks.topic]
     committed = dataclasses.replace(committed, topics=topics, topic=renumbered)
-    place = {name: at for at, name in enumerate(ranks.groups)}
+    group_numbers = {name: number for number, name in enumerate(ranks.groups)}
     group, topic, sizes = (
         np.array(column, np.int64)
-        for column in zip(*((place[name], number[topic], len(owns)) for name, topic, owns in every), strict=True)
+        for column in zip(
+            *((group_numbers[name], topic_numbers[topic], len(partitions)) for name, topic, partitions in belonging),
+            strict=True,
+        )
     )
-    partition = np.concatenate([owns for _, _, owns in every])
-    return _together(committed, np.repeat(group, sizes), np.repeat(topic, sizes), partition, most)
+    partition = np.concatenate([partitions for _, _, partitions in belonging])
+    return _with_uncommitted(committed, np.repeat(group, sizes), np.repeat(topic, sizes), partition, most)
 
 
-def _belonging(
-    memberships: Mapping[str, Membership], around: ClusterContext
+def _belonging_partitions(
+    memberships: Mapping[str, Membership], context: ClusterContext
 ) -> Iterator[tuple[str, str, NDArray[np.int32]]]:
-    """Give each group and topic once, with the partitions that belong to the group; none twice."""
-    counts, names = around.partition_counts, around.topic_names
+    """Yield (group, topic, partitions that belong to the group); each pair once, each partition once."""
+    counts, names = context.partition_counts, context.topic_names
     ranges: dict[int, NDArray[np.int32]] = {}
-    for group, known in memberships.items():
-        if not known.members or known.kind == _NO_OFFSETS:
+    for group, membership in memberships.items():
+        if not membership.members or membership.kind == _NO_OFFSETS:
             continue
-        subscribed = known.subscribed or frozenset()
+        subscribed = membership.subscribed or frozenset()
         for topic in subscribed:
             count = min(counts.get(topic, 0), HIGHEST + 1)
             if count > 0:
                 if count not in ranges:
                     ranges[count] = np.arange(count, dtype=np.int32)
                 yield group, topic, ranges[count]
-        for ref, mask in known.owned or ():
+        for ref, mask in membership.owned or ():
             name = ref if isinstance(ref, str) else names.get(ref)
             if name is not None and name not in subscribed and counts.get(name, 0) > 0:
                 owned = np.array(partitions_of(mask), np.int32)
                 yield group, name, owned[owned < counts[name]]
 
 
-def _together(committed: InputRows, group: Ints, topic: Ints, partition: NDArray[np.int32], most: int) -> InputRows:
-    """Put the rows without a commit among those with one."""
-    fresh = np.flatnonzero(~_are_in(committed, group, topic, partition))
-    left_out = max(len(fresh) - most, 0)
-    fresh = fresh[: len(fresh) - left_out]
-    if not len(fresh):
+def _with_uncommitted(
+    committed: InputRows, group: Ints, topic: Ints, partition: NDArray[np.int32], most: int
+) -> InputRows:
+    """Return the committed rows with up to `most` of these partitions that have no commit, sorted."""
+    new = np.flatnonzero(~_have_commit(committed, group, topic, partition))
+    left_out = max(len(new) - most, 0)
+    new = new[: len(new) - left_out]
+    if not len(new):
         return committed
-    groups = np.concatenate([committed.group, group[fresh]])
-    topics = np.concatenate([committed.topic, topic[fresh]])
-    partitions = np.concatenate([committed.partition, partition[fresh]])
-    rows = np.concatenate([committed.fleet, np.full(len(fresh), -1, np.int64)])
+    groups = np.concatenate([committed.group, group[new]])
+    topics = np.concatenate([committed.topic, topic[new]])
+    partitions = np.concatenate([committed.partition, partition[new]])
+    state_rows = np.concatenate([committed.fleet, np.full(len(new), -1, np.int64)])
     order = np.lexsort((partitions, topics, groups))
     return InputRows(
-        committed.groups, committed.topics, groups[order], topics[order], partitions[order], rows[order], left_out
+        committed.groups, committed.topics, groups[order], topics[order], partitions[order], state_rows[order], left_out
     )
 
 
-def _are_in(committed: InputRows, group: Ints, topic: Ints, partition: NDArray[np.int32]) -> Flags:
-    """Tell which partitions have a commit of the group."""
-    width = len(committed.topics)
+def _have_commit(committed: InputRows, group: Ints, topic: Ints, partition: NDArray[np.int32]) -> Flags:
+    """Return which partitions have a commit of the group."""
+    topics = len(committed.topics)
     if not len(partition):  # assignments that name no partition that exists
         return np.zeros(0, np.bool_)
-    pairs, mine = np.unique(group * width + topic, return_inverse=True)
-    theirs = committed.group * width + committed.topic
-    at = np.minimum(np.searchsorted(pairs, theirs), len(pairs) - 1)
-    met = pairs[at] == theirs
-    known = (at[met] << 31) | committed.partition[met]
-    found: Flags = np.isin((mine << 31) | partition, known)
-    return found
+    pairs, pair = np.unique(group * topics + topic, return_inverse=True)
+    committed_pairs = committed.group * topics + committed.topic
+    at = np.minimum(np.searchsorted(pairs, committed_pairs), len(pairs) - 1)
+    is_among = pairs[at] == committed_pairs
+    committed_places = (at[is_among] << 31) | committed.partition[is_among]
+    have_commit: Flags = np.isin((pair << 31) | partition, committed_places)
+    return have_commit

@@ -1,9 +1,9 @@
 """Times of commits that health can use: none is negative, none lies in the future.
 
 A commit stores its time as a field, and nothing checks that field: a broken clock or a hostile writer can put any
-number there. The commit itself is no later than the first tick that saw it, so that moment takes the place of a time in
-the future; otherwise the group would look busy until that time. Expiry does not use these times: the broker applies its
-rules to the stored field. Pure; the caller has the clock.
+number there. The commit itself is no later than the first tick that saw it, so that moment replaces a time in the
+future; otherwise the group would look busy until that time. Expiry does not use these times: the broker applies its
+rules to the stored field. Pure; the caller provides the time.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from stream.tick.inputs.rows import InputRows
 
 AHEAD_MS: Final = 60_000
-"""A broker's clock may be ahead of this host's by so much; a later time is in the future."""
+"""Accepted lead of a broker's clock over the clock of this host; a later time is in the future."""
 _CARRIED: Final = 10_000
-"""So many rows with a time in the future keep the moment they were first seen when rows come or go."""
+"""Limit of rows with a time in the future whose first sight is kept when rows are added or removed."""
 
 
 def is_odd(time: Ints, now: int) -> Flags:
-    """Return which times cannot be right at `now` (ms): those in the future and negative ones; -1 stands for none."""
+    """Return which times cannot be right at `now` (ms): those in the future and negative ones; -1 means no time."""
     odd: Flags = (time < NO_COMMIT) | (time > min(now + AHEAD_MS, LATEST))
     return odd
 
 
 class CommitTimes:
-    """Replaces odd times, tick after tick."""
+    """Replaces odd times in the spans of each tick."""
 
     def __init__(self) -> None:
         self._last = _FirstSeen()
@@ -53,20 +53,20 @@ class CommitTimes:
 
 
 def believable_slots(slots: Slots, now: int) -> Slots:
-    """Leave out the slots whose time cannot be right at `now` (ms)."""
+    """Return the slots without those whose time cannot be right at `now` (ms)."""
     odd = is_odd(slots.time, now) | (slots.time < 0)
     return slots.take(~odd) if odd.any() else slots
 
 
 class _FirstSeen:
-    """When commits with a time in the future were first seen, by their position in the log."""
+    """Stores when commits with a time in the future were first seen, by row and log position."""
 
     def __init__(self) -> None:
         self._rows: InputRows | None = None
         self._position = self._seen = np.empty(0, np.int64)
 
     def times(self, rows: InputRows, time: Ints, position: Ints, now: int) -> Ints:
-        """Return the times, where one lies in the future the tick that first saw that position."""
+        """Return the times; one in the future is replaced by the tick that first saw that log position."""
         ahead = time > min(now + AHEAD_MS, LATEST)
         if self._rows is not rows:
             self._carry(rows)
@@ -76,26 +76,26 @@ class _FirstSeen:
         return np.where(ahead, seen, np.maximum(time, NO_COMMIT))
 
     def _carry(self, rows: InputRows) -> None:
-        """Bring what is remembered into the order of other rows."""
-        before, odd = self._rows, np.flatnonzero(self._seen >= 0)[:_CARRIED].tolist()
+        """Reorder the stored positions and times to match other rows."""
+        previous, odd = self._rows, np.flatnonzero(self._seen >= 0)[:_CARRIED].tolist()
         position, seen = (np.full(len(rows), NO_COMMIT, np.int64) for _ in range(2))
-        if before is not None and odd:
+        if previous is not None and odd:
             groups, topics = ({name: at for at, name in enumerate(names)} for names in (rows.groups, rows.topics))
             for row in odd:
-                group = groups.get(before.groups[int(before.group[row])])
-                topic = topics.get(before.topics[int(before.topic[row])])
-                at = _find(rows, group, topic, int(before.partition[row]))
+                group = groups.get(previous.groups[int(previous.group[row])])
+                topic = topics.get(previous.topics[int(previous.topic[row])])
+                at = _find(rows, group, topic, int(previous.partition[row]))
                 if at is not None:
                     position[at], seen[at] = self._position[row], self._seen[row]
         self._position, self._seen = position, seen
 
 
 def _find(rows: InputRows, group: int | None, topic: int | None, partition: int) -> int | None:
-    """Return the place of a row; None where it is not among these."""
+    """Return the position of a row by its group, topic and partition; None if it is not among these."""
     first, last = 0, len(rows)
-    for column, wanted in ((rows.group, group), (rows.topic, topic), (rows.partition, partition)):
-        if wanted is None:
+    for column, value in ((rows.group, group), (rows.topic, topic), (rows.partition, partition)):
+        if value is None:
             return None
-        begin, end = np.searchsorted(column[first:last], (wanted, wanted + 1))
+        begin, end = np.searchsorted(column[first:last], (value, value + 1))
         first, last = first + int(begin), first + int(end)
     return first if first < last else None

@@ -27,7 +27,7 @@ from stream.checkpoint.side_files import SideFiles
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stream.tick.inputs.rebalance_count import Noted
+    from stream.tick.inputs.rebalance_count import CountsByTime
 
 _log = structlog.get_logger(__name__)
 FORMAT: Final = 1
@@ -42,7 +42,7 @@ class StoredVerdicts:
     """Whose verdicts they are; those of other rules are no beginning, but their changes are history all the same."""
     shown: bytes | None = None
     changes: dict[str, list[VerdictChange]] = dataclasses.field(default_factory=dict)
-    rebalances: dict[str, Noted] = dataclasses.field(default_factory=dict)
+    rebalances: dict[str, CountsByTime] = dataclasses.field(default_factory=dict)
 
 
 class VerdictStore:
