@@ -1,1 +1,1 @@
-"""The read model and everything that shows it to people. Knows nothing of Spark or Kafka: a leaf."""
+"""The read model and its exporters: metrics, HTTP API and status page. Imports neither Spark nor a Kafka client."""

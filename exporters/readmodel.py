@@ -1,15 +1,14 @@
-"""The read model: everything lagwarden knows at one moment, as columns. The only door from the job to its readers.
+"""The read model: the state of all groups at one time, as columns. The only interface from the job to its readers.
 
-A `Snapshot` is a frozen set of Arrow tables with the schemas below. Rules that hold for every table:
+A `Snapshot` is a frozen set of Arrow tables with the schemas below. Rules for every table:
 
-- *Unknown is null.* A number that is not known is a null in its column, never 0, -1 or NaN; where a reader needs to
-  know why, a reason column stands beside it.
-- Points in time are `timestamp("ms")` in UTC; durations and ages are not stored, readers subtract from their own clock.
+- *Unknown is null.* An unknown number is a null in its column, never 0, -1 or NaN. Where a reader needs the cause, a
+  reason column has it.
+- Times are `timestamp("ms")` in UTC. Durations and ages are not stored: readers subtract from their own clock.
 - Names (groups, topics, states) are dictionary-encoded strings: thousands of rows share few names.
 - A table is sorted by its label columns, so that two snapshots can be compared line by line.
 
-`MonitorStatus` is the small live part: the health of the monitor itself, which must be readable before there is a first
-snapshot and while Kafka is away.
+`MonitorStatus` is the health of the monitor itself, readable before the first snapshot and while Kafka is unreachable.
 """
 
 from __future__ import annotations
@@ -18,6 +17,9 @@ import dataclasses
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from exporters.wording import FINE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,42 +37,42 @@ PARTITIONS: Final = pa.schema(
         ("commit_time", TIMESTAMP),
         # When the committed offset was first reached: it stays while the same offset is committed again.
         ("progress_time", TIMESTAMP),
-        # The partition's own ends, read after the commits; null when the cluster did not answer for it.
+        # The partition's offsets, read after the commits; null if the cluster returned none for it.
         ("high_watermark", pa.int64()),
         ("last_stable_offset", pa.int64()),
         ("log_start_offset", pa.int64()),
-        # high watermark - max(committed, log start); null when not known, and then the reason says why.
+        # high watermark - max(committed, log start); null if unknown, with the reason in the next column.
         ("lag", pa.int64()),
         ("lag_unknown_reason", NAME),
-        # When the broker will forget this offset, by its own rules; null when it never will, or that is not known.
+        # When the broker will expire this offset, by its own rules; null: never, or unknown.
         ("offset_expiry_time", TIMESTAMP),
-        # From here on null in all rows as long as nothing has been judged, as in a capture.
-        # Offsets after the commit that retention deleted unread, and offsets between the log start and the commit.
+        # All columns below are null before the first evaluation, and in a capture.
+        # Offsets after the commit that retention deleted unread, and offsets between log start and commit.
         ("lost", pa.int64()),
         ("margin", pa.int64()),
-        # Age of the oldest unread record in seconds, exactly 0 where nothing is unread; not exact: it is at least that.
+        # Age of the oldest unread record in seconds, exactly 0 if nothing is unread; a lower bound if not exact.
         ("time_lag", pa.float64()),
         ("time_lag_exact", pa.bool_()),
-        # Offsets per second over the commit window, and in how many seconds nothing will be unread at these rates; null
-        # also where that is never.
+        # Offsets per second over the commit window, and the seconds until nothing is unread at these rates; null also
+        # if the group does not catch up.
         ("produce_rate", pa.float64()),
         ("consume_rate", pa.float64()),
         ("catch_up_seconds", pa.float64()),
-        # Of the lag left after each commit: growing, shrinking, steady; null where there is too little to tell.
+        # Trend of the lag left after each commit: growing, shrinking, steady; null if there are too few commits.
         ("trend", NAME),
         ("verdict", NAME),
         ("verdict_since", TIMESTAMP),
-        # The commit was asked from the coordinator, because an open transaction hides it from the log.
+        # The commit was fetched from the coordinator, because an open transaction hides it in the log.
         ("offset_asked", pa.bool_()),
-        # Whether a time in the row's commit cannot be right: in the future, before 1970 or beyond the year 9999. Then
-        # commit and progress time are when the monitor first saw that commit, and an expiry is the latest time shown.
+        # True if a time in the commit is impossible: in the future, before 1970 or after the year 9999. Commit and
+        # progress time are then when the monitor first read that commit, and an expiry is the latest time shown.
         ("odd_time", pa.bool_()),
     ]
 )
 """One row per (group, topic, partition) that has a committed offset, or that belongs to the group without one.
 
-A partition belongs to a group if a member owns it or subscribes to its topic. Without any commit its committed offset,
-commit time and lag are null, and the reason for the latter is `never_committed`.
+A partition belongs to a group if a member owns it or subscribes to its topic. Without a commit, its committed offset,
+commit time and lag are null, and the reason for the unknown lag is `never_committed`.
 """
 
 GROUPS: Final = pa.schema(
@@ -78,7 +80,7 @@ GROUPS: Final = pa.schema(
         ("group", NAME),
         # classic, consumer, share, streams or simple (offsets without membership).
         ("kind", NAME),
-        # As Kafka's tools print it; null where the log does not tell.
+        # As Kafka's tools print it; null if the log does not contain it.
         ("state", NAME),
         ("protocol_type", NAME),
         ("protocol", NAME),
@@ -90,85 +92,87 @@ GROUPS: Final = pa.schema(
         ("lag_max", pa.int64()),
         ("partitions_lag_unknown", pa.int32()),
         ("last_commit_time", TIMESTAMP),
-        # Whether the state was asked from the cluster, because the log does not tell it.
+        # True if the state was requested from the coordinator, because the log does not contain it.
         ("state_asked", pa.bool_()),
-        # Since when it is in this state, as far as the log tells; and when its first record was written.
+        # When the group entered this state, as far as the log reaches back; and when its first record was written.
         ("state_since", TIMESTAMP),
         ("created_time", TIMESTAMP),
-        # Of the newer kinds (consumer, share, streams); null for the others.
+        # Only of consumer, share and streams groups; null for the others.
         ("group_epoch", pa.int32()),
         ("assignment_epoch", pa.int32()),
-        # Members with nothing assigned, and static members that are away and keep what they own.
+        # Members without an assignment, and static members that left temporarily and keep their partitions.
         ("members_idle", pa.int32()),
         ("members_away", pa.int32()),
-        # Partitions of subscribed topics that nobody owns; topics with offsets that nobody subscribes to.
+        # Partitions of subscribed topics without an owner; topics with offsets but without a subscriber.
         ("partitions_unowned", pa.int32()),
         ("topics_unsubscribed", pa.int32()),
-        # When the broker forgets the first of the group's offsets, and the group itself; null: never, or not known.
+        # When the broker expires the first of the group's offsets, and the group itself; null: never, or unknown.
         ("first_offset_expiry_time", TIMESTAMP),
         ("group_expiry_time", TIMESTAMP),
-        # A Dead group stays for a grace time: when it died and why (expired, deleted, topic deleted, unknown).
+        # Of a Dead group, which is kept for a while: when and why it died (expired, deleted, topic deleted, unknown).
         ("died_time", TIMESTAMP),
         ("death_cause", NAME),
-        # What there is to say of the group, how bad that is (fine, unknown, notice, warning, critical), and since when
-        # it holds; null before there is a judgement, and of the dead.
+        # The group's verdict, its severity (`exporters.wording.SEVERITIES`), and when the verdict began; null before
+        # the first evaluation, and for dead groups.
         ("verdict", NAME),
         ("severity", NAME),
         ("verdict_since", TIMESTAMP),
-        # How many of its partitions have that verdict; 0 where the group has none.
+        # Number of its partitions with that verdict; 0 if the group has no partitions.
         ("verdict_partitions", pa.int32()),
-        # The verdict in one sentence with its numbers; null when the severity is fine.
+        # The verdict in one sentence with its numbers; null if the severity is fine.
         ("sentence", pa.string()),
-        # The greatest time lag among its partitions, in seconds; null where none is known.
+        # The greatest time lag among its partitions, in seconds; null if none is known.
         ("time_lag_max", pa.float64()),
-        # Whether it is no more than that; where false, it is at least so much (of any of its partitions).
+        # False if it is only a lower bound.
         ("time_lag_max_exact", pa.bool_()),
-        # An open transaction hides the group's commits from the log: its coordinator is asked for them meanwhile.
+        # True while an open transaction hides the group's commits in the log; they are fetched from its coordinator.
         ("held_back", pa.bool_()),
-        # How many partitions of the group have an odd time, and how many of the group's own times are odd; null: none.
+        # Number of its partitions with an odd time, plus the number of the group's own odd times; null: none.
         ("odd_times", pa.int32()),
     ]
 )
-"""One row per group; one that has died is in state Dead, without partitions, until its grace time is over."""
+"""One row per group. A group that died stays in state Dead, without partitions, until its retention period ends."""
 
 TOPICS: Final = pa.schema(
     [
         ("group", NAME),
         ("topic", NAME),
-        # With a committed offset; sum and maximum are over those whose lag is known, null when none is.
+        # Partitions with a committed offset; sum and maximum are over those whose lag is known, null if none is.
         ("partitions", pa.int32()),
         ("lag_sum", pa.int64()),
         ("lag_max", pa.int64()),
         ("time_lag_max", pa.float64()),
         ("time_lag_max_exact", pa.bool_()),
         ("partitions_lag_unknown", pa.int32()),
-        # The worst of the partitions' verdicts; null before there is a judgement.
+        # The worst verdict of its partitions; null before the first evaluation.
         ("verdict", NAME),
     ]
 )
-"""One row per group and topic of which PARTITIONS has rows."""
+"""One row per group and topic in PARTITIONS."""
 
 VERDICT_GROUPS: Final = pa.schema([("verdict", NAME), ("severity", NAME), ("groups", pa.int64())])
-"""How many groups have each verdict; all verdicts that there are, also with none. Empty before there is a judgement."""
+"""Number of groups per verdict, and the severity of each verdict: one row for every verdict of the rules, also with 0
+groups. Empty before the first evaluation."""
 
 TRANSITIONS: Final = pa.schema([("group", NAME), ("transition", NAME), ("count", pa.int64())])
-"""Per group, how often it was created, rebalanced, emptied, reborn, converted, forgotten (some offsets), dead."""
+"""Number of transitions per group: created, rebalanced, emptied, reborn, converted, forgotten (some of its offsets were
+removed), dead."""
 
 UNKNOWN_LAGS: Final = pa.schema([("group", NAME), ("reason", NAME), ("partitions", pa.int32())])
-"""Per group and reason: how many of its partitions have no known lag. Only rows above zero."""
+"""Number of partitions with unknown lag, per group and reason. Only rows above zero."""
 
 OFFSETS_PARTITIONS: Final = pa.schema(
     [
         ("offsets_partition", pa.int32()),
-        # The next offset that the job will read; what is before it is in the state.
+        # The next offset that the job will read; all records before it are in the state.
         ("position", pa.int64()),
         ("high_watermark", pa.int64()),
         ("last_stable_offset", pa.int64()),
-        # Offsets between the position and the last stable offset: what the job could have read but has not.
+        # Offsets between the position and the last stable offset: readable, but not read yet.
         ("distance", pa.int64()),
-        # high watermark - last stable offset: what an open transaction holds back.
+        # high watermark - last stable offset: records hidden behind an open transaction.
         ("stable_gap", pa.int64()),
-        # Since when the last stable offset stands where it does, below the high watermark; null when there is no gap.
+        # Since when the last stable offset has its value, below the high watermark; null if there is no gap.
         ("stable_gap_since", TIMESTAMP),
     ]
 )
@@ -177,61 +181,62 @@ OFFSETS_PARTITIONS: Final = pa.schema(
 OFFSETS_HELD_BACK: Final = pa.schema(
     [
         ("offsets_partition", pa.int32()),
-        # When the transaction began; where that is not known, when the gap was first seen.
+        # When the transaction began; if unknown, when the gap was first seen.
         ("since", TIMESTAMP),
-        # The producer of the oldest open transaction; null where nobody could tell.
+        # The producer of the oldest open transaction; null if unknown.
         ("producer_id", pa.int64()),
         ("transactional_id", NAME),
-        # Whether its coordinator has forgotten it, so that nobody is going to end it; null where that is not known.
+        # True if its transaction coordinator does not know it, so that it will never end (KIP-664); null if unknown.
         ("hanging", pa.bool_()),
     ]
 )
-"""One row per partition of `__consumer_offsets` that an open transaction has held back for longer than is usual."""
+"""One row per partition of `__consumer_offsets` that an open transaction has blocked for longer than usual."""
 
 RECORDS_READ: Final = pa.schema([("record_type", NAME), ("tracking", NAME), ("records", pa.int64())])
-"""Records read since the process started, by type; tracking is `tracked`, `known` (not tracked yet) or `unknown`."""
+"""Records read since the process started, by type. `tracking` is `tracked`, `known` (not tracked yet) or `unknown`."""
 
 DEATHS: Final = pa.schema([("cause", NAME), ("groups", pa.int64())])
-"""Groups that died since the process was ready, by cause. What the initial catch-up replays is not counted."""
+"""Groups that died since the process was ready, by cause. Deaths replayed by the initial catch-up are not counted."""
 
 VERDICT_CHANGES: Final = pa.schema([("verdict", NAME), ("groups", pa.int64())])
-"""Groups that turned to each verdict since the process was ready. Turns from one fine verdict to another are none."""
+"""Changes to each verdict since the process was ready, in groups. Changes between two fine verdicts are not counted."""
 
 UNREADABLE_TAILS: Final = pa.schema([("reason", NAME), ("partitions", pa.int64())])
-"""Partitions before whose end a group rests and whose last records cannot be read, by reason. Only rows above zero."""
+"""Partitions whose last records cannot be read although a group has stopped before their end, by reason. Only rows
+above zero."""
 
 EXPIRY_CHECKS: Final = pa.schema([("outcome", NAME), ("offsets", pa.int64())])
-"""Predicted expiries held against what came, since the process was ready: `kept` (the tombstone came in time), `early`
-(shortly before its time), `deleted` (long before it: somebody deleted it), `late`, `missing` (no tombstone long after
-its time: the broker does not expire, or the log cleaner or the reader stands still)."""
+"""Predicted offset expiries compared with the tombstones, since the process was ready: `kept` (the tombstone came in
+time), `early` (shortly before), `deleted` (long before: an administrator deleted the offset), `late`, `missing` (no
+tombstone long after: the broker does not expire offsets, or the log cleaner or the reader has stopped)."""
 
 TARGETS: Final = pa.schema([("group", NAME), ("time_lag_target", pa.float64())])
-"""Groups that were given a target: the time lag, in seconds, that is still good."""
+"""Groups with a configured target: the highest acceptable time lag in seconds."""
 
 HTTP_REFUSALS: Final = pa.schema([("reason", NAME), ("refusals", pa.int64())])
-"""Connections and requests that the HTTP server refused or cut off since the process started."""
+"""Connections and requests that the HTTP server refused or closed since the process started, by reason."""
 
 DESCRIPTORS: Final = pa.schema([("role", NAME), ("open", pa.int64()), ("limit", pa.int64())])
-"""Open file descriptors and their limit, per role, of the process of the role that is nearest to its limit."""
+"""Open file descriptors and their limit, per role, of the role's process that is nearest to its limit."""
 
 FILE_FAILURES: Final = pa.schema([("file", NAME), ("failures", pa.int64())])
 """Failed writes since the process started, by the kind of file."""
 
 SERIES_DROPPED: Final = pa.schema([("metric", NAME), ("series_now", pa.int64()), ("series_ever", pa.int64())])
-"""Metrics that the series budget left out: how many series of the snapshot that is served (null: none), and added up
-over all snapshots since the process started."""
+"""Series left out by the series budget, per metric: of the snapshot that is served (null: none), and summed over all
+snapshots since the process started."""
 
 INTERNAL_ERRORS: Final = pa.schema([("part", NAME), ("errors", pa.int64())])
-"""Faults of lagwarden itself since the process started, by the part of the work that failed: `group` (a group could not
-be evaluated), `ending` (nor why something ended), `answer` (an HTTP answer could not be made)."""
+"""Internal errors of lagwarden since the process started, by the part that failed: `group` (evaluation of a group),
+`ending` (cause of the end of a group or an offset), `answer` (an HTTP response)."""
 
 DECODE_ERRORS: Final = pa.schema([("record_type", NAME), ("version", NAME), ("reason", NAME), ("records", pa.int64())])
-"""Records that could not be decoded since the process started, by type, value version and reason."""
+"""Records that could not be decoded since the process started, by record type, version of the value and reason."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One consistent view of all groups. `taken_at` (Unix seconds) is when the ends of the partitions had been read."""
+    """One consistent view of all groups. `taken_at` (Unix seconds) is when the end offsets had been read."""
 
     taken_at: float
     partitions: pa.Table
@@ -242,10 +247,17 @@ class Snapshot:
     verdict_groups: pa.Table = dataclasses.field(default_factory=VERDICT_GROUPS.empty_table)
     targets: pa.Table = dataclasses.field(default_factory=TARGETS.empty_table)
 
+    @property
+    def fine_verdicts(self) -> tuple[str, ...]:
+        """The verdicts of severity `fine`; empty before the first evaluation."""
+        verdicts = self.verdict_groups
+        fine = pc.equal(verdicts.column("severity").cast(pa.string()), FINE)
+        return tuple(verdicts.column("verdict").filter(fine).to_pylist())
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MemberDetail:
-    """One member of a group. None: the log does not tell. `assignment` gives partitions by topic (name, else id)."""
+    """One member of a group. None: not in the log. `assignment` has the partitions by topic (name, else id)."""
 
     member_id: str
     instance_id: str | None
@@ -254,7 +266,7 @@ class MemberDetail:
     rack: str | None
     epoch: int | None
     state: str | None
-    # A static member that has left for a while and keeps what it owns.
+    # A static member that left temporarily and keeps its partitions.
     away: bool
     assignor: str | None
     subscription: tuple[str, ...]
@@ -264,27 +276,28 @@ class MemberDetail:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TransitionDetail:
-    """Something that happened to a group: created, rebalanced, emptied, reborn, converted, forgotten, dead.
+    """A transition of a group: created, rebalanced, emptied, reborn, converted, forgotten, dead.
 
-    `time` is Unix seconds, of the record that made it true. `live` is false for what the initial catch-up replayed.
+    `time` (Unix seconds) is the time of the record that caused it. `live` is false if the initial catch-up replayed it.
     """
 
     time: float
     transition: str
-    # A sentence for a person, and for an end its cause.
+    # A description, and the cause of an end.
     text: str
     cause: str | None
     live: bool
+    # Number of members that joined and left.
     came: int
     went: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FindingDetail:
-    """A verdict in words. `since` is Unix seconds.
+    """A verdict with its explanation. `since` is Unix seconds.
 
-    `evidence` has the numbers that the sentence was drawn from: names in `_time` and `_since` are moments (RFC 3339),
-    `time_lag` and names in `_seconds` are seconds, names in `_rate` offsets per second; None: not known.
+    `evidence` has the numbers behind the sentence: names ending in `_time` and `_since` are RFC 3339 times, `time_lag`
+    and names ending in `_seconds` are seconds, names ending in `_rate` are offsets per second. None: unknown.
     """
 
     verdict: str
@@ -297,7 +310,7 @@ class FindingDetail:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VerdictChange:
-    """When a group's verdict turned to another (Unix seconds), and what was said of it then. `before` None: nothing."""
+    """A change of a group's verdict at `time` (Unix seconds), with its sentence. `before` is None for the first one."""
 
     time: float
     before: str | None
@@ -307,27 +320,27 @@ class VerdictChange:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupDetail:
-    """What is only told of one group at a time, because it would be too much for all: members, history, findings."""
+    """Members, history and findings of one group. Too large to publish for all groups."""
 
     group: str
     members: tuple[MemberDetail, ...]
-    # Oldest first; the newest that are kept.
+    # Oldest first; only the newest are kept.
     transitions: tuple[TransitionDetail, ...]
-    # Partitions of subscribed topics that nobody owns, by topic; None when the subscriptions are not known.
+    # Partitions of subscribed topics without an owner, by topic; None if the subscriptions are unknown.
     unowned: tuple[tuple[str, tuple[int, ...]], ...] | None
-    # Topics that the group has offsets for and nobody subscribes to; None when the subscriptions are not known.
+    # Topics with offsets of the group but without a subscriber; None if the subscriptions are unknown.
     unsubscribed: tuple[str, ...] | None
-    # The group's verdict in words; None before there is a judgement, and of the dead.
+    # The group's verdict; None before the first evaluation, and for dead groups.
     finding: FindingDetail | None = None
-    # Topic, partition and finding of those whose verdict is not fine, the worst first; of many only these.
+    # Topic, partition and finding of the partitions whose verdict is not fine, the worst first; limited in number.
     partition_findings: tuple[tuple[str, int, FindingDetail], ...] = ()
-    # Oldest first; the newest that are kept, over restarts too.
+    # Oldest first; only the newest are kept, also across restarts.
     verdicts: tuple[VerdictChange, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Histogram:
-    """Observations since the process started: how many fell at or below each bound, cumulative; `count` has all."""
+    """Observations since the process started: the cumulative number per bound, and their count and sum."""
 
     bounds: tuple[float, ...]
     cumulative: tuple[int, ...]
@@ -337,32 +350,32 @@ class Histogram:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MonitorStatus:
-    """The monitor's own health at this moment. Every field but the counters may be None: not known (yet)."""
+    """The health of the monitor at this moment. None: not known (yet). Counters are never None."""
 
     version: str
     cluster_id: str | None
     # One of: connecting, waiting for topic, starting, catching up, running, stopping, failed.
     phase: str
     ready: bool
-    # Why it is not ready, each a sentence for a person; empty when ready.
+    # The reasons why it is not ready, each one sentence; empty if ready.
     not_ready_reasons: tuple[str, ...]
     started_at: float
     snapshot_taken_at: float | None
     kafka_reachable: bool
-    # The catch-up: the share of the records to read at start that has been read (0 to 1), how fast, how long still.
+    # The initial catch-up: share of the records that has been read (0 to 1), speed, and time left.
     catch_up_ratio: float | None
     catch_up_records_per_second: float | None
     catch_up_seconds_left: float | None
     batches: int
     last_batch_seconds: float | None
     last_batch_at: float | None
-    # How often the state was set aside, and the topic read from its start.
+    # Number of times that the state was set aside and the topic was read from its start.
     resyncs: int
     series: int
     records_read: pa.Table
     decode_errors: pa.Table
     offsets_partitions: pa.Table
-    # How long the brokers keep offsets, how often they look, where that is known from (broker, configuration, unknown).
+    # How long the brokers keep offsets, how often they check, and the source (broker, configuration, unknown).
     offsets_retention_seconds: float | None = None
     offsets_retention_check_seconds: float | None = None
     offsets_retention_source: str = "unknown"
@@ -371,22 +384,22 @@ class MonitorStatus:
     verdict_changes: pa.Table = dataclasses.field(default_factory=VERDICT_CHANGES.empty_table)
     offsets_held_back: pa.Table = dataclasses.field(default_factory=OFFSETS_HELD_BACK.empty_table)
     unreadable_tails: pa.Table = dataclasses.field(default_factory=UNREADABLE_TAILS.empty_table)
-    # Seconds between the predicted and the true end of offsets that expired; positive: the tombstone came later.
+    # Seconds from the predicted to the actual expiry of offsets; positive: the tombstone came later.
     expiry_error_seconds: Histogram | None = None
-    # Groups that cannot be evaluated because of a fault of lagwarden, and how often which part of the work failed so.
+    # Groups that cannot be evaluated because of an internal error, and the internal errors by part.
     groups_not_evaluated: int = 0
     internal_errors: pa.Table = dataclasses.field(default_factory=INTERNAL_ERRORS.empty_table)
-    # What the series budget left out of /metrics.
+    # Series that the series budget left out of /metrics.
     series_dropped: pa.Table = dataclasses.field(default_factory=SERIES_DROPPED.empty_table)
-    # The HTTP server itself: open connections, and what it refused or cut off by reason.
+    # Open connections of the HTTP server, and its refusals by reason.
     http_connections: int | None = None
     http_refusals: pa.Table = dataclasses.field(default_factory=HTTP_REFUSALS.empty_table)
-    # Writes of files that a run can do without, and that failed.
+    # Failed writes of optional files.
     file_failures: pa.Table = dataclasses.field(default_factory=FILE_FAILURES.empty_table)
-    # Open file descriptors of the processes.
+    # Open file descriptors of the processes, by role.
     descriptors: pa.Table = dataclasses.field(default_factory=DESCRIPTORS.empty_table)
 
 
 def empty(schema: pa.Schema) -> pa.Table:
-    """Give a table of this schema without rows."""
+    """Return a table with this schema and no rows."""
     return schema.empty_table()

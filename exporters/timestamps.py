@@ -1,4 +1,4 @@
-"""Times that can be shown: the range that calendars know, and times as RFC 3339 text. Standard library only."""
+"""Times within the range of dates, and times as RFC 3339 text. Standard library only."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ LATEST_MS: Final = 253_402_300_799_999
 
 
 def clamp_ms(milliseconds: int) -> int:
-    """Return the nearest time (Unix milliseconds) that can be shown."""
+    """Return the nearest time (Unix milliseconds) within the years 1 to 9999."""
     return min(max(milliseconds, EARLIEST_MS), LATEST_MS)
 
 
 def rfc3339(unix_seconds: float) -> str:
-    """Return a time in UTC with milliseconds; one that no calendar has becomes the nearest that can be shown."""
+    """Return a time as RFC 3339 text in UTC with milliseconds, clamped to the years 1 to 9999."""
     within = min(max(unix_seconds, EARLIEST_MS / 1000), LATEST_MS / 1000)
     at = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=min(round(within * 1000), LATEST_MS))
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

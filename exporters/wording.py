@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     EvidenceValue = str | float | int | bool | None
 
-SEVERITIES: Final = ("fine", "unknown", "notice", "warning", "critical")
+FINE: Final = "fine"
+"""The severity of a verdict that needs no attention and no sentence."""
+SEVERITIES: Final = (FINE, "unknown", "notice", "warning", "critical")
 """The severities of a verdict in ascending order; from `warning` on, the group needs attention."""
 ATTENTION: Final = ("warning", "critical")
 """The severities of groups that need attention."""

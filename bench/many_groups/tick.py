@@ -212,12 +212,12 @@ class Ticking:
         """Give every step, what the driver held, and how large the text is."""
         assert self._published is not None
         exposition = self._published.exposition
-        parts = [piece for family in exposition.families for piece in family.pieces(ExpositionFormat.TEXT)]
+        parts = [piece for family in exposition.families for piece in family.texts(ExpositionFormat.TEXT)]
         return {
             "steps": [dataclasses.asdict(step) for step in self._steps],
             "resident": self._resident,
             "series": exposition.series,
-            "plain_bytes": sum(piece.sum.length for piece in parts),
+            "plain_bytes": sum(piece.checksum.length for piece in parts),
             "gzip_bytes": sum(len(piece.deflated) for piece in parts),
             "digest": self.digest(),
         }

@@ -1,7 +1,4 @@
-"""Every metric about the cluster beside the groups, one row each: what is rendered once per poll of the cluster.
-
-`exporters.catalogue.metrics` joins the rows; nothing is rendered here.
-"""
+"""The metrics about the cluster, one row each, rendered once per poll. `exporters.catalogue.metrics` joins the rows."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ BROKER_METRICS: Final = (
     Metric(
         "lagwarden_broker_info",
         MetricKind.INFO,
-        "A broker that is there, with the address that it gives to clients.",
+        "A live broker with its advertised address.",
         MetricSource.BROKERS,
         "host",
         ("broker", "host", "port", "rack"),
@@ -36,7 +33,7 @@ BROKER_METRICS: Final = (
     Metric(
         "lagwarden_broker_replicas",
         MetricKind.GAUGE,
-        "Replicas that the broker is to hold, in sync or not.",
+        "Replicas assigned to the broker, in sync or not.",
         MetricSource.BROKERS,
         "holds",
         _BROKER,
@@ -45,24 +42,24 @@ BROKER_METRICS: Final = (
     Metric(
         "lagwarden_controller",
         MetricKind.GAUGE,
-        "1 for the active controller; with KRaft that need not be a broker.",
+        "1 for the active controller, which with KRaft need not be a broker.",
         MetricSource.CONTROLLERS,
         "active",
         _BROKER,
-        absent="not known (Describe on the cluster is needed), or not elected at the moment",
+        absent="unknown (needs Describe on the cluster), or no controller is elected at the moment",
     ),
     Metric(
         "lagwarden_config_info",
         MetricKind.INFO,
-        "A setting in force of a broker, of __consumer_offsets or of a topic that groups read, and where it was set.",
+        "An effective setting of a broker, of __consumer_offsets or of a topic that groups read, and its source.",
         MetricSource.CONFIGS,
         "value",
         ("scope", "name", "key", "value", "source"),
         conversion=ValueConversion.ONE,
-        absent="not known (DescribeConfigs is needed), or this version of Kafka has no such setting",
+        absent="unknown (needs DescribeConfigs), or this version of Kafka has no such setting",
     ),
 )
-"""Brokers and settings."""
+"""Metrics of brokers, controller and settings."""
 
 TOPIC_METRICS: Final = (
     Metric(
@@ -72,7 +69,7 @@ TOPIC_METRICS: Final = (
         MetricSource.CLUSTER_TOPICS,
         "partitions",
         _TOPIC,
-        absent="the topic is not there, or may not be described",
+        absent="the topic does not exist, or Describe is not allowed",
     ),
     Metric(
         "lagwarden_topic_replication_factor",
@@ -81,7 +78,7 @@ TOPIC_METRICS: Final = (
         MetricSource.CLUSTER_TOPICS,
         "replication_factor",
         _TOPIC,
-        absent="the topic is not there, or may not be described",
+        absent="the topic does not exist, or Describe is not allowed",
     ),
     Metric(
         "lagwarden_topic_under_replicated_partitions",
@@ -90,16 +87,16 @@ TOPIC_METRICS: Final = (
         MetricSource.CLUSTER_TOPICS,
         "under_replicated",
         _TOPIC,
-        absent="the topic is not there, or may not be described",
+        absent="the topic does not exist, or Describe is not allowed",
     ),
     Metric(
         "lagwarden_topic_leaderless_partitions",
         MetricKind.GAUGE,
-        "Partitions of the topic that no broker leads: nobody can read or write them.",
+        "Partitions of the topic without a leader: they cannot be read or written.",
         MetricSource.CLUSTER_TOPICS,
         "leaderless",
         _TOPIC,
-        absent="the topic is not there, or may not be described",
+        absent="the topic does not exist, or Describe is not allowed",
     ),
     Metric(
         "lagwarden_topic_preferred_leaders_ratio",
@@ -109,7 +106,7 @@ TOPIC_METRICS: Final = (
         "preferred_leaders_ratio",
         _TOPIC,
         unit="ratio",
-        absent="the topic is not there, or may not be described",
+        absent="the topic does not exist, or Describe is not allowed",
     ),
     Metric(
         "lagwarden_topic_brokers_skewed_ratio",
@@ -119,7 +116,7 @@ TOPIC_METRICS: Final = (
         "brokers_skewed_ratio",
         _TOPIC,
         unit="ratio",
-        absent="the topic is not there, or may not be described",
+        absent="the topic does not exist, or Describe is not allowed",
     ),
     Metric(
         "lagwarden_topic_brokers_spread_ratio",
@@ -129,7 +126,7 @@ TOPIC_METRICS: Final = (
         "brokers_spread_ratio",
         _TOPIC,
         unit="ratio",
-        absent="the topic is not there, or may not be described",
+        absent="the topic does not exist, or Describe is not allowed",
     ),
     Metric(
         "lagwarden_topic_leaders_skewed_ratio",
@@ -139,25 +136,25 @@ TOPIC_METRICS: Final = (
         "leaders_skewed_ratio",
         _TOPIC,
         unit="ratio",
-        absent="the topic is not there, or may not be described",
+        absent="the topic does not exist, or Describe is not allowed",
     ),
 )
-"""One value per topic."""
+"""Metrics per topic."""
 
 REPLICA_METRICS: Final = (
     Metric(
         "lagwarden_topic_partition_leader",
         MetricKind.GAUGE,
-        "The number of the broker that leads the partition.",
+        "Id of the broker that leads the partition.",
         MetricSource.PARTITIONS_SHOWN,
         "leader",
         _PARTITION,
-        absent="no broker leads it at the moment",
+        absent="the partition has no leader at the moment",
     ),
     Metric(
         "lagwarden_topic_partition_replicas",
         MetricKind.GAUGE,
-        "Replicas that the partition is to have.",
+        "Replicas assigned to the partition.",
         MetricSource.PARTITIONS_SHOWN,
         "replicas",
         _PARTITION,
@@ -175,7 +172,7 @@ REPLICA_METRICS: Final = (
     Metric(
         "lagwarden_topic_partition_under_replicated",
         MetricKind.GAUGE,
-        "1 where a replica of the partition is not in sync, else 0.",
+        "1 if a replica of the partition is not in sync, else 0.",
         MetricSource.PARTITIONS_SHOWN,
         "under_replicated",
         _PARTITION,
@@ -184,14 +181,14 @@ REPLICA_METRICS: Final = (
     Metric(
         "lagwarden_topic_partition_preferred_leader",
         MetricKind.GAUGE,
-        "1 where the first of the partition's replicas leads it, else 0.",
+        "1 if the first replica of the partition leads it, else 0.",
         MetricSource.PARTITIONS_SHOWN,
         "preferred_leader",
         _PARTITION,
         absent="beyond cluster.partitions_shown",
     ),
 )
-"""One value per partition, whether a group reads it or not."""
+"""Metrics per partition, also of partitions that no group reads."""
 
 POLL_METRICS: Final = (
     Metric(
@@ -202,54 +199,54 @@ POLL_METRICS: Final = (
         "bytes",
         _BROKER,
         unit="bytes",
-        absent="not known: Describe on the cluster is needed, and every disk of the broker must answer",
+        absent="unknown: needs Describe on the cluster, and all log directories of the broker must be online",
     ),
     Metric(
         "lagwarden_offsets_topic_growth_bytes_per_second",
         MetricKind.GAUGE,
-        "How fast __consumer_offsets grows on the broker, over the last hour; around 0 while the log cleaner works.",
+        "Growth of __consumer_offsets on the broker over the last hour; around 0 while the log cleaner works.",
         MetricSource.OFFSETS_REPLICAS,
         "growth",
         _BROKER,
-        absent="before two polls have seen its size",
+        absent="before two polls with a known size",
     ),
     Metric(
         "lagwarden_offsets_topic_cleaner_suspect",
         MetricKind.GAUGE,
-        "1 where __consumer_offsets is larger than a working log cleaner would leave it, else 0; the API tells why.",
+        "1 if __consumer_offsets is larger than expected with a working log cleaner, else 0; the API has the evidence.",
         MetricSource.POLLS,
         "cleaner_suspect",
-        absent="not known: the size or the settings of __consumer_offsets may not be asked, or there is no such topic",
+        absent="unknown: no ACL for the size or the settings of __consumer_offsets, or the topic does not exist",
     ),
     Metric(
         "lagwarden_cluster_facts_timestamp_seconds",
         MetricKind.GAUGE,
-        "When the poll began whose facts about the cluster are served.",
+        "When the poll began whose results are served.",
         MetricSource.POLLS,
         "poll_time",
         unit="seconds",
         conversion=ValueConversion.TIMESTAMP,
-        absent="before the first poll, after three failed ones in a row, or with cluster.interval 0",
+        absent="before the first poll, after three failed polls in a row, or with cluster.interval 0",
     ),
     Metric(
         "lagwarden_cluster_facts_duration_seconds",
         MetricKind.GAUGE,
-        "How long that poll took.",
+        "Duration of that poll.",
         MetricSource.POLLS,
         "poll_seconds",
         unit="seconds",
-        absent="as the time of the poll",
+        absent="as lagwarden_cluster_facts_timestamp_seconds",
     ),
     Metric(
         "lagwarden_cluster_facts_unknown",
         MetricKind.GAUGE,
-        "How many answers that poll asked for and did not get, by what was asked and why it is not known.",
+        "Facts that the poll requested and did not get, by fact and reason.",
         MetricSource.UNKNOWN_FACTS,
         "amount",
         ("fact", "reason"),
-        absent="nothing is unknown for this reason",
+        absent="no fact is unknown for this reason",
     ),
 )
-"""The offsets topic on the brokers' disks, and the poll itself."""
+"""Metrics of the offsets topic on disk, and of the poll itself."""
 
 CLUSTER_METRICS: Final = BROKER_METRICS + TOPIC_METRICS + REPLICA_METRICS + POLL_METRICS

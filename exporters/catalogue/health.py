@@ -1,13 +1,13 @@
-"""Every metric about lag in time and about verdicts, one row each. `exporters.catalogue.metrics` joins the rows.
+"""The metrics about time lag and verdicts, one row each. `exporters.catalogue.metrics` joins the rows.
 
-All of them are absent before there is a judgement, which is made at every tick after the initial catch-up.
+All of them are absent before the first evaluation, which follows the initial catch-up.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from exporters.catalogue.metric import FINE_VERDICTS, Metric, MetricKind, MetricSource, ValueConversion
+from exporters.catalogue.metric import Metric, MetricKind, MetricSource, ValueConversion
 
 _PARTITION: Final = ("group", "topic", "partition")
 
@@ -15,12 +15,12 @@ PARTITION_HEALTH_METRICS: Final = (
     Metric(
         "lagwarden_partition_time_lag_seconds",
         MetricKind.GAUGE,
-        "Age of the oldest record that the group has not read; 0 where it has read all.",
+        "Age of the oldest record that the group has not read; 0 if it has read all.",
         MetricSource.PARTITIONS,
         "time_lag",
         _PARTITION,
         "seconds",
-        absent="the lag is not known, or when its records were written is not",
+        absent="the lag is unknown, or the time of its records is unknown",
     ),
     Metric(
         "lagwarden_partition_lost_offsets",
@@ -29,64 +29,64 @@ PARTITION_HEALTH_METRICS: Final = (
         MetricSource.PARTITIONS,
         "lost",
         _PARTITION,
-        absent="the group has no committed offset, or where the log starts is not known",
+        absent="the group has no committed offset, or the log start offset is unknown",
     ),
     Metric(
         "lagwarden_partition_margin_offsets",
         MetricKind.GAUGE,
-        "Offsets between the start of the log and the group's commit: what retention may delete without a loss.",
+        "Offsets between the log start and the group's committed offset: retention can delete them without loss.",
         MetricSource.PARTITIONS,
         "margin",
         _PARTITION,
-        absent="the group has no committed offset, or where the log starts is not known",
+        absent="the group has no committed offset, or the log start offset is unknown",
     ),
     Metric(
         "lagwarden_partition_produce_rate",
         MetricKind.GAUGE,
-        "Offsets per second by which the partition grew over the group's commit window.",
+        "Growth of the partition in offsets per second over the group's commit window.",
         MetricSource.PARTITIONS,
         "produce_rate",
         _PARTITION,
-        absent="there are too few commits or ends to tell",
+        absent="there are too few commits or end offsets",
     ),
     Metric(
         "lagwarden_partition_consume_rate",
         MetricKind.GAUGE,
-        "Offsets per second by which the group moved on over its commit window.",
+        "Progress of the group in offsets per second over its commit window.",
         MetricSource.PARTITIONS,
         "consume_rate",
         _PARTITION,
-        absent="there are too few commits to tell",
+        absent="there are too few commits",
     ),
     Metric(
         "lagwarden_partition_catch_up_seconds",
         MetricKind.GAUGE,
-        "How long until the group has read all there is, at the present rates.",
+        "Time until the group has no unread records, at the present rates.",
         MetricSource.PARTITIONS,
         "catch_up_seconds",
         _PARTITION,
         "seconds",
-        absent="the group does not gain on the partition, or the rates are not known",
+        absent="the group does not catch up, or the rates are unknown",
     ),
     Metric(
         "lagwarden_partition_verdict",
         MetricKind.GAUGE,
-        "1 for the verdict that the group has on the partition.",
+        "1 for the verdict of the group on the partition.",
         MetricSource.PARTITIONS,
         "verdict",
         (*_PARTITION, "verdict"),
         conversion=ValueConversion.ONE,
-        absent="the verdict is ok or caught_up",
-        unless=FINE_VERDICTS,
+        absent="the severity of the verdict is fine",
+        omits_fine=True,
     ),
 )
-"""Of each partition that a group has committed to, or that belongs to it."""
+"""Metrics per partition that a group has committed to, or that belongs to it."""
 
 GROUP_HEALTH_METRICS: Final = (
     Metric(
         "lagwarden_group_verdict",
         MetricKind.GAUGE,
-        "1 for the verdict of the group: the worst of its partitions, and how bad that is.",
+        "1 for the verdict of the group, which is the worst of its partitions, with its severity.",
         MetricSource.GROUPS,
         "verdict",
         ("group", "verdict", "severity"),
@@ -96,7 +96,7 @@ GROUP_HEALTH_METRICS: Final = (
     Metric(
         "lagwarden_group_severity",
         MetricKind.GAUGE,
-        "How bad the verdict of the group is: 0 fine, 1 unknown, 2 notice, 3 warning, 4 critical.",
+        "Severity of the group's verdict: 0 fine, 1 unknown, 2 notice, 3 warning, 4 critical.",
         MetricSource.GROUPS,
         "severity",
         ("group",),
@@ -106,18 +106,18 @@ GROUP_HEALTH_METRICS: Final = (
     Metric(
         "lagwarden_group_verdict_timestamp_seconds",
         MetricKind.GAUGE,
-        "Since when the group's verdict holds; a restart of the monitor does not move it.",
+        "When the group's present verdict began; a restart of the monitor does not change it.",
         MetricSource.GROUPS,
         "verdict_since",
         ("group",),
         "seconds",
         ValueConversion.TIMESTAMP,
-        absent="the group is dead, or has committed nothing and owns nothing",
+        absent="the group is dead, or has neither commits nor partitions",
     ),
     Metric(
         "lagwarden_group_time_lag_seconds",
         MetricKind.GAUGE,
-        "The greatest time lag among the group's partitions.",
+        "The greatest time lag of the group's partitions.",
         MetricSource.GROUPS,
         "time_lag_max",
         ("group",),
@@ -127,7 +127,7 @@ GROUP_HEALTH_METRICS: Final = (
     Metric(
         "lagwarden_group_held_back",
         MetricKind.GAUGE,
-        "1 while an open transaction hides the group's commits from the log and its coordinator is asked instead.",
+        "1 while an open transaction hides the group's commits in the log, so that its coordinator is queried, else 0.",
         MetricSource.GROUPS,
         "held_back",
         ("group",),
@@ -145,7 +145,7 @@ GROUP_HEALTH_METRICS: Final = (
     Metric(
         "lagwarden_topic_time_lag_seconds",
         MetricKind.GAUGE,
-        "The greatest time lag of the group among the partitions of one topic.",
+        "The greatest time lag of the group in the partitions of one topic.",
         MetricSource.TOPICS,
         "time_lag_max",
         ("group", "topic"),
@@ -155,33 +155,33 @@ GROUP_HEALTH_METRICS: Final = (
     Metric(
         "lagwarden_groups_by_verdict",
         MetricKind.GAUGE,
-        "How many groups have each verdict; every verdict has a sample, also with none.",
+        "Number of groups per verdict; every verdict has a sample, also with 0 groups.",
         MetricSource.VERDICT_GROUPS,
         "groups",
         ("verdict", "severity"),
     ),
 )
-"""Of each group, of each of its topics, and of all groups together."""
+"""Metrics per group, per group and topic, and of all groups."""
 
 VERDICT_CHANGE_METRICS: Final = (
     Metric(
         "lagwarden_verdict_changes_total",
         MetricKind.COUNTER,
-        "Groups that turned to each verdict since the process was ready; turns between fine verdicts are not counted.",
+        "Changes of groups to each verdict since the process was ready; changes between fine verdicts are not counted.",
         MetricSource.VERDICT_CHANGES,
         "groups",
         ("verdict",),
-        absent="before there is a judgement",
+        absent="before the first evaluation",
     ),
     Metric(
         "lagwarden_unreadable_tails",
         MetricKind.GAUGE,
-        "Partitions before whose end a group rests and whose last records cannot be read, so that transaction markers"
-        " cannot be told from unread records; not_authorized: the right to Read the topic is missing.",
+        "Partitions whose last records cannot be read although a group has stopped before their end: transaction "
+        "markers cannot be distinguished from unread records; not_authorized: the ACL to Read the topic is missing.",
         MetricSource.UNREADABLE_TAILS,
         "partitions",
         ("reason",),
-        absent="there is none with this reason",
+        absent="there is no such partition",
     ),
 )
-"""How verdicts came and went, and what could not be read for them, rendered for each scrape."""
+"""Metrics of verdict changes and of partitions that could not be read, rendered for each scrape."""

@@ -1,4 +1,7 @@
-"""The vocabulary of the catalogue: what one metric is. No metric is named here and nothing is rendered here."""
+"""The types of the catalogue: one metric, its kind, its source and the conversion of its values.
+
+No metric is defined and nothing is rendered here.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,11 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from exporters.readmodel import Snapshot
+
 
 class MetricKind(enum.Enum):
-    """The type of a metric, in OpenMetrics' words. The plain text format knows no `info` and says `gauge` for it."""
+    """The type of a metric, as OpenMetrics names it. The text format has no `info` type and uses `gauge`."""
 
     GAUGE = "gauge"
     COUNTER = "counter"
@@ -20,12 +25,11 @@ class MetricKind(enum.Enum):
 
 
 class MetricSource(enum.Enum):
-    """Which part of the read model a metric's rows come from; the value is the name of the field.
+    """The table of the read model that has a metric's rows; the value is the name of the field.
 
-    Some are fields of `Snapshot` (`in_snapshot`): they are rendered once, when a snapshot is published. Some are fields
-    of `ClusterFacts` (`in_cluster`), rendered once per poll of the cluster. The others belong to `MonitorStatus` and
-    are rendered anew for each scrape: they must be readable before there is a snapshot. `STATUS` is the status itself,
-    one row whose columns are its fields.
+    Fields of `Snapshot` (`in_snapshot`) are rendered once per snapshot, fields of `ClusterFacts` (`in_cluster`) once
+    per poll of the cluster. The others are fields of `MonitorStatus`, rendered at each scrape, also before the first
+    snapshot. `STATUS` is the status itself: one row whose columns are its fields.
     """
 
     PARTITIONS = "partitions"
@@ -60,24 +64,13 @@ class MetricSource(enum.Enum):
 
     @property
     def in_snapshot(self) -> bool:
-        """Whether the rows come with the snapshot, as opposed to the live status of the monitor."""
+        """True if the rows are part of a `Snapshot`."""
         return self in _IN_SNAPSHOT
 
     @property
     def in_cluster(self) -> bool:
-        """Whether the rows come with a poll of the cluster, as a `ClusterFacts`."""
-        of_all = {
-            MetricSource.POLLS,
-            MetricSource.BROKERS,
-            MetricSource.CONTROLLERS,
-            MetricSource.CONFIGS,
-            MetricSource.UNKNOWN_FACTS,
-        }
-        return self in of_all | {
-            MetricSource.CLUSTER_TOPICS,
-            MetricSource.PARTITIONS_SHOWN,
-            MetricSource.OFFSETS_REPLICAS,
-        }
+        """True if the rows are part of a `ClusterFacts`."""
+        return self in _IN_CLUSTER
 
 
 _IN_SNAPSHOT: Final = frozenset(
@@ -91,28 +84,37 @@ _IN_SNAPSHOT: Final = frozenset(
         MetricSource.TARGETS,
     }
 )
-
-FINE_VERDICTS: Final = ("ok", "caught_up", "OK")
-"""The verdicts of which a partition has no series; the last is Burrow's."""
+_IN_CLUSTER: Final = frozenset(
+    {
+        MetricSource.POLLS,
+        MetricSource.BROKERS,
+        MetricSource.CONTROLLERS,
+        MetricSource.CLUSTER_TOPICS,
+        MetricSource.PARTITIONS_SHOWN,
+        MetricSource.OFFSETS_REPLICAS,
+        MetricSource.CONFIGS,
+        MetricSource.UNKNOWN_FACTS,
+    }
+)
 
 
 class ValueConversion(enum.Enum):
-    """How a sample's value is made from its column. A null in the column leaves no sample, whatever the reading."""
+    """How the value of a sample is computed from its column. A null in the column always means no sample."""
 
     NUMBER = "the number itself; true is 1 and false is 0"
-    TIMESTAMP = "the time as Unix seconds"
-    AGE = "seconds from the moment to now, never below 0"
-    ONE = "always 1: the labels are the message"
-    RANK = "how bad the severity is: its place among them, 0 for fine to 4 for critical"
-    BUCKETS = "a histogram: a cumulative count per bound, the count and the sum of all"
+    TIMESTAMP = "the time in Unix seconds"
+    AGE = "the seconds from the time to now, at least 0"
+    ONE = "always 1; the labels have the information"
+    RANK = "the index of the severity, from 0 for fine to 4 for critical"
+    BUCKETS = "a histogram: a cumulative count per bound, the count and the sum"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Metric:
-    """One family of samples: what it is called, what it means, and where each sample comes from.
+    """One family of samples: its name, its meaning, and the source of each sample.
 
-    `name` is the name as it stands before the braces of a sample, with `_total` and `_info`. A label is called like the
-    column it is read from. `unit` is the last word of the name (before `_total`), or empty for counts and offsets.
+    `name` is the name of the samples, with `_total` and `_info`. A label has the name of the column that it is read
+    from. `unit` is the last word of the name (before `_total`), or empty for counts and offsets.
     """
 
     name: str
@@ -123,18 +125,22 @@ class Metric:
     labels: tuple[str, ...] = ()
     unit: str = ""
     conversion: ValueConversion = ValueConversion.NUMBER
-    # When no sample is there. Every sample of a group also leaves when the group does.
+    # When there is no sample. All samples of a group are also removed with the group.
     absent: str = "never"
-    # Values of the column that leave no sample either.
-    unless: tuple[str, ...] = ()
+    # True if rows whose verdict is of severity fine have no sample either.
+    omits_fine: bool = False
 
     def is_among(self, names: Collection[str]) -> bool:
-        """Tell whether a reader who asks for these names, of samples or families, wants it. No names ask for all."""
+        """Return whether it is one of these names, of samples or of families. No names select all metrics."""
         return not names or self.name in names or self.family in names
+
+    def omitted_values(self, snapshot: Snapshot) -> tuple[str, ...]:
+        """Return the values of the column that have no sample in this snapshot."""
+        return snapshot.fine_verdicts if self.omits_fine else ()
 
     @property
     def family(self) -> str:
-        """The name without the suffix that OpenMetrics takes as part of the type."""
+        """The name without the suffix that is part of the type in OpenMetrics."""
         match self.kind:
             case MetricKind.COUNTER:
                 return self.name.removesuffix("_total")

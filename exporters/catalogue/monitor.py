@@ -1,7 +1,6 @@
-"""Every metric about the monitor itself, one row each: what is rendered for each scrape.
+"""The metrics about the monitor itself, one row each, rendered at each scrape, also before the first snapshot.
 
-They must be readable before there is a snapshot and while Kafka is away. `exporters.catalogue.metrics` joins
-the rows; nothing is rendered here.
+`exporters.catalogue.metrics` joins the rows.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ READINESS_METRICS: Final = (
     Metric(
         "lagwarden_build_info",
         MetricKind.INFO,
-        "The version of lagwarden that answers.",
+        "The version of lagwarden.",
         MetricSource.STATUS,
         "version",
         ("version",),
@@ -25,17 +24,17 @@ READINESS_METRICS: Final = (
     Metric(
         "lagwarden_cluster_info",
         MetricKind.INFO,
-        "The Kafka cluster that is watched.",
+        "The id of the monitored Kafka cluster.",
         MetricSource.STATUS,
         "cluster_id",
         ("cluster_id",),
         conversion=ValueConversion.ONE,
-        absent="until Kafka has answered for the first time",
+        absent="before the first response of Kafka",
     ),
     Metric(
         "lagwarden_phase_info",
         MetricKind.INFO,
-        "What the monitor is doing: connecting, waiting for topic, starting, catching up, running, stopping or failed.",
+        "Phase of the monitor: connecting, waiting for topic, starting, catching up, running, stopping or failed.",
         MetricSource.STATUS,
         "phase",
         ("phase",),
@@ -44,21 +43,21 @@ READINESS_METRICS: Final = (
     Metric(
         "lagwarden_ready",
         MetricKind.GAUGE,
-        "1 while the groups' numbers are complete and fresh, else 0; /readyz tells why.",
+        "1 while the values about groups are complete and up to date, else 0; /readyz has the reasons.",
         MetricSource.STATUS,
         "ready",
     ),
     Metric(
         "lagwarden_kafka_reachable",
         MetricKind.GAUGE,
-        "1 while Kafka answers the monitor, else 0.",
+        "1 while Kafka is reachable, else 0.",
         MetricSource.STATUS,
         "kafka_reachable",
     ),
     Metric(
         "lagwarden_snapshot_timestamp_seconds",
         MetricKind.GAUGE,
-        "When the ends of the partitions had been read for the snapshot that is served.",
+        "When the end offsets for the snapshot that is served had been read.",
         MetricSource.STATUS,
         "snapshot_taken_at",
         unit="seconds",
@@ -68,7 +67,7 @@ READINESS_METRICS: Final = (
     Metric(
         "lagwarden_snapshot_age_seconds",
         MetricKind.GAUGE,
-        "Age of the snapshot that is served, at the moment of the scrape.",
+        "Age of the snapshot that is served, at the time of the scrape.",
         MetricSource.STATUS,
         "snapshot_taken_at",
         unit="seconds",
@@ -85,31 +84,31 @@ READINESS_METRICS: Final = (
     Metric(
         "lagwarden_catch_up_ratio",
         MetricKind.GAUGE,
-        "Share of the records to read at start that has been read, from 0 to 1.",
+        "Share of the records of the initial catch-up that has been read, from 0 to 1.",
         MetricSource.STATUS,
         "catch_up_ratio",
         unit="ratio",
-        absent="not known what there is to read",
+        absent="the number of records to read is unknown",
     ),
     Metric(
         "lagwarden_catch_up_records_per_second",
         MetricKind.GAUGE,
-        "How fast the records to read at start are being read.",
+        "Records read per second during the initial catch-up.",
         MetricSource.STATUS,
         "catch_up_records_per_second",
-        absent="no batch has been read yet, or the catch-up is over",
+        absent="no batch has finished yet, or the catch-up is over",
     ),
     Metric(
         "lagwarden_catch_up_remaining_seconds",
         MetricKind.GAUGE,
-        "How long the catch-up will still take at its present speed.",
+        "Estimated time until the initial catch-up ends, at its present speed.",
         MetricSource.STATUS,
         "catch_up_seconds_left",
         unit="seconds",
-        absent="no batch has been read yet, or the catch-up is over",
+        absent="no batch has finished yet, or the catch-up is over",
     ),
 )
-"""Whether the numbers can be relied on."""
+"""Metrics of readiness and freshness."""
 
 STREAM_METRICS: Final = (
     Metric(
@@ -122,7 +121,7 @@ STREAM_METRICS: Final = (
     Metric(
         "lagwarden_last_batch_duration_seconds",
         MetricKind.GAUGE,
-        "How long the last finished micro-batch took.",
+        "Duration of the last finished micro-batch.",
         MetricSource.STATUS,
         "last_batch_seconds",
         unit="seconds",
@@ -141,18 +140,18 @@ STREAM_METRICS: Final = (
     Metric(
         "lagwarden_resyncs_total",
         MetricKind.COUNTER,
-        "How often the state was set aside, damaged or not of this topic any more, and the topic read from its start.",
+        "Times that the state, damaged or of another topic, was set aside and the topic was read from its start.",
         MetricSource.STATUS,
         "resyncs",
     ),
     Metric(
         "lagwarden_records_read_total",
         MetricKind.COUNTER,
-        "Records of __consumer_offsets read since the process started, by type; tracking says what becomes of them.",
+        "Records of __consumer_offsets read since the process started, by type; tracking: tracked, known or unknown.",
         MetricSource.RECORDS_READ,
         "records",
         ("record_type", "tracking"),
-        absent="no record of the type has been read",
+        absent="no record of this type has been read",
     ),
     Metric(
         "lagwarden_decode_errors_total",
@@ -161,19 +160,19 @@ STREAM_METRICS: Final = (
         MetricSource.DECODE_ERRORS,
         "records",
         ("record_type", "version", "reason"),
-        absent="no such error has been met",
+        absent="there was no such error",
     ),
     Metric(
         "lagwarden_groups_not_evaluated",
         MetricKind.GAUGE,
-        "Groups that cannot be evaluated because of a fault of lagwarden: shown as unknown, reason internal_error.",
+        "Groups that cannot be evaluated because of an internal error: shown as unknown, reason internal_error.",
         MetricSource.STATUS,
         "groups_not_evaluated",
     ),
     Metric(
         "lagwarden_internal_errors_total",
         MetricKind.COUNTER,
-        "Faults of lagwarden that it contained since the process started, by part: group, ending or answer (HTTP).",
+        "Internal errors since the process started, by part: group (evaluation), ending (its cause) or answer (HTTP).",
         MetricSource.INTERNAL_ERRORS,
         "errors",
         ("part",),
@@ -194,39 +193,39 @@ STREAM_METRICS: Final = (
         MetricSource.OFFSETS_PARTITIONS,
         "high_watermark",
         _OFFSETS,
-        absent="the cluster did not answer for the partition",
+        absent="the cluster returned no offsets for the partition",
     ),
     Metric(
         "lagwarden_offsets_partition_last_stable_offset",
         MetricKind.GAUGE,
-        "Last stable offset of the __consumer_offsets partition: the end of what can be read of it.",
+        "Last stable offset of the __consumer_offsets partition: the end of the readable records.",
         MetricSource.OFFSETS_PARTITIONS,
         "last_stable_offset",
         _OFFSETS,
-        absent="the cluster did not answer for the partition",
+        absent="the cluster returned no offsets for the partition",
     ),
     Metric(
         "lagwarden_offsets_partition_distance",
         MetricKind.GAUGE,
-        "Offsets between the monitor's position and the last stable offset: what it could have read but has not.",
+        "Offsets between the monitor's position and the last stable offset: readable, but not read yet.",
         MetricSource.OFFSETS_PARTITIONS,
         "distance",
         _OFFSETS,
-        absent="the position or the last stable offset is not known",
+        absent="the position or the last stable offset is unknown",
     ),
     Metric(
         "lagwarden_offsets_partition_stable_gap",
         MetricKind.GAUGE,
-        "Offsets between the last stable offset and the high watermark: what an open transaction holds back.",
+        "Offsets between the last stable offset and the high watermark: hidden behind an open transaction.",
         MetricSource.OFFSETS_PARTITIONS,
         "stable_gap",
         _OFFSETS,
-        absent="the cluster did not answer for the partition",
+        absent="the cluster returned no offsets for the partition",
     ),
     Metric(
         "lagwarden_offsets_partition_stable_gap_since_timestamp_seconds",
         MetricKind.GAUGE,
-        "Since when the last stable offset stands where it does, below the high watermark.",
+        "Since when the last stable offset has its present value below the high watermark.",
         MetricSource.OFFSETS_PARTITIONS,
         "stable_gap_since",
         _OFFSETS,
@@ -237,21 +236,21 @@ STREAM_METRICS: Final = (
     Metric(
         "lagwarden_offsets_partition_held_back_info",
         MetricKind.INFO,
-        "An open transaction holds the offsets partition back: its producer, and whether nobody is going to end it.",
+        "The open transaction that blocks the offsets partition: its producer, and whether it is hanging.",
         MetricSource.OFFSETS_HELD_BACK,
         "offsets_partition",
         ("offsets_partition", "producer_id", "transactional_id", "hanging"),
         conversion=ValueConversion.ONE,
-        absent="it is not held back; a label is empty where nobody could tell",
+        absent="the partition is not blocked; a label is empty if unknown",
     ),
 )
-"""The stream behind them."""
+"""Metrics of the stream that reads `__consumer_offsets`."""
 
-ENDS_METRICS: Final = (
+EXPIRY_METRICS: Final = (
     Metric(
         "lagwarden_offsets_retention_info",
         MetricKind.INFO,
-        "Where it is known from how long the brokers keep offsets: broker, configuration or unknown.",
+        "Source of the offsets retention: broker, configuration or unknown.",
         MetricSource.STATUS,
         "offsets_retention_source",
         ("offsets_retention_source",),
@@ -260,16 +259,16 @@ ENDS_METRICS: Final = (
     Metric(
         "lagwarden_offsets_retention_seconds",
         MetricKind.GAUGE,
-        "How long the brokers keep the offsets of a group that has ended (offsets.retention.minutes).",
+        "How long the brokers keep the offsets of an inactive group (offsets.retention.minutes).",
         MetricSource.STATUS,
         "offsets_retention_seconds",
         unit="seconds",
-        absent="not known; lagwarden_offsets_retention_info says so",
+        absent="unknown; then lagwarden_offsets_retention_info has the source unknown",
     ),
     Metric(
         "lagwarden_offsets_retention_check_interval_seconds",
         MetricKind.GAUGE,
-        "How often the brokers look for expired offsets (offsets.retention.check.interval.ms).",
+        "How often the brokers check for expired offsets (offsets.retention.check.interval.ms).",
         MetricSource.STATUS,
         "offsets_retention_check_seconds",
         unit="seconds",
@@ -282,21 +281,21 @@ ENDS_METRICS: Final = (
         MetricSource.DEATHS,
         "groups",
         ("cause",),
-        absent="no group has died of it",
+        absent="no group has died for this cause",
     ),
     Metric(
         "lagwarden_expiry_checks_total",
         MetricKind.COUNTER,
-        "Predicted expiries held against what came since the process was ready: kept, early, late, missing or deleted.",
+        "Predicted offset expiries by outcome since the process was ready: kept, early, late, missing or deleted.",
         MetricSource.EXPIRY_CHECKS,
         "offsets",
         ("outcome",),
-        absent="none has come out so",
+        absent="no prediction had this outcome",
     ),
     Metric(
         "lagwarden_expiry_error_seconds",
         MetricKind.HISTOGRAM,
-        "Time from the predicted to the true end of offsets that expired; above 0 the tombstone came later.",
+        "Time from the predicted to the actual expiry of offsets; above 0 the tombstone came later than predicted.",
         MetricSource.STATUS,
         "expiry_error_seconds",
         unit="seconds",
@@ -304,4 +303,4 @@ ENDS_METRICS: Final = (
         absent="not known yet",
     ),
 )
-"""How groups and offsets end in this cluster, and how well that was foretold."""
+"""Metrics of offsets retention, of deaths of groups, and of the accuracy of expiry predictions."""

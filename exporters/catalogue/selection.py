@@ -1,4 +1,4 @@
-"""The metrics that the configuration makes, one row each: targets of groups, and what the series budget left out."""
+"""The metrics that depend on the configuration, one row each: targets of groups, and the series budget."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ TARGET_METRICS: Final = (
     Metric(
         "lagwarden_group_target_seconds",
         MetricKind.GAUGE,
-        "The time lag that is still good for the group, as configured (metrics.targets); rules compare with it.",
+        "The highest acceptable time lag of the group, as configured (metrics.targets); alert rules compare with it.",
         MetricSource.TARGETS,
         "time_lag_target",
         ("group",),
         unit="seconds",
-        absent="no target is configured for the group",
+        absent="the group has no configured target",
     ),
 )
-"""What the group's owners want of it."""
+"""Metrics of configured targets."""
 
 BUDGET_METRICS: Final = (
     Metric(
         "lagwarden_series_over_budget",
         MetricKind.GAUGE,
-        "Series that are left out of /metrics now, by metric, because metrics.series_budget does not hold them.",
+        "Series of the present snapshot left out of /metrics because of metrics.series_budget, by metric.",
         MetricSource.SERIES_DROPPED,
         "series_now",
         ("metric",),
@@ -33,11 +33,11 @@ BUDGET_METRICS: Final = (
     Metric(
         "lagwarden_series_dropped_total",
         MetricKind.COUNTER,
-        "Series left out of /metrics by metric, added up over all snapshots since the process started.",
+        "Series left out of /metrics, by metric, summed over all snapshots since the process started.",
         MetricSource.SERIES_DROPPED,
         "series_ever",
         ("metric",),
         absent="the metric has never been left out",
     ),
 )
-"""What is known and not shown."""
+"""Metrics of the series budget."""

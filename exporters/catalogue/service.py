@@ -1,4 +1,7 @@
-"""Every metric about the monitor's own HTTP server and files, one row each. `catalogue.metrics` joins the rows."""
+"""The metrics about the HTTP server, files and descriptors, one row each, rendered at each scrape.
+
+`exporters.catalogue.metrics` joins the rows.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,15 @@ SERVICE_METRICS: Final = (
     Metric(
         "lagwarden_http_connections",
         MetricKind.GAUGE,
-        "Open connections to the monitor's HTTP server, this scrape's own included.",
+        "Open connections of the HTTP server, including that of the scrape.",
         MetricSource.STATUS,
         "http_connections",
     ),
     Metric(
         "lagwarden_http_refusals_total",
         MetricKind.COUNTER,
-        "Connections and requests that were refused or cut off: connections, idle, request_timeout, bad_request, "
-        "slow_reader or requests.",
+        "Connections and requests refused or closed by the HTTP server, by reason: connections, idle, request_timeout, "
+        "bad_request, slow_reader or requests.",
         MetricSource.HTTP_REFUSALS,
         "refusals",
         ("reason",),
@@ -26,7 +29,7 @@ SERVICE_METRICS: Final = (
     Metric(
         "lagwarden_file_failures_total",
         MetricKind.COUNTER,
-        "Failed writes of files that the monitor can do without: heartbeat or verdicts.",
+        "Failed writes of optional files: heartbeat or verdicts.",
         MetricSource.FILE_FAILURES,
         "failures",
         ("file",),
@@ -39,16 +42,16 @@ SERVICE_METRICS: Final = (
         MetricSource.DESCRIPTORS,
         "open",
         ("role",),
-        absent="no process of the role runs on this machine, or the system does not say",
+        absent="no process of the role runs on this machine, or the system does not report it",
     ),
     Metric(
         "lagwarden_descriptor_limit",
         MetricKind.GAUGE,
-        "How many file descriptors the process of lagwarden_open_descriptors may have open (the soft limit).",
+        "Soft limit of open file descriptors of the process of lagwarden_open_descriptors.",
         MetricSource.DESCRIPTORS,
         "limit",
         ("role",),
         absent="as lagwarden_open_descriptors, or there is no limit",
     ),
 )
-"""What serves the numbers, and what is kept beside them."""
+"""Metrics of the HTTP server, of files and of file descriptors."""

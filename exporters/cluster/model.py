@@ -1,7 +1,7 @@
-"""The read model of the cluster beside the groups: brokers, topics, partitions, settings, the offsets topic's size.
+"""The read model of the cluster: brokers, topics, partitions, configuration, size of the offsets topic.
 
-The rules of `exporters.readmodel` hold here too: unknown is null, names are dictionary-encoded, a table is sorted by
-its label columns, moments are UTC. One `ClusterFacts` is what one poll saw: a poll has a slower rhythm than snapshots.
+The rules of `exporters.readmodel` apply: unknown is null, names are dictionary-encoded, a table is sorted by its label
+columns, times are UTC. One `ClusterFacts` is the result of one poll; polls are less frequent than snapshots.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ POLLS: Final = pa.schema(
         # When the poll began, and how long it took in seconds.
         ("poll_time", TIMESTAMP),
         ("poll_seconds", pa.float64()),
-        # Whether something says that the log cleaner does not keep the offsets topic small; null: not known.
+        # True if there are signs that the log cleaner does not compact the offsets topic; null: unknown.
         ("cleaner_suspect", pa.bool_()),
     ]
 )
@@ -32,15 +32,15 @@ BROKERS: Final = pa.schema(
         ("host", NAME),
         ("port", pa.int32()),
         ("rack", NAME),
-        # Partitions that it leads, and replicas that it is to hold, of the topics that may be described.
+        # Partitions that it leads, and replicas assigned to it, of the topics that may be described.
         ("leads", pa.int32()),
         ("holds", pa.int32()),
     ]
 )
-"""One row per broker that is there."""
+"""One row per live broker."""
 
 CONTROLLERS: Final = pa.schema([("broker", pa.int32()), ("active", pa.bool_())])
-"""One row for the active controller, which may be no broker; none where it is not known."""
+"""One row for the active controller, which with KRaft need not be a broker; no row if unknown."""
 
 CLUSTER_TOPICS: Final = pa.schema(
     [
@@ -69,9 +69,9 @@ TOPIC_PARTITIONS: Final = pa.schema(
         ("replicas", pa.int32()),
         ("in_sync_replicas", pa.int32()),
         ("under_replicated", pa.bool_()),
-        # Whether the first of its replicas leads it; false where nobody does.
+        # True if its first replica leads it; false if it has no leader.
         ("preferred_leader", pa.bool_()),
-        # Broker numbers: all replicas, the preferred leader first; those in sync; those whose broker or disk is away.
+        # Broker ids: all replicas, the preferred leader first; in-sync replicas; replicas on failed brokers or disks.
         ("replica_brokers", _NODES),
         ("in_sync_brokers", _NODES),
         ("offline_brokers", _NODES),
@@ -80,46 +80,46 @@ TOPIC_PARTITIONS: Final = pa.schema(
 """One row per partition."""
 
 PARTITIONS_SHOWN: Final = TOPIC_PARTITIONS
-"""Those of them that have series of their own."""
+"""The rows of TOPIC_PARTITIONS that have their own series."""
 
 OFFSETS_REPLICAS: Final = pa.schema(
     [
         ("broker", pa.int32()),
         # All replicas of `__consumer_offsets` on this broker, in bytes of their segments.
         ("bytes", pa.int64()),
-        # How fast that grows over the last hour, in bytes per second; below 0 while the log cleaner shrinks it.
+        # Growth over the last hour in bytes per second; negative while the log cleaner shrinks the topic.
         ("growth", pa.float64()),
         ("unknown_reason", NAME),
     ]
 )
-"""One row per broker that holds a part of `__consumer_offsets`, or could not tell."""
+"""One row per broker that has replicas of `__consumer_offsets`, or whose log directories are unknown."""
 
 CONFIGS: Final = pa.schema(
     [
-        # broker or topic, and the broker's number or the topic's name.
+        # `broker` or `topic`, and the id of the broker or the name of the topic.
         ("scope", NAME),
         ("name", NAME),
         ("key", NAME),
         ("value", NAME),
-        # Where it was set, in Kafka's words (ConfigEntry.ConfigSource) and small letters.
+        # The source, as Kafka names it (ConfigEntry.ConfigSource), in lower case.
         ("source", NAME),
-        # Why the value is not known; null where it is.
+        # Why the value is unknown; null if it is known.
         ("unknown_reason", NAME),
     ]
 )
-"""One row per setting asked for. Settings that a broker does not know (another version of Kafka) are left out."""
+"""One row per requested configuration. Those that a broker does not know (another version of Kafka) are left out."""
 
 UNKNOWN_FACTS: Final = pa.schema([("fact", NAME), ("reason", NAME), ("amount", pa.int32())])
-"""How much of what was asked is not known, by fact (controller, topic, offsets topic size, …) and reason."""
+"""Number of requested facts that are unknown, by fact (controller, topic, offsets topic size, …) and reason."""
 
 
 # Compared by identity: tables cannot be hashed.
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ClusterFacts:
-    """What one poll saw of the cluster. Every table has the schema of its name.
+    """The result of one poll of the cluster. The schema of each table is the constant with its name.
 
-    `partitions_shown` are the rows of `topic_partitions` that have series of their own: all, or as many as allowed,
-    those out of order first. `cleaner_evidence` are sentences, one for each sign that the log cleaner stands still.
+    `partitions_shown` are the rows of `topic_partitions` that have their own series: all, or as many as allowed, those
+    with problems first. `cleaner_evidence` has one sentence for each sign that the log cleaner has stopped.
     """
 
     taken_at: float

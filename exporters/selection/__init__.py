@@ -1,1 +1,1 @@
-"""Chooses which series are exposed, within the series budget."""
+"""Selects the series of `/metrics`, within the series budget."""

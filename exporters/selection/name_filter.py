@@ -1,7 +1,7 @@
-"""Patterns of names: which groups and topics are wanted, and which pattern of an ordered list a name meets first.
+"""Name patterns: allow and deny lists of groups and topics, and the first match in a list of patterns.
 
-A pattern is a regular expression in the dialect of Prometheus (RE2), which cannot be made to run for ever, and must
-match the whole name, as there. Names come as Arrow columns; each distinct name is looked at once, whatever the rows.
+A pattern is a regular expression in the syntax of Prometheus (RE2, which matches in linear time) and must match the
+whole name, as in Prometheus. Names are Arrow columns; each distinct name is matched once.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def pattern_error(pattern: str) -> str | None:
-    """Say what is wrong with a pattern, or None."""
+    """Return the syntax error of a pattern, or None."""
     try:
-        # As it was written: of what is put around it later nobody shall read in an error.
+        # First without the anchors that `_matches` adds, so that an error quotes the pattern as configured.
         pc.match_substring_regex(pa.array([""]), pattern)
         _matches(pa.array([""]), pattern)
     except pa.ArrowInvalid as error:
@@ -29,31 +29,31 @@ def pattern_error(pattern: str) -> str | None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NameFilter:
-    """Names that one pattern of `allow` matches (empty: every name) and no pattern of `deny`."""
+    """Selects names that match a pattern of `allow` (empty: every name) and no pattern of `deny`."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
 
     @property
-    def everything(self) -> bool:
-        """Whether there is nothing to look at."""
+    def selects_all(self) -> bool:
+        """True if there are no patterns."""
         return not (self.allow or self.deny)
 
     def rows(self, column: pa.ChunkedArray) -> pa.Array:
-        """Tell of each row of a dictionary-encoded column whether its name is wanted; one without a name is."""
+        """Return a mask of the rows of a dictionary-encoded column whose name is selected; a null name is selected."""
         encoded = column.unify_dictionaries().combine_chunks()
         names = encoded.dictionary
         allowed = _any(names, self.allow) if self.allow else pa.repeat(True, len(names))
-        wanted = pc.and_not(allowed, _any(names, self.deny))
-        return wanted.take(encoded.indices).fill_null(True)
+        selected = pc.and_not(allowed, _any(names, self.deny))
+        return selected.take(encoded.indices).fill_null(True)
 
 
 def first_match(names: pa.Array, patterns: Sequence[str]) -> pa.Array:
-    """Give each name the place of the first pattern that matches it, null where none does."""
-    found = pa.nulls(len(names), pa.int32())
-    for place, pattern in reversed(list(enumerate(patterns))):
-        found = pc.if_else(_matches(names, pattern), pa.scalar(place, pa.int32()), found)
-    return found
+    """Return for each name the index of the first pattern that matches it, null if none does."""
+    first = pa.nulls(len(names), pa.int32())
+    for index, pattern in reversed(list(enumerate(patterns))):
+        first = pc.if_else(_matches(names, pattern), pa.scalar(index, pa.int32()), first)
+    return first
 
 
 def _any(names: pa.Array, patterns: Sequence[str]) -> pa.Array:
@@ -61,5 +61,5 @@ def _any(names: pa.Array, patterns: Sequence[str]) -> pa.Array:
 
 
 def _matches(names: pa.Array, pattern: str) -> pa.Array:
-    # A name may hold line feeds; without "s" the point would stop at them. A name is never null here.
+    # A name may contain line feeds, which `.` matches only with the flag "s". A name is never null here.
     return pc.match_substring_regex(names, f"(?s)\\A(?:{pattern})\\z")

@@ -1,7 +1,7 @@
-"""What of a snapshot stands in `/metrics`: how fine, of which groups and topics, how much; and each group's target.
+"""Selects the series of a snapshot: granularity, groups, topics and budget; and adds the configured targets.
 
-Only `/metrics` is chosen. The API and the page, which are asked for one thing at a time, show everything. A choice
-never changes a number: what a group's own series sum up stays the sum over all of its partitions.
+The selection applies to `/metrics` only; the API and the pages show everything. It never changes a value: the sum of a
+group stays the sum over all of its partitions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.readmodel import NAME, SERIES_DROPPED, TARGETS
 from exporters.selection.budget import SeriesBudget
 from exporters.selection.name_filter import NameFilter, first_match
-from exporters.text.samples import shown_rows
+from exporters.text.samples import has_sample
 
 if TYPE_CHECKING:
     from exporters.catalogue.metric import Metric
@@ -29,18 +29,18 @@ Model = TypeVar("Model", "Snapshot", "ClusterFacts")
 
 
 class Granularity(enum.StrEnum):
-    """The finest series that there are; the value is the label that only those have."""
+    """The finest level of the series. The value is the label that only series of this level have."""
 
     PARTITION = "partition"
     TOPIC = "topic"
     GROUP = "group"
 
     def has(self, metric: Metric) -> bool:
-        """Tell whether a metric is coarse enough."""
-        return not _TOO_FINE[self] & set(metric.labels)
+        """Return whether a metric has series at this granularity."""
+        return not _EXCLUDED_LABELS[self] & set(metric.labels)
 
 
-_TOO_FINE: Final = {
+_EXCLUDED_LABELS: Final = {
     Granularity.PARTITION: frozenset[str](),
     Granularity.TOPIC: frozenset({"partition"}),
     Granularity.GROUP: frozenset({"partition", "topic"}),
@@ -49,7 +49,7 @@ _TOO_FINE: Final = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeriesSelection:
-    """What is wanted in `/metrics`. `targets` are pairs of a pattern and the time lag in seconds; the first counts."""
+    """The configured selection. `targets` are pairs of a pattern and a time lag in seconds; the first match applies."""
 
     granularity: Granularity = Granularity.PARTITION
     groups: NameFilter = dataclasses.field(default_factory=NameFilter)
@@ -64,7 +64,7 @@ _DEAD: Final = "Dead"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SelectedSeries:
-    """A snapshot with the targets in it, the part of it that is rendered, and the metrics that are."""
+    """A snapshot with the targets, the part of it that is rendered, and the metrics that are rendered."""
 
     snapshot: Snapshot
     shown: Snapshot
@@ -72,45 +72,45 @@ class SelectedSeries:
 
 
 class SeriesSelector:
-    """Applies a choice to one snapshot after the other; it remembers what the budget had to leave out."""
+    """Applies a selection to one snapshot after the other, and keeps the counts of the series left out."""
 
-    def __init__(self, choice: SeriesSelection = EVERYTHING) -> None:
-        self._choice = choice
-        self._budget = None if choice.budget is None else SeriesBudget(choice.budget)
+    def __init__(self, selection: SeriesSelection = EVERYTHING) -> None:
+        self._selection = selection
+        self._budget = None if selection.budget is None else SeriesBudget(selection.budget)
 
     @property
     def dropped(self) -> pa.Table:
-        """What the budget has left out (schema SERIES_DROPPED)."""
+        """The series that the budget left out (schema SERIES_DROPPED)."""
         return SERIES_DROPPED.empty_table() if self._budget is None else self._budget.dropped
 
-    def choose(self, snapshot: Snapshot) -> SelectedSeries:
-        """Choose from a snapshot."""
-        if self._choice.targets:
-            snapshot = dataclasses.replace(snapshot, targets=target_table(snapshot.groups, self._choice.targets))
-        shown = filter_by_name(snapshot, self._choice)
-        metrics = [metric for metric in SNAPSHOT_METRICS if self._choice.granularity.has(metric)]
+    def select(self, snapshot: Snapshot) -> SelectedSeries:
+        """Return the selected series of a snapshot."""
+        if self._selection.targets:
+            snapshot = dataclasses.replace(snapshot, targets=target_table(snapshot.groups, self._selection.targets))
+        shown = filter_by_name(snapshot, self._selection)
+        metrics = [metric for metric in SNAPSHOT_METRICS if self._selection.granularity.has(metric)]
         if self._budget is not None:
-            living = without_dead_groups(shown)
-            kept = self._budget.fit(
-                {metric: _series(shown, metric) for metric in metrics},
-                {metric: _series(living, metric) for metric in metrics},
+            live = without_dead_groups(shown)
+            fit = self._budget.fit(
+                {metric: _series_count(shown, metric) for metric in metrics},
+                {metric: _series_count(live, metric) for metric in metrics},
             )
-            metrics = [metric for metric in metrics if metric in kept.metrics]
-            shown = shown if kept.dead else living
+            metrics = [metric for metric in metrics if metric in fit.metrics]
+            shown = shown if fit.with_dead_groups else live
         return SelectedSeries(snapshot, shown, tuple(metrics))
 
 
 def target_table(groups: pa.Table, targets: tuple[tuple[str, float], ...]) -> pa.Table:
-    """Give each group the target of the first pattern that matches its name (schema TARGETS); those without none."""
+    """Return the target of each group whose name matches a pattern; the first match applies (schema TARGETS)."""
     names = groups.column("group").cast(pa.string()).combine_chunks()
-    place = first_match(names, [pattern for pattern, _ in targets])
-    seconds = pa.array([target for _, target in targets], pa.float64()).take(place)
+    index = first_match(names, [pattern for pattern, _ in targets])
+    seconds = pa.array([target for _, target in targets], pa.float64()).take(index)
     found = pa.table([names.dictionary_encode().cast(NAME), seconds], schema=TARGETS)
     return found.filter(seconds.is_valid())
 
 
 def without_dead_groups(snapshot: Snapshot) -> Snapshot:
-    """Leave out the rows of groups that have died, in every table that names groups."""
+    """Return the snapshot without the rows of dead groups, in every table with a column `group`."""
     dead = pc.equal(snapshot.groups.column("state").cast(pa.string()), _DEAD).fill_null(False)
     names = snapshot.groups.column("group").filter(dead).cast(pa.string()).combine_chunks()
     if not len(names):
@@ -129,26 +129,24 @@ def _without(table: pa.Table, names: pa.Array) -> pa.Table:
     return table.filter(kept.take(encoded.indices).fill_null(True))
 
 
-def filter_by_name(model: Model, choice: SeriesSelection) -> Model:
-    """Leave out the rows of groups and topics that are not wanted, in every table of a model that names them."""
-    wanted = {
-        label: each for label, each in (("group", choice.groups), ("topic", choice.topics)) if not each.everything
-    }
-    if not wanted:
+def filter_by_name(model: Model, selection: SeriesSelection) -> Model:
+    """Return the model with the rows of selected groups and topics only, in every table with these columns."""
+    by_label = (("group", selection.groups), ("topic", selection.topics))
+    filters = {label: names for label, names in by_label if not names.selects_all}
+    if not filters:
         return model
     names = [field.name for field in dataclasses.fields(model)]
     tables = {name: table for name in names if isinstance(table := getattr(model, name), pa.Table)}
-    return dataclasses.replace(model, **{name: _rows(table, wanted) for name, table in tables.items()})
+    return dataclasses.replace(model, **{name: _selected_rows(table, filters) for name, table in tables.items()})
 
 
-def _rows(table: pa.Table, wanted: dict[str, NameFilter]) -> pa.Table:
-    for label, each in wanted.items():
+def _selected_rows(table: pa.Table, filters: dict[str, NameFilter]) -> pa.Table:
+    for label, names in filters.items():
         if label in table.column_names and len(table):
-            table = table.filter(each.rows(table.column(label)))
+            table = table.filter(names.rows(table.column(label)))
     return table
 
 
-def _series(shown: Snapshot, metric: Metric) -> int:
-    """Count the series of a metric."""
-    shows = shown_rows(getattr(shown, metric.source.value).column(metric.column), metric.unless)
-    return int(pc.sum(shows).as_py() or 0)
+def _series_count(shown: Snapshot, metric: Metric) -> int:
+    column = getattr(shown, metric.source.value).column(metric.column)
+    return int(pc.sum(has_sample(column, metric.omitted_values(shown))).as_py() or 0)

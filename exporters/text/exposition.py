@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from exporters.catalogue.metric import Metric
+    from exporters.catalogue.metric import Metric, MetricSource
     from exporters.readmodel import Snapshot
     from exporters.selection.series import SeriesSelector
     from exporters.text.compressed_text import PlainText
@@ -40,7 +40,7 @@ ROWS_AT_ONCE: Final = 32_768
 
 
 class ExpositionFormat(enum.Enum):
-    """The formats of `/metrics`; the value is the content type."""
+    """The formats of `/metrics`. The value is the content type."""
 
     TEXT = "text/plain; version=0.0.4; charset=utf-8"
     OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -48,78 +48,82 @@ class ExpositionFormat(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetricFamily:
-    """One metric, rendered: its comment lines per format, its sample lines, and how many of those there are."""
+    """A rendered metric: its comment lines per format, its sample lines, and its number of series."""
 
     metric: Metric
-    heads: dict[ExpositionFormat, CompressedText]
+    comments: dict[ExpositionFormat, CompressedText]
     samples: CompressedText
     series: int
 
-    def pieces(self, form: ExpositionFormat) -> tuple[CompressedText, CompressedText]:
-        """Give what stands in `/metrics` for this metric."""
-        return self.heads[form], self.samples
+    def texts(self, form: ExpositionFormat) -> tuple[CompressedText, CompressedText]:
+        """Return the comment lines and the sample lines."""
+        return self.comments[form], self.samples
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Exposition:
-    """All of a snapshot's metrics as bytes; a metric without a sample is left out whole."""
+    """The rendered metrics of a snapshot. A metric without a sample has no comment lines either."""
 
     families: tuple[MetricFamily, ...]
-    # Of all families, per format, so that a scrape has not even to read the bytes.
-    sums: dict[ExpositionFormat, TextChecksum]
+    # Of the text of all families, per format: a scrape of all metrics does not read their bytes.
+    checksums: dict[ExpositionFormat, TextChecksum]
+
+    @classmethod
+    def build(cls, families: tuple[MetricFamily, ...]) -> Exposition:
+        """Return the exposition of these families, in their order."""
+        return cls(families, {form: total_checksum(_select(families, form, ())) for form in ExpositionFormat})
 
     @property
     def series(self) -> int:
-        """How many series there are."""
+        """The number of series."""
         return sum(family.series for family in self.families)
 
     def plain(self, form: ExpositionFormat, names: Collection[str] = ()) -> list[PlainText]:
-        """Give the text in parts that are shared and must not be joined without need; `names` chooses metrics."""
-        return [piece.plain for piece in _chosen(self.families, form, names)]
+        """Return the text as shared parts, which are large: do not join them. `names` selects metrics; none: all."""
+        return [text.plain for text in _select(self.families, form, names)]
 
-    def gzipped(self, form: ExpositionFormat, live: bytes, names: Collection[str] = ()) -> list[bytes]:
-        """Give one gzip member of the text and, behind it, of the `live` text, in parts."""
-        pieces = _chosen(self.families, form, names)
-        return gzip_member(pieces, total_checksum(pieces) if names else self.sums[form], live)
+    def gzipped(self, form: ExpositionFormat, last: bytes, names: Collection[str] = ()) -> list[bytes]:
+        """Return one gzip member, in parts, of the text followed by the short text `last`."""
+        texts = _select(self.families, form, names)
+        return gzip_member(texts, total_checksum(texts) if names else self.checksums[form], last)
 
 
-# Compared by identity: two snapshots are the same only if they are one, and tables cannot be hashed.
+# Compared by identity: tables cannot be hashed.
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PublishedSnapshot:
-    """A snapshot and its bytes, made together: whoever holds the reference sees one moment. Swapped, never changed."""
+    """A snapshot and its rendered metrics. Immutable: the publisher replaces the reference."""
 
     snapshot: Snapshot
     exposition: Exposition
 
     @classmethod
-    def build(cls, snapshot: Snapshot, chooser: SeriesSelector | None = None) -> PublishedSnapshot:
-        """Render what is chosen of a snapshot. This is the expensive step; it belongs where the snapshot is made."""
-        if chooser is None:
+    def build(cls, snapshot: Snapshot, selector: SeriesSelector | None = None) -> PublishedSnapshot:
+        """Render the selected series of a snapshot (`selector` None: all). Expensive: done once, by the publisher."""
+        if selector is None:
             return cls(snapshot, render(snapshot))
-        chosen = chooser.choose(snapshot)
-        return cls(chosen.snapshot, render(chosen.shown, chosen.metrics))
+        selected = selector.select(snapshot)
+        return cls(selected.snapshot, render(selected.shown, selected.metrics))
 
 
 EMPTY: Final = Exposition((), dict.fromkeys(ExpositionFormat, EMPTY_CHECKSUM))
-"""What there is before the first snapshot: nothing."""
+"""The exposition before the first snapshot."""
 
 
 def render(snapshot: Snapshot, metrics: Sequence[Metric] = SNAPSHOT_METRICS) -> Exposition:
     """Render these metrics of a snapshot, in their order."""
-    written: dict[str, MetricFamily] = {}
+    rendered: dict[str, MetricFamily] = {}
     for source in dict.fromkeys(metric.source for metric in metrics):
         of_source = [metric for metric in metrics if metric.source is source]
-        written |= {family.metric.name: family for family in _families(getattr(snapshot, source.value), of_source)}
-    every = (written[metric.name] for metric in metrics)
-    families = tuple(family for family in every if family.series)
-    return Exposition(families, {form: total_checksum(_chosen(families, form, ())) for form in ExpositionFormat})
+        rendered |= {family.metric.name: family for family in _families(snapshot, source, of_source)}
+    families = (rendered[metric.name] for metric in metrics)
+    return Exposition.build(tuple(family for family in families if family.series))
 
 
 def comment_lines(metric: Metric, form: ExpositionFormat) -> bytes:
-    r"""Give the comment lines of a metric.
+    r"""Return the comment lines of a metric.
 
-    In OpenMetrics a counter's and an info's family is named without the suffix, and the unit has a line. Help texts are
-    ours: none has a backslash or a line feed, so none needs escaping.
+    In OpenMetrics the family of a counter or info has no suffix, and the unit has its own line. A test of the catalogue
+    ensures that no help text has a backslash or a line feed, so none is escaped.
     """
     if form is ExpositionFormat.TEXT:
         kind = MetricKind.GAUGE if metric.kind is MetricKind.INFO else metric.kind
@@ -129,28 +133,33 @@ def comment_lines(metric: Metric, form: ExpositionFormat) -> bytes:
 
 
 def gzipped(text: bytes) -> list[bytes]:
-    """Give one gzip member of a text alone, in parts."""
+    """Return one gzip member, in parts, of a text."""
     return EMPTY.gzipped(ExpositionFormat.TEXT, text)
 
 
-def _families(table: pa.Table, metrics: Sequence[Metric]) -> list[MetricFamily]:
-    """Render the metrics of one table; those that share labels share the text of those."""
+def _families(snapshot: Snapshot, source: MetricSource, metrics: Sequence[Metric]) -> list[MetricFamily]:
+    """Render the metrics of one table. Metrics with the same labels share the rendered labels."""
+    table: pa.Table = getattr(snapshot, source.value)
+    omitted = [metric.omitted_values(snapshot) for metric in metrics]
     labels = {names: LabelTexts(table, names) for names in {metric.labels for metric in metrics}}
-    writers, series = [TextCompressor() for _ in metrics], [0] * len(metrics)
+    compressors, series = [TextCompressor() for _ in metrics], [0] * len(metrics)
     for start in range(0, len(table), ROWS_AT_ONCE):
-        texts = {names: each.of(start, ROWS_AT_ONCE) for names, each in labels.items()}
+        texts = {names: each.rows(start, ROWS_AT_ONCE) for names, each in labels.items()}
         rows = table.slice(start, ROWS_AT_ONCE)
-        for at, (metric, writer) in enumerate(zip(metrics, writers, strict=True)):
-            lines, count = sample_lines(metric, texts[metric.labels], rows)
-            writer.add(lines)
+        for at, metric in enumerate(metrics):
+            lines, count = sample_lines(metric, texts[metric.labels], rows, omitted[at])
+            compressors[at].add(lines)
             series[at] += count
-    written = zip(metrics, writers, series, strict=True)
-    return [MetricFamily(metric, _heads(metric), writer.piece(), count) for metric, writer, count in written]
+    return [
+        MetricFamily(metric, compressed_comments(metric), compressor.finish(), count)
+        for metric, compressor, count in zip(metrics, compressors, series, strict=True)
+    ]
 
 
-def _heads(metric: Metric) -> dict[ExpositionFormat, CompressedText]:
+def compressed_comments(metric: Metric) -> dict[ExpositionFormat, CompressedText]:
+    """Return the comment lines of a metric in each format."""
     return {form: CompressedText.compress(comment_lines(metric, form)) for form in ExpositionFormat}
 
 
-def _chosen(families: Iterable[MetricFamily], form: ExpositionFormat, names: Collection[str]) -> list[CompressedText]:
-    return [piece for family in families if family.metric.is_among(names) for piece in family.pieces(form)]
+def _select(families: Iterable[MetricFamily], form: ExpositionFormat, names: Collection[str]) -> list[CompressedText]:
+    return [text for family in families if family.metric.is_among(names) for text in family.texts(form)]

@@ -1,7 +1,7 @@
-"""The monitor's own part of `/metrics`, made anew for each scrape: its status and the telemetry of its process.
+"""Renders the monitor's own metrics at each scrape: its status and the metrics of its process.
 
-Small by nature, so plain and simple. `process_*` and `python_*` come from the official client, on a registry of our
-own: whatever a library registers globally does not leak into `/metrics`.
+`process_*` and `python_*` come from the official Python client, in a separate registry: metrics that a library
+registers globally do not leak into `/metrics`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OPENMETRICS_END: Final = b"# EOF\n"
 def render_self_metrics(
     status: MonitorStatus, now: float, form: ExpositionFormat, names: Collection[str] = ()
 ) -> bytes:
-    """Render the monitor's own metrics at `now` (Unix seconds), and what ends the text; `names` chooses metrics."""
+    """Render the monitor's own metrics at `now` (Unix seconds), and the end of the text. `names` selects metrics."""
     metrics = (metric for metric in SELF_METRICS if metric.is_among(names))
     parts = [comment_lines(metric, form) + lines for metric in metrics if (lines := _lines(metric, status, now, form))]
     parts.append(_process(form, names))
@@ -60,16 +60,16 @@ def _status_line(metric: Metric, status: MonitorStatus, now: float) -> str:
 
 
 def _histogram_lines(metric: Metric, histogram: Histogram | None, form: ExpositionFormat) -> str:
-    """Give a histogram's samples; bounds are written as floats, as both formats want the label `le`.
+    """Return the samples of a histogram. The bounds are written as floats, as both formats define the label `le`.
 
-    OpenMetrics forbids the sum, and with it the count, where a bound is below zero: such a sum may fall, and a falling
-    counter reads as a restart.
+    OpenMetrics forbids the sum, and with it the count, if a bound is negative: such a sum can decrease, and a counter
+    that decreases looks like a restart.
     """
     if histogram is None:
         return ""
     bounds = (*(repr(float(bound)) for bound in histogram.bounds), "+Inf")
-    reached = zip(bounds, (*histogram.cumulative, histogram.count), strict=True)
-    lines = [f'{metric.name}_bucket{{le="{bound}"}} {count}\n' for bound, count in reached]
+    buckets = zip(bounds, (*histogram.cumulative, histogram.count), strict=True)
+    lines = [f'{metric.name}_bucket{{le="{bound}"}} {count}\n' for bound, count in buckets]
     if form is ExpositionFormat.TEXT or all(bound >= 0 for bound in histogram.bounds):
         lines += [f"{metric.name}_sum {histogram.total!r}\n", f"{metric.name}_count {histogram.count}\n"]
     return "".join(lines)
@@ -79,14 +79,14 @@ def _number(value: float | str, conversion: ValueConversion, now: float) -> floa
     if isinstance(value, str) or conversion is ValueConversion.ONE:
         return 1
     if conversion is ValueConversion.AGE:
-        # Another clock may be a little ahead of ours; an age below zero would only confuse.
+        # The clock that wrote the time may be ahead: an age is never negative.
         return max(now - value, 0.0)
     return int(value) if isinstance(value, bool) else value
 
 
 @functools.cache
 def _registry() -> CollectorRegistry:
-    # Describing each collector once lets a reader ask for its metrics by name.
+    # With `auto_describe` the registry knows the names of each collector, which `restricted_registry` needs.
     registry = CollectorRegistry(auto_describe=True)
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)

@@ -15,7 +15,7 @@ from exporters.catalogue.metric import MetricSource
 from exporters.catalogue.metrics import SNAPSHOT_METRICS
 from exporters.cluster.exposition import PublishedCluster
 from exporters.readmodel import GROUPS
-from exporters.selection.budget import KEPT_LONGEST
+from exporters.selection.budget import COLUMNS_BY_IMPORTANCE
 from exporters.selection.name_filter import NameFilter, pattern_error
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, SeriesSelector, target_table
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
@@ -108,10 +108,10 @@ def test_topics_are_chosen_and_sums_stay_whole() -> None:
 def test_a_name_of_any_letters_can_be_matched(name: str, other: str) -> None:
     """The point stands for any letter, a line feed too, and what is written plainly matches itself alone."""
     shown = snapshot(groups=[{"group": each} for each in dict.fromkeys((name, other))])
-    everything = SeriesSelector(SeriesSelection(groups=NameFilter(allow=("(?:.*)",)))).choose(shown).shown
+    everything = SeriesSelector(SeriesSelection(groups=NameFilter(allow=("(?:.*)",)))).select(shown).shown
     assert everything.groups == shown.groups
     quoted = "".join(f"\\x{{{ord(letter):x}}}" for letter in name)
-    alone = SeriesSelector(SeriesSelection(groups=NameFilter(allow=(quoted,)))).choose(shown).shown
+    alone = SeriesSelector(SeriesSelection(groups=NameFilter(allow=(quoted,)))).select(shown).shown
     assert alone.groups.column("group").to_pylist() == [name]
 
 
@@ -127,9 +127,9 @@ def test_a_broken_pattern_is_told() -> None:
 
 def left_out(shown: Snapshot, budget: int) -> tuple[list[str], int]:
     """Give what a budget leaves out of a snapshot, and how many series are left."""
-    chooser = SeriesSelector(SeriesSelection(budget=budget))
-    published = PublishedSnapshot.build(shown, chooser)
-    return chooser.dropped.column("metric").to_pylist(), published.exposition.series
+    selector = SeriesSelector(SeriesSelection(budget=budget))
+    published = PublishedSnapshot.build(shown, selector)
+    return selector.dropped.column("metric").to_pylist(), published.exposition.series
 
 
 @examples(40)
@@ -162,14 +162,14 @@ def test_the_dead_go_first(living: int, dead: int, budget: int) -> None:
 
 def test_dead_groups_that_are_left_out_are_counted_and_come_back() -> None:
     """Their series are counted by metric; with room for all of them they are shown again."""
-    chooser = SeriesSelector(SeriesSelection(budget=150))
+    selector = SeriesSelector(SeriesSelection(budget=150))
     crowded = graveyard(world(3), 82)
-    assert PublishedSnapshot.build(crowded, chooser).exposition.series == len(samples(world(3)))
-    dropped = {row["metric"]: row["series_now"] for row in chooser.dropped.to_pylist()}
+    assert PublishedSnapshot.build(crowded, selector).exposition.series == len(samples(world(3)))
+    dropped = {row["metric"]: row["series_now"] for row in selector.dropped.to_pylist()}
     assert dropped == {"lagwarden_group_info": 82, "lagwarden_group_death_info": 82}
     assert "lagwarden_partition_lag" not in dropped
     few = graveyard(world(3), 2)
-    assert PublishedSnapshot.build(few, chooser).exposition.series == len(samples(few))
+    assert PublishedSnapshot.build(few, selector).exposition.series == len(samples(few))
 
 
 def graveyard(shown: Snapshot, dead: int) -> Snapshot:
@@ -203,30 +203,30 @@ def test_the_least_important_goes_first_and_is_counted() -> None:
 def test_what_was_left_out_is_added_up_and_comes_back_with_room_to_spare() -> None:
     """The count rises with every snapshot; a metric returns only when it fits well, so that it does not flicker."""
     total = len(samples(world(30)))
-    chooser = SeriesSelector(SeriesSelection(budget=total - 1))
-    PublishedSnapshot.build(world(30), chooser)
-    PublishedSnapshot.build(world(30), chooser)
-    (row,) = chooser.dropped.to_pylist()
+    selector = SeriesSelector(SeriesSelection(budget=total - 1))
+    PublishedSnapshot.build(world(30), selector)
+    PublishedSnapshot.build(world(30), selector)
+    (row,) = selector.dropped.to_pylist()
     assert (row["series_now"], row["series_ever"]) == (120, 240)
-    assert PublishedSnapshot.build(world(29), chooser).exposition.series < len(samples(world(29)))
-    assert PublishedSnapshot.build(world(20), chooser).exposition.series == len(samples(world(20)))
-    (row,) = chooser.dropped.to_pylist()
+    assert PublishedSnapshot.build(world(29), selector).exposition.series < len(samples(world(29)))
+    assert PublishedSnapshot.build(world(20), selector).exposition.series == len(samples(world(20)))
+    (row,) = selector.dropped.to_pylist()
     assert (row["series_now"], row["series_ever"]) == (None, 240 + 116)
 
 
 def test_no_limit_drops_nothing() -> None:
     """Without a budget every metric is there, and nothing is counted."""
-    chooser = SeriesSelector()
-    assert chooser.choose(world(30)).metrics == SNAPSHOT_METRICS
-    assert len(chooser.dropped) == 0
+    selector = SeriesSelector()
+    assert selector.select(world(30)).metrics == SNAPSHOT_METRICS
+    assert len(selector.dropped) == 0
 
 
 def test_every_rank_is_of_a_column_that_is_shown() -> None:
     """The order of importance names no column that does not exist, or it would quietly rank nothing."""
-    for source, columns in KEPT_LONGEST.items():
+    for source, columns in COLUMNS_BY_IMPORTANCE.items():
         shown = {metric.column for metric in SNAPSHOT_METRICS if metric.source is source}
         assert [column for column in columns if column not in shown] == []
-    ranked = set(KEPT_LONGEST[MetricSource.GROUPS])
+    ranked = set(COLUMNS_BY_IMPORTANCE[MetricSource.GROUPS])
     assert {metric.column for metric in SNAPSHOT_METRICS if metric.source is MetricSource.GROUPS} == ranked
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import decimal
 
 import pyarrow as pa
@@ -106,11 +105,17 @@ def test_severities_are_ranked() -> None:
     assert values(column, ValueConversion.RANK) == ["4", "0", None, "1", "2", "3", None]
 
 
-def test_some_words_leave_no_sample() -> None:
-    """Those that the metric names, as nulls do."""
-    sparse = dataclasses.replace(metric(ValueConversion.ONE), unless=("ok", "caught_up"))
+def test_omitted_values_have_no_sample() -> None:
+    """Omitted values and nulls have no sample."""
     column = pa.array(["ok", "stopped", None, "caught_up", "okay"], pa.string()).dictionary_encode()
-    assert value_texts(sparse, pa.table({"value": column})).to_pylist() == [None, "1", None, None, "1"]
+    texts = value_texts(metric(ValueConversion.ONE), pa.table({"value": column}), ("ok", "caught_up"))
+    assert texts.to_pylist() == [
+        None,
+        "1",
+        None,
+        None,
+        "1",
+    ]
 
 
 def test_yes_and_no_are_numbers() -> None:
