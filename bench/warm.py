@@ -21,7 +21,7 @@ from bench.topic import Writer
 from bench.traffic import Traffic, chunks, one_commit_each
 from bench.verify import differences
 from sandbox.kafka.jars import connector_jars
-from stream.groups.codec import unpack
+from stream.groups.codec import unpack_change
 from stream.groups.driver_state import DriverState
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits
@@ -112,7 +112,7 @@ class Bench:
 
         def apply(table: pa.Table, _number: int) -> None:
             for shard, change in zip(table.column("shard").to_pylist(), table.column("change"), strict=True):
-                fleet.apply(shard, unpack(change.as_py()))
+                fleet.apply(shard, unpack_change(change.as_py()))
 
         return self._until_end(what, lambda: pipeline.start(self._spark, self._job(what), apply))
 

@@ -27,14 +27,14 @@ from bench.processes import parse_stat
 from bench.traffic import Kind
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from stream.cluster.partition_offsets import ENDS
-from stream.groups.codec import pack, unpack
+from stream.groups.codec import pack, unpack_change, unpack_state
 from stream.groups.driver_state import DriverState
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.fold import Fold, RecordColumns
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.placement import Placement, partition_for
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_shard
+from stream.groups.shard import empty_state
 from stream.tick.context import ClusterContext, SnapshotContext
 from stream.tick.ends_index import EndsIndex
 from stream.tick.heap_trim import give_back
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from bench.traffic import Chunk, Traffic
     from stream.groups.driver_state import GroupColumns
-    from stream.groups.shard import Shard
+    from stream.groups.shard import ShardChange
     from stream.tick.verdicts.evaluate import VerdictResult
 
 _Result = TypeVar("_Result")
@@ -80,15 +80,15 @@ class Job:
         self._ends = np.zeros(traffic.offsets_partitions, np.int64)
         self.states: dict[int, bytes] = {}
 
-    def read(self, chunk: Chunk) -> Iterator[tuple[int, Shard]]:
+    def read(self, chunk: Chunk) -> Iterator[tuple[int, ShardChange]]:
         """Take a chunk in as one batch; give the shards' changes."""
         fold = Fold(self._placement, slot_ms=_SLOT_MS, keep_slots=_RULES.keep_slots)
         fold.add(self._batch(chunk))
         for shard, delta in fold.drain():
             kept = self.states.get(shard)
-            state, change = reduce(empty_shard() if kept is None else unpack(kept), [delta], _RULES)
+            state, change = reduce(empty_state() if kept is None else unpack_state(kept), [delta], _RULES)
             self.states[shard] = pack(state, compressed=True)
-            yield shard, unpack(pack(change))
+            yield shard, unpack_change(pack(change))
 
     def _batch(self, chunk: Chunk) -> RecordColumns:
         of_group = chunk.kind == Kind.MEMBERSHIP
@@ -184,14 +184,14 @@ class Ticking:
 
         def seed() -> None:
             for shard, packed in states.items():
-                self._fleet.seed(shard, unpack(packed))
+                self._fleet.seed(shard, unpack_state(packed))
 
         self._timed("seed", seed)
         self._note("fleet")
 
     def tick(self, changes: list[tuple[int, bytes]]) -> None:
         """Take a batch in, and publish."""
-        self._timed("apply", lambda: [self._fleet.apply(shard, unpack(change)) for shard, change in changes])
+        self._timed("apply", lambda: [self._fleet.apply(shard, unpack_change(change)) for shard, change in changes])
         fleet = self._timed("columns", self._fleet.columns)
         context = self._timed("context", lambda: SnapshotContext.of(fleet, self._around, self._ownerships))
         self._now += _TICK_SECONDS

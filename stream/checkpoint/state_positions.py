@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from stream.groups.placement import Placement
-    from stream.groups.shard import Shard
+    from stream.groups.shard import ShardState
 
 
-def misplaced(shards: Iterable[tuple[int, Shard]], positions: Mapping[int, int], placement: Placement) -> str | None:
+def misplaced(
+    shards: Iterable[tuple[int, ShardState]], positions: Mapping[int, int], placement: Placement
+) -> str | None:
     """Say as a sentence which shard has read beyond the offset log, or is there twice; None if all are in place.
 
     `positions` are those of the offset log: the next offsets to read.
@@ -37,7 +39,7 @@ def misplaced(shards: Iterable[tuple[int, Shard]], positions: Mapping[int, int],
 
 
 def unseen(
-    shards: Iterable[tuple[int, Shard]],
+    shards: Iterable[tuple[int, ShardState]],
     positions: Mapping[int, int],
     placement: Placement,
     log_starts: Mapping[int, int],

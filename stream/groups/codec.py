@@ -1,11 +1,12 @@
-"""A shard as bytes: what the state store keeps, and what tasks, state and driver hand each other.
+"""Shards as bytes: what the state store keeps, and what tasks, state and driver send to each other.
 
-Layout: `LWS`, a format number (1 byte), the position and the newest timestamp (int64 each), then the sections: the
-runs, their slots, the records, the lives, the tombstones; each an int32 length (all little-endian) and an Arrow IPC
-stream, an empty table as length 0. Arrow describes its columns itself, so a later format can add one and still read
-these bytes.
+Layout: `LWS`, a format number (1 byte), the position and the newest timestamp (int64 each), then the sections: runs,
+slots, records, histories, tombstones. Each section is an int32 length (all little-endian) and an Arrow IPC stream; an
+empty table has length 0. A state has no tombstones and a delta no histories: those sections are empty. Arrow describes
+its columns itself, so a later format can add one and still read these bytes.
 
-Format 1 had neither the timestamp nor lives and tombstones: the groups of such a state get lives without a past.
+Format 1 had neither the timestamp nor histories and tombstones: the groups of such a state get histories without
+transitions.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.commits.runs import Spans
+from stream.groups.commits.run_table import Runs, no_runs
+from stream.groups.commits.runs import NEVER, Spans
 from stream.groups.commits.slots import Slots, no_slots
-from stream.groups.commits.tombstones import OffsetTombstones, no_forgotten
-from stream.groups.lifecycle.table import HistoryTable, no_lives
-from stream.groups.lifecycle.tracker import adopt
-from stream.groups.shard import Records, Runs, Shard, no_records, no_runs
+from stream.groups.commits.tombstones import OffsetTombstones, no_tombstones
+from stream.groups.lifecycle.table import HistoryTable, no_histories
+from stream.groups.lifecycle.tracker import build_histories
+from stream.groups.shard import MembershipRecords, ShardChange, ShardDelta, ShardState, no_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_Table = TypeVar("_Table", Runs, Slots, Records, HistoryTable, OffsetTombstones)
+_Table = TypeVar("_Table", Runs, Slots, MembershipRecords, HistoryTable, OffsetTombstones)
 
 FORMAT: Final = 2
 """Number of the layout this module writes. Every layout ever released stays readable."""
@@ -36,58 +38,108 @@ _MAGIC: Final = struct.Struct("<3sB")
 _HEADER: Final = {1: struct.Struct("<q"), 2: struct.Struct("<qq")}
 _SECTIONS: Final = {1: 3, 2: 5}
 _LENGTH: Final = struct.Struct("<i")
-_SPANS: Final = tuple(Spans.__dataclass_fields__)
-_SLOTS: Final = tuple(Slots.__dataclass_fields__)
-_FORGOTTEN: Final = tuple(OffsetTombstones.__dataclass_fields__)
+_SPAN_COLUMNS: Final = tuple(Spans.__dataclass_fields__)
+_SLOT_COLUMNS: Final = tuple(Slots.__dataclass_fields__)
+_TOMBSTONE_COLUMNS: Final = tuple(OffsetTombstones.__dataclass_fields__)
 
 
 class UnknownFormatError(ValueError):
-    """The bytes are not a packed shard, or of a format this version does not know."""
+    """The bytes are not a packed shard, or are of a format that this version does not know."""
 
 
-def pack(shard: Shard, *, compressed: bool = False) -> bytes:
-    """Write a shard; compressed for what is kept, plain for what is handed on at once.
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Packed:
+    """The header and the sections of a packed shard, still as bytes."""
 
-    Records and lives that are as they were read go back as the bytes they were: most batches bring only commits.
+    version: int
+    position: int
+    time: int
+    runs: bytes
+    slots: bytes
+    records: bytes
+    histories: bytes = b""
+    tombstones: bytes = b""
+
+
+def pack(shard: ShardState | ShardDelta | ShardChange, *, compressed: bool = False) -> bytes:
+    """Return a shard as bytes; compress what is kept, not what is read again at once.
+
+    Records and histories that are unchanged since they were read are written as the bytes they were read from: most
+    batches have commits only.
     """
+    histories = no_histories() if isinstance(shard, ShardDelta) else shard.histories
+    tombstones = no_tombstones() if isinstance(shard, ShardState) else shard.tombstones
     parts = [_MAGIC.pack(b"LWS", FORMAT), _HEADER[FORMAT].pack(shard.position, shard.time)]
     for section in (
         _section(shard.runs, _runs_batch, compressed=compressed),
         _section(shard.runs.slots, _slots_batch, compressed=compressed),
         shard.records.packed or _section(shard.records, _records_batch, compressed=compressed),
-        shard.lives.packed or _section(shard.lives, _lives_batch, compressed=compressed),
-        _section(shard.forgotten, _forgotten_batch, compressed=compressed),
+        histories.packed or _section(histories, _histories_batch, compressed=compressed),
+        _section(tombstones, _tombstones_batch, compressed=compressed),
     ):
         parts += [_LENGTH.pack(len(section)), section]
     return b"".join(parts)
 
 
-def unpack(packed: bytes) -> Shard:
-    """Read a packed shard; raises UnknownFormatError on anything else."""
-    magic, version = _MAGIC.unpack_from(packed) if len(packed) >= _MAGIC.size else (b"", 0)
-    if magic != b"LWS" or version not in _HEADER or len(packed) < _MAGIC.size + _HEADER[version].size:
-        raise UnknownFormatError(f"not a packed shard of format {FORMAT} or below: {packed[:4]!r}")
-    position, *rest = _HEADER[version].unpack_from(packed, _MAGIC.size)
-    tables = _sections(packed, _MAGIC.size + _HEADER[version].size, _SECTIONS[version])
-    if version == 1:
-        shard = Shard(_runs(*tables[:2]), _records(tables[2]), position)
-        return dataclasses.replace(shard, lives=adopt(shard))
-    runs, slots, records, lives, forgotten = tables
-    return Shard(_runs(runs, slots), _records(records), position, _lives(lives), _forgotten(forgotten), *rest)
+def unpack_state(data: bytes) -> ShardState:
+    """Return the state that `pack`, or an earlier version, wrote; raises UnknownFormatError for any other bytes."""
+    packed = _split(data)
+    state = ShardState(
+        _runs(packed.runs, packed.slots),
+        _records(packed.records),
+        packed.position,
+        _histories(packed.histories),
+        time=packed.time,
+    )
+    return dataclasses.replace(state, histories=build_histories(state)) if packed.version == 1 else state
 
 
-def _sections(packed: bytes, at: int, count: int) -> list[bytes]:
+def unpack_delta(data: bytes) -> ShardDelta:
+    """Return the delta that `pack` wrote; raises UnknownFormatError for any other bytes."""
+    packed = _split(data)
+    return ShardDelta(
+        _runs(packed.runs, packed.slots),
+        _records(packed.records),
+        packed.position,
+        _tombstones(packed.tombstones),
+        time=packed.time,
+    )
+
+
+def unpack_change(data: bytes) -> ShardChange:
+    """Return the change that `pack` wrote; raises UnknownFormatError for any other bytes."""
+    packed = _split(data)
+    return ShardChange(
+        _runs(packed.runs, packed.slots),
+        _records(packed.records),
+        packed.position,
+        _histories(packed.histories),
+        _tombstones(packed.tombstones),
+        time=packed.time,
+    )
+
+
+def _split(data: bytes) -> _Packed:
+    magic, version = _MAGIC.unpack_from(data) if len(data) >= _MAGIC.size else (b"", 0)
+    if magic != b"LWS" or version not in _HEADER or len(data) < _MAGIC.size + _HEADER[version].size:
+        raise UnknownFormatError(f"not a packed shard of format {FORMAT} or below: {data[:4]!r}")
+    position, *rest = _HEADER[version].unpack_from(data, _MAGIC.size)
+    sections = _sections(data, _MAGIC.size + _HEADER[version].size, _SECTIONS[version])
+    return _Packed(version, position, rest[0] if rest else NEVER, *sections)
+
+
+def _sections(data: bytes, start: int, count: int) -> list[bytes]:
     sections = []
     for _ in range(count):
-        (length,) = _LENGTH.unpack_from(packed, at)
-        at += _LENGTH.size
-        sections.append(packed[at : at + length])
-        at += length
+        (length,) = _LENGTH.unpack_from(data, start)
+        start += _LENGTH.size
+        sections.append(data[start : start + length])
+        start += length
     return sections
 
 
-def _section(table: _Table, batch_of: Callable[[_Table], pa.RecordBatch], *, compressed: bool) -> bytes:
-    return _write(batch_of(table), compressed=compressed) if len(table) else b""
+def _section(table: _Table, to_batch: Callable[[_Table], pa.RecordBatch], *, compressed: bool) -> bytes:
+    return _write(to_batch(table), compressed=compressed) if len(table) else b""
 
 
 def _write(batch: pa.RecordBatch, *, compressed: bool) -> bytes:
@@ -106,7 +158,7 @@ def _read(section: bytes) -> dict[str, Any]:
 
 
 def _runs_batch(runs: Runs) -> pa.RecordBatch:
-    columns: dict[str, Any] = {name: getattr(runs.spans, name) for name in _SPANS}
+    columns: dict[str, Any] = {name: getattr(runs.spans, name) for name in _SPAN_COLUMNS}
     return pa.record_batch(
         {
             "key": runs.keys,
@@ -120,10 +172,10 @@ def _runs_batch(runs: Runs) -> pa.RecordBatch:
 
 
 def _slots_batch(slots: Slots) -> pa.RecordBatch:
-    return pa.record_batch({name: np.ascontiguousarray(getattr(slots, name)) for name in _SLOTS})
+    return pa.record_batch({name: np.ascontiguousarray(getattr(slots, name)) for name in _SLOT_COLUMNS})
 
 
-def _records_batch(records: Records) -> pa.RecordBatch:
+def _records_batch(records: MembershipRecords) -> pa.RecordBatch:
     return pa.record_batch(
         {
             "key": records.keys,
@@ -134,13 +186,14 @@ def _records_batch(records: Records) -> pa.RecordBatch:
     )
 
 
-def _lives_batch(lives: HistoryTable) -> pa.RecordBatch:
-    return pa.record_batch({"group": lives.groups, "life": lives.values, "died": np.ascontiguousarray(lives.died)})
+def _histories_batch(histories: HistoryTable) -> pa.RecordBatch:
+    died = np.ascontiguousarray(histories.died)
+    return pa.record_batch({"group": histories.groups, "life": histories.values, "died": died})
 
 
-def _forgotten_batch(forgotten: OffsetTombstones) -> pa.RecordBatch:
-    keys, *numbers = (getattr(forgotten, name) for name in _FORGOTTEN)
-    columns = {name: np.ascontiguousarray(column) for name, column in zip(_FORGOTTEN[1:], numbers, strict=True)}
+def _tombstones_batch(tombstones: OffsetTombstones) -> pa.RecordBatch:
+    keys, *numbers = (getattr(tombstones, name) for name in _TOMBSTONE_COLUMNS)
+    columns = {name: np.ascontiguousarray(column) for name, column in zip(_TOMBSTONE_COLUMNS[1:], numbers, strict=True)}
     return pa.record_batch({"key": keys, **columns})
 
 
@@ -150,7 +203,7 @@ def _runs(section: bytes, slots: bytes) -> Runs:
     columns = _read(section)
     return Runs(
         keys=columns["key"],
-        spans=Spans(*(_numbers(columns[name]) for name in _SPANS)),
+        spans=Spans(*(_numbers(columns[name]) for name in _SPAN_COLUMNS)),
         leader_epoch=_numbers(columns["leader_epoch"]),
         expire_time=_numbers(columns["expire_time"]),
         metadata=columns["metadata"],
@@ -163,29 +216,29 @@ def _slots(section: bytes) -> Slots:
     if not section:
         return no_slots()
     columns = _read(section)
-    return Slots(*(_numbers(columns[name]) for name in _SLOTS))
+    return Slots(*(_numbers(columns[name]) for name in _SLOT_COLUMNS))
 
 
-def _records(section: bytes) -> Records:
+def _records(section: bytes) -> MembershipRecords:
     if not section:
         return no_records()
     columns = _read(section)
     position, time = _numbers(columns["position"]), _numbers(columns["time"])
-    return Records(columns["key"], columns["value"], position, time, packed=section)
+    return MembershipRecords(columns["key"], columns["value"], position, time, packed=section)
 
 
-def _lives(section: bytes) -> HistoryTable:
+def _histories(section: bytes) -> HistoryTable:
     if not section:
-        return no_lives()
+        return no_histories()
     columns = _read(section)
     return HistoryTable(columns["group"], columns["life"], _numbers(columns["died"]), packed=section)
 
 
-def _forgotten(section: bytes) -> OffsetTombstones:
+def _tombstones(section: bytes) -> OffsetTombstones:
     if not section:
-        return no_forgotten()
+        return no_tombstones()
     columns = _read(section)
-    return OffsetTombstones(columns["key"], *(_numbers(columns[name]) for name in _FORGOTTEN[1:]))
+    return OffsetTombstones(columns["key"], *(_numbers(columns[name]) for name in _TOMBSTONE_COLUMNS[1:]))
 
 
 def _numbers(column: pa.Array) -> Any:

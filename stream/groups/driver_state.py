@@ -15,12 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.columnar import decode_keys
+from stream.groups.commits.run_table import Runs, concat_runs, find_rows, no_runs
 from stream.groups.commits.runs import Spans, columns_of
 from stream.groups.commits.slots import Slots
 from stream.groups.lifecycle.record import life_of
 from stream.groups.membership.memberships import Membership, Memberships
 from stream.groups.row_order import RowLabels, RowOrder
-from stream.groups.shard import Runs, concat_runs, empty_shard, no_runs, rows_of
+from stream.groups.shard import NOTHING_READ, ShardChange
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from stream.groups.lifecycle.table import HistoryTable
     from stream.groups.membership.memberships import Member
     from stream.groups.row_order import RowNames
-    from stream.groups.shard import Shard
+    from stream.groups.shard import ShardState
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -102,11 +103,12 @@ class DriverState:
         self._names = RowLabels([])
         self._ranks = RowOrder(self._names, frozenset())
 
-    def seed(self, shard: int, state: Shard) -> None:
-        """Begin with a shard's whole state: nothing in it is news."""
-        self._shards.setdefault(shard, _Held()).apply(state)
+    def seed(self, shard: int, state: ShardState) -> None:
+        """Load the whole state of a shard; nothing in it is an event."""
+        change = ShardChange(state.runs, state.records, state.position, state.histories)
+        self._shards.setdefault(shard, _Held()).apply(change)
 
-    def apply(self, shard: int, change: Shard) -> ChangeEvents:
+    def apply(self, shard: int, change: ShardChange) -> ChangeEvents:
         """Take in what a batch changed in one shard, and give what is new in it; nothing when it comes again."""
         return self._shards.setdefault(shard, _Held()).apply(change)
 
@@ -186,20 +188,20 @@ class _Held:
         self.memberships = Memberships()
         self.lives: dict[str, GroupHistory] = {}
         self._dead: dict[str, int] = {}
-        self._position = empty_shard().position
+        self._position = NOTHING_READ
         self._names: RowNames | None = None
 
-    def apply(self, change: Shard) -> ChangeEvents:
+    def apply(self, change: ShardChange) -> ChangeEvents:
         if change.position < self._position:
             return NO_NEWS
         again, self._position = change.position == self._position, change.position
         self.memberships.apply(change.records)
-        transitions = tuple(self._take_lives(change.lives)) if len(change.lives) else ()
+        transitions = tuple(self._take_lives(change.histories)) if len(change.histories) else ()
         if len(change.runs):
             self._take_runs(change.runs)
-        if again or not (transitions or len(change.forgotten)):
+        if again or not (transitions or len(change.tombstones)):
             return NO_NEWS
-        return ChangeEvents(transitions, tuple(_told(change.forgotten)))
+        return ChangeEvents(transitions, tuple(_told(change.tombstones)))
 
     def drop_dead(self, died_before: int, now: int) -> None:
         for group in [group for group, died in self._dead.items() if died > now]:
@@ -222,7 +224,7 @@ class _Held:
             yield from ((group, each) for each in life.transitions if each not in known)
 
     def _take_runs(self, runs: Runs) -> None:
-        known = rows_of(self.runs.keys, runs.keys)
+        known = find_rows(self.runs.keys, runs.keys)
         alive = runs.spans.commits > 0
         if alive.all() and (known >= 0).all():
             # By far the most: commits of known offsets. Every row stays where it is, and so do the names.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from stream.groups.commits.run_table import no_runs
 from stream.groups.row_order import RowLabels, RowOrder
-from stream.groups.shard import no_runs
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -25,7 +25,7 @@ def rows_of_groups(fleet: GroupColumns, groups: AbstractSet[str]) -> NDArray[np.
     return np.flatnonzero(mine[fleet.group.indices.to_numpy(zero_copy_only=False)])
 
 
-def part_of(fleet: GroupColumns, groups: AbstractSet[str]) -> GroupColumns:
+def select_groups(fleet: GroupColumns, groups: AbstractSet[str]) -> GroupColumns:
     """Return these groups alone: their rows, memberships and lives."""
     rows = rows_of_groups(fleet, groups)
     chosen = pa.array(rows)
@@ -48,6 +48,6 @@ def part_of(fleet: GroupColumns, groups: AbstractSet[str]) -> GroupColumns:
     )
 
 
-def every_group(fleet: GroupColumns) -> frozenset[str]:
+def all_groups(fleet: GroupColumns) -> frozenset[str]:
     """Return the names of all groups of a fleet."""
     return frozenset(fleet.ranks.groups)

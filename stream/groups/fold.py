@@ -21,12 +21,13 @@ from stream.groups.commits import runs as run_columns
 from stream.groups.commits import slots as window
 from stream.groups.commits import tombstones
 from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commits
+from stream.groups.commits.run_table import Runs, join_runs, no_runs
 from stream.groups.commits.runs import NEVER, TOPIC_ID
 from stream.groups.commits.slots import Slots
-from stream.groups.commits.tombstones import OffsetTombstones, no_forgotten
+from stream.groups.commits.tombstones import OffsetTombstones, no_tombstones
 from stream.groups.decode_stats import DecodeFault, DecodeStats, FaultSample, hexadecimal
 from stream.groups.membership.summary import groups_of, type_of
-from stream.groups.shard import Records, Runs, Shard, concat_records, join_runs, no_records, no_runs
+from stream.groups.shard import MembershipRecords, ShardDelta, concat_records, no_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,13 +66,13 @@ class RecordColumns:
         row = at if self.rows is None else int(self.rows[at])
         return self.keys[row].as_py(), self.values[row].as_py()
 
-    def records(self) -> Records:
+    def records(self) -> MembershipRecords:
         """Copy the records."""
         keys, values = self.keys, self.values
         if self.rows is not None:
             chosen = pa.array(self.rows)
             keys, values = keys.take(chosen), values.take(chosen)
-        return Records(keys, values, self.position, self.time)
+        return MembershipRecords(keys, values, self.position, self.time)
 
 
 @dataclasses.dataclass(slots=True)
@@ -79,7 +80,7 @@ class _Pile:
     """What has been folded of one offsets partition."""
 
     runs: list[Runs] = dataclasses.field(default_factory=list)
-    records: list[Records] = dataclasses.field(default_factory=list)
+    records: list[MembershipRecords] = dataclasses.field(default_factory=list)
     forgotten: list[OffsetTombstones] = dataclasses.field(default_factory=list)
     position: int = -1
     time: int = NEVER
@@ -125,7 +126,7 @@ class Fold:
         if len(commits):
             self._add_commits(batch.take(commits), distinct, distinct.identity[codes[commits]])
 
-    def drain(self) -> Iterator[tuple[int, Shard]]:
+    def drain(self) -> Iterator[tuple[int, ShardDelta]]:
         """Give a delta for every shard that was touched, and start afresh."""
         piles, self._piles = self._piles, {}
         for partition, pile in sorted(piles.items()):
@@ -297,11 +298,11 @@ class Fold:
 
     # Out: one delta per shard.
 
-    def _deltas(self, partition: int, pile: _Pile) -> Iterator[tuple[int, Shard]]:
+    def _deltas(self, partition: int, pile: _Pile) -> Iterator[tuple[int, ShardDelta]]:
         runs, forgotten = pile.join(self._keep_slots)
         records = concat_records(pile.records) if pile.records else no_records()
         if self._placement.sub_shards == 1:
-            whole = Shard(runs, records, pile.position, forgotten=forgotten, time=pile.time)
+            whole = ShardDelta(runs, records, pile.position, tombstones=forgotten, time=pile.time)
             yield self._placement.shard(partition, ""), whole
             return
         run_shards = self._shards(partition, _commit_groups(runs.keys))
@@ -311,11 +312,11 @@ class Fold:
             mine, gone = run_shards == shard, forgotten_shards == shard
             yield (
                 shard,
-                Shard(
+                ShardDelta(
                     runs.take(mine) if mine.any() else no_runs(),
                     records.take(record_shards == shard),
                     pile.position,
-                    forgotten=forgotten.take(gone) if gone.any() else no_forgotten(),
+                    tombstones=forgotten.take(gone) if gone.any() else no_tombstones(),
                     time=pile.time,
                 ),
             )

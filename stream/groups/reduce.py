@@ -1,8 +1,9 @@
-"""(state, what was read) -> (state, what changed). The one place where the state of a shard moves forward.
+"""(state, deltas) -> (state, change): the only place where the state of a shard moves forward.
 
-What was read comes as deltas: shards made of the records between two positions. Deltas may arrive in any order and more
-than once; they are applied in log order, and what the state has seen already changes nothing. Of the past only the
-newest is kept, and of the dead nothing after a while: all by what the log says, for a state has no clock.
+A delta holds the records that one task read between two positions. Deltas may arrive in any order and more than once;
+they are applied in log order, and records that the state has already applied change nothing. A state keeps only the
+newest slots and transitions, and drops dead groups after a while. Both follow from the timestamps in the log, because a
+state has no clock.
 """
 
 from __future__ import annotations
@@ -12,20 +13,18 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from stream.groups.commits import tombstones as forgotten
-from stream.groups.lifecycle import tracker as chronicle
-from stream.groups.lifecycle.tracker import NewRecords
+from stream.groups.commits import tombstones as tombstone_table
+from stream.groups.commits.run_table import Runs, concat_runs, find_rows, join_runs
+from stream.groups.lifecycle.tracker import NewRecords, update_histories
 from stream.groups.lifecycle.transitions import HistoryLimits
 from stream.groups.shard import (
-    Records,
-    Runs,
-    Shard,
+    MembershipRecords,
+    ShardChange,
+    ShardDelta,
+    ShardState,
     concat_records,
-    concat_runs,
-    join_runs,
     newest_records,
     no_records,
-    rows_of,
 )
 
 if TYPE_CHECKING:
@@ -34,55 +33,57 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_Rows = TypeVar("_Rows", "Runs", "Records", "forgotten.OffsetTombstones")
+_Rows = TypeVar("_Rows", "Runs", "MembershipRecords", "tombstone_table.OffsetTombstones")
 KEEP_TRANSITIONS: Final = 32
-GRACE_MS: Final = 3_600_000
+DEAD_GRACE_MS: Final = 3_600_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StateLimits:
-    """What a state keeps. None: all of it, for ever.
+    """How much a state keeps. None: everything, without end.
 
-    `grace_ms` is how long a dead group is remembered, so that what comes after it is a rebirth. The state forgets it
-    by the timestamps of the records it reads, whenever it is touched: a timer would be another thing that a replayed
-    batch has to repeat, and a shard without records has nothing new to remember.
-    `live_from` is the position in this shard's offsets partition from which on what happens is news.
+    `dead_grace_ms` is how long a dead group is kept; a group that returns within this time is recreated, not created.
+    The state drops dead groups by the timestamps of the records that it reads, whenever it is touched. A timer would be
+    one more thing that a replayed batch has to repeat, and a shard without records has nothing new to store.
+    `live_from` is the position in the offsets partition from which transitions are live, not replayed history.
     """
 
     keep_slots: int
     keep_transitions: int | None = KEEP_TRANSITIONS
-    grace_ms: int | None = GRACE_MS
+    dead_grace_ms: int | None = DEAD_GRACE_MS
     live_from: int = 0
 
 
-def reduce(state: Shard, deltas: Iterable[Shard], rules: StateLimits | int) -> tuple[Shard, Shard]:
-    """Apply deltas to a state; give the new state and the change: the new rows of every key that was touched.
+def reduce(
+    state: ShardState, deltas: Iterable[ShardDelta], limits: StateLimits | int
+) -> tuple[ShardState, ShardChange]:
+    """Return the state after the deltas, and the change: the new rows of every key that was touched.
 
-    A bare number stands for rules that keep so many slots and are as they are by default.
+    A number as `limits` stands for `StateLimits` with this `keep_slots` and defaults otherwise.
     """
-    rules = StateLimits(rules) if isinstance(rules, int) else rules
+    limits = StateLimits(limits) if isinstance(limits, int) else limits
     ordered = sorted(deltas, key=lambda delta: delta.position)
-    fresh = [_unseen(delta, state.position) for delta in ordered if delta.position > state.position]
-    read = _read(state, fresh, rules.keep_slots)
-    runs, changed_runs = _reduce_runs(state, read.runs, read.rows, rules.keep_slots)
+    unseen = [_without_seen(delta, state.position) for delta in ordered if delta.position > state.position]
+    read = _new_records(state, unseen, limits.keep_slots)
+    runs, changed_runs = _reduce_runs(state, read.runs, read.state_rows, limits.keep_slots)
     records, changed_records = _reduce_records(state.records, read.records)
-    lives, changed_lives = chronicle.tell(
-        state, read, HistoryLimits(rules.keep_transitions, rules.grace_ms, rules.live_from)
+    histories, changed_histories = update_histories(
+        state, read, HistoryLimits(limits.keep_transitions, limits.dead_grace_ms, limits.live_from)
     )
-    position = max([state.position, *(delta.position for delta in fresh)])
+    position = max([state.position, *(delta.position for delta in unseen)])
     return (
-        Shard(runs, records, position, lives, time=read.time),
-        Shard(changed_runs, changed_records, position, changed_lives, read.forgotten, read.time),
+        ShardState(runs, records, position, histories, time=read.time),
+        ShardChange(changed_runs, changed_records, position, changed_histories, read.tombstones, time=read.time),
     )
 
 
-def _unseen(delta: Shard, position: int) -> Shard:
-    """Leave out what lies at or before a position."""
+def _without_seen(delta: ShardDelta, position: int) -> ShardDelta:
+    """Return a delta without the rows at or before a position."""
     return dataclasses.replace(
         delta,
         runs=_after(delta.runs, delta.runs.spans.last_position, position),
         records=_after(delta.records, delta.records.position, position),
-        forgotten=_after(delta.forgotten, delta.forgotten.position, position),
+        tombstones=_after(delta.tombstones, delta.tombstones.position, position),
     )
 
 
@@ -91,41 +92,42 @@ def _after(rows: _Rows, positions: NDArray[np.int64], position: int) -> _Rows:
     return rows.take(~seen) if seen.any() else rows
 
 
-def _read(state: Shard, fresh: list[Shard], keep_slots: int) -> NewRecords:
-    """Put together what was read."""
-    runs = join_runs([delta.runs for delta in fresh], keep_slots)
-    records = [delta.records for delta in fresh if len(delta.records)]
-    gone = forgotten.concat([delta.forgotten for delta in fresh])
+def _new_records(state: ShardState, deltas: list[ShardDelta], keep_slots: int) -> NewRecords:
+    """Combine the deltas, in log order, into one table of each sort."""
+    runs = join_runs([delta.runs for delta in deltas], keep_slots)
+    records = [delta.records for delta in deltas if len(delta.records)]
+    tombstones = tombstone_table.concat([delta.tombstones for delta in deltas])
     return NewRecords(
         records=concat_records(records) if records else no_records(),
-        forgotten=forgotten.resolve(gone, [state.runs, *(delta.runs for delta in fresh)]),
+        tombstones=tombstone_table.resolve(tombstones, [state.runs, *(delta.runs for delta in deltas)]),
         runs=runs,
-        rows=rows_of(state.runs.keys, runs.keys),
-        time=max([state.time, *(delta.time for delta in fresh)]),
+        state_rows=find_rows(state.runs.keys, runs.keys),
+        time=max([state.time, *(delta.time for delta in deltas)]),
     )
 
 
-def _reduce_runs(state: Shard, new: Runs, old_rows: NDArray[np.int64], keep_slots: int) -> tuple[Runs, Runs]:
+def _reduce_runs(state: ShardState, new: Runs, state_rows: NDArray[np.int64], keep_slots: int) -> tuple[Runs, Runs]:
     if not len(new):
         return state.runs, new
-    # A run that begins before the state's position and ends after it was partly seen: its counts cannot be told apart
-    # from those of the state, so it stands alone. (Spark re-delivers whole batches; a replaced topic need not.)
+    # A run that begins before the state's position and ends after it was partly seen. Its counts cannot be separated
+    # from those of the state, so it replaces the state's run. (Spark re-delivers whole batches; a re-created topic
+    # need not.)
     straddles = new.spans.first_position <= state.position
-    known = (old_rows >= 0) & ~straddles
-    changed = join_runs([state.runs.take(old_rows[known]), new], keep_slots)
+    continued = (state_rows >= 0) & ~straddles
+    changed = join_runs([state.runs.take(state_rows[continued]), new], keep_slots)
     untouched = np.ones(len(state.runs), np.bool_)
-    untouched[old_rows[old_rows >= 0]] = False
-    alive = changed.spans.commits > 0
-    kept = changed if alive.all() else changed.take(alive)
-    # A state begins with nothing, so that a key began with a tombstone says nothing more.
+    untouched[state_rows[state_rows >= 0]] = False
+    has_commits = changed.spans.commits > 0
+    kept = changed if has_commits.all() else changed.take(has_commits)
+    # A state starts empty, so a tombstone at the start of a run carries no information.
     kept = dataclasses.replace(kept, spans=dataclasses.replace(kept.spans, reset=np.zeros(len(kept), np.bool_)))
     return concat_runs([state.runs.take(untouched), kept]), changed
 
 
-def _reduce_records(state: Records, read: Records) -> tuple[Records, Records]:
-    if not len(read):
-        return state, read
-    changed = newest_records(read)
-    untouched = rows_of(changed.keys, state.keys) < 0
-    alive = changed.values.is_valid().to_numpy(zero_copy_only=False)
-    return concat_records([state.take(untouched), changed.take(alive)]), changed
+def _reduce_records(state: MembershipRecords, new: MembershipRecords) -> tuple[MembershipRecords, MembershipRecords]:
+    if not len(new):
+        return state, new
+    changed = newest_records(new)
+    untouched = find_rows(changed.keys, state.keys) < 0
+    has_value = changed.values.is_valid().to_numpy(zero_copy_only=False)
+    return concat_records([state.take(untouched), changed.take(has_value)]), changed

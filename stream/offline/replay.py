@@ -17,7 +17,7 @@ from stream.groups.driver_state import DriverState
 from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_shard
+from stream.groups.shard import empty_state
 from stream.offline.rows import OFFSETS_TOPIC, batch_rows
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stream.groups.driver_state import GroupColumns
     from stream.groups.lifecycle.model import GroupHistory
     from stream.groups.membership.memberships import Membership
-    from stream.groups.shard import Shard
+    from stream.groups.shard import ShardState
     from stream.offline.rows import TopicRow
 
 ROWS_PER_BATCH: Final = 65_536
@@ -82,10 +82,10 @@ class Replay:
         self.fleet = DriverState()
         self.tally = DecodeStats()
         # Nothing is forgotten, and nothing is news to anyone: rows are history.
-        self._rules = StateLimits(keep_slots, keep_transitions=None, grace_ms=None)
+        self._rules = StateLimits(keep_slots, keep_transitions=None, dead_grace_ms=None)
         # One shard per offsets partition: finer ones only spread the work.
         self._fold = Fold(Placement(1, 1), slot_ms=slot_ms, keep_slots=keep_slots)
-        self.states: dict[int, Shard] = {}
+        self.states: dict[int, ShardState] = {}
 
     def read(self, rows: Iterable[TopicRow], rows_at_once: int = ROWS_PER_BATCH) -> None:
         """Take rows of the offsets topic in; those of other topics are passed over."""
@@ -93,7 +93,7 @@ class Replay:
         for some in batch_rows(mine, rows_at_once):
             self._fold.add(fold_batch(some))
             for shard, delta in self._fold.drain():
-                state, change = reduce(self.states.get(shard, empty_shard()), [delta], self._rules)
+                state, change = reduce(self.states.get(shard, empty_state()), [delta], self._rules)
                 self.states[shard] = state
                 self.fleet.apply(shard, change)
         self.tally = self._fold.tally

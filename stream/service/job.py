@@ -24,7 +24,7 @@ from stream.cluster.partition_offsets import read_ends
 from stream.cluster.transport.errors import ClusterError
 from stream.config import kafka_login as security
 from stream.errors import ExitCode
-from stream.groups.codec import unpack
+from stream.groups.codec import unpack_change
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.placement import Placement
@@ -195,7 +195,7 @@ class MonitorJob:
             rules=StateLimits(
                 keep_slots=layout.keep_slots,
                 keep_transitions=self._config.groups.history,
-                grace_ms=int(self._config.groups.dead_grace * 1000),
+                dead_grace_ms=int(self._config.groups.dead_grace * 1000),
             ),
             live_from=checkpoint.manifest.live_from,
             pulse=pulses.address,
@@ -203,7 +203,7 @@ class MonitorJob:
 
     def _on_batch(self, table: pa.Table, _number: int) -> None:
         changes = zip(table.column("shard").to_pylist(), table.column("change"), strict=True)
-        self._publisher.apply([(shard, unpack(change.as_py())) for shard, change in changes])
+        self._publisher.apply([(shard, unpack_change(change.as_py())) for shard, change in changes])
         tally = DecodeStats()
         for texts in table.column("tallies").to_pylist():
             for text in texts or ():

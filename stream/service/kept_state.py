@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from stream.checkpoint.directory import CheckpointDirectory
     from stream.cluster.transport.client import Cluster
-    from stream.groups.shard import Shard
+    from stream.groups.shard import ShardState
     from stream.service.status import ServiceStatus
     from stream.spark.errors import SparkFailure
     from stream.spark.types import SparkSession
@@ -57,7 +57,7 @@ class KeptState:
         self._presence.close()
         self.checkpoint.close()
 
-    def load(self, spark: SparkSession) -> list[tuple[int, Shard]]:
+    def load(self, spark: SparkSession) -> list[tuple[int, ShardState]]:
         """Return every shard as of the last finished batch; none after a state that cannot be read was set aside.
 
         Raises SparkCallError where Spark itself is in trouble, and Refusal.
@@ -113,7 +113,7 @@ class KeptState:
         self.checkpoint.note_failed_start(failure.cause, final=True)
         return True
 
-    def _misfit(self, shards: list[tuple[int, Shard]]) -> str | None:
+    def _misfit(self, shards: list[tuple[int, ShardState]]) -> str | None:
         """Say as a sentence why the state is not that of the offset log, or None. What cannot be asked is no reason."""
         positions, placement = self.checkpoint.positions, self.checkpoint.manifest.layout.placement
         problem = misplaced(shards, positions, placement)

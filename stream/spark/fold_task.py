@@ -16,13 +16,13 @@ import pyarrow as pa
 
 from stream.groups.codec import pack
 from stream.groups.fold import Fold, RecordColumns
-from stream.groups.shard import empty_shard
+from stream.groups.shard import empty_delta
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from stream.groups.placement import Placement
-    from stream.groups.shard import Shard
+    from stream.groups.shard import ShardDelta
 
 OUTPUT: Final = "shard int, delta binary, tally string"
 """Columns of the deltas; the tally of a task stands beside its first delta."""
@@ -59,10 +59,10 @@ class FoldTask:
             tally = None
         if tally is not None and fold.tally:
             # Records that belong to no group, malformed ones above all, touch no shard; they are counted all the same.
-            yield _row(self.placement.shard(0, ""), empty_shard(), tally)
+            yield _row(self.placement.shard(0, ""), empty_delta(), tally)
 
 
-def _row(shard: int, delta: Shard, tally: str | None) -> pa.RecordBatch:
+def _row(shard: int, delta: ShardDelta, tally: str | None) -> pa.RecordBatch:
     return pa.record_batch([[shard], [pack(delta)], [tally]], schema=_SCHEMA)
 
 

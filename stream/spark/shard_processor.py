@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from stream.groups.codec import pack, unpack
+from stream.groups.codec import pack, unpack_delta, unpack_state
 from stream.groups.reduce import reduce
-from stream.groups.shard import empty_shard
+from stream.groups.shard import empty_state
 from stream.spark.fold_task import settle
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ class ShardProcessor(StatefulProcessor):
     ) -> Iterator[Row]:
         """Apply the deltas of one shard and give what changed."""
         kept = self._state.get()
-        state = empty_shard() if kept is None else unpack(bytes(kept[0]))
+        state = empty_state() if kept is None else unpack_state(bytes(kept[0]))
         deltas, tallies = [], []
         for row in rows:
-            deltas.append(unpack(bytes(row[1])))
+            deltas.append(unpack_delta(bytes(row[1])))
             if row[2] is not None:
                 tallies.append(row[2])
         live_from = self._live_from.get(self._placement.offsets_partition(key[0]), 0)

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from stream.groups.codec import unpack
+from stream.groups.codec import unpack_state
 from stream.spark.shard_processor import STATE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from stream.groups.shard import Shard
+    from stream.groups.shard import ShardState
 
 
 class UnreadableShardError(Exception):
     """A shard in the state store is not what was written."""
 
 
-def stored_shards(spark: SparkSession, checkpoint: str) -> list[tuple[int, Shard]]:
+def stored_shards(spark: SparkSession, checkpoint: str) -> list[tuple[int, ShardState]]:
     """Return every shard as of the last finished batch. Raises UnreadableShardError, and what Spark raises."""
     # Registers the state store's coordinator with this session; without it the reader fails on a snapshot.
     _ = spark.streams.active
@@ -30,8 +30,8 @@ def stored_shards(spark: SparkSession, checkpoint: str) -> list[tuple[int, Shard
     return [(shard, _unpack(shard, packed[row].as_py())) for row, shard in enumerate(table.column("shard").to_pylist())]
 
 
-def _unpack(number: int, packed: bytes) -> Shard:
+def _unpack(number: int, packed: bytes) -> ShardState:
     try:
-        return unpack(packed)
+        return unpack_state(packed)
     except (ValueError, TypeError, LookupError, OverflowError, struct.error, pa.ArrowException) as error:
         raise UnreadableShardError(f"shard {number} of the state cannot be read ({error})") from error

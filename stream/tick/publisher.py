@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
     from stream.groups.membership.memberships import Member, Memberships
-    from stream.groups.shard import Shard
+    from stream.groups.shard import ShardChange, ShardState
     from stream.service.status import ServiceStatus
     from stream.tick.context import ClusterContext
     from stream.tick.context_poller import ContextPoller
@@ -139,13 +139,13 @@ class Publisher:
         """Write what must survive a restart beside the state. To be called by the thread of the ticks, or after it."""
         self._diagnostician.keep()
 
-    def seed(self, states: list[tuple[int, Shard]]) -> None:
+    def seed(self, states: list[tuple[int, ShardState]]) -> None:
         """Begin with what the state store kept; nothing in it is news."""
         with self._lock:
             for shard, state in states:
                 self._fleet.seed(shard, state)
 
-    def apply(self, changes: list[tuple[int, Shard]]) -> None:
+    def apply(self, changes: list[tuple[int, ShardChange]]) -> None:
         """Take in what a batch changed, all of it at once."""
         catching_up = self._vitals.phase == CATCHING_UP
         with self._lock:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from stream.groups.driver_state_part import every_group, part_of, rows_of_groups
+from stream.groups.driver_state_part import all_groups, rows_of_groups, select_groups
 from stream.tick.isolation import faulty_groups
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ class Quarantine:
         """
         if not self._out and not fleet.faults:
             return fleet
-        known = every_group(fleet) | fleet.faults.keys()
+        known = all_groups(fleet) | fleet.faults.keys()
         self._replace({name: each for name, each in self._out.items() if name in known})
         self._put({name: error for name, error in fleet.faults.items() if name not in self._out}, fleet, now)
         due = [name for name in self._out if name not in fleet.faults and self._is_due(fleet, name, now)]
         for name in due[:_TRIALS]:
-            error = _raised(trial, part_of(fleet, {name}))
+            error = _raised(trial, select_groups(fleet, {name}))
             if error is None:
                 self._replace({other: each for other, each in self._out.items() if other != name})
                 _log.info("a group can be evaluated again", group=name)
@@ -97,10 +97,10 @@ class Quarantine:
         There are none if the evaluation fails without any group too, does not fail again, or fails for all groups: then
         it is not the fault of single groups.
         """
-        groups = sorted(every_group(fleet))
+        groups = sorted(all_groups(fleet))
 
         def fails(some: Sequence[str]) -> Exception | None:
-            return _raised(trial, part_of(fleet, frozenset(some)))
+            return _raised(trial, select_groups(fleet, frozenset(some)))
 
         if fails(()) is not None:
             return False
@@ -116,7 +116,7 @@ class Quarantine:
         if not out:
             self._part = None
             return fleet
-        rest = part_of(fleet, every_group(fleet) - out)
+        rest = select_groups(fleet, all_groups(fleet) - out)
         if self._part is not None and self._part[1] == out and self._part[0].ranks is fleet.ranks:
             before = self._part[2]
             rest = dataclasses.replace(

@@ -16,7 +16,7 @@ from bench.many_groups.tables import Results, tables
 from bench.many_groups.tick import Job, measure
 from bench.oracle import nothing_yet
 from bench.traffic import Kind
-from stream.groups.codec import unpack
+from stream.groups.codec import unpack_state
 from stream.groups.driver_state import DriverState
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_the_job_knows_what_was_written() -> None:
     }
     restarted = DriverState()
     for shard, packed in job.states.items():
-        restarted.seed(shard, unpack(packed))
+        restarted.seed(shard, unpack_state(packed))
     assert restarted.columns().memberships == columns.memberships
 
 

@@ -24,7 +24,7 @@ from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement, partition_for
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_shard
+from stream.groups.shard import empty_state
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
 from stream.tick.context_poller import ContextPoller
@@ -93,7 +93,7 @@ class Ticks:
         enquiries = LookupScheduler(cluster, LookupLimits(gap_grace=0.0))
         self.publisher = Publisher(self.vitals, diagnostician=VerdictEvaluator(enquiries=enquiries))
         self._survey = ContextPoller(cluster, OffsetsRetention(None, None, "unknown"), 50, 10.0)
-        self._states = {partition: empty_shard() for partition in range(PARTITIONS)}
+        self._states = {partition: empty_state() for partition in range(PARTITIONS)}
         self._read_to: dict[int, int] = {}
 
     def tick(self) -> None:

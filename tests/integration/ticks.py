@@ -20,7 +20,7 @@ from stream.groups.driver_state import DriverState
 from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_shard
+from stream.groups.shard import empty_state
 from stream.health.evaluator import Evaluator
 from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import NOWHERE
@@ -55,7 +55,7 @@ class Monitor:
         self.enquiries = LookupScheduler(cluster)
         self.judge = Evaluator()
         self.now = time.time()
-        self._states = {partition: empty_shard() for partition in range(PARTITIONS)}
+        self._states = {partition: empty_state() for partition in range(PARTITIONS)}
         self._fleet = DriverState()
         self._read_to: dict[int, int] = {}
         self.held: HiddenCommits

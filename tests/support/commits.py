@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from stream.groups.commits import runs
 from stream.groups.commits import slots as window
+from stream.groups.commits.run_table import Runs, join_runs
 from stream.groups.commits.runs import NEVER, TOPIC_ID
-from stream.groups.shard import Runs, join_runs
 
 SLOT_MS = 10
 KEEP = 3

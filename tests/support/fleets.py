@@ -9,15 +9,18 @@ import numpy as np
 import pyarrow as pa
 
 from stream.cluster.partition_offsets import ENDS
+from stream.groups.commits.run_table import no_runs
 from stream.groups.driver_state import NO_NEWS, DriverState
 from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import Shard, empty_shard
+from stream.groups.shard import NOTHING_READ, ShardChange, empty_state, no_records
 from tests.support.commits import KEEP, SLOT_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from stream.groups.shard import ShardDelta
 
 Raw = tuple[bytes | None, bytes | None]
 Timed = tuple[int, bytes | None, bytes | None]
@@ -29,24 +32,25 @@ class World:
 
     def __init__(self, rules: StateLimits | None = None) -> None:
         self.fleet = DriverState()
-        self.state = empty_shard()
+        self.state = empty_state()
+        self.change = ShardChange(no_runs(), no_records(), NOTHING_READ)
         self.news = NO_NEWS
         self._rules = rules or StateLimits(KEEP)
         self._position = 0
 
-    def read(self, records: Sequence[Raw], time: int = 0) -> Shard:
+    def read(self, records: Sequence[Raw], time: int = 0) -> ShardChange:
         """Let a batch of records happen, all at this time (ms); give what it changed."""
         return self.take(delta_of([(time, *record) for record in records], self._position))
 
-    def take(self, delta: Shard) -> Shard:
+    def take(self, delta: ShardDelta) -> ShardChange:
         """Reduce what was read; give what it changed. `news` is what the fleet had not known."""
         self._position = max(self._position, delta.position + 1)
-        self.state, change = reduce(self.state, [delta], self._rules)
-        self.news = self.fleet.apply(0, change)
-        return change
+        self.state, self.change = reduce(self.state, [delta], self._rules)
+        self.news = self.fleet.apply(0, self.change)
+        return self.change
 
 
-def delta_of(records: Sequence[Timed], position: int, cuts: Sequence[int] = ()) -> Shard:
+def delta_of(records: Sequence[Timed], position: int, cuts: Sequence[int] = ()) -> ShardDelta:
     """Fold records from a position on, in Arrow batches cut there, and give the delta of the task that read them."""
     fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
     borders = [0, *sorted(min(cut, len(records)) for cut in cuts), len(records)]

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from stream.groups.lifecycle.model import GroupHistory, Transition
-    from stream.groups.shard import Shard
+    from stream.groups.shard import ShardState
     from tests.support.fleets import Timed
 
     Written = tuple[bytes, bytes | None]
 
-EVERYTHING = StateLimits(KEEP, keep_transitions=None, grace_ms=None)
+EVERYTHING = StateLimits(KEEP, keep_transitions=None, dead_grace_ms=None)
 
 
 def at(time: int, *records: Written) -> list[Timed]:
@@ -54,9 +54,9 @@ def read(log: Sequence[Timed], cuts: Sequence[int] = (), rules: StateLimits = EV
     return world
 
 
-def lives_in(state: Shard) -> Mapping[str, GroupHistory]:
+def lives_in(state: ShardState) -> Mapping[str, GroupHistory]:
     """Read the lives that a state keeps."""
-    packed = zip(state.lives.groups.to_pylist(), state.lives.values.to_pylist(), strict=True)
+    packed = zip(state.histories.groups.to_pylist(), state.histories.values.to_pylist(), strict=True)
     return {name.decode(): life_of(value) for name, value in packed}
 
 

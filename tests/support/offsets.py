@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from stream.groups.commits import runs as run_columns
+from stream.groups.commits.run_table import no_runs
 from stream.groups.driver_state import DriverState, GroupColumns
-from stream.groups.shard import no_runs
 from tests.support.raw import commit_key
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
-"""Offsets that the broker forgot: one row per tombstone, with the commits that it ended.
+"""Offset tombstones: one row per tombstone, with the first and the last commit before it.
 
-Runs tell how a key stands; what stood there before a tombstone is gone from them. A delta and a change carry this
-table beside the runs, so that the life of a group (`lifecycle.tracker`) and the check of predicted expiries see
-every tombstone with its evidence, whatever the batch borders. A state does not keep it.
+A run has no trace of the commits before a tombstone. Deltas and changes therefore carry this table in addition to the
+runs, so that group histories (`lifecycle.tracker`) and the check of predicted expirations see every tombstone with its
+evidence, wherever the batches begin. A state does not keep it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stream.groups.commits.run_table import find_rows
 from stream.groups.commits.runs import columns_of
 
 if TYPE_CHECKING:
@@ -21,14 +22,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream.groups.shard import Runs
+    from stream.groups.commits.run_table import Runs
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OffsetTombstones:
-    """One row per tombstone of an offset; the rows of a key in log order. `NEVER` where no commit is known before it.
+    """One row per tombstone of an offset; the rows of a key in log order. `NEVER` where no commit before it is known.
 
-    A *stretch* is what a key committed between one tombstone and the next.
+    A *stretch* is the commits of a key between two consecutive tombstones. The field names are column names in stored
+    bytes (`codec`).
     """
 
     keys: pa.BinaryArray
@@ -37,18 +39,18 @@ class OffsetTombstones:
     """Timestamp of the tombstone's record, in ms."""
     first_position: NDArray[np.int64]
     first_time: NDArray[np.int64]
-    """Where the stretch that it ended began, and the timestamp of that commit."""
+    """Position and timestamp of the first commit of the stretch that the tombstone ended."""
     last_time: NDArray[np.int64]
     expire_time: NDArray[np.int64]
-    """Timestamp and stored expiry of the last commit of the stretch."""
+    """Timestamp and stored expire timestamp of the last commit of the stretch."""
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Say which tombstones ended a stretch: the others fell on a key without commits."""
+        """A mask of the tombstones that ended a stretch; the keys of the others had no commits."""
         return self.first_position >= 0
 
     def take(self, rows: NDArray[Any]) -> OffsetTombstones:
-        """Give these rows (indices or a mask), in this order."""
+        """Return these rows (indices or a mask), in this order."""
         if rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)
         keys, *numbers = columns_of(self)
@@ -58,37 +60,37 @@ class OffsetTombstones:
         return len(self.keys)
 
 
-def no_forgotten() -> OffsetTombstones:
-    """Give a table without rows."""
+def no_tombstones() -> OffsetTombstones:
+    """Return a table without rows."""
     none = np.empty(0, np.int64)
     return OffsetTombstones(pa.array([], pa.binary()), none, none, none, none, none, none)
 
 
 def concat(parts: Sequence[OffsetTombstones]) -> OffsetTombstones:
-    """Put the rows of several one after the other."""
+    """Concatenate the rows of several tables."""
     parts = [part for part in parts if len(part)]
     if len(parts) < 2:
-        return parts[0] if parts else no_forgotten()
+        return parts[0] if parts else no_tombstones()
     keys, *numbers = zip(*(columns_of(part) for part in parts), strict=True)
     return OffsetTombstones(pa.concat_arrays(keys), *(np.concatenate(column) for column in numbers))
 
 
-def resolve(forgotten: OffsetTombstones, pieces: Sequence[Runs]) -> OffsetTombstones:
-    """Complete stretches that began before the batch that held their tombstone.
+def resolve(tombstones: OffsetTombstones, parts: Sequence[Runs]) -> OffsetTombstones:
+    """Return the tombstones with the columns of stretches that began before the batch that held their tombstone.
 
-    `pieces` are the runs of what was read, in any order, none of which spans a tombstone of its key.
+    `parts` are the runs that were read, in any order; no run contains an inner tombstone of its key.
     """
-    if not len(forgotten):
-        return forgotten
-    names = pc.unique(forgotten.keys)
-    items = _concat([_items_of_runs(piece, names) for piece in pieces] + [_items_of_tombstones(forgotten, names)])
+    if not len(tombstones):
+        return tombstones
+    keys = pc.unique(tombstones.keys)
+    items = _concat([_items_of_runs(part, keys) for part in parts] + [_items_of_tombstones(tombstones, keys)])
     order = np.lexsort((items.position, items.key))
     items = _take(items, order)
     ends = np.flatnonzero(items.tombstone >= 0)
-    # Every stretch of items ends with a tombstone; what follows the last one of a key belongs to none.
+    # Every stretch of items ends with a tombstone; items after the last tombstone of a key belong to no stretch.
     begins = np.concatenate(([0], ends[:-1] + 1))
     begins = np.maximum(begins, np.searchsorted(items.key, items.key[ends], "left"))
-    first = _first_known(items.first_position, begins, ends)
+    first = _first_with_commits(items.first_position, begins, ends)
     last = np.where(items.first_position[ends] >= 0, ends, np.maximum(ends - 1, begins))
     known = first >= 0
     rows = items.tombstone[ends]
@@ -98,15 +100,15 @@ def resolve(forgotten: OffsetTombstones, pieces: Sequence[Runs]) -> OffsetTombst
         "last_time": items.last_time[last],
         "expire_time": items.expire_time[last],
     }
-    filled = {
-        name: _scattered(getattr(forgotten, name), rows[known], values[known]) for name, values in columns.items()
+    completed = {
+        name: _with_values(getattr(tombstones, name), rows[known], values[known]) for name, values in columns.items()
     }
-    return dataclasses.replace(forgotten, **filled)
+    return dataclasses.replace(tombstones, **completed)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Items:
-    """Runs and tombstones of the same keys, to be put in log order."""
+    """Runs and tombstones of the same keys, to be sorted in log order."""
 
     key: NDArray[np.int64]
     position: NDArray[np.int64]
@@ -118,8 +120,8 @@ class _Items:
     expire_time: NDArray[np.int64]
 
 
-def _items_of_runs(runs: Runs, names: pa.BinaryArray) -> _Items:
-    codes = _codes(runs.keys, names)
+def _items_of_runs(runs: Runs, keys: pa.BinaryArray) -> _Items:
+    codes = find_rows(keys, runs.keys)
     rows = np.flatnonzero((codes >= 0) & (runs.spans.commits > 0))
     spans = runs.spans
     return _Items(
@@ -133,22 +135,16 @@ def _items_of_runs(runs: Runs, names: pa.BinaryArray) -> _Items:
     )
 
 
-def _items_of_tombstones(forgotten: OffsetTombstones, names: pa.BinaryArray) -> _Items:
+def _items_of_tombstones(tombstones: OffsetTombstones, keys: pa.BinaryArray) -> _Items:
     return _Items(
-        _codes(forgotten.keys, names),
-        forgotten.position,
-        np.arange(len(forgotten)),
-        forgotten.first_position,
-        forgotten.first_time,
-        forgotten.last_time,
-        forgotten.expire_time,
+        find_rows(keys, tombstones.keys),
+        tombstones.position,
+        np.arange(len(tombstones)),
+        tombstones.first_position,
+        tombstones.first_time,
+        tombstones.last_time,
+        tombstones.expire_time,
     )
-
-
-def _codes(keys: pa.BinaryArray, names: pa.BinaryArray) -> NDArray[np.int64]:
-    found = pc.fill_null(pc.index_in(keys, value_set=names), -1)
-    codes: NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes
 
 
 def _concat(parts: Sequence[_Items]) -> _Items:
@@ -159,19 +155,20 @@ def _take(items: _Items, rows: NDArray[np.intp]) -> _Items:
     return _Items(*(column[rows] for column in columns_of(items)))
 
 
-def _first_known(
+def _first_with_commits(
     first_position: NDArray[np.int64], begins: NDArray[np.intp], ends: NDArray[np.intp]
 ) -> NDArray[np.int64]:
-    """Index of the first item of each stretch that has commits, -1 where none has."""
-    beyond = len(first_position)
-    candidates = np.where(first_position >= 0, np.arange(beyond), beyond)
-    # From each item the next one with commits, seen from the end.
+    """Return the index of the first item of each stretch that has commits, -1 where no item has any."""
+    count = len(first_position)
+    candidates = np.where(first_position >= 0, np.arange(count), count)
+    # For each item, the next item with commits: a running minimum from the end.
     following = np.minimum.accumulate(candidates[::-1])[::-1]
     found = following[begins]
     return np.where(found <= ends, found, -1)
 
 
-def _scattered(column: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
-    filled = column.copy()
-    filled[rows] = values
-    return filled
+def _with_values(column: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a copy of a column with these rows replaced."""
+    copy = column.copy()
+    copy[rows] = values
+    return copy

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from stream.groups.commits.run_table import find_rows
 from stream.groups.expiry.broker_rules import NEVER
 from stream.groups.expiry.causes import TOLERANCE_MS, late_after, missing_after
 from stream.groups.expiry.predict import CommitTimesByOffset, predict_commits
-from stream.groups.shard import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ class _Overdue:
         """
         if not len(self.keys):
             return since, np.zeros(len(keys), np.bool_)
-        rows = rows_of(self.keys, keys)
+        rows = find_rows(self.keys, keys)
         same = (rows >= 0) & (self.hour[rows] == hour)
         return np.where(same, self.since[rows], since), same & self.told[rows]
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stream.groups.commits.keys import group_of_offset
+from stream.groups.commits.run_table import find_rows
 from stream.groups.expiry.broker_rules import (
     EMPTY,
     NEVER,
@@ -29,7 +30,6 @@ from stream.groups.expiry.broker_rules import (
     exempt_topics,
 )
 from stream.groups.membership.memberships import CLASSIC
-from stream.groups.shard import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -107,7 +107,7 @@ def predict(fleet: GroupColumns, retention: OffsetsRetention) -> ExpiryPredictio
     offset = _of_offsets(commits, groups, retention)
     pending = fleet.pending if retention.rules is ExpiryRules.NONE_PENDING else frozenset()
     if pending:
-        offset[rows_of(pa.array(sorted(pending), pa.binary()), fleet.runs.keys) >= 0] = NEVER
+        offset[find_rows(pa.array(sorted(pending), pa.binary()), fleet.runs.keys) >= 0] = NEVER
         groups.keep(group_of_offset(key) for key in pending)
     soonest, group = _of_groups(offset, commits.codes, groups)
     for number in np.flatnonzero(group == _SINCE_EMPTY).tolist():

@@ -43,7 +43,7 @@ class HistoryTable:
         return len(self.groups)
 
 
-def lives_of(rows: Mapping[str, tuple[bytes | None, int]]) -> HistoryTable:
+def history_table(rows: Mapping[str, tuple[bytes | None, int]]) -> HistoryTable:
     """Make a table of packed lives and when they ended, by group."""
     return HistoryTable(
         pa.array([name.encode() for name in rows], pa.binary()),
@@ -52,11 +52,11 @@ def lives_of(rows: Mapping[str, tuple[bytes | None, int]]) -> HistoryTable:
     )
 
 
-def concat_lives(parts: Sequence[HistoryTable]) -> HistoryTable:
+def concat_histories(parts: Sequence[HistoryTable]) -> HistoryTable:
     """Put the rows of several one after the other."""
     parts = [part for part in parts if len(part)]
     if len(parts) < 2:
-        return parts[0] if parts else no_lives()
+        return parts[0] if parts else no_histories()
     return HistoryTable(
         pa.concat_arrays([part.groups for part in parts]),
         pa.concat_arrays([part.values for part in parts]),
@@ -64,6 +64,6 @@ def concat_lives(parts: Sequence[HistoryTable]) -> HistoryTable:
     )
 
 
-def no_lives() -> HistoryTable:
+def no_histories() -> HistoryTable:
     """Give a table without rows."""
     return HistoryTable(pa.array([], pa.binary()), pa.array([], pa.binary()), np.empty(0, np.int64))

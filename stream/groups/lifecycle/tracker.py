@@ -17,22 +17,23 @@ import pyarrow as pa
 
 from decoders.columnar import decode_keys
 from stream.groups.commits.keys import groups_of_commits
+from stream.groups.commits.run_table import find_rows
 from stream.groups.commits.runs import NEVER
 from stream.groups.lifecycle import record as remembered
 from stream.groups.lifecycle.record import GroupRecord
-from stream.groups.lifecycle.table import HistoryTable, concat_lives, lives_of, no_lives
-from stream.groups.lifecycle.transitions import adopted, close_operation, open_operation
+from stream.groups.lifecycle.table import HistoryTable, concat_histories, history_table, no_histories
+from stream.groups.lifecycle.transitions import close_operation, open_operation, record_without_past
 from stream.groups.membership.summary import MembershipSummaries, groups_of, type_of
-from stream.groups.shard import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from stream.groups.commits.run_table import Runs
     from stream.groups.commits.tombstones import OffsetTombstones
     from stream.groups.lifecycle.transitions import HistoryLimits
-    from stream.groups.shard import Records, Runs, Shard
+    from stream.groups.shard import MembershipRecords, ShardState
 
 _LINGER: Final = 2
 """Dead groups stay in the state for this many times the grace. Rebirth within the grace is told by the record's own
@@ -43,11 +44,11 @@ time, and the clocks of brokers differ: with room between the two, when the stat
 class NewRecords:
     """What was read and the state has not seen: the membership records and tombstones in log order, and the runs."""
 
-    records: Records
-    forgotten: OffsetTombstones
+    records: MembershipRecords
+    tombstones: OffsetTombstones
     runs: Runs
     # For each run its row in the state, -1 where it has none.
-    rows: NDArray[np.int64]
+    state_rows: NDArray[np.int64]
     # The newest timestamp of a record, also of those that were read before.
     time: int
 
@@ -65,20 +66,22 @@ _Event = tuple[int, int, _Kind, int]
 """Position, time (ms), kind, and row in its table."""
 
 
-def tell(state: Shard, read: NewRecords, keeping: HistoryLimits) -> tuple[HistoryTable, HistoryTable]:
+def update_histories(state: ShardState, read: NewRecords, keeping: HistoryLimits) -> tuple[HistoryTable, HistoryTable]:
     """Give the lives after what was read, and those that changed."""
     events = _events(state, read)
-    told = _Teller(state, read, keeping).tell(events) if events else no_lives()
+    told = _Teller(state, read, keeping).update(events) if events else no_histories()
     told = _without_over(told, read.time, keeping)
-    over = state.lives.take(_over(state.lives, read.time, keeping)) if len(state.lives) else no_lives()
+    over = state.histories.take(_over(state.histories, read.time, keeping)) if len(state.histories) else no_histories()
     if not len(told) and not len(over):
-        return state.lives, told
-    changed = concat_lives([told, over.take(rows_of(told.groups, over.groups) < 0).forgotten()])
-    untouched = state.lives.take(rows_of(changed.groups, state.lives.groups) < 0)
-    return concat_lives([untouched, changed.take(changed.values.is_valid().to_numpy(zero_copy_only=False))]), changed
+        return state.histories, told
+    changed = concat_histories([told, over.take(find_rows(told.groups, over.groups) < 0).forgotten()])
+    untouched = state.histories.take(find_rows(changed.groups, state.histories.groups) < 0)
+    return concat_histories(
+        [untouched, changed.take(changed.values.is_valid().to_numpy(zero_copy_only=False))]
+    ), changed
 
 
-def adopt(state: Shard) -> HistoryTable:
+def build_histories(state: ShardState) -> HistoryTable:
     """Give the lives of a state that has none, for it was kept before lives were: all groups as they are."""
     outlines = MembershipSummaries()
     outlines.apply(state.records)
@@ -86,15 +89,15 @@ def adopt(state: Shard) -> HistoryTable:
     for name in sorted({*outlines.groups(), *decode_keys(state.runs.keys).group.drop_null().unique().to_pylist()}):
         outline = outlines.get(name)
         names = frozenset() if outline is None else outline.names
-        packed[name] = remembered.pack(adopted(outline), names), NEVER
-    return lives_of(packed)
+        packed[name] = remembered.pack(record_without_past(outline), names), NEVER
+    return history_table(packed)
 
 
 def _over(lives: HistoryTable, time: int, keeping: HistoryLimits) -> NDArray[np.bool_]:
     """Say which are of dead groups whose grace is long over."""
-    if keeping.grace_ms is None:
+    if keeping.dead_grace_ms is None:
         return np.zeros(len(lives), np.bool_)
-    over: NDArray[np.bool_] = (lives.died != NEVER) & (lives.died < time - _LINGER * keeping.grace_ms)
+    over: NDArray[np.bool_] = (lives.died != NEVER) & (lives.died < time - _LINGER * keeping.dead_grace_ms)
     return over
 
 
@@ -102,18 +105,18 @@ def _without_over(told: HistoryTable, time: int, keeping: HistoryLimits) -> Hist
     over = _over(told, time, keeping)
     if not over.any():
         return told
-    return concat_lives([told.take(~over), told.take(over).forgotten()])
+    return concat_histories([told.take(~over), told.take(over).forgotten()])
 
 
 # What happened to whom, in log order.
 
 
-def _events(state: Shard, read: NewRecords) -> dict[str, list[_Event]]:
+def _events(state: ShardState, read: NewRecords) -> dict[str, list[_Event]]:
     births = _births(state, read)
-    if not len(read.records) and not len(read.forgotten) and not len(births):
+    if not len(read.records) and not len(read.tombstones) and not len(births):
         return {}
     events: defaultdict[str, list[_Event]] = defaultdict(list)
-    endings = _add_records(events, read.records) | _add_losses(events, state, read.forgotten)
+    endings = _add_records(events, read.records) | _add_losses(events, state, read.tombstones)
     if len(births):
         _add_births(events, state, read.runs, births, endings)
     for mine in events.values():
@@ -121,16 +124,16 @@ def _events(state: Shard, read: NewRecords) -> dict[str, list[_Event]]:
     return events
 
 
-def _births(state: Shard, read: NewRecords) -> NDArray[np.intp]:
+def _births(state: ShardState, read: NewRecords) -> NDArray[np.intp]:
     """Rows of the runs that begin the life of their key, after the state's position."""
     spans = read.runs.spans
-    anew = read.rows < 0
+    anew = read.state_rows < 0
     if spans.reset.any():
         anew |= spans.reset & (spans.first_position > state.position)
     return np.flatnonzero(anew & (spans.commits > 0)) if anew.any() else np.empty(0, np.intp)
 
 
-def _add_records(events: defaultdict[str, list[_Event]], records: Records) -> set[str]:
+def _add_records(events: defaultdict[str, list[_Event]], records: MembershipRecords) -> set[str]:
     """Add the membership records; give the groups that have tombstones among them."""
     if not len(records):
         return set()
@@ -149,7 +152,7 @@ def _add_records(events: defaultdict[str, list[_Event]], records: Records) -> se
     return gone
 
 
-def _add_losses(events: defaultdict[str, list[_Event]], state: Shard, forgotten: OffsetTombstones) -> set[str]:
+def _add_losses(events: defaultdict[str, list[_Event]], state: ShardState, forgotten: OffsetTombstones) -> set[str]:
     """Add the tombstones that ended something, and the beginnings of what they ended where those are new too.
 
     Give the groups concerned.
@@ -179,7 +182,7 @@ def _add_losses(events: defaultdict[str, list[_Event]], state: Shard, forgotten:
 
 
 def _add_births(
-    events: defaultdict[str, list[_Event]], state: Shard, runs: Runs, births: NDArray[np.intp], endings: set[str]
+    events: defaultdict[str, list[_Event]], state: ShardState, runs: Runs, births: NDArray[np.intp], endings: set[str]
 ) -> None:
     """Add the first commits of keys, where the group is looked at anyway or is not known to live.
 
@@ -189,8 +192,8 @@ def _add_births(
     groups = groups_of_commits(runs.keys.take(pa.array(births))).dictionary_encode()
     codes = groups.indices.to_numpy(zero_copy_only=False)
     names = groups.dictionary.cast(pa.string()).to_pylist()
-    known = rows_of(state.lives.groups, groups.dictionary)
-    living = (known >= 0) & (np.append(state.lives.died, 0)[known] == NEVER)
+    known = find_rows(state.histories.groups, groups.dictionary)
+    living = (known >= 0) & (np.append(state.histories.died, 0)[known] == NEVER)
     concerned = ~living | np.array([name in events for name in names], np.bool_)
     each = concerned & np.array([name in endings for name in names], np.bool_)
     first = np.zeros(len(codes), np.bool_)
@@ -213,20 +216,20 @@ def _add_births(
 class _Teller:
     """What the groups that are looked at were, and the walk through what happened to each."""
 
-    def __init__(self, state: Shard, read: NewRecords, keeping: HistoryLimits) -> None:
+    def __init__(self, state: ShardState, read: NewRecords, keeping: HistoryLimits) -> None:
         self._state = state
         self.keeping = keeping
         self.outlines = MembershipSummaries()
         self.keys: list[bytes] = read.records.keys.to_pylist()
         self.values: list[bytes | None] = read.records.values.to_pylist()
-        gone = read.forgotten
+        gone = read.tombstones
         self.topics: list[str] = decode_keys(gone.keys).topic.to_pylist() if len(gone) else []
         self.commit_times: list[int] = gone.last_time.tolist()
         self.expire_times: list[int] = gone.expire_time.tolist()
         self._looked_at: list[str] = []
         self._offsets: Counter[str] | None = None
 
-    def tell(self, events: Mapping[str, list[_Event]]) -> HistoryTable:
+    def update(self, events: Mapping[str, list[_Event]]) -> HistoryTable:
         """Give the lives that changed; forgotten where there is nothing to remember."""
         self._looked_at = list(events)
         self._recall()
@@ -240,13 +243,13 @@ class _Teller:
             if after != before:
                 died = None if life is None else life.now.died
                 told[group] = after, NEVER if died is None else died
-        return lives_of(told)
+        return history_table(told)
 
     def offsets(self, group: str) -> int:
         """How many offsets a group had in the state; all are counted when the first is asked for."""
         if self._offsets is None:
             names = pa.array([name.encode() for name in self._looked_at], pa.binary())
-            rows = rows_of(names, groups_of_commits(self._state.runs.keys))
+            rows = find_rows(names, groups_of_commits(self._state.runs.keys))
             counts = np.bincount(rows[rows >= 0], minlength=len(names))
             self._offsets = Counter(dict(zip(self._looked_at, counts.tolist(), strict=True)))
         return self._offsets[group]
@@ -261,9 +264,9 @@ class _Teller:
                 self.outlines.apply(records.take(mine))
 
     def _packed(self) -> dict[str, bytes]:
-        lives = self._state.lives
+        lives = self._state.histories
         names = self._looked_at
-        rows = rows_of(lives.groups, pa.array([name.encode() for name in names], pa.binary()))
+        rows = find_rows(lives.groups, pa.array([name.encode() for name in names], pa.binary()))
         found = np.flatnonzero(rows >= 0)
         packed = lives.values.take(pa.array(rows[found])).to_pylist()
         return {names[at]: value for at, value in zip(found.tolist(), packed, strict=True)}

@@ -29,7 +29,7 @@ class HistoryLimits:
     """How much of lives is kept: transitions per group, and for how long (ms) a dead group. None: all, for ever."""
 
     transitions: int | None
-    grace_ms: int | None
+    dead_grace_ms: int | None
     # Position in the offsets partition from which on what happens is news.
     live_from: int
 
@@ -40,7 +40,7 @@ def open_operation(life: GroupRecord, time: int, names: frozenset[str], keeping:
     The life that is given is spent.
     """
     was = life.now
-    if was.died is not None and keeping.grace_ms is not None and time - was.died > keeping.grace_ms:
+    if was.died is not None and keeping.dead_grace_ms is not None and time - was.died > keeping.dead_grace_ms:
         return GroupRecord(time=time, keep=keeping.transitions)
     counts, settled = life.counts, False
     for what, *_ in life.news:
@@ -121,7 +121,7 @@ class _News:
         self.rows.append(transition_row((what, *self._dated, came, went, *kinds, ending)))
 
 
-def adopted(outline: MembershipSummary | None) -> GroupRecord:
+def record_without_past(outline: MembershipSummary | None) -> GroupRecord:
     """Remember a group that is known from before lives were kept: as it is, without a past."""
     now = _standing(outline, None if outline is None else outline.state_time, None)
     return GroupRecord(now=now, counted=frozenset() if outline is None else outline.names)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from decoders.group_events import GroupKind
-    from stream.groups.shard import Records
+    from stream.groups.shard import MembershipRecords
 
 __all__ = ["CLASSIC", "SIMPLE", "Member", "Membership", "Memberships"]
 
@@ -76,7 +76,7 @@ class Memberships:
         self._stale.clear()
         return self._told
 
-    def apply(self, records: Records) -> AbstractSet[str]:
+    def apply(self, records: MembershipRecords) -> AbstractSet[str]:
         """Take records in, the newest per key or all of them in log order; give the groups that they are about."""
         keys = records.keys.to_pylist()
         touched = set()

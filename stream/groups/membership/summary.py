@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from decoders.group_events import GroupKind
     from decoders.records import Fields
-    from stream.groups.shard import Records
+    from stream.groups.shard import MembershipRecords
 
 _GROUP_METADATA: Final = 2
 # What is looked at of a classic group.
@@ -62,7 +62,7 @@ class MembershipSummaries:
         # Per group its living records, each with what it says.
         self._newer: dict[str, dict[bytes, Any]] = {}
 
-    def apply(self, records: Records) -> None:
+    def apply(self, records: MembershipRecords) -> None:
         """Take records in, the newest per key or all of them in log order."""
         keys = records.keys.to_pylist()
         for group, key, value in zip(groups_of(keys), keys, records.values.to_pylist(), strict=True):

@@ -18,9 +18,15 @@ import numpy as np
 import pyarrow as pa
 
 from stream.groups.commits import runs as run_columns
+from stream.groups.commits.run_table import (
+    Runs,
+    concat_runs,
+    find_rows,
+    join_runs,
+    no_runs,
+)
 from stream.groups.commits.runs import NEVER, TOPIC_ID
 from stream.groups.commits.slots import Slots
-from stream.groups.shard import Runs, concat_runs, join_runs, no_runs, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +61,7 @@ class LoggedCommits:
 
     def of(self, keys: pa.BinaryArray) -> tuple[Ints, Ints, Ints]:
         """Give the row of each key, the position of its last commit, and that commit's offset."""
-        row = rows_of(self.runs.keys, keys)
+        row = find_rows(self.runs.keys, keys)
         spans = self.runs.spans
         if not len(spans):
             return row, np.full(len(row), NOTHING), np.full(len(row), NOTHING)
@@ -81,7 +87,7 @@ class FetchedCommits:
         """Take answers that were given when the log told this."""
         _, position, known = log.of(answers.keys)
         self._forget_moved(answers.keys, position)
-        mine = rows_of(self.runs.keys, answers.keys)
+        mine = find_rows(self.runs.keys, answers.keys)
         last = np.where(mine >= 0, self.runs.spans.last_offset[mine], known) if len(self) else known
         new = np.flatnonzero(answers.offset != last)
         self._add(answers, new, position)
@@ -137,7 +143,7 @@ class FetchedCommits:
 
     def _forget_moved(self, keys: pa.BinaryArray, position: Ints) -> None:
         """Let go of answers after which the log has told more of the same keys: the new answer follows that."""
-        mine = rows_of(self.runs.keys, keys)
+        mine = find_rows(self.runs.keys, keys)
         met = np.flatnonzero(mine >= 0)
         moved = np.zeros(len(self), np.bool_)
         moved[mine[met]] = self._base[mine[met]] != position[met]
@@ -151,7 +157,7 @@ class FetchedCommits:
         units = _units(keys, answers.offset[new], times, answers.low[new], answers.leader_epoch[new])
         before = len(self)
         self.runs = join_runs([self.runs, self._with_slots(units)], self._keep_slots)
-        row = rows_of(self.runs.keys, keys)
+        row = find_rows(self.runs.keys, keys)
         more = np.full(len(self) - before, NOTHING, np.int64)
         for name, column in (
             ("_base", position[new]),

@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from stream.groups.commits.keys import group_of_offset
+from stream.groups.commits.run_table import find_rows
 from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, GroupHistory, Removal, Transition, TransitionType
 from stream.groups.membership.memberships import SIMPLE, Membership, Memberships
 from stream.groups.row_order import RowLabels, RowOrder
-from stream.groups.shard import Records, rows_of
+from stream.groups.shard import MembershipRecords
 from stream.tick.hidden_commits.log import NEVER
 from stream.tick.hidden_commits.overlay import rows_of_groups
 
@@ -162,7 +163,7 @@ def _gone(fleet: GroupColumns, logs: Iterable[HiddenLog]) -> _Gone:
             newest[group] = max(newest.get(group, told), told)
     known = rows_of_groups(fleet, newest.keys() | touched)
     deleted = sorted(key for log in logs for key in log.deleted)
-    is_gone = rows_of(pa.array(deleted, pa.binary()), known.log.runs.keys) >= 0
+    is_gone = find_rows(pa.array(deleted, pa.binary()), known.log.runs.keys) >= 0
     left = fleet.group.take(pa.array(known.rows[~is_gone])).unique().to_pylist()
     return _Gone(known.rows[is_gone], newest, frozenset(left))
 
@@ -212,6 +213,8 @@ def _standing(known: Membership | None) -> tuple[object, ...]:
     return known.kind, known.state, known.generation, known.group_epoch, known.assignment_epoch, known.member_names
 
 
-def _records(living: Mapping[bytes, bytes]) -> Records:
+def _records(living: Mapping[bytes, bytes]) -> MembershipRecords:
     none = np.zeros(len(living), np.int64)
-    return Records(pa.array(list(living), pa.binary()), pa.array(list(living.values()), pa.binary()), none, none)
+    return MembershipRecords(
+        pa.array(list(living), pa.binary()), pa.array(list(living.values()), pa.binary()), none, none
+    )

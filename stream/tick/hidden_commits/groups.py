@@ -19,8 +19,8 @@ from stream.cluster.coordinators import Coordinators
 from stream.cluster.fetch_offsets import fetch_offsets
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.rate_limit import RequestBudget
+from stream.groups.commits.run_table import find_rows
 from stream.groups.placement import partition_for
-from stream.groups.shard import rows_of
 from stream.tick.hidden_commits.commits import FetchedCommits, FetchedOffsets, key_of
 from stream.tick.hidden_commits.group_states import HiddenGroupStates, OverlaidGroups
 from stream.tick.hidden_commits.log_reader import HiddenLogReader
@@ -126,7 +126,7 @@ class HiddenGroups:
         commits = self._commits
         commits.drop(~np.isin(commits.offsets_partition, list(self._held_at)))
         deleted = [key for log in logs.values() if log.complete for key in log.deleted]
-        commits.drop(rows_of(pa.array(deleted, pa.binary()), commits.runs.keys) >= 0)
+        commits.drop(find_rows(pa.array(deleted, pa.binary()), commits.runs.keys) >= 0)
         names = names_of(commits.runs.keys)
         known = rows_of_groups(fleet, frozenset(names[0].dictionary.to_pylist()))
         # What the ends show to be readable has not been read at the tick that sees it.

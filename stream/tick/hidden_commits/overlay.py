@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from decoders.columnar import decode_keys
+from stream.groups.commits.run_table import concat_runs, join_runs, no_runs
 from stream.groups.row_order import RowLabels, RowOrder
-from stream.groups.shard import concat_runs, join_runs, no_runs
 from stream.tick.hidden_commits.commits import LoggedCommits
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from stream.groups.commits.run_table import Runs
     from stream.groups.driver_state import GroupColumns
     from stream.groups.row_order import RowNames
-    from stream.groups.shard import Runs
     from stream.health.columns import Flags, Ints
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from stream.checkpoint.state_positions import misplaced, unseen
 from stream.groups.placement import Placement
-from stream.groups.shard import empty_shard
+from stream.groups.shard import empty_state
 
 PLACEMENT = Placement(offsets_partitions=2, sub_shards=2)
 
@@ -26,7 +26,7 @@ PLACEMENT = Placement(offsets_partitions=2, sub_shards=2)
 )
 def test_state_stands_where_the_offset_log_ends_or_before(shards: list[tuple[int, int]], problem: str | None) -> None:
     """Positions of the log are the next to read; markers and records of other shards may stand before them."""
-    read = [(number, dataclasses.replace(empty_shard(), position=position)) for number, position in shards]
+    read = [(number, dataclasses.replace(empty_state(), position=position)) for number, position in shards]
     found = misplaced(read, {0: 10, 1: 20}, PLACEMENT)
     assert (found is None) == (problem is None)
     assert problem is None or problem in str(found)
@@ -35,7 +35,7 @@ def test_state_stands_where_the_offset_log_ends_or_before(shards: list[tuple[int
 def test_offsets_that_the_state_has_not_seen() -> None:
     """Between the last record of a shard and the offset log, and nothing that is gone from the log."""
     placement = Placement(offsets_partitions=4, sub_shards=1)
-    read = [(number, dataclasses.replace(empty_shard(), position=at)) for number, at in ((0, 9), (1, 7), (2, 3))]
+    read = [(number, dataclasses.replace(empty_state(), position=at)) for number, at in ((0, 9), (1, 7), (2, 3))]
     positions, starts = {0: 10, 1: 10, 2: 10, 3: 5, 4: 0}, {0: 0, 1: 0, 2: 10, 3: 2, 4: 0}
     assert unseen(read, positions, placement, starts) == [(1, 8, 10), (3, 2, 5)]
     assert unseen(read, positions, dataclasses.replace(placement, sub_shards=2), starts) == []

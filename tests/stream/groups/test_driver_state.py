@@ -128,7 +128,7 @@ def test_transitions_are_told_when_they_arrive() -> None:
 
 def test_the_dead_stay_until_they_are_dropped() -> None:
     """A dead group keeps its life, without rows or membership; the holder's clock ends that, unless it was reborn."""
-    world = World(StateLimits(KEEP, grace_ms=None))
+    world = World(StateLimits(KEEP, dead_grace_ms=None))
     log = [*commits(10, 0, group="a"), *commits(10, 0, group="b"), *commits(10, 0, group="c")]
     world.take(delta_of([*log, *forgets(20, 0, group="a"), *forgets(30, 0, group="b")], 0))
     columns = world.fleet.columns()
@@ -143,7 +143,7 @@ def test_the_dead_stay_until_they_are_dropped() -> None:
 
 def test_what_the_state_forgot_the_fleet_forgets() -> None:
     """The state's own grace, told by the records' time, ends a life on the driver too."""
-    world = World(StateLimits(KEEP, grace_ms=100))
+    world = World(StateLimits(KEEP, dead_grace_ms=100))
     world.take(delta_of([*commits(10, 0, group="a"), *forgets(20, 0, group="a"), *commits(30, 0, group="b")], 0))
     assert world.fleet.columns().lives.keys() == {"a", "b"}
     world.take(delta_of(commits(10_000, 0, group="b"), 3))
@@ -169,7 +169,7 @@ def _of(group: str, written: tuple[bytes, bytes | None]) -> tuple[bytes, bytes |
 def test_churn_leaves_a_bounded_state(batches: int) -> None:
     """Tens of thousands of groups that live a second each leave of themselves only those of the last hours."""
     hour = 3_600_000
-    world = World(StateLimits(KEEP, grace_ms=hour))
+    world = World(StateLimits(KEEP, dead_grace_ms=hour))
     sizes = []
     for batch in range(batches):
         log = []
@@ -177,13 +177,13 @@ def test_churn_leaves_a_bounded_state(batches: int) -> None:
             time, name = number * 10_000, f"throw-away-{number}"
             log += [*commits(time, 0, 1, group=name), *forgets(time + 1000, 0, 1, group=name)]
         world.take(delta_of(log, batch * 4000))
-        sizes.append(len(world.state.lives))
+        sizes.append(len(world.state.histories))
     assert world.news.transitions, "the last batch has something to tell"
     assert world.state.position == 4 * batches * 1000 - 1
     # A group each ten seconds: those of twice the grace are kept, and at most what one batch brought.
     assert max(sizes) <= 2 * hour // 10_000 + 1000
     assert len(pack(world.state)) < 2 << 20
-    assert (len(world.state.runs), len(world.state.records), len(world.state.forgotten)) == (0, 0, 0)
+    assert (len(world.state.runs), len(world.state.records)) == (0, 0)
     assert len(world.fleet.columns().lives) == sizes[-1]
 
 

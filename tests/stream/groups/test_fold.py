@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +21,13 @@ from stream.groups.decode_stats import DecodeFault, DecodeStats
 from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
 from stream.groups.reduce import reduce
-from stream.groups.shard import Runs, empty_shard
+from stream.groups.shard import empty_state
 from tests.support.commits import KEEP, SLOT_MS, Commit, expected, read_run
 from tests.support.laws import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
+
+if TYPE_CHECKING:
+    from stream.groups.commits.run_table import Runs
 
 Raw = tuple[int, bytes | None, bytes | None]
 """Offsets partition, key, value."""
@@ -178,7 +181,7 @@ def test_a_batch_of_garbage_moves_only_the_position() -> None:
     fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
     fold.add(batch_of([(0, b"\x00\x01junk", b""), (0, None, b"v")], 5))
     ((_, delta),) = fold.drain()
-    state, change = reduce(empty_shard(), [delta], KEEP)
+    state, change = reduce(empty_state(), [delta], KEEP)
     assert (len(state.runs), len(change.runs), state.position) == (0, 0, 6)
     assert [sample.key for sample in fold.tally.samples] == ["00016a756e6b", None]
 

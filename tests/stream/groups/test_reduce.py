@@ -10,8 +10,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream.groups.commits.run_table import join_runs, no_runs
 from stream.groups.reduce import reduce
-from stream.groups.shard import Records, Shard, empty_shard, join_runs, no_records, no_runs
+from stream.groups.shard import MembershipRecords, ShardDelta, ShardState, empty_state, no_records
 from tests.support.commits import KEEP, Commit, expected, read_run, run_of
 from tests.support.laws import examples
 from tests.support.raw import commit_key, group_key, group_value
@@ -30,19 +31,19 @@ def logs(draw: st.DrawFn) -> list[Entry]:
     return [(key, Commit(at, offset, time)) for at, (key, offset, time) in enumerate(steps)]
 
 
-def delta_of(log: list[Entry]) -> Shard:
+def delta_of(log: list[Entry]) -> ShardDelta:
     """Fold a stretch of the log, its records standing for memberships as well."""
     runs = join_runs([run_of(key, [commit]) for key, commit in log], KEEP)
-    records = Records(
+    records = MembershipRecords(
         keys=pa.array([group_key(NAMES[key]) for key, _ in log], pa.binary()),
         values=pa.array([None if c.offset is None else group_value(c.position, []) for _, c in log], pa.binary()),
         position=np.array([c.position for _, c in log], np.int64),
         time=np.array([c.time for _, c in log], np.int64),
     )
-    return Shard(runs, records, log[-1][1].position)
+    return ShardDelta(runs, records, log[-1][1].position)
 
 
-def seen(shard: Shard) -> dict[str, Any]:
+def seen(shard: ShardState) -> dict[str, Any]:
     """Read a state as plain values, whatever the order of its rows."""
     return {
         "runs": {key: read_run(shard.runs, row) for row, key in enumerate(shard.runs.keys.to_pylist())},
@@ -72,7 +73,7 @@ def split(log: list[Entry], cuts: list[int]) -> list[list[Entry]]:
 @given(log=logs(), cuts=st.lists(st.integers(0, 40), max_size=6))
 def test_batch_borders_do_not_matter(log: list[Entry], cuts: list[int]) -> None:
     """One batch or many: the state is what a walk through the log gives, and forgets what was tombstoned."""
-    state = empty_shard()
+    state = empty_state()
     for piece in split(log, cuts):
         state, _ = reduce(state, [delta_of(piece)], KEEP)
     assert seen(state) == wanted(log)
@@ -84,7 +85,7 @@ def test_deltas_of_one_batch_may_come_in_any_order(log: list[Entry], cuts: list[
     """Spark gives no order within a batch; log positions do."""
     deltas = [delta_of(piece) for piece in split(log, cuts)]
     order.shuffle(deltas)
-    state, _ = reduce(empty_shard(), deltas, KEEP)
+    state, _ = reduce(empty_state(), deltas, KEEP)
     assert seen(state) == wanted(log)
 
 
@@ -92,7 +93,7 @@ def test_deltas_of_one_batch_may_come_in_any_order(log: list[Entry], cuts: list[
 @given(log=logs().filter(bool), cuts=st.lists(st.integers(0, 40), max_size=4), again=st.integers(0, 5))
 def test_what_was_read_before_changes_nothing(log: list[Entry], cuts: list[int], again: int) -> None:
     """A batch delivered twice leaves the state and the change of the second time empty."""
-    state, pieces = empty_shard(), split(log, cuts)
+    state, pieces = empty_state(), split(log, cuts)
     for piece in pieces:
         state, _ = reduce(state, [delta_of(piece)], KEEP)
     same, change = reduce(state, [delta_of(pieces[again % len(pieces)])], KEEP)
@@ -104,7 +105,7 @@ def test_what_was_read_before_changes_nothing(log: list[Entry], cuts: list[int],
 def test_a_stretch_that_was_partly_seen_keeps_the_offsets_true() -> None:
     """A run that straddles the state's position replaces what was known: offsets are right, the count starts over."""
     log = [(KEYS[0], Commit(n, 10 * n, n)) for n in range(6)]
-    state, _ = reduce(empty_shard(), [delta_of(log[:4])], KEEP)
+    state, _ = reduce(empty_state(), [delta_of(log[:4])], KEEP)
     state, _ = reduce(state, [delta_of(log[2:])], KEEP)
     assert read_run(state.runs) == expected([commit for _, commit in log[2:]])
 
@@ -113,7 +114,7 @@ def test_a_stretch_that_was_partly_seen_keeps_the_offsets_true() -> None:
 @given(logs().filter(bool))
 def test_the_change_says_what_is_gone(log: list[Entry]) -> None:
     """Every key of the batch is in the change, the deleted ones as runs without commits and records without value."""
-    _, change = reduce(empty_shard(), [delta_of(log)], KEEP)
+    _, change = reduce(empty_state(), [delta_of(log)], KEEP)
     gone = {key for key in KEYS if any(k == key for k, _ in log)} - set(wanted(log)["runs"])
     dead = change.runs.keys.filter(pa.array(change.runs.spans.commits == 0)).to_pylist()
     assert set(change.runs.keys.to_pylist()) == {key for key, _ in log}
@@ -125,5 +126,5 @@ def test_the_change_says_what_is_gone(log: list[Entry]) -> None:
 
 def test_an_empty_shard_has_nothing() -> None:
     """The start of every state: no runs, no records, nothing read."""
-    assert seen(empty_shard()) == {"runs": {}, "records": {}, "position": -1}
+    assert seen(empty_state()) == {"runs": {}, "records": {}, "position": -1}
     assert len(no_runs()) == len(no_records()) == 0

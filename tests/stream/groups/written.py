@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from decoders.tables import BY_NUMBER, embedded
 from stream.groups.membership.memberships import Memberships
-from stream.groups.shard import Records
+from stream.groups.shard import MembershipRecords
 from tests.decoders.writing import write, write_key, write_value
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ def memberships(records: Iterable[Written]) -> Memberships:
     return read
 
 
-def column(records: Iterable[Written]) -> Records:
+def column(records: Iterable[Written]) -> MembershipRecords:
     """Put records into the columns of a shard."""
     rows = list(records)
     keys, values = pa.array([key for key, _ in rows], pa.binary()), pa.array([value for _, value in rows], pa.binary())
-    return Records(keys, values, np.arange(len(rows)), np.zeros(len(rows), np.int64))
+    return MembershipRecords(keys, values, np.arange(len(rows)), np.zeros(len(rows), np.int64))
 
 
 def record(number: int, key: dict[str, Any], fields: dict[str, Any], layout: Message | None = None) -> Written:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.codec import pack, unpack
+from stream.groups.codec import pack, unpack_state
 from stream.groups.driver_state import DriverState
 from stream.offline.capture import CaptureFile
 from stream.offline.replay import GroupSummary, Replay
@@ -19,7 +19,7 @@ from tests.support.lives import line, lives_in
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from stream.groups.shard import Shard
+    from stream.groups.shard import ShardState
     from stream.offline.replay import Outcome
     from stream.offline.rows import TopicRow
 
@@ -132,11 +132,11 @@ def test_replay_is_what_a_running_job_reaches() -> None:
     rows = list(CaptureFile(RECORDED).rows())
     whole = Replay()
     whole.read(rows)
-    followed: dict[int, Shard] = {}
+    followed: dict[int, ShardState] = {}
     fleet = DriverState()
     for begin in range(0, len(rows), 7):
         piece = Replay()
-        piece.states.update({shard: unpack(pack(state)) for shard, state in followed.items()})
+        piece.states.update({shard: unpack_state(pack(state)) for shard, state in followed.items()})
         piece.read(rows[begin : begin + 7])
         followed = piece.states
     for shard, state in followed.items():

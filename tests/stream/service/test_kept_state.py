@@ -17,7 +17,7 @@ from stream.checkpoint.manifest import Layout
 from stream.cluster.log_tails import TailRead, TailRequest
 from stream.cluster.offsets_topic import OffsetsTopic
 from stream.errors import ExitCode, Refusal
-from stream.groups.shard import empty_shard
+from stream.groups.shard import empty_state
 from stream.service import kept_state
 from stream.service.kept_state import KeptState, StateUnusableError
 from stream.service.status import CATCHING_UP, FAILED, RUNNING, ServiceStatus
@@ -202,7 +202,7 @@ def test_state_must_be_that_of_the_offset_log(
         asked.extend(wanted)
         return [TailRead(each, data_end) for each in wanted]
 
-    shard = dataclasses.replace(empty_shard(), position=position)
+    shard = dataclasses.replace(empty_state(), position=position)
     monkeypatch.setattr(kept_state, "stored_shards", lambda *_: [(0, shard)])
     monkeypatch.setattr(kept_state, "read_tails", read_tails)
     with opened(root) as state:

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.codec import unpack
+from stream.groups.codec import unpack_delta
 from stream.groups.decode_stats import DecodeStats
 from stream.groups.placement import Placement
 from stream.groups.reduce import reduce
-from stream.groups.shard import empty_shard
+from stream.groups.shard import empty_state
 from stream.spark import fold_task as combine
 from stream.spark.fold_task import FoldTask
 from tests.support.commits import KEEP, SLOT_MS, read_run
@@ -25,7 +25,7 @@ from tests.support.laws import examples
 from tests.support.raw import commit_key, commit_value
 
 if TYPE_CHECKING:
-    from stream.groups.shard import Shard
+    from stream.groups.shard import ShardDelta
 
 
 def batch_of(records: list[tuple[int, int, bytes | None, bytes | None]]) -> pa.RecordBatch:
@@ -46,10 +46,10 @@ RECORDS = [(0, at, commit_key("g", "t", at % 3), commit_value(at, at)) for at in
 
 
 @functools.cache
-def whole() -> Shard:
+def whole() -> ShardDelta:
     """Give the delta of all records in one batch."""
     (out,) = FoldTask(Placement(1, 1), SLOT_MS, KEEP, None)(iter([batch_of(RECORDS)]))
-    return unpack(out.column("delta")[0].as_py())
+    return unpack_delta(out.column("delta")[0].as_py())
 
 
 @examples(60)
@@ -61,7 +61,7 @@ def test_the_sizes_of_batches_do_not_matter(cuts: list[int], rows: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(combine, "_FOLD_ROWS", rows)
         (out,) = FoldTask(Placement(1, 1), SLOT_MS, KEEP, None)(iter(batches))
-    delta = unpack(out.column("delta")[0].as_py())
+    delta = unpack_delta(out.column("delta")[0].as_py())
     assert [read_run(delta.runs, row) for row in range(3)] == [read_run(whole().runs, row) for row in range(3)]
     assert DecodeStats.from_json(out.column("tally")[0].as_py()).records == {1: 40}
 
@@ -78,7 +78,7 @@ def test_the_tally_stands_once() -> None:
     outs = list(FoldTask(Placement(4, 1), SLOT_MS, KEEP, None)(iter([batch_of(records)])))
     assert [out.column("shard")[0].as_py() for out in outs] == [0, 1, 2, 3]
     assert [out.column("tally")[0].is_valid for out in outs] == [True, False, False, False]
-    state, _ = reduce(empty_shard(), [unpack(outs[0].column("delta")[0].as_py())], KEEP)
+    state, _ = reduce(empty_state(), [unpack_delta(outs[0].column("delta")[0].as_py())], KEEP)
     assert state.position == 5
 
 
@@ -88,8 +88,8 @@ def test_records_of_no_group_are_counted_too() -> None:
     (out,) = FoldTask(Placement(4, 16), SLOT_MS, KEEP, None)(iter([garbage]))
     tally = DecodeStats.from_json(out.column("tally")[0].as_py())
     assert (tally.records, tally.faults.total()) == ({None: 2}, 2)
-    state, change = reduce(empty_shard(), [unpack(out.column("delta")[0].as_py())], KEEP)
-    assert (state.position, len(change.runs), len(change.records)) == (empty_shard().position, 0, 0)
+    state, change = reduce(empty_state(), [unpack_delta(out.column("delta")[0].as_py())], KEEP)
+    assert (state.position, len(change.runs), len(change.records)) == (empty_state().position, 0, 0)
 
 
 def test_pulses_say_how_far_the_task_is(monkeypatch: pytest.MonkeyPatch) -> None:

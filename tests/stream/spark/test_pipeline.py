@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream.groups.codec import unpack
+from stream.groups.codec import unpack_change
 from stream.groups.commits.runs import Spans
 from stream.groups.driver_state import DriverState
 from stream.groups.placement import Placement
@@ -81,7 +81,7 @@ class _Driver:
     def __call__(self, table: pa.Table, _: int) -> None:
         self.batches += 1
         for each in table.to_pylist():
-            self.fleet.apply(each["shard"], unpack(each["change"]))
+            self.fleet.apply(each["shard"], unpack_change(each["change"]))
 
 
 def test_job_over_a_capture_reaches_the_state_of_a_replay(spark: SparkSession, tmp_path: Path) -> None:

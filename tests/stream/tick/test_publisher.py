@@ -76,7 +76,7 @@ def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, vitals: Service
     """The snapshot holds the commits, their lag, and is asked for just the topics that matter."""
     publisher = Publisher(vitals)
     assert publisher.current() is None
-    publisher.apply([(0, world_of(4).state)])
+    publisher.apply([(0, world_of(4).change)])
     assert publisher.tick(CLUSTER) is not None
     published = publisher.current()
     assert published is not None
@@ -89,7 +89,7 @@ def test_a_tick_publishes_what_was_applied_before_it(ends: Ends, vitals: Service
 def test_the_last_snapshot_stays_while_kafka_is_away(ends: Ends, vitals: ServiceStatus) -> None:
     """An answer that does not come changes nothing that is published; it is said, and forgotten when it is over."""
     publisher = Publisher(vitals)
-    publisher.apply([(0, world_of(4).state)])
+    publisher.apply([(0, world_of(4).change)])
     publisher.tick(CLUSTER)
     before = publisher.current()
     ends.error = Unreachable("broker-1:9092 does not answer", "is it up?")
@@ -183,7 +183,7 @@ def test_details_are_those_of_what_is_shown(ends: Ends, vitals: ServiceStatus) -
 def test_what_is_not_true_any_more_is_not_shown(ends: Ends, vitals: ServiceStatus, tmp_path: Path) -> None:  # noqa: ARG001 - answers for the cluster
     """After a break in what was read there is neither snapshot nor detail."""
     publisher = Publisher(vitals, diagnostician=VerdictEvaluator(file=VerdictStore(tmp_path)))
-    publisher.apply([(0, world_of(4).state)])
+    publisher.apply([(0, world_of(4).change)])
     publisher.tick(CLUSTER)
     publisher.clear()
     assert (publisher.current(), publisher.details("g")) == (None, None)
@@ -196,7 +196,7 @@ def test_verdicts_are_published_and_kept(ends: Ends, vitals: ServiceStatus, tmp_
     publisher = Publisher(vitals)
     publisher.judge_by(VerdictEvaluator(file=VerdictStore(tmp_path)))
     ends.rows = [("t", 0, 4, 4, 0, None), (NAME, 0, 100, 90, 0, None)]
-    publisher.apply([(0, world_of(4).state)])
+    publisher.apply([(0, world_of(4).change)])
     publisher.tick(CLUSTER)
     published, told = publisher.current(), publisher.details("g")
     assert published is not None

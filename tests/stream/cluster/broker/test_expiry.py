@@ -30,7 +30,7 @@ from stream.groups.fold import Fold, RecordColumns
 from stream.groups.lifecycle.model import Transition, TransitionType
 from stream.groups.placement import Placement
 from stream.groups.reduce import reduce
-from stream.groups.shard import Shard, empty_shard
+from stream.groups.shard import ShardState, empty_state
 from stream.offline.live import LiveTopics
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Driver:
         self._cluster = cluster
         self._retention = retention
         self._read: dict[TopicAndPartition, int] = {}
-        self._states: dict[int, Shard] = {}
+        self._states: dict[int, ShardState] = {}
 
     def step(self) -> GroupColumns:
         """Take in what is new, judge the tombstones by the state before them, and look for missing ones."""
@@ -92,7 +92,7 @@ class Driver:
             )
         )
         for shard, delta in fold.drain():
-            self._states[shard], change = reduce(self._states.get(shard, empty_shard()), [delta], 3)
+            self._states[shard], change = reduce(self._states.get(shard, empty_state()), [delta], 3)
             news = self.fleet.apply(shard, change)
             self.transitions += news.transitions
             hours = hours_before(news.forgotten, before.memberships, self._retention)

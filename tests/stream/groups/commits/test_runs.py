@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.shard import join_runs
+from stream.groups.commits.run_table import join_runs
 from tests.support.commits import KEEP, Commit, expected, histories, read_run, run_of
 
 STORIES = {

@@ -10,12 +10,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.codec import pack, unpack
+from stream.groups.codec import pack, unpack_change, unpack_delta, unpack_state
 from stream.groups.fold import Fold
 from stream.groups.lifecycle.model import TransitionType
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_shard
+from stream.groups.shard import empty_state
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.fleets import batch_of, delta_of
 from tests.support.histories import CUTS, GRACE, LOGS, operations
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-    from stream.groups.shard import Shard
+    from stream.groups.shard import ShardChange, ShardDelta, ShardState
     from tests.support.fleets import Timed
 
-RULES = StateLimits(KEEP, keep_transitions=3, grace_ms=GRACE, live_from=5)
+RULES = StateLimits(KEEP, keep_transitions=3, dead_grace_ms=GRACE, live_from=5)
 
 
-def pieces_of(log: Sequence[Timed], cuts: Sequence[int]) -> list[Shard]:
+def pieces_of(log: Sequence[Timed], cuts: Sequence[int]) -> list[ShardDelta]:
     """Cut a log and fold each piece alone."""
     borders = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
     return [delta_of(log[begin:end], begin) for begin, end in itertools.pairwise(borders) if begin < end]
 
 
-def seen(state: Shard) -> dict[str, Any]:
+def seen(state: ShardState | ShardChange) -> dict[str, Any]:
     """Read of a state all that lives are about, the bytes themselves, whatever the order of its rows."""
     return {
-        "lives": dict(zip(state.lives.groups.to_pylist(), state.lives.values.to_pylist(), strict=True)),
-        "died": dict(zip(state.lives.groups.to_pylist(), state.lives.died.tolist(), strict=True)),
+        "lives": dict(zip(state.histories.groups.to_pylist(), state.histories.values.to_pylist(), strict=True)),
+        "died": dict(zip(state.histories.groups.to_pylist(), state.histories.died.tolist(), strict=True)),
         "records": dict(zip(state.records.keys.to_pylist(), state.records.values.to_pylist(), strict=True)),
         "offsets": set(state.runs.keys.to_pylist()),
         "time": state.time,
@@ -50,9 +50,9 @@ def seen(state: Shard) -> dict[str, Any]:
     }
 
 
-def reduced(deltas: Sequence[Shard], rules: StateLimits = RULES) -> Shard:
+def reduced(deltas: Sequence[ShardDelta], rules: StateLimits = RULES) -> ShardState:
     """Reduce deltas one after the other."""
-    state = empty_shard()
+    state = empty_state()
     for delta in deltas:
         state, _ = reduce(state, [delta], rules)
     return state
@@ -86,7 +86,7 @@ def test_deltas_of_one_batch_may_come_in_any_order(log: list[Timed], cuts: list[
     """Spark gives no order within a batch; log positions do."""
     deltas = pieces_of(log, cuts)
     order.shuffle(deltas)
-    state, _ = reduce(empty_shard(), deltas, RULES)
+    state, _ = reduce(empty_state(), deltas, RULES)
     assert seen(state) == seen(reduced(pieces_of(log, [])))
 
 
@@ -99,8 +99,8 @@ def test_what_was_read_before_changes_nothing(log: list[Timed], cuts: list[int],
     for delta in deltas[again:]:
         same, change = reduce(state, [delta], RULES)
         assert seen(same) == seen(state)
-        assert not len(change.lives)
-        assert not len(change.forgotten)
+        assert not len(change.histories)
+        assert not len(change.tombstones)
 
 
 @examples(30)
@@ -117,18 +117,18 @@ def test_a_stretch_that_was_partly_seen_adds_what_was_not(log: list[Timed], firs
 @given(LOGS, CUTS, st.booleans())
 def test_bytes_hold_all_of_it(log: list[Timed], cuts: list[int], compressed: bool) -> None:  # noqa: FBT001 - drawn
     """States, deltas and changes that go through their bytes at every step are the same in the end."""
-    state = empty_shard()
+    state = empty_state()
     for delta in pieces_of(log, cuts):
-        state, change = reduce(unpack(pack(state, compressed=compressed)), [unpack(pack(delta))], RULES)
-        back = unpack(pack(change))
+        state, change = reduce(unpack_state(pack(state, compressed=compressed)), [unpack_delta(pack(delta))], RULES)
+        back = unpack_change(pack(change))
         assert seen(back) == seen(change)
         assert [column.tolist() for column in _numbers(back)] == [column.tolist() for column in _numbers(change)]
-    assert seen(unpack(pack(state))) == seen(reduced(pieces_of(log, cuts)))
+    assert seen(unpack_state(pack(state))) == seen(reduced(pieces_of(log, cuts)))
 
 
-def _numbers(shard: Shard) -> list[np.ndarray[Any, Any]]:
-    fields = dataclasses.fields(shard.forgotten)
-    return [np.asarray(shard.forgotten.keys), *(getattr(shard.forgotten, field.name) for field in fields[1:])]
+def _numbers(shard: ShardDelta | ShardChange) -> list[np.ndarray[Any, Any]]:
+    fields = dataclasses.fields(shard.tombstones)
+    return [np.asarray(shard.tombstones.keys), *(getattr(shard.tombstones, field.name) for field in fields[1:])]
 
 
 @examples(25)
@@ -140,7 +140,7 @@ def test_sub_shards_do_not_show(log: list[Timed]) -> None:
         fold.add(batch_of(log, 0))
     found: dict[str, Any] = {}
     for shard, delta in fold.drain():
-        state, _ = reduce(empty_shard(), [delta], EVERYTHING)
+        state, _ = reduce(empty_state(), [delta], EVERYTHING)
         mine = lives_in(state)
         assert all(placement.shard(0, group) == shard for group in mine)
         found |= mine

@@ -458,7 +458,7 @@ def test_the_ring_keeps_the_newest_and_the_counts_all() -> None:
 
 def test_within_the_grace_it_is_reborn_after_it_created() -> None:
     """What comes long after a death has nothing to do with it: counts and history begin anew."""
-    rules = StateLimits(KEEP, grace_ms=100)
+    rules = StateLimits(KEEP, dead_grace_ms=100)
     log = [*commits(10, 0), *forgets(20, 0)]
     again = life(log + commits(120, 0), rules)
     assert [each.what.value for each in again.transitions] == ["created", "dead", "reborn"]

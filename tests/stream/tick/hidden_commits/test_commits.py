@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.shard import join_runs
+from stream.groups.commits.run_table import join_runs
 from stream.tick.hidden_commits.commits import FetchedCommits, FetchedOffsets, LoggedCommits, key_of
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.fleets import World, delta_of
