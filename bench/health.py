@@ -19,7 +19,7 @@ from stream.groups.commits.slots import Slots
 from stream.health.evaluator import Evaluator
 from stream.health.features.lag import PartitionEnds
 from stream.health.inputs import GroupInputs, GroupStage, HealthInputs
-from stream.health.verdict import sick
+from stream.health.verdict import needs_action
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Timed:
 
     what: str
     seconds: list[float]
-    sick: int
+    needs_action: int
     megabytes: float
     sentence: float
     """Seconds to say what is the matter with one group."""
@@ -85,13 +85,13 @@ def measure(what: str, size: int, stuck: float) -> Timed:
     for tick in range(_TICKS):
         seen = fleet.at(_NOW + tick * _TICK)
         begin = time.process_time()
-        judged = judge.judge(seen)
+        judged = judge.evaluate(seen)
         seconds.append(time.process_time() - begin)
     assert judged is not None
     begin = time.process_time()
-    said = [judged.sentence_of_group(group) for group in range(len(judged.group_verdict))]
+    said = [judged.group_sentence(group) for group in range(len(judged.group_verdict))]
     sentence = (time.process_time() - begin) / len(said)
-    return Timed(what, seconds, int(sick(judged.verdict).sum()), judge.memory.nbytes / 1e6, sentence)
+    return Timed(what, seconds, int(needs_action(judged.verdict).sum()), judge.history.nbytes / 1e6, sentence)
 
 
 class _Fleet:
@@ -177,7 +177,8 @@ class _Fleet:
 def _cells(timed: Timed, size: int) -> tuple[str, ...]:
     seconds = (float(np.median(timed.seconds)), min(timed.seconds), max(timed.seconds))
     times = tuple(f"{each:.2f}" for each in seconds)
-    return (timed.what, f"{size:,}", *times, f"{timed.sick:,}", f"{timed.megabytes:.0f}", f"{timed.sentence * 1e6:.0f}")
+    counts = (f"{timed.needs_action:,}", f"{timed.megabytes:.0f}", f"{timed.sentence * 1e6:.0f}")
+    return (timed.what, f"{size:,}", *times, *counts)
 
 
 if __name__ == "__main__":

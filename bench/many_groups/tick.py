@@ -196,7 +196,7 @@ class Ticking:
         context = self._timed("context", lambda: SnapshotContext.of(fleet, self._around, self._ownerships))
         self._now += _TICK_SECONDS
         seen = self._timed("judge", lambda: self._look(fleet, context))
-        window, told = seen.diagnosed.opinion.window, seen.diagnosed
+        window, told = seen.diagnosed.evaluation.window, seen.diagnosed
         made = self._timed("snapshot", lambda: snapshot.of(seen.moment, window, self._now, context, told))
         self._published = self._timed("render", lambda: PublishedSnapshot.build(made))
         self._shown = fleet, context

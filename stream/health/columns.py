@@ -16,14 +16,14 @@ Reals: TypeAlias = NDArray[np.float64]
 """Rates and shares; NaN is "not known" and never leaves the monitor as a number."""
 
 
-def most_per(values: Ints, of: Ints, count: int, nothing: int) -> Ints:
+def max_by_owner(values: Ints, of: Ints, count: int, nothing: int) -> Ints:
     """Give the greatest value of each of `count` owners; `of` says whose each value is."""
     most = np.full(count, nothing, np.int64)
     np.maximum.at(most, of, values)
     return most
 
 
-def sum_per(values: Ints, of: Ints, count: int) -> Ints:
+def sum_by_owner(values: Ints, of: Ints, count: int) -> Ints:
     """Give the sum of the values of each of `count` owners, exactly."""
     total = np.zeros(count, np.int64)
     np.add.at(total, of, values)

@@ -41,7 +41,7 @@ class Evaluation(Protocol):
         """The numbers, whichever rules are asked."""
 
     @property
-    def words(self) -> Sequence[str]:
+    def verdict_names(self) -> Sequence[str]:
         """The verdicts by code."""
 
     @property
@@ -68,32 +68,32 @@ class Evaluation(Protocol):
     def group_rows(self) -> Ints:
         """How many of the group's rows have its verdict."""
 
-    def worst(self, of: Ints, owners: int) -> Codes:
+    def worst_by_owner(self, of: Ints, owners: int) -> Codes:
         """Add the verdicts of rows up to those of their owners; `of` says whose each row is, none is without any."""
 
-    def of_row(self, row: int) -> Finding:
+    def row_finding(self, row: int) -> Finding:
         """Say what is the matter with one partition of a group."""
 
-    def of_group(self, group: int) -> Finding:
+    def group_finding(self, group: int) -> Finding:
         """Say what is the matter with a group."""
 
-    def sentence_of_group(self, group: int) -> str:
+    def group_sentence(self, group: int) -> str:
         """Give the sentence of that alone."""
 
 
 class EvaluationRules(Protocol):
     """A set of rules at work, moment after moment."""
 
-    memory: PartitionHistory
+    history: PartitionHistory
     """What is remembered of the cluster."""
 
-    def begin(self, seen: HealthInputs, history: tuple[Ints, Ints] | None) -> None:
+    def start(self, seen: HealthInputs, history: tuple[Ints, Ints] | None) -> None:
         """See the first moment before it is judged; put what offsets-for-times answered in front of the histories."""
 
-    def miss(self) -> None:
+    def record_missed_tick(self) -> None:
         """Note that the cluster did not answer at a tick."""
 
-    def judge(self, seen: HealthInputs) -> Evaluation:
+    def evaluate(self, seen: HealthInputs) -> Evaluation:
         """Judge one moment; moments come in order."""
 
     def pack(self) -> bytes | None:

@@ -14,8 +14,8 @@ from stream.health.features import window as windows
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.limits import HealthLimits
 from stream.health.rules import RULES
-from stream.health.rules.rule import waiting
-from stream.health.rules.unassigned import may_be_taken_up
+from stream.health.rules.rule import unread_text
+from stream.health.rules.unassigned import may_be_assigned_soon
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict, roll_up
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class EvaluationResult:
     """What is to be said at one tick. Columns have one element per row, those of groups one per name of a group."""
 
     window: Window
-    found: Codes
+    rule_verdict: Codes
     """What the rules found at this tick, `UNDECIDED` where they cannot tell yet."""
     verdict: Codes
     """What is shown: a code of `stream.health.verdict.VERDICTS`."""
@@ -60,7 +60,7 @@ class EvaluationResult:
     """Since when the first of them has; -1 for a group without any."""
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def verdict_names(self) -> tuple[str, ...]:
         """See Opinion."""
         return VERDICTS
 
@@ -69,11 +69,11 @@ class EvaluationResult:
         """See Opinion."""
         return SEVERITIES
 
-    def worst(self, of: Ints, owners: int) -> Codes:
+    def worst_by_owner(self, of: Ints, owners: int) -> Codes:
         """See Opinion."""
         return roll_up(self.verdict, self.window.lag, of, owners)[0]
 
-    def of_row(self, row: int) -> Finding:
+    def row_finding(self, row: int) -> Finding:
         """Say what is the matter with one partition of a group."""
         verdict = VERDICTS[self.verdict[row]]
         rule = _RULE_OF[verdict]
@@ -86,30 +86,30 @@ class EvaluationResult:
             next_step=rule.next_step if rule.next_step_of is None else rule.next_step_of(self.window, row),
         )
 
-    def of_group(self, group: int) -> Finding:
+    def group_finding(self, group: int) -> Finding:
         """Say what is the matter with a group: its verdict, told by the partition that shows it best."""
         row = int(self.group_row[group])
         if row < 0:
             return _nothing_committed(share=self._is_share(group))
-        sentence, since = self.sentence_of_group(group), int(self.group_since[group])
-        return dataclasses.replace(self.of_row(row), since=since, sentence=sentence)
+        sentence, since = self.group_sentence(group), int(self.group_since[group])
+        return dataclasses.replace(self.row_finding(row), since=since, sentence=sentence)
 
-    def sentence_of_group(self, group: int) -> str:
+    def group_sentence(self, group: int) -> str:
         """Give the sentence of that alone."""
         row = int(self.group_row[group])
         if row < 0:
             return _nothing_committed(share=self._is_share(group)).sentence
-        seen = self.window.seen
+        seen = self.window.inputs
         first, last = np.searchsorted(seen.group, (group, group + 1))
         place = f"{seen.topics[int(seen.topic[row])]}-{int(seen.partition[row])}"
         counted = f"{int(self.group_rows[group])} of {last - first} partitions; " if last - first > 1 else ""
         return f"{counted}{place}: {self._sentence(row)}"
 
     def _is_share(self, group: int) -> bool:
-        return bool(self.window.seen.groups.share[group])
+        return bool(self.window.inputs.groups.share[group])
 
     def _sentence(self, row: int) -> str:
-        return _sentence(self.window, row, VERDICTS[self.verdict[row]], int(self.found[row]))
+        return _sentence(self.window, row, VERDICTS[self.verdict[row]], int(self.rule_verdict[row]))
 
 
 class Evaluator:
@@ -118,29 +118,29 @@ class Evaluator:
     def __init__(self, limits: HealthLimits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
         """Begin, with what an earlier process packed, if there is any."""
         self.limits = limits or HealthLimits()
-        self.memory = PartitionHistory(points, tick=self.limits.tick)
+        self.history = PartitionHistory(points, tick=self.limits.tick)
         self._packed = packed
         self._keys = np.empty(0, np.int64)
-        self._shown = hysteresis.begin(0, 0)
+        self._shown = hysteresis.initial_state(0, 0)
         self._seen: HealthInputs | None = None
 
-    def begin(self, seen: HealthInputs, history: tuple[Ints, Ints] | None) -> None:
+    def start(self, seen: HealthInputs, history: tuple[Ints, Ints] | None) -> None:
         """See the first moment before it is judged; put what offsets-for-times answered in front of the histories."""
-        self.memory.observe(seen)
+        self.history.observe(seen)
         if history is not None:
-            self.memory.seed(seen, *history)
+            self.history.seed(seen, *history)
 
-    def miss(self) -> None:
+    def record_missed_tick(self) -> None:
         """Note that the cluster did not answer at a tick."""
-        self.memory.miss()
+        self.history.record_missed_tick()
 
-    def judge(self, seen: HealthInputs) -> EvaluationResult:
+    def evaluate(self, seen: HealthInputs) -> EvaluationResult:
         """Judge one moment. Not to be called before the initial catch-up is over: half of a group looks sick."""
-        window = windows.build(seen, self.memory, self.limits)
-        found = find(window)
-        self._shown = hysteresis.step(self._carried(seen), found, seen.now)
-        window = window.judged()
-        self._seen = window.seen
+        window = windows.build(seen, self.history, self.limits)
+        found = apply_rules(window)
+        self._shown = hysteresis.advance(self._carried(seen), found, seen.now)
+        window = window.trim()
+        self._seen = window.inputs
         shown = self._shown
         code, row, rows = roll_up(shown.verdict, window.lag, seen.group, len(seen.groups.names))
         since = _since(shown, code, row, seen.group)
@@ -151,12 +151,12 @@ class Evaluator:
         return None if self._seen is None else hysteresis.pack(self._shown, self._seen)
 
     def _carried(self, seen: HealthInputs) -> ShownVerdicts:
-        keys = self.memory.keys(seen)
+        keys = self.history.row_keys(seen)
         if self._packed is not None:
             before = hysteresis.unpack(self._packed, seen, seen.now)
             self._packed = None
         else:
-            before = hysteresis.carry(self._shown, self._keys, keys, seen.now)
+            before = hysteresis.align(self._shown, self._keys, keys, seen.now)
         self._keys = keys
         return before
 
@@ -169,7 +169,7 @@ def _since(shown: ShownVerdicts, group_verdict: Codes, group_row: Ints, group: I
     return np.where(group_row >= 0, since, -1)
 
 
-def find(window: Window) -> Codes:
+def apply_rules(window: Window) -> Codes:
     """Ask the rules in their order; the first that finds a row gives it its code. `UNDECIDED` where none can tell yet.
 
     Only what is fine can be premature: what another rule has found is known, however young the history is. The
@@ -182,17 +182,17 @@ def find(window: Window) -> Codes:
     for rule in RULES:
         if not open_.any():
             break
-        mine = open_ & rule.finds(window)
+        mine = open_ & rule.matches(window)
         code[mine] = CODE[rule.verdict]
         open_ &= ~mine
     # Nobody reads these: fine they are not, and sick only if that lasts.
-    code[(code == CODE[Verdict.OK]) & may_be_taken_up(window)] = CODE[Verdict.UNKNOWN]
+    code[(code == CODE[Verdict.OK]) & may_be_assigned_soon(window)] = CODE[Verdict.UNKNOWN]
     fine = (code == CODE[Verdict.OK]) | (code == CODE[Verdict.CAUGHT_UP])
     code[fine & window.undecided] = hysteresis.UNDECIDED
     code[window.paused & np.isin(code, _BY_PACE)] = hysteresis.UNDECIDED
     _withdraw_unproven(code, window)
-    if window.seen.hidden is not None:  # they may have read on, or have members by now
-        code[window.seen.hidden] = hysteresis.UNDECIDED
+    if window.inputs.hidden is not None:  # they may have read on, or have members by now
+        code[window.inputs.hidden] = hysteresis.UNDECIDED
     return code
 
 
@@ -200,9 +200,9 @@ def _withdraw_unproven(code: Codes, window: Window) -> None:
     """Replace what was found where it rests on offsets of which nobody knows whether they hold a record."""
     claims = (code >= 0) & _CLAIMS_A_RECORD[code]
     critical = claims & (SEVERITIES[code] == Severity.CRITICAL)
-    code[window.tail.unread & critical] = hysteresis.UNDECIDED
+    code[window.tail.pending & critical] = hysteresis.UNDECIDED
     code[window.tail.unproven & critical] = CODE[Verdict.UNKNOWN]
-    code[window.doubtful & (claims | (code == hysteresis.UNDECIDED))] = CODE[Verdict.UNKNOWN]
+    code[window.stuck_unproven & (claims | (code == hysteresis.UNDECIDED))] = CODE[Verdict.UNKNOWN]
 
 
 def _sentence(window: Window, row: int, verdict: Verdict, found: int) -> str:
@@ -210,7 +210,7 @@ def _sentence(window: Window, row: int, verdict: Verdict, found: int) -> str:
     shown = verdict.replace("_", " ")
     if found == hysteresis.UNDECIDED:
         before = "" if verdict == Verdict.UNKNOWN else f" It was {shown} before."
-        what = f": {waiting(window, row)}" if window.lag[row] > 0 else ""
+        what = f": {unread_text(window, row)}" if window.lag[row] > 0 else ""
         return f"Not observed for long enough to tell yet{what}.{before}"
     now = VERDICTS[found]
     if now == verdict:

@@ -37,7 +37,7 @@ def _real(pick: Callable[[Window], Any]) -> Callable[[Window, int], Value]:
 
 def _of_group(pick: Callable[[Window], Any]) -> Callable[[Window, int], Value]:
     of_group = _whole(pick)
-    return lambda window, row: of_group(window, int(window.seen.group[row]))
+    return lambda window, row: of_group(window, int(window.inputs.group[row]))
 
 
 def _lag(window: Window, row: int) -> Value:
@@ -45,14 +45,14 @@ def _lag(window: Window, row: int) -> Value:
 
 
 def _transaction(window: Window, row: int) -> Value:
-    held = window.seen.transactions.get((int(window.seen.topic[row]), int(window.seen.partition[row])))
+    held = window.inputs.transactions.get((int(window.inputs.topic[row]), int(window.inputs.partition[row])))
     if held is None:
         return None
     return f"producer {held.producer_id}" + (f", {held.transactional_id}" if held.transactional_id else "")
 
 
 COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
-    "committed_offset": _whole(lambda w: w.committed),
+    "committed_offset": _whole(lambda w: w.committed_offset),
     "commit_time": _whole(lambda w: w.commit_time),
     "progress_time": _whole(lambda w: w.progress_time),
     "high_watermark": _whole(lambda w: w.ends.high_watermark),
@@ -67,14 +67,14 @@ COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "produce_rate": _real(lambda w: w.rates.produce),
     "consume_rate": _real(lambda w: w.rates.consume),
     "catch_up": _whole(lambda w: w.rates.catch_up),
-    "rewind_from": _whole(lambda w: w.seen.spans.rewind_from),
-    "rewind_to": _whole(lambda w: w.seen.spans.rewind_to),
-    "rewind_time": _whole(lambda w: w.seen.spans.rewind_time),
-    "rewinds": _whole(lambda w: w.seen.spans.rewinds),
+    "rewind_from": _whole(lambda w: w.inputs.spans.rewind_from),
+    "rewind_to": _whole(lambda w: w.inputs.spans.rewind_to),
+    "rewind_time": _whole(lambda w: w.inputs.spans.rewind_time),
+    "rewinds": _whole(lambda w: w.inputs.spans.rewinds),
     "members": _whole(lambda w: w.members),
-    "group_since": _of_group(lambda w: w.seen.groups.since),
-    "rebalances": _of_group(lambda w: w.seen.groups.rebalances),
-    "offset_expiry_time": _whole(lambda w: w.seen.expiry),
+    "group_since": _of_group(lambda w: w.inputs.groups.since),
+    "rebalances": _of_group(lambda w: w.inputs.groups.rebalances),
+    "offset_expiry_time": _whole(lambda w: w.inputs.expiry),
     "stable_since": _whole(lambda w: w.stable_since),
     "transaction": _transaction,
     "reason": unknown.reason,

@@ -75,7 +75,7 @@ class ShownVerdicts:
         return len(self.verdict)
 
 
-def begin(rows: int, now: int) -> ShownVerdicts:
+def initial_state(rows: int, now: int) -> ShownVerdicts:
     """Give the state of rows that have never been judged."""
     # An array of its own for each column: `unpack` writes into them.
     unknown, unfound = (np.full(rows, _UNKNOWN, np.int8) for _ in range(2))
@@ -83,7 +83,7 @@ def begin(rows: int, now: int) -> ShownVerdicts:
     return ShownVerdicts(unknown, since, unfound, since_found, *(np.zeros(rows, np.int64) for _ in range(3)))
 
 
-def step(before: ShownVerdicts, found: Codes, now: int) -> ShownVerdicts:
+def advance(before: ShownVerdicts, found: Codes, now: int) -> ShownVerdicts:
     """Take in what the rules found at one tick (codes, or `UNDECIDED`)."""
     held = found == UNDECIDED
     candidate = np.where(held, before.candidate, found).astype(np.int8)
@@ -119,11 +119,11 @@ def _believed(shown: Codes, candidate: Codes, ticks: Ints, sick: Ints, well: Int
     return believed
 
 
-def carry(before: ShownVerdicts, keys_before: Ints, keys: Ints, now: int) -> ShownVerdicts:
+def align(before: ShownVerdicts, keys_before: Ints, keys: Ints, now: int) -> ShownVerdicts:
     """Bring the state of the rows of the last tick to those of this one; rows that are new begin."""
     if len(keys) == len(keys_before) and (keys == keys_before).all():
         return before
-    state = begin(len(keys), now)
+    state = initial_state(len(keys), now)
     if not len(keys_before):
         return state
     order = np.argsort(keys_before, kind="stable")
@@ -172,7 +172,7 @@ def unpack(packed: bytes, seen: HealthInputs, now: int) -> ShownVerdicts:
 
     A verdict by a name that is not known any more begins anew too.
     """
-    state = begin(len(seen), now)
+    state = initial_state(len(seen), now)
     try:
         table = pa.ipc.open_stream(packed).read_all()
     except (pa.ArrowInvalid, OSError):

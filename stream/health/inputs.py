@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 NO_COMMIT = -1
 """In `spans.last_offset`: a partition that a member owns, or that belongs to a subscribed topic, without any commit."""
-NOT_TOLD = -1
+NOT_KNOWN = -1
 """In an optional column of numbers: not known."""
 
 
 class GroupStage(enum.IntEnum):
     """Where a group stands, in the words of all kinds of groups."""
 
-    UNTOLD = 0
+    UNKNOWN = 0
     """Not known."""
     OFFSETS_ONLY = 1
     """A simple group: it has no members by its nature."""
@@ -112,22 +112,22 @@ class HealthInputs:
     """Rows whose newest commits an open transaction may hide from the log; None: of no row."""
     reasons: NDArray[np.object_] | None = None
     """Why the ends of a row are not known, where they are not."""
-    found: Lag | None = None
+    lag: Lag | None = None
     """Each row held against its end, where that has been done already."""
     read_until: Ints | None = None
     """Per row: all its commits up to then are known (ms). None: up to now."""
     answered_since: Ints | None = None
     """Per row: since when its coordinator stores commits again after a pause (ms); -1, or None: there was none."""
 
-    def judged(self) -> HealthInputs:
+    def trim(self) -> HealthInputs:
         """Give what is still looked at after the judgement; the commit windows alone are more than all the rest."""
         return dataclasses.replace(
-            self, slots=no_slots(), origins=CommitOrigins(), found=None, read_until=None, answered_since=None
+            self, slots=no_slots(), origins=CommitOrigins(), lag=None, read_until=None, answered_since=None
         )
 
     def __len__(self) -> int:
         return len(self.group)
 
 
-NOBODY = -2
+NO_OWNER = -2
 """In `HealthInputs.owner`: the members are known, and none of them owns the partition."""

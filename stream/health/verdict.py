@@ -79,7 +79,7 @@ SEVERITIES: Final = np.array([SEVERITY[verdict] for verdict in VERDICTS], np.int
 _QUIET: Final = np.array([CODE[Verdict.CAUGHT_UP], CODE[Verdict.OK]])
 
 
-def sick(codes: Codes) -> Flags:
+def needs_action(codes: Codes) -> Flags:
     """Tell which of these codes are of verdicts that somebody must act on."""
     flags: Flags = SEVERITIES[codes] >= Severity.WARNING
     return flags

@@ -243,7 +243,7 @@ class Publisher:
         diagnosis = self._diagnostician.look(held, ends, around, taken_at, context.expiry)
         self._vitals.verdict_changes = self._diagnostician.changes_table()
         self._vitals.unreadable_tails = unreadable_tails(diagnosis.moment.seen.tails)
-        window, diagnosed = diagnosis.diagnosed.opinion.window, diagnosis.diagnosed
+        window, diagnosed = diagnosis.diagnosed.evaluation.window, diagnosis.diagnosed
         taken = snapshot.of(diagnosis.moment, window, taken_at, context, diagnosed)
         published = PublishedSnapshot.build(with_quarantined(taken, whole, self._quarantine.groups), self._chooser)
         self._published, self._shown, self._members = published, (held.fleet, context, diagnosis), held.members
@@ -259,7 +259,7 @@ class Publisher:
         context = SnapshotContext.of(fleet, around, UnassignedTracker())
         judge = self._diagnostician.rehearsal()
         found = judge.look(nothing_held_back(fleet), ends, around, taken_at, context.expiry)
-        window, diagnosed = found.diagnosed.opinion.window, found.diagnosed
+        window, diagnosed = found.diagnosed.evaluation.window, found.diagnosed
         PublishedSnapshot.build(snapshot.of(found.moment, window, taken_at, context, diagnosed))
 
     def _note(self, trouble: str | None) -> None:

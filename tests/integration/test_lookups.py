@@ -109,7 +109,7 @@ def test_an_open_transaction_on_a_topic_is_named(broker: Broker, monitor: Monito
     assert verdicts[10] is not Verdict.HELD_BACK, "a transaction may take two minutes"
     assert verdicts[-1] is Verdict.HELD_BACK, "one commit shows no habit of the group, and none is needed"
     assert monitor.verdict("does-not-wait", "open") is not Verdict.HELD_BACK, "it has read from the open transaction"
-    finding = monitor.judged.of_row(monitor.row("waits", "open"))
+    finding = monitor.judged.row_finding(monitor.row("waits", "open"))
     assert "left-open" in finding.sentence
     (row,) = monitor.asked.transactions["open"].to_pylist()
     assert (row["transactional_id"], row["state"], row["hanging"]) == ("left-open", "Ongoing", False)

@@ -98,7 +98,7 @@ class Monitor:
         self.held = self.enquiries.held_back(fleet, EndsIndex(ends), NOWHERE, self.now)
         self.asked = self.enquiries.asked(self.held.fleet, EndsIndex(ends), NOWHERE, self.now)
         self.seen = observed(self.held.fleet, ends, NOWHERE, self.now, self.asked)
-        self.judged = self.judge.judge(self.seen)
+        self.judged = self.judge.evaluate(self.seen)
         self.enquiries.note(self.judged.window)
         return self.judged
 

@@ -16,14 +16,14 @@ import numpy as np
 from stream import wording as say
 from stream.health.burrow import rules as burrow
 from stream.health.burrow.rules import NONE, BurrowStatus
-from stream.health.burrow.window import MovingRings
+from stream.health.burrow.window import RingTracker
 from stream.health.evaluation import Finding
 from stream.health.evidence import evidence
 from stream.health.features import lag as lags
 from stream.health.features import window as windows
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.limits import HealthLimits
-from stream.health.rules.rule import waiting
+from stream.health.rules.rule import unread_text
 from stream.health.verdict import Severity
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
     from stream.health.inputs import HealthInputs
 
-WORDS: Final = tuple(status.name for status in BurrowStatus)
+VERDICT_NAMES: Final = tuple(status.name for status in BurrowStatus)
 SEVERITIES: Final = np.array(
     [
         Severity.UNKNOWN,
@@ -65,20 +65,20 @@ class BurrowResult:
     group_since: Ints
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def verdict_names(self) -> tuple[str, ...]:
         """See Opinion."""
-        return WORDS
+        return VERDICT_NAMES
 
     @property
     def severities(self) -> Codes:
         """See Opinion."""
         return SEVERITIES
 
-    def worst(self, of: Ints, owners: int) -> Codes:
+    def worst_by_owner(self, of: Ints, owners: int) -> Codes:
         """See Opinion."""
         return burrow.roll_up(self.verdict, of, owners)
 
-    def of_row(self, row: int) -> Finding:
+    def row_finding(self, row: int) -> Finding:
         """See Opinion."""
         status = BurrowStatus(int(self.verdict[row]))
         return Finding(
@@ -90,7 +90,7 @@ class BurrowResult:
             next_step=_NEXT,
         )
 
-    def of_group(self, group: int) -> Finding:
+    def group_finding(self, group: int) -> Finding:
         """See Opinion."""
         row, status = int(self.group_row[group]), BurrowStatus(int(self.group_verdict[group]))
         since = int(self.group_since[group])
@@ -98,23 +98,23 @@ class BurrowResult:
             verdict=status.name,
             severity=Severity(int(SEVERITIES[status])),
             since=since if since >= 0 else None,
-            sentence=self.sentence_of_group(group),
-            evidence={} if row < 0 else self.of_row(row).evidence,
+            sentence=self.group_sentence(group),
+            evidence={} if row < 0 else self.row_finding(row).evidence,
             next_step=_NEXT,
         )
 
-    def sentence_of_group(self, group: int) -> str:
+    def group_sentence(self, group: int) -> str:
         """See Opinion."""
         row = int(self.group_row[group])
         if row < 0:
             return "Burrow knows a group by its commits, and this one has none."
-        seen, status = self.window.seen, BurrowStatus(int(self.verdict[row]))
+        seen, status = self.window.inputs, BurrowStatus(int(self.verdict[row]))
         place = f"{seen.topics[int(seen.topic[row])]}-{int(seen.partition[row])}"
         return f"{place} {status.name}: {self._sentence(row, status)}"
 
     def _sentence(self, row: int, status: BurrowStatus) -> str:
         offsets, count = self.rings.offset[row], int(self.rings.count[row])
-        unread = waiting(self.window, row)
+        unread = unread_text(self.window, row)
         match status:
             case BurrowStatus.STOP:
                 first, last = (int(self.rings.timestamp[row, at]) for at in (0, count - 1))
@@ -151,27 +151,27 @@ class BurrowEvaluator:
     def __init__(self, limits: HealthLimits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
         """Begin, with what an earlier process packed, if there is any."""
         self.limits = limits or HealthLimits()
-        self.memory = PartitionHistory(points)
-        self._rings = MovingRings()
+        self.history = PartitionHistory(points)
+        self._rings = RingTracker()
         self._began: dict[str, tuple[str, int]] = {} if packed is None else _unpacked(packed)
         self._last: BurrowResult | None = None
         self._keys = np.empty(0, np.int64)
 
-    def begin(self, seen: HealthInputs, history: tuple[Ints, Ints] | None) -> None:
+    def start(self, seen: HealthInputs, history: tuple[Ints, Ints] | None) -> None:
         """See Judging."""
-        self.memory.observe(seen)
+        self.history.observe(seen)
         if history is not None:
-            self.memory.seed(seen, *history)
+            self.history.seed(seen, *history)
 
-    def miss(self) -> None:
+    def record_missed_tick(self) -> None:
         """See Judging."""
 
-    def judge(self, seen: HealthInputs) -> BurrowResult:
+    def evaluate(self, seen: HealthInputs) -> BurrowResult:
         """See Judging."""
-        window = windows.build(seen, self.memory, self.limits)
-        keys = self.memory.keys(seen)
-        rows = self.memory.rows_of(seen, lags.place(seen.topic, seen.partition))
-        rings = self._rings.move(window, keys, rows, self.memory.high, self.limits.tick)
+        window = windows.build(seen, self.history, self.limits)
+        keys = self.history.row_keys(seen)
+        rows = self.history.find_rows(seen, lags.place(seen.topic, seen.partition))
+        rings = self._rings.update(window, keys, rows, self.history.high_watermark, self.limits.tick)
         verdict = burrow.evaluate(rings, seen.now)
         verdict[rings.count == 0] = BurrowStatus.NOTFOUND
         groups = len(seen.groups.names)
@@ -180,7 +180,7 @@ class BurrowEvaluator:
         since = self._since(verdict, keys, seen.now)
         group_since = self._group_since(seen, group_verdict)
         self._last = BurrowResult(
-            window.judged(), rings, verdict, since, group_verdict, group_row, group_rows, group_since
+            window.trim(), rings, verdict, since, group_verdict, group_row, group_rows, group_since
         )
         self._keys = keys
         return self._last
@@ -203,7 +203,9 @@ class BurrowEvaluator:
         began: dict[str, tuple[str, int]] = {}
         for group, code in zip(seen.groups.names, verdict.tolist(), strict=True):
             before = self._began.get(group)
-            began[group] = before if before is not None and before[0] == WORDS[code] else (WORDS[code], seen.now)
+            began[group] = (
+                before if before is not None and before[0] == VERDICT_NAMES[code] else (VERDICT_NAMES[code], seen.now)
+            )
         self._began = began
         return np.array([since for _, since in began.values()], np.int64)
 

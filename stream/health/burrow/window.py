@@ -40,14 +40,14 @@ class _Columns:
         return cls(offset, timestamp, lag, ends, np.full(rows, NONE, np.int64))
 
 
-class MovingRings:
+class RingTracker:
     """The rings of the rows of the last moment."""
 
     def __init__(self) -> None:
         self._columns = _Columns.empty(0)
         self._keys = np.empty(0, np.int64)
 
-    def move(self, window: Window, keys: Ints, ends: Ints, history: EndHistory, tick: int) -> Rings:
+    def update(self, window: Window, keys: Ints, ends: Ints, history: EndHistory, tick: int) -> Rings:
         """Take in what one moment tells; `keys` are the rows' own numbers, `ends` their rows of the history (-1: none).
 
         Give the rings as Burrow has them.
@@ -56,11 +56,11 @@ class MovingRings:
         known, high = window.ends.high_watermark >= 0, window.ends.high_watermark
         columns = self._columns
         _shift(columns.ends, known, high)
-        position = window.seen.spans.last_position
-        new = known & (position > columns.order) & (window.seen.spans.commits > 0)
-        _shift(columns.offset, new, window.committed)
+        position = window.inputs.spans.last_position
+        new = known & (position > columns.order) & (window.inputs.spans.commits > 0)
+        _shift(columns.offset, new, window.committed_offset)
         _shift(columns.timestamp, new, window.commit_time)
-        _shift(columns.lag, new, np.maximum(high - window.committed, 0))
+        _shift(columns.lag, new, np.maximum(high - window.committed_offset, 0))
         columns.order[new] = position[new]
         return _from_the_left(columns)
 
@@ -89,7 +89,7 @@ def _begin(columns: _Columns, fresh: Flags, window: Window, ends: Ints, *, histo
     for back in range(INTERVALS - 1, 0, -1):
         end = history.end_at(ends[rows], np.full(len(rows), window.now - back * tick))
         columns.ends[rows, INTERVALS - back] = np.where(end >= 0, end, NONE)
-    slots = window.seen.slots
+    slots = window.inputs.slots
     mine = np.flatnonzero(fresh[slots.row] & (slots.time < window.commit_time[slots.row])) if len(slots) else rows[:0]
     row, last = slots.row[mine], np.append(slots.row[mine][1:] != slots.row[mine][:-1], True)
     if not len(row):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.columns import most_per
+from stream.health.columns import max_by_owner
 from stream.health.features.end_history import BracketQuality
 from stream.health.features.lag import NOT_KNOWN
 
@@ -51,10 +51,10 @@ def longest_wait(slots: Slots, rows: int, history: EndHistory, of_history: Ints,
     mean = (slots.time[at] - slots.time[before]) // np.maximum(slots.commits[at], 1)
     silence = np.maximum(mean, np.where(slots.commits[at] > 1, silent_end, 0))
     wait = np.where(neighbours, np.minimum(wait, silence), wait)
-    return most_per(wait, slots.row[at], rows, NOT_KNOWN)
+    return max_by_owner(wait, slots.row[at], rows, NOT_KNOWN)
 
 
-def mean_gap(spans: Spans) -> Ints:
+def mean_interval(spans: Spans) -> Ints:
     """Give the mean time (ms) between the commits of each run, -1 if there are fewer than three: a first guess.
 
     None either where it has not moved since its first commit: who commits by the clock may move much more seldom.
@@ -63,7 +63,7 @@ def mean_gap(spans: Spans) -> Ints:
     return np.where((spans.commits >= 3) & (spans.reached_time > spans.first_time), gap, NOT_KNOWN)
 
 
-def of_rows(slots: Slots, rows: Ints, count: int) -> Slots:
+def slots_of_rows(slots: Slots, rows: Ints, count: int) -> Slots:
     """Give the slots of these rows only (ascending), numbered by their place in `rows`; `count` rows there are."""
     to = np.full(count, -1, np.int64)
     to[rows] = np.arange(len(rows))

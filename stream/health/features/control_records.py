@@ -55,7 +55,7 @@ class UnreadData:
 
     lag: Ints
     """The lag without what is no data."""
-    read: Flags
+    tail_known: Flags
     """The tail is known to hold what this lag says."""
 
 
@@ -65,17 +65,17 @@ class TailState:
 
     wanted: Flags
     """Worth reading: the lag may be no data."""
-    unread: Flags
+    pending: Flags
     """... and it has not been read yet, nor given up."""
     unproven: Flags
     """It cannot be read, and all that seems to be unread or lost may be transaction markers."""
-    oldest: Ints
+    first_unread: Ints
     """The first offset that may hold an unread record: see `first_unread`."""
-    kept: Flags
+    in_use: Flags
     """What is known of the tail counts for this row, although the end of the partition may have moved since."""
 
 
-def unread(
+def remove_markers(
     lag: Ints, known: Flags, places: Ints, *, next_offset: Ints, end: Ints, tails: LogTails | None
 ) -> UnreadData:
     """Take out of each lag what its tail is known to hold that is no data.
@@ -91,7 +91,9 @@ def unread(
     return UnreadData(np.where(holds, np.minimum(data, lag), lag), holds)
 
 
-def without_markers(ends: OffsetDistances, committed: Ints, places: Ints, tails: LogTails | None) -> OffsetDistances:
+def remove_markers_from_lost(
+    ends: OffsetDistances, committed: Ints, places: Ints, tails: LogTails | None
+) -> OffsetDistances:
     """Take out of what is lost the offsets that are known to have held no data when they were still there."""
     if tails is None or not len(tails.place):
         return ends
@@ -102,9 +104,9 @@ def without_markers(ends: OffsetDistances, committed: Ints, places: Ints, tails:
     return dataclasses.replace(ends, lost=np.where(holds, data, ends.lost))
 
 
-def worth_reading(found: UnreadData, known: Flags, end_is_still: Flags, most: int = READABLE) -> Flags:
+def worth_fetching(found: UnreadData, known: Flags, end_is_still: Flags, most: int = READABLE) -> Flags:
     """Tell which commits stand before a short tail that does not move, and that nobody has looked at."""
-    return known & ~found.read & end_is_still & (found.lag > 0) & (found.lag <= most)
+    return known & ~found.tail_known & end_is_still & (found.lag > 0) & (found.lag <= most)
 
 
 def first_unread(next_offset: Ints, places: Ints, end: Ints, tails: LogTails | None) -> Ints:
@@ -142,7 +144,7 @@ def may_hold_nothing(lag: Ints, next_offset: Ints, ends: OffsetDistances) -> Fla
     return found
 
 
-def state(  # noqa: PLR0917 - columns of one table
+def tail_state(  # noqa: PLR0917 - columns of one table
     found: UnreadData,
     judged: Flags,
     still: Flags,
@@ -153,9 +155,9 @@ def state(  # noqa: PLR0917 - columns of one table
 ) -> TailState:
     """Return what the tails mean for rows with a commit and a known lag (`judged`), others have none of it.
 
-    `found` is what `unread` returned for them, `still` tells which ends have not moved for a tick.
+    `found` is what `remove_markers` returned for them, `still` tells which ends have not moved for a tick.
     """
-    wanted = worth_reading(found, judged, still)
+    wanted = worth_fetching(found, judged, still)
     refused = unreadable(places, tails)
     unproven = refused & judged & may_hold_nothing(found.lag, next_offset, ends)
     oldest = first_unread(next_offset, places, ends.high_watermark, tails)

@@ -51,7 +51,7 @@ class Brackets:
     start: Ints
     """The ends at these two moments."""
     end: Ints
-    found: Codes
+    quality: Codes
     """`BracketQuality`. Without points on both sides `start` and `end` mean nothing."""
 
 
@@ -85,11 +85,11 @@ class EndHistory:
             self._offset = np.concatenate([self._offset, none])
             self._count = np.concatenate([self._count, np.zeros(more, np.int64)])
 
-    def take(self, rows: Ints) -> None:
+    def keep_rows(self, rows: Ints) -> None:
         """Keep these rows, in this order; the others are forgotten."""
         self._time, self._offset, self._count = self._time[rows], self._offset[rows], self._count[rows]
 
-    def forget(self, rows: Ints) -> None:
+    def clear(self, rows: Ints) -> None:
         """Drop the points of these rows: their topic was made anew."""
         self._time[rows] = self._offset[rows] = _UNUSED
         self._count[rows] = 0
@@ -110,7 +110,7 @@ class EndHistory:
             return
         cut = (count > 0) & (offset < offsets[last])
         if cut.any():
-            self.forget(rows[cut])
+            self.clear(rows[cut])
             count = np.where(cut, 0, count)
         still = (count >= 2) & (offsets[last] == offset) & (offsets[np.maximum(last - 1, 0)] == offset)
         at = np.where(still, count - 1, count)
@@ -187,11 +187,11 @@ class EndHistory:
         since = np.where(found == BracketQuality.OLDER, -1, times[left])
         return Brackets(since, times[right], ends[left], ends[right], found)
 
-    def start(self, rows: Ints) -> Ints:
+    def oldest_time(self, rows: Ints) -> Ints:
         """Give the time of the oldest point, -1 where there is none."""
         return np.where(self._count[rows] > 0, self._time[rows, 0], -1)
 
-    def first_end(self, rows: Ints) -> Ints:
+    def oldest_end(self, rows: Ints) -> Ints:
         """Give the end at the oldest point, -1 where there is none."""
         return np.where(self._count[rows] > 0, self._offset[rows, 0], UNKNOWN_OFFSET)
 

@@ -39,7 +39,9 @@ _SHARE_OF_WRITTEN: Final = 0.03
 """The rise from the first to the last third is at least this share of what was written in the window."""
 
 
-def trend(slots: Slots, rows: int, history: EndHistory, of_history: Ints, lag: Ints, written_since: Ints) -> Codes:  # noqa: PLR0917 - six columns of one table
+def classify_trend(  # noqa: PLR0917 - six columns of one table
+    slots: Slots, rows: int, history: EndHistory, of_history: Ints, lag: Ints, written_since: Ints
+) -> Codes:
     """Give each row's trend. `lag` is the present lag; `written_since` what the partition got since the first slot."""
     code = np.full(rows, TOO_SHORT, np.int8)
     left, known = _left_after_commit(slots, history, of_history)

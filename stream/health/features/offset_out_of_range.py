@@ -28,7 +28,7 @@ TRUNCATED: Final = "truncated"
 """The log was cut back below what the group had read: an unclean leader election, or a lost disk."""
 STALE_END: Final = "stale_end"
 """Same topic, no newer leader, and yet the end is lower: the end that was read is old, or the commit was invented."""
-WORDS: Final = ("", BEYOND_END, RECREATED, TRUNCATED, STALE_END)
+NAMES: Final = ("", BEYOND_END, RECREATED, TRUNCATED, STALE_END)
 """By code; 0: nothing is wrong."""
 _SOUND, _BEYOND, _RECREATED, _TRUNCATED, _STALE = range(5)
 
@@ -57,8 +57,8 @@ def topic_ids(ids: pa.FixedSizeBinaryArray) -> NDArray[np.uint64]:
     return every[filled.offset : filled.offset + len(filled)]
 
 
-def judge(committed: Ints, found: Lag, ends: PartitionEnds, origins: CommitOrigins) -> Codes:
-    """Say for each commit what is wrong with it (a code of `WORDS`), 0 for nothing.
+def classify(committed: Ints, found: Lag, ends: PartitionEnds, origins: CommitOrigins) -> Codes:
+    """Say for each commit what is wrong with it (a code of `NAMES`), 0 for nothing.
 
     A commit to an earlier topic has no lag, wherever its offset happens to lie. One on a log that was cut and has
     grown again has a lag: its code says what happened all the same.
@@ -77,7 +77,7 @@ def judge(committed: Ints, found: Lag, ends: PartitionEnds, origins: CommitOrigi
     return code
 
 
-def with_cuts(code: Codes, cut: NDArray[np.bool_], origins: CommitOrigins) -> Codes:
+def mark_truncated(code: Codes, cut: NDArray[np.bool_], origins: CommitOrigins) -> Codes:
     """Name what was seen to happen where the commit itself does not tell: the log of these rows ended higher before.
 
     Without an id the topic may as well have been made anew.
@@ -93,7 +93,7 @@ def is_unknown(code: Codes) -> NDArray[np.bool_]:
     return other
 
 
-def without_foreign(ends: OffsetDistances, code: Codes) -> OffsetDistances:
+def clear_foreign_distances(ends: OffsetDistances, code: Codes) -> OffsetDistances:
     """Leave out what is measured from an offset of another log: the earlier topic's, or the part that was cut off."""
     foreign = (code == _RECREATED) | (code == _TRUNCATED)
     lost, margin = (np.where(foreign, NOT_KNOWN, column) for column in (ends.lost, ends.margin))

@@ -32,7 +32,7 @@ class PartitionHistory:
 
     def __init__(self, points: int = 48, *, tick: int = 10_000) -> None:
         """Keep so many points of the history of each end; looks are `tick` ms apart."""
-        self.high = EndHistory(points)
+        self.high_watermark = EndHistory(points)
         self.log_start = EndHistory(_LOG_START_POINTS)
         self._groups, self._topics = NameIds(), NameIds()
         self._places = PartitionIds()
@@ -56,28 +56,28 @@ class PartitionHistory:
     @property
     def nbytes(self) -> int:
         """How much memory the histories take."""
-        return self.high.nbytes + self.log_start.nbytes
+        return self.high_watermark.nbytes + self.log_start.nbytes
 
-    def keys(self, seen: HealthInputs) -> Ints:
+    def row_keys(self, seen: HealthInputs) -> Ints:
         """Give each row a number of its own that stays the same from tick to tick (16 M groups, 1 M topics)."""
-        group, topic = self._groups.numbers(seen.groups.names), self._topics.numbers(seen.topics)
+        group, topic = self._groups.assign(seen.groups.names), self._topics.assign(seen.topics)
         return (group[seen.group] << 40) | (topic[seen.topic] << 20) | seen.partition.astype(np.int64)
 
     def observe(self, seen: HealthInputs) -> Ints:
         """Note the ends of one moment; give the row of each of them, -1 where it is not known now."""
-        topics = self._topics.numbers(seen.topics)
+        topics = self._topics.assign(seen.topics)
         places = (topics[seen.ends.place >> 32] << 32) | (seen.ends.place & 0xFFFFFFFF)
-        if self._topics.forgotten > self._dropped:
-            self._dropped = self._topics.forgotten
-            self._keep(self._places.drop_all_but(places))
-        rows = self._places.rows(places)
+        if self._topics.removed > self._dropped:
+            self._dropped = self._topics.removed
+            self._keep(self._places.retain(places))
+        rows = self._places.assign(places)
         self._grow(len(self._places))
         if seen.recreated is not None and len(seen.recreated):
             self._forget(rows[np.isin(seen.ends.place >> 32, seen.recreated)])
         self._note_answers(rows, seen)
         known = np.flatnonzero(seen.ends.known)
         self._note_falls(rows[known], seen.ends.high_watermark[known], seen.now)
-        self.high.observe(rows[known], seen.now, seen.ends.high_watermark[known])
+        self.high_watermark.observe(rows[known], seen.now, seen.ends.high_watermark[known])
         self.log_start.observe(rows[known], seen.now, seen.ends.log_start[known])
         self._note_stable(seen, rows)
         return np.where(seen.ends.known, rows, -1)
@@ -87,19 +87,19 @@ class PartitionHistory:
 
         To be called once, right after the first `observe`. See `EndHistory.seed` for what the answers may be.
         """
-        topics = self._topics.numbers(seen.topics)
+        topics = self._topics.assign(seen.topics)
         places = (topics[seen.ends.place >> 32] << 32) | (seen.ends.place & 0xFFFFFFFF)
-        self.high.seed(self._places.rows(places), time, offset)
+        self.high_watermark.seed(self._places.assign(places), time, offset)
 
-    def learn(self, rows: Ints, time: Ints, offset: Ints) -> None:
+    def add_past_ends(self, rows: Ints, time: Ints, offset: Ints) -> None:
         """Note where ends stood in the past (rows of the histories, ms), as it became known since."""
-        self.high.insert(rows, time, offset)
+        self.high_watermark.insert(rows, time, offset)
 
-    def rows_of(self, seen: HealthInputs, places: Ints) -> Ints:
+    def find_rows(self, seen: HealthInputs, places: Ints) -> Ints:
         """Give each place, numbered by the topics of `seen`, its row of the histories; -1: it was never seen."""
         if not len(places):
             return places
-        topics = self._topics.numbers(seen.topics)
+        topics = self._topics.assign(seen.topics)
         return self._places.find((topics[places >> 32] << 32) | (places & 0xFFFFFFFF))
 
     def stable_since(self, rows: Ints) -> Ints:
@@ -126,7 +126,7 @@ class PartitionHistory:
             return np.full(len(rows), -1, np.int64)
         return np.where(rows >= 0, self._back[rows], -1)
 
-    def cut(self, rows: Ints, now: int) -> NDArray[np.bool_]:
+    def is_truncated(self, rows: Ints, now: int) -> NDArray[np.bool_]:
         """Tell which ends have gone back and have not come up to where they were since.
 
         Not at the first look: a new leader may for a moment know less than the old one did (KIP-207).
@@ -136,7 +136,7 @@ class PartitionHistory:
         cut: NDArray[np.bool_] = (rows >= 0) & (self._peak[rows] >= 0) & (self._fell[rows] < now)
         return cut
 
-    def miss(self) -> None:
+    def record_missed_tick(self) -> None:
         """Note that nobody answered at a tick."""
         self._missed[:] = self._answered >= 0
 
@@ -209,7 +209,7 @@ class PartitionHistory:
         self._stable[rows] = stable
 
     def _grow(self, rows: int) -> None:
-        self.high.grow(rows)
+        self.high_watermark.grow(rows)
         self.log_start.grow(rows)
         more = np.full(max(rows - len(self._stable), 0), -1, np.int64)
         self._stable = np.concatenate([self._stable, more])
@@ -222,16 +222,16 @@ class PartitionHistory:
         self._fell = np.concatenate([self._fell, more])
 
     def _keep(self, rows: Ints) -> None:
-        self.high.take(rows)
-        self.log_start.take(rows)
+        self.high_watermark.keep_rows(rows)
+        self.log_start.keep_rows(rows)
         self._stable, self._stable_since = self._stable[rows], self._stable_since[rows]
         self._stood, self._freed, self._freed_from = self._stood[rows], self._freed[rows], self._freed_from[rows]
         self._answered, self._back, self._missed = self._answered[rows], self._back[rows], self._missed[rows]
         self._end, self._peak, self._fell = self._end[rows], self._peak[rows], self._fell[rows]
 
     def _forget(self, rows: Ints) -> None:
-        self.high.forget(rows)
-        self.log_start.forget(rows)
+        self.high_watermark.clear(rows)
+        self.log_start.clear(rows)
         self._stable_since[rows] = self._answered[rows] = self._back[rows] = -1
         self._missed[rows] = False
         self._stood[rows] = 0

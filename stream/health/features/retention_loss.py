@@ -63,7 +63,7 @@ def forecast(  # noqa: PLR0917 - columns of one table
 
 def _pace(log_start: EndHistory, rows: Ints, now: int) -> tuple[Reals, Ints]:
     """Give how fast each log start moves (offsets per second; 0 if that cannot be told yet) and over what time."""
-    first_time, first = log_start.start(rows), log_start.first_end(rows)
+    first_time, first = log_start.oldest_time(rows), log_start.oldest_end(rows)
     span = now - first_time
     middle = log_start.end_at(rows, first_time + span // 2)
     last = log_start.end_at(rows, np.full(len(rows), now))

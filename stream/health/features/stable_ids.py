@@ -27,7 +27,7 @@ class NameIds:
         self._asked: tuple[str, ...] = ()
         self._given = np.empty(0, np.int64)
 
-    def numbers(self, names: Sequence[str]) -> Ints:
+    def assign(self, names: Sequence[str]) -> Ints:
         """Give each of these names (all there are now) its number. Names that are not among them are forgotten."""
         asked = tuple(names)
         if asked == self._asked:
@@ -44,7 +44,7 @@ class NameIds:
         return self._given
 
     @property
-    def forgotten(self) -> int:
+    def removed(self) -> int:
         """How many names went so far. When it rises, what is remembered under their numbers must go before reuse."""
         return self._forgotten
 
@@ -61,7 +61,7 @@ class PartitionIds:
     def __len__(self) -> int:
         return len(self._places)
 
-    def rows(self, places: Ints) -> Ints:
+    def assign(self, places: Ints) -> Ints:
         """Give each of these places (none twice) its row; a new place gets the next one."""
         if len(places) == len(self._asked) and (places == self._asked).all():
             return self._given
@@ -81,7 +81,7 @@ class PartitionIds:
         at = self._found(places)
         return np.where(at >= 0, self._row[at], -1) if len(self._row) else at
 
-    def drop_all_but(self, places: Ints) -> Ints:
+    def retain(self, places: Ints) -> Ints:
         """Forget all other places, number the rows anew and give the old row of each new one."""
         at = np.sort(self._found(places))
         at = at[at >= 0]

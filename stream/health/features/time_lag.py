@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stream.health.columns import most_per
+from stream.health.columns import max_by_owner
 from stream.health.features.end_history import UNKNOWN_OFFSET, BracketQuality
 from stream.health.features.lag import NOT_KNOWN
 
@@ -75,18 +75,18 @@ def time_lag(history: EndHistory, rows: Ints, next_offset: Ints, unread: Flags, 
     return TimeLag(age, exact, since)
 
 
-def worst(found: TimeLag, of: Ints, owners: int) -> tuple[Ints, Flags]:
+def oldest_by_owner(found: TimeLag, of: Ints, owners: int) -> tuple[Ints, Flags]:
     """Give each owner (a topic of a group, or a group) its greatest age, -1 if none is known, and whether it is exact.
 
     It is exact if no other partition of the owner can be older: none is unknown, and no lower bound is the greatest.
     """
-    age = most_per(found.age, of, owners, NOT_KNOWN)
+    age = max_by_owner(found.age, of, owners, NOT_KNOWN)
     doubtful = np.zeros(owners, np.bool_)
     doubtful[of[~found.exact]] = True  # a lower bound may hide something older than the greatest exact age
     return age, ~doubtful & (age >= 0)
 
 
-def stretch(slots: Slots, rows: int, now: int) -> RisingSpan:
+def rising_span(slots: Slots, rows: int, now: int) -> RisingSpan:
     """Find where the steady part of each commit window begins and ends. Slots are sorted by row and number."""
     start_time, start_offset, end_time = (np.full(rows, NOT_KNOWN, np.int64) for _ in range(3))
     if not len(slots):
@@ -114,7 +114,7 @@ def rates(
     consume = _per_second(committed - window.start_offset, window.end_time - window.start_time, known)
     if not len(history):
         return Rates(np.full(len(rows), np.nan), consume, np.where(lag == 0, 0, NOT_KNOWN))
-    oldest = np.where(known, history.start(at), NOT_KNOWN)
+    oldest = np.where(known, history.oldest_time(at), NOT_KNOWN)
     since = np.maximum(window.start_time, oldest)
     then = np.where(known, history.end_at(at, since), UNKNOWN_OFFSET)
     produce = _per_second(end - then, now - since, known & (then >= 0) & (end >= 0) & (oldest >= 0))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.columns import most_per
+from stream.health.columns import max_by_owner
 from stream.health.features import commit_interval as cadence
 from stream.health.features import control_records as tails
 from stream.health.features import lag as lags
@@ -20,7 +20,7 @@ from stream.health.features import lag_trend as trends
 from stream.health.features import offset_out_of_range as beyond
 from stream.health.features import retention_loss as loss
 from stream.health.features import time_lag as timelag
-from stream.health.inputs import NO_COMMIT, NOBODY, NOT_TOLD, GroupStage
+from stream.health.inputs import NO_COMMIT, NO_OWNER, NOT_KNOWN, GroupStage
 
 if TYPE_CHECKING:
     from stream.health.columns import Codes, Flags, Ints
@@ -36,30 +36,30 @@ if TYPE_CHECKING:
 class Window:
     """One element per row; moments and durations in ms. -1: not known, or none."""
 
-    seen: HealthInputs
+    inputs: HealthInputs
     limits: HealthLimits
     now: int
-    heard: Ints
+    known_until: Ints
     """Until when all commits of the row are known (ms): a silence is measured up to then, not to the present."""
-    committed: Ints
+    committed_offset: Ints
     commit_time: Ints
     progress_time: Ints
     """When the committed offset was first reached."""
     known: Flags
     """The lag is known."""
-    broken: Codes
-    """What happened to the partition, a code of `stream.health.features.offset_out_of_range.WORDS`."""
+    out_of_range: Codes
+    """What happened to the partition, a code of `stream.health.features.offset_out_of_range.NAMES`."""
     lag: Ints
     """Unread offsets, without what is known to be no data; 0 where not known."""
     tail: TailState
-    doubtful: Flags
+    stuck_unproven: Flags
     """Stuck if any of what seems to be unread is a record, which cannot be proven (`TailState.unproven`)."""
     ends: OffsetDistances
     time_lag: TimeLag
     rates: Rates
     trend: Codes
     """Of the lag left after each commit, a code of `stream.health.features.lag_trend`."""
-    idle: Ints
+    idle_time: Ints
     """How long something has been unread without any progress, as far as is known; 0 where nothing is unread."""
     patience: Ints
     """How long this group may be idle by its own cadence."""
@@ -80,7 +80,7 @@ class Window:
     losing: Flags
     """... and this is near."""
     stage: Codes
-    settled: Ints
+    settled_time: Ints
     """How long the group is in its stage; a very long time if that is not known."""
     members: Ints
 
@@ -93,28 +93,28 @@ class Window:
     @property
     def behind(self) -> Flags:
         """The oldest unread record is older than the group's cadence explains."""
-        behind: Flags = self.unread & (self.time_lag.age - (self.now - self.heard) > self.patience)
+        behind: Flags = self.unread & (self.time_lag.age - (self.now - self.known_until) > self.patience)
         return behind
 
     @property
-    def silent(self) -> Ints:
+    def silence(self) -> Ints:
         """How long there has been no commit, as far as is known."""
-        silent: Ints = np.maximum(self.heard - self.commit_time, 0)
+        silent: Ints = np.maximum(self.known_until - self.commit_time, 0)
         return silent
 
-    def silence_of(self, row: int) -> int:
+    def row_silence(self, row: int) -> int:
         """Give the same of one row, without looking at the others: words are made of row after row."""
-        return max(int(self.heard[row] - self.commit_time[row]), 0)
+        return max(int(self.known_until[row] - self.commit_time[row]), 0)
 
     @property
-    def manned(self) -> Flags:
+    def has_members(self) -> Flags:
         """There are members, as far as one can know."""
         manned: Flags = (self.members > 0) | (self.stage == GroupStage.STABLE)
         return manned
 
-    def judged(self) -> Window:
+    def trim(self) -> Window:
         """Give what is still looked at after the judgement."""
-        return dataclasses.replace(self, seen=self.seen.judged())
+        return dataclasses.replace(self, inputs=self.inputs.trim())
 
     def __len__(self) -> int:
         return len(self.lag)
@@ -131,21 +131,23 @@ def build(seen: HealthInputs, memory: PartitionHistory, limits: HealthLimits) ->
     of_ends = memory.observe(seen)
     places = lags.place(seen.topic, seen.partition)
     committed = seen.spans.last_offset
-    found = lags.lag(committed, places, seen.ends) if seen.found is None else seen.found
+    found = lags.lag(committed, places, seen.ends) if seen.lag is None else seen.lag
     row = np.where(found.row >= 0, of_ends[found.row], -1) if len(of_ends) else found.row
-    broken = beyond.judge(committed, found, seen.ends, seen.origins)
-    broken = beyond.with_cuts(broken, memory.cut(row, seen.now), seen.origins)
+    broken = beyond.classify(committed, found, seen.ends, seen.origins)
+    broken = beyond.mark_truncated(broken, memory.is_truncated(row, seen.now), seen.origins)
     known = found.known & ~beyond.is_unknown(broken)
-    ends = beyond.without_foreign(lags.distances(committed, found, seen.ends), broken)
-    ends = tails.without_markers(ends, committed, places, seen.tails)
+    ends = beyond.clear_foreign_distances(lags.distances(committed, found, seen.ends), broken)
+    ends = tails.remove_markers_from_lost(ends, committed, places, seen.tails)
     next_offset = _next_offsets(seen, memory, row, known, ends.log_start)
     lag = np.where(known, np.maximum(ends.high_watermark - next_offset, 0), 0)
-    unread = tails.unread(lag, known, places, next_offset=next_offset, end=ends.high_watermark, tails=seen.tails)
-    still = memory.high.end_at(np.maximum(row, 0), np.full(len(row), seen.now - limits.tick))
+    unread = tails.remove_markers(
+        lag, known, places, next_offset=next_offset, end=ends.high_watermark, tails=seen.tails
+    )
+    still = memory.high_watermark.end_at(np.maximum(row, 0), np.full(len(row), seen.now - limits.tick))
     # Where a group without any commit would begin to read is not known anyway.
     judged, at_rest = known & (committed != NO_COMMIT), (row >= 0) & (still == ends.high_watermark)
-    tail = tails.state(unread, judged, at_rest, next_offset, places, ends, seen.tails)
-    time_lag = timelag.time_lag(memory.high, row, tail.oldest, unread.lag > 0, known, seen.now)
+    tail = tails.tail_state(unread, judged, at_rest, next_offset, places, ends, seen.tails)
+    time_lag = timelag.time_lag(memory.high_watermark, row, tail.first_unread, unread.lag > 0, known, seen.now)
     return _judged(
         seen,
         memory,
@@ -172,16 +174,18 @@ def _next_offsets(seen: HealthInputs, memory: PartitionHistory, row: Ints, known
     next_offset = np.maximum(committed, log_start)
     fresh = np.flatnonzero((committed == NO_COMMIT) & known & (row >= 0))
     if len(fresh):
-        formed = np.maximum(seen.groups.since[seen.group[fresh]], memory.high.start(row[fresh]))
-        next_offset[fresh] = np.maximum(memory.high.end_at(row[fresh], formed), log_start[fresh])
+        formed = np.maximum(seen.groups.since[seen.group[fresh]], memory.high_watermark.oldest_time(row[fresh]))
+        next_offset[fresh] = np.maximum(memory.high_watermark.end_at(row[fresh], formed), log_start[fresh])
     return next_offset
 
 
 def _judged(seen: HealthInputs, memory: PartitionHistory, limits: HealthLimits, at: _Measured) -> Window:
     """Add what follows from the measurements: idleness, patience, trend, loss."""
     now, spans = seen.now, seen.spans
-    stretch = timelag.stretch(seen.slots, len(seen), now)
-    rates = timelag.rates(stretch, spans.last_offset, at.lag, memory.high, at.row, end=at.ends.high_watermark, now=now)
+    stretch = timelag.rising_span(seen.slots, len(seen), now)
+    rates = timelag.rates(
+        stretch, spans.last_offset, at.lag, memory.high_watermark, at.row, end=at.ends.high_watermark, now=now
+    )
     unread = at.lag > 0
     readable = memory.readable_since(at.row, at.next_offset + _MARKERS)
     waiting_since = np.maximum(np.maximum(at.time_lag.since, spans.reached_time), readable)
@@ -207,7 +211,11 @@ def _judged(seen: HealthInputs, memory: PartitionHistory, limits: HealthLimits, 
     stuck &= ~reread
     # Until the transaction has been open for as long, it may be any other that ends in time.
     stuck &= ~before_transaction | ((opened >= 0) & (now - opened >= waits))
-    start = memory.high.start(np.maximum(at.row, 0)) if len(memory.high) else np.full(len(seen), now)
+    start = (
+        memory.high_watermark.oldest_time(np.maximum(at.row, 0))
+        if len(memory.high_watermark)
+        else np.full(len(seen), now)
+    )
     uncovered = start > np.minimum(stretch.start_time, now - patience)
     young = unread & uncovered & (~at.time_lag.exact | ((at.time_lag.age > patience) & (trend == trends.TOO_SHORT)))
     has_records = at.ends.high_watermark > at.ends.log_start  # of an empty partition nothing is unread
@@ -218,34 +226,34 @@ def _judged(seen: HealthInputs, memory: PartitionHistory, limits: HealthLimits, 
     unheard = unread & ((now - heard > patience) | outage)
     loss_in, losing = loss.forecast(seen, memory.log_start, at.row, at.ends, at.time_lag, rates, trend, limits)
     return Window(
-        seen=seen,
+        inputs=seen,
         limits=limits,
         now=now,
-        heard=heard,
-        committed=spans.last_offset,
+        known_until=heard,
+        committed_offset=spans.last_offset,
         commit_time=spans.last_time,
         progress_time=spans.reached_time,
         known=at.known,
-        broken=at.broken,
+        out_of_range=at.broken,
         lag=at.lag,
         tail=at.tail,
-        doubtful=stuck & at.tail.unproven,
+        stuck_unproven=stuck & at.tail.unproven,
         ends=at.ends,
         time_lag=at.time_lag,
         rates=rates,
         trend=trend,
-        idle=idle,
+        idle_time=idle,
         patience=patience,
-        stuck=stuck & ~at.tail.unread & ~at.tail.unproven,
+        stuck=stuck & ~at.tail.pending & ~at.tail.unproven,
         paused=paused,
         excused=excused,
-        undecided=young | at.tail.unread | paused | unheard,
+        undecided=young | at.tail.pending | paused | unheard,
         before_transaction=before_transaction,
         stable_since=opened,
         loss_in=loss_in,
         losing=losing & unread,
         stage=stage,
-        settled=settled,
+        settled_time=settled,
         members=seen.groups.members[seen.group],
     )
 
@@ -265,8 +273,8 @@ def _count_from_the_first(  # noqa: PLR0917 - what a window is built from
     waits = idle[fresh] > 0
     rows, row, since = fresh[waits], at.row[fresh[waits]], since[waits]
     if len(rows):
-        begin = memory.high.end_at(row, np.maximum(since, memory.high.start(row)))
-        first, _ = memory.high.time_of(row, np.maximum(begin, 0))
+        begin = memory.high_watermark.end_at(row, np.maximum(since, memory.high_watermark.oldest_time(row)))
+        first, _ = memory.high_watermark.time_of(row, np.maximum(begin, 0))
         idle[rows] = np.maximum(idle[rows], heard[rows] - np.maximum(first, since))
     return reread
 
@@ -310,7 +318,7 @@ def _nobodys(seen: HealthInputs) -> Flags:
     """Tell which partitions are surely nobody's to read: no member owns them, or none subscribes to the topic."""
     nobodys = np.zeros(len(seen), np.bool_)
     if seen.owner is not None:
-        nobodys |= seen.owner == NOBODY
+        nobodys |= seen.owner == NO_OWNER
     if seen.subscribed is not None:
         nobodys |= (seen.subscribed == 0) & (seen.groups.members[seen.group] > 0)
     return nobodys
@@ -326,15 +334,15 @@ def _patience(
     the same members read them.
     """
     patience = np.full(len(seen), 2 * limits.tick, np.int64)
-    mine = cadence.of_rows(seen.slots, suspects, len(seen))
-    wait = cadence.longest_wait(mine, len(suspects), memory.high, row[suspects], limits.slot)
-    guess = cadence.mean_gap(seen.spans)[suspects]
-    wait = np.where(wait == NOT_TOLD, guess, wait)
+    mine = cadence.slots_of_rows(seen.slots, suspects, len(seen))
+    wait = cadence.longest_wait(mine, len(suspects), memory.high_watermark, row[suspects], limits.slot)
+    guess = cadence.mean_interval(seen.spans)[suspects]
+    wait = np.where(wait == NOT_KNOWN, guess, wait)
     learned = np.maximum(2 * wait + limits.tick, 2 * limits.tick)
-    patience[suspects] = np.where(wait == NOT_TOLD, NOT_TOLD, learned)
+    patience[suspects] = np.where(wait == NOT_KNOWN, NOT_KNOWN, learned)
     unlearned = np.zeros(len(seen), np.bool_)
-    unlearned[suspects] = (wait == NOT_TOLD) & (seen.spans.last_offset[suspects] != NO_COMMIT)
-    strangers = suspects[wait == NOT_TOLD]
+    unlearned[suspects] = (wait == NOT_KNOWN) & (seen.spans.last_offset[suspects] != NO_COMMIT)
+    strangers = suspects[wait == NOT_KNOWN]
     if len(strangers):
         patience[strangers] = _of_siblings(seen, patience, limits)[strangers]
     learned = np.where(seen.spans.last_offset[suspects] == NO_COMMIT, limits.first_commit, patience[suspects])
@@ -348,10 +356,10 @@ def _of_siblings(seen: HealthInputs, patience: Ints, limits: HealthLimits) -> In
 
     At least as much as a process may take to come back, at most what is granted to a group of which nothing is known.
     """
-    moves = (seen.spans.reached_time > seen.spans.first_time) & (patience != NOT_TOLD)
+    moves = (seen.spans.reached_time > seen.spans.first_time) & (patience != NOT_KNOWN)
     pair = np.cumsum((np.diff(seen.group, prepend=-1) != 0) | (np.diff(seen.topic, prepend=-1) != 0)) - 1
-    longest = most_per(patience[moves], pair[moves], int(pair[-1]) + 1 if len(pair) else 0, NOT_TOLD)[pair]
-    return np.where(longest == NOT_TOLD, limits.unlearned, np.clip(longest, limits.restart, limits.unlearned))
+    longest = max_by_owner(patience[moves], pair[moves], int(pair[-1]) + 1 if len(pair) else 0, NOT_KNOWN)[pair]
+    return np.where(longest == NOT_KNOWN, limits.unlearned, np.clip(longest, limits.restart, limits.unlearned))
 
 
 def _trend(
@@ -360,9 +368,9 @@ def _trend(
     code = np.full(len(seen), trends.TOO_SHORT, np.int8)
     if not len(suspects):
         return code
-    mine = cadence.of_rows(seen.slots, suspects, len(seen))
+    mine = cadence.slots_of_rows(seen.slots, suspects, len(seen))
     row = at.row[suspects]
-    begin = memory.high.end_at(np.maximum(row, 0), stretch.start_time[suspects])
+    begin = memory.high_watermark.end_at(np.maximum(row, 0), stretch.start_time[suspects])
     written = np.where(begin >= 0, at.ends.high_watermark[suspects] - begin, 0)
-    code[suspects] = trends.trend(mine, len(suspects), memory.high, row, at.lag[suspects], written)
+    code[suspects] = trends.classify_trend(mine, len(suspects), memory.high_watermark, row, at.lag[suspects], written)
     return code

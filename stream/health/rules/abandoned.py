@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def _finds(window: Window) -> Flags:
-    subscribed = window.seen.subscribed
+    subscribed = window.inputs.subscribed
     if subscribed is None:
         return no_rows(window)
-    silent = window.silent > window.limits.restart
-    found: Flags = (subscribed == 0) & (window.members > 0) & silent & (window.settled > window.limits.restart)
+    silent = window.silence > window.limits.restart
+    found: Flags = (subscribed == 0) & (window.members > 0) & silent & (window.settled_time > window.limits.restart)
     return found
 
 
@@ -30,7 +30,7 @@ def _sentence(window: Window, row: int) -> str:
 
 RULE = Rule(
     verdict=Verdict.ABANDONED,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="If the group is done with the topic, delete its offsets (kafka-consumer-groups --delete-offsets).",
     evidence=("committed_offset", "commit_time", "members", "lag"),

@@ -19,17 +19,17 @@ def _finds(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
-    if window.committed[row] == NO_COMMIT and window.ends.high_watermark[row] == window.ends.log_start[row]:
+    if window.committed_offset[row] == NO_COMMIT and window.ends.high_watermark[row] == window.ends.log_start[row]:
         return "The partition is empty: there is nothing to read."
-    markers = int(window.ends.high_watermark[row]) - max(int(window.committed[row]), 0)
-    if window.committed[row] >= 0 and markers > 0 and not window.ends.lost[row]:
+    markers = int(window.ends.high_watermark[row]) - max(int(window.committed_offset[row]), 0)
+    if window.committed_offset[row] >= 0 and markers > 0 and not window.ends.lost[row]:
         return f"All records are read; the last {say.count(markers, 'offset')} hold none."
     return "All records are read."
 
 
 RULE = Rule(
     verdict=Verdict.CAUGHT_UP,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="Nothing.",
     evidence=("committed_offset", "high_watermark", "commit_time"),

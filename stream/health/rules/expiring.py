@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _finds(window: Window) -> Flags:
-    expiry = window.seen.expiry
+    expiry = window.inputs.expiry
     if expiry is None:
         return no_rows(window)
     # Never longer before than a quarter of the time that the offset lives at all: short retentions are for tests.
@@ -25,7 +25,7 @@ def _finds(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
-    expiry = window.seen.expiry
+    expiry = window.inputs.expiry
     at = 0 if expiry is None else int(expiry[row])
     when = f"in {say.duration(at - window.now)}" if at > window.now else "at its next look"
     return f"The broker forgets this offset {when} ({say.moment(at)}); the group would start over by auto.offset.reset."
@@ -33,7 +33,7 @@ def _sentence(window: Window, row: int) -> str:
 
 RULE = Rule(
     verdict=Verdict.EXPIRING,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="Start the group, or commit the offset again; if nobody needs the group any more, delete it.",
     evidence=("offset_expiry_time", "commit_time", "committed_offset", "members", "lag"),

@@ -9,7 +9,7 @@ import numpy as np
 from stream import wording as say
 from stream.health.features import lag_trend as trends
 from stream.health.inputs import GroupStage
-from stream.health.rules.rule import Rule, waiting
+from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ def _sentence(window: Window, row: int) -> str:
     speed = ""
     if not np.isnan(consume) and not np.isnan(produce):
         speed = f" (reads {say.per_second(consume)}, written at {say.per_second(produce)})"
-    return f"More lag is left after every commit{speed}: {waiting(window, row)}."
+    return f"More lag is left after every commit{speed}: {unread_text(window, row)}."
 
 
 RULE = Rule(
     verdict=Verdict.FALLING_BEHIND,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="Give the group more members (up to one per partition), or find what has made its processing slower.",
     evidence=("lag", "time_lag", "produce_rate", "consume_rate", "patience"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stream import wording as say
 from stream.health.inputs import NO_COMMIT
-from stream.health.rules.rule import Rule, waiting
+from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def _finds(window: Window) -> Flags:
-    lost = (window.ends.lost > 0) & (window.committed != NO_COMMIT)
-    alive = window.manned | (window.silent <= window.patience)
+    lost = (window.ends.lost > 0) & (window.committed_offset != NO_COMMIT)
+    alive = window.has_members | (window.silence <= window.patience)
     found: Flags = (lost | window.losing) & alive & window.known
     return found
 
@@ -28,12 +28,12 @@ def _sentence(window: Window, row: int) -> str:
         return f"Retention has removed {say.count(lost, 'offset')} before the group read them: {start}."
     soon = say.duration(int(window.loss_in[row]))
     margin = say.count(int(window.ends.margin[row]), "offset")
-    return f"Retention will overtake the group in about {soon}: {margin} of margin, {waiting(window, row)}."
+    return f"Retention will overtake the group in about {soon}: {margin} of margin, {unread_text(window, row)}."
 
 
 RULE = Rule(
     verdict=Verdict.LOSING_DATA,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="Raise the topic's retention (retention.ms, retention.bytes) now, then make the group faster.",
     evidence=("lost", "margin", "loss_in", "log_start_offset", "committed_offset", "lag", "time_lag", "consume_rate"),

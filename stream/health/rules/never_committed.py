@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def _finds(window: Window) -> Flags:
-    found: Flags = window.stuck & (window.committed == NO_COMMIT)
+    found: Flags = window.stuck & (window.committed_offset == NO_COMMIT)
     return found
 
 
 def _sentence(window: Window, row: int) -> str:
-    since = say.duration(int(window.idle[row]))
+    since = say.duration(int(window.idle_time[row]))
     return f"Records have come for {since}, and the group has never committed an offset for this partition."
 
 
 RULE = Rule(
     verdict=Verdict.NEVER_COMMITTED,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="See whether the member that owns it reads it at all, and whether it fails before its first commit.",
     evidence=("high_watermark", "log_start_offset", "group_since", "time_lag", "members"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from stream import wording as say
 from stream.health.inputs import GroupStage
-from stream.health.rules.rule import Rule, waiting
+from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _finds(window: Window) -> Flags:
-    alone = np.minimum(window.idle, window.settled)
+    alone = np.minimum(window.idle_time, window.settled_time)
     # A job that comes by the hour and leaves in between is excused by its cadence, a deploy by the time of a restart.
     found: Flags = (
         (window.stage == GroupStage.EMPTY)
@@ -29,16 +29,16 @@ def _finds(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
-    since = window.seen.groups.since[window.seen.group[row]]
+    since = window.inputs.groups.since[window.inputs.group[row]]
     for_ = f" for {say.duration(window.now - int(since))}" if since >= 0 else ""
     lost = int(window.ends.lost[row])
     gone = f"; {say.count(lost, 'offset')} below them are already lost to retention" if lost > 0 else ""
-    return f"The group has had no members{for_}, with {waiting(window, row)}{gone}."
+    return f"The group has had no members{for_}, with {unread_text(window, row)}{gone}."
 
 
 RULE = Rule(
     verdict=Verdict.NO_MEMBERS,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="Start the consumers; see why they ended. If nobody needs the group any more, delete it.",
     evidence=("lag", "time_lag", "group_since", "members", "commit_time", "lost", "patience"),

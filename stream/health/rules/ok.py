@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream import wording as say
-from stream.health.rules.rule import Rule, waiting
+from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ def _finds(window: Window) -> Flags:
 
 
 def _sentence(window: Window, row: int) -> str:
-    if window.lag[row] > 0 and window.seen.spans.commits[row] == 1 and window.idle[row] > 2 * window.limits.tick:
-        silent = say.duration(window.silence_of(row))
-        return f"Has committed once, {silent} ago, and how often it does is not known yet: {waiting(window, row)}."
+    if window.lag[row] > 0 and window.inputs.spans.commits[row] == 1 and window.idle_time[row] > 2 * window.limits.tick:
+        silent = say.duration(window.row_silence(row))
+        return f"Has committed once, {silent} ago, and how often it does is not known yet: {unread_text(window, row)}."
     if window.lag[row] > 0 and window.time_lag.age[row] > window.patience[row]:
-        return f"Keeps its pace and its distance: {waiting(window, row)}."
-    return f"Keeps up: {waiting(window, row)}."
+        return f"Keeps its pace and its distance: {unread_text(window, row)}."
+    return f"Keeps up: {unread_text(window, row)}."
 
 
 RULE = Rule(
     verdict=Verdict.OK,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="Nothing.",
     evidence=("lag", "time_lag", "commit_time", "produce_rate", "consume_rate"),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.columns import most_per
-from stream.health.rules.rule import Rule, no_rows, position, waiting
+from stream.health.columns import max_by_owner
+from stream.health.rules.rule import Rule, no_rows, position_text, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -22,17 +22,17 @@ def _finds(window: Window) -> Flags:
     stuck = np.bincount(family[window.stuck], minlength=families)
     moving = ~window.stuck & window.known
     movers = np.bincount(family[moving], minlength=families)
-    progress = most_per(window.progress_time[moving], family[moving], families, -1)
+    progress = max_by_owner(window.progress_time[moving], family[moving], families, -1)
     # Stuck partitions of one member that reads others well are its records' fault, however many; where it is not known
     # whose they are, more than one may as well be a member that died.
     alone = (stuck[family] == 1) | (by_member & (stuck[family] < movers[family]))
-    found: Flags = window.stuck & alone & (progress[family] > window.heard - window.patience)
+    found: Flags = window.stuck & alone & (progress[family] > window.known_until - window.patience)
     return found
 
 
 def _families(window: Window) -> tuple[Ints, int, Flags]:
     """Give the rows numbers by what should move together: partitions of one member, else of one topic of the group."""
-    seen = window.seen
+    seen = window.inputs
     owner = np.full(len(window), -1, np.int64) if seen.owner is None else seen.owner
     by_member = owner >= 0
     sibling = np.where(by_member, owner, (np.int64(1) << 30) + seen.topic)
@@ -41,12 +41,12 @@ def _families(window: Window) -> tuple[Ints, int, Flags]:
 
 
 def _sentence(window: Window, row: int) -> str:
-    return f"Stuck at {position(window, row)} while the partitions beside it move on: {waiting(window, row)}."
+    return f"Stuck at {position_text(window, row)} while the partitions beside it move on: {unread_text(window, row)}."
 
 
 RULE = Rule(
     verdict=Verdict.POISON_RECORD,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="Look at the record at the committed offset, and at the consumer's log; or is the partition paused?",
     evidence=("committed_offset", "progress_time", "commit_time", "lag", "time_lag", "patience"),

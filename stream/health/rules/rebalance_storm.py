@@ -8,7 +8,7 @@ import numpy as np
 
 from stream import wording as say
 from stream.health.features import lag_trend as trends
-from stream.health.rules.rule import Rule, waiting
+from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -19,25 +19,27 @@ _LEAST = 5
 
 
 def _finds(window: Window) -> Flags:
-    groups = window.seen.groups
+    groups = window.inputs.groups
     # A rolling restart of n members makes up to 2 n rebalances and then ends; so may a few steps of an autoscaler.
     normal = 2 * np.maximum(groups.members, 0) + 2
     many = (groups.rebalances >= _LEAST) & (groups.rebalances > normal)
     # One that comes by the hour and leaves rebalances at every visit; what waits until then is no harm.
     waits = window.behind & (window.trend != trends.FALLS)
-    found: Flags = many[window.seen.group] & waits
+    found: Flags = many[window.inputs.group] & waits
     return found
 
 
 def _sentence(window: Window, row: int) -> str:
-    times = int(window.seen.groups.rebalances[window.seen.group[row]])
+    times = int(window.inputs.groups.rebalances[window.inputs.group[row]])
     members = say.count(int(window.members[row]), "member") if window.members[row] >= 0 else "its members"
-    return f"{times} rebalances of {members} within {say.duration(window.limits.storm)}, with {waiting(window, row)}."
+    return (
+        f"{times} rebalances of {members} within {say.duration(window.limits.storm)}, with {unread_text(window, row)}."
+    )
 
 
 RULE = Rule(
     verdict=Verdict.REBALANCE_STORM,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="See which members come and go (lagwarden explain): crashes, or polls slower than max.poll.interval.ms.",
     evidence=("rebalances", "members", "lag", "time_lag", "consume_rate", "produce_rate"),

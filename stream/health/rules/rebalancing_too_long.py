@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stream import wording as say
 from stream.health.inputs import GroupStage
-from stream.health.rules.rule import Rule, waiting
+from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 def _finds(window: Window) -> Flags:
-    long = (window.settled > window.limits.rebalance) & (window.idle > window.limits.rebalance)
+    long = (window.settled_time > window.limits.rebalance) & (window.idle_time > window.limits.rebalance)
     found: Flags = (window.stage == GroupStage.REBALANCING) & window.unread & long
     return found
 
 
 def _sentence(window: Window, row: int) -> str:
-    since = window.seen.groups.since[window.seen.group[row]]
+    since = window.inputs.groups.since[window.inputs.group[row]]
     for_ = f"for {say.duration(window.now - int(since))}" if since >= 0 else "for a long time"
-    return f"The group has been rebalancing {for_}, with {waiting(window, row)}."
+    return f"The group has been rebalancing {for_}, with {unread_text(window, row)}."
 
 
 RULE = Rule(
     verdict=Verdict.REBALANCING_TOO_LONG,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="Find the member that does not rejoin: one that is busy for up to max.poll.interval.ms holds up all.",
     evidence=("group_since", "members", "lag", "time_lag", "progress_time"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stream import wording as say
 from stream.health.features import lag_trend as trends
-from stream.health.rules.rule import Rule, waiting
+from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ def _finds(window: Window) -> Flags:
 def _sentence(window: Window, row: int) -> str:
     left = int(window.rates.catch_up[row])
     when = f", done in about {say.duration(left)} at this rate" if left > 0 else ""
-    return f"Behind, but catching up{when}: {waiting(window, row)}."
+    return f"Behind, but catching up{when}: {unread_text(window, row)}."
 
 
 RULE = Rule(
     verdict=Verdict.RECOVERING,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="Nothing, unless it takes too long for you.",
     evidence=("lag", "time_lag", "produce_rate", "consume_rate", "catch_up"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream import wording as say
-from stream.health.rules.rule import Rule, waiting
+from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 def _back(window: Window) -> Flags:
-    spans = window.seen.spans
-    gone_back = (spans.rewind_time >= 0) & (window.committed < spans.rewind_from)
+    spans = window.inputs.spans
+    gone_back = (spans.rewind_time >= 0) & (window.committed_offset < spans.rewind_from)
     return gone_back & window.behind
 
 
 def _planned(window: Window) -> Flags:
-    groups = window.seen.groups
-    emptied, refilled = groups.emptied[window.seen.group], groups.refilled[window.seen.group]
+    groups = window.inputs.groups
+    emptied, refilled = groups.emptied[window.inputs.group], groups.refilled[window.inputs.group]
     until = np.where(refilled >= emptied, refilled, window.now)
-    time = window.seen.spans.rewind_time
+    time = window.inputs.spans.rewind_time
     planned: Flags = (emptied >= 0) & (time >= emptied) & (time <= until)
     return planned
 
@@ -43,33 +43,33 @@ def _finds_reset(window: Window) -> Flags:
 
 
 def _step(window: Window, row: int) -> str:
-    spans = window.seen.spans
+    spans = window.inputs.spans
     start, to = int(spans.rewind_from[row]), int(spans.rewind_to[row])
     return f"from {start:,} to {to:,} ({say.count(start - to, 'offset')}) at {say.moment(int(spans.rewind_time[row]))}"
 
 
 def _sentence_rewound(window: Window, row: int) -> str:
-    times = int(window.seen.spans.rewinds[row])
+    times = int(window.inputs.spans.rewinds[row])
     again = f", the last of {times} times" if times > 1 else ""
-    return f"The group went back {_step(window, row)}{again}: {waiting(window, row)}."
+    return f"The group went back {_step(window, row)}{again}: {unread_text(window, row)}."
 
 
 def _sentence_reset(window: Window, row: int) -> str:
-    return f"Somebody set the group back {_step(window, row)} while it was empty: {waiting(window, row)}."
+    return f"Somebody set the group back {_step(window, row)} while it was empty: {unread_text(window, row)}."
 
 
 _EVIDENCE = ("rewind_from", "rewind_to", "rewind_time", "rewinds", "committed_offset", "lag", "catch_up")
 
 REWOUND = Rule(
     verdict=Verdict.REWOUND,
-    finds=_finds_rewound,
+    matches=_finds_rewound,
     sentence=_sentence_rewound,
     next_step="See what made the consumer go back: a seek, auto.offset.reset after lost offsets, or two at odds.",
     evidence=_EVIDENCE,
 )
 RESET = Rule(
     verdict=Verdict.RESET,
-    finds=_finds_reset,
+    matches=_finds_reset,
     sentence=_sentence_reset,
     next_step="Nothing, if it was meant: this ends when the group has read up to where it was.",
     evidence=_EVIDENCE,

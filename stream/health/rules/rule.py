@@ -22,7 +22,7 @@ class Rule:
     """One rule. The first of `stream.health.rules.RULES` that finds a row gives it its verdict."""
 
     verdict: Verdict
-    finds: Callable[[Window], Flags]
+    matches: Callable[[Window], Flags]
     sentence: Callable[[Window, int], str]
     """What is the matter with this row, in one sentence with its numbers."""
     next_step: str
@@ -40,7 +40,7 @@ def no_rows(window: Window) -> Flags:
     return np.zeros(len(window), np.bool_)
 
 
-def waiting(window: Window, row: int) -> str:
+def unread_text(window: Window, row: int) -> str:
     """Say how much is unread and how long it has waited."""
     age = int(window.time_lag.age[row])
     at_least = "" if window.time_lag.exact[row] else "at least "
@@ -48,7 +48,7 @@ def waiting(window: Window, row: int) -> str:
     return f"{lag} unread" if age < 0 else f"{lag} unread, the oldest for {at_least}{say.duration(age)}"
 
 
-def position(window: Window, row: int) -> str:
+def position_text(window: Window, row: int) -> str:
     """Say where the group stands, and since when."""
     since = window.now - int(window.progress_time[row])
-    return f"offset {int(window.committed[row]):,} for {say.duration(since)}"
+    return f"offset {int(window.committed_offset[row]):,} for {say.duration(since)}"

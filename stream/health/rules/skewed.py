@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream import wording as say
-from stream.health.columns import sum_per
+from stream.health.columns import sum_by_owner
 from stream.health.features import lag_trend as trends
-from stream.health.rules.rule import Rule, no_rows, waiting
+from stream.health.rules.rule import Rule, no_rows, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def _finds(window: Window) -> Flags:
     topic, topics = _topics(window)
     partitions = np.bincount(topic[window.known], minlength=topics)
     others = np.bincount(topic[window.behind], minlength=topics) - 1
-    total = sum_per(window.lag, topic, topics)
+    total = sum_by_owner(window.lag, topic, topics)
     alone = behind & (partitions[topic] >= _LEAST_PARTITIONS) & (others[topic] == 0)
     found: Flags = alone & (window.lag > _SHARE * total[topic])
     return found
@@ -35,26 +35,26 @@ def _finds(window: Window) -> Flags:
 
 def _topics(window: Window) -> tuple[Ints, int]:
     """Give the rows numbers by group and topic; they are sorted by these."""
-    seen = window.seen
+    seen = window.inputs
     new = (np.diff(seen.group, prepend=-1) != 0) | (np.diff(seen.topic, prepend=-1) != 0)
     number = np.cumsum(new) - 1
     return number, int(number[-1]) + 1 if len(number) else 0
 
 
 def _sentence(window: Window, row: int) -> str:
-    seen = window.seen
+    seen = window.inputs
     first, last = np.searchsorted(seen.group, (seen.group[row], seen.group[row] + 1))
     mine = seen.topic[first:last] == seen.topic[row]
     share = int(window.lag[row]) / max(int(window.lag[first:last][mine].sum()), 1)
     size = say.count(int(mine.sum()), "partition")
     rate = window.rates.produce[row]
     fed = "" if np.isnan(rate) else f"; it is written at {say.per_second(float(rate))}"
-    return f"This one of {size} carries {share:.0%} of the topic's lag: {waiting(window, row)}{fed}."
+    return f"This one of {size} carries {share:.0%} of the topic's lag: {unread_text(window, row)}{fed}."
 
 
 RULE = Rule(
     verdict=Verdict.SKEWED,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="See whether one key gets most of the records, or whether its member is slower than the others.",
     evidence=("lag", "time_lag", "produce_rate", "consume_rate", "patience"),

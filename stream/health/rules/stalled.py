@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stream import wording as say
 from stream.health.inputs import NO_COMMIT
-from stream.health.rules.rule import Rule, position, waiting
+from stream.health.rules.rule import Rule, position_text, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -15,20 +15,22 @@ if TYPE_CHECKING:
 
 
 def _finds(window: Window) -> Flags:
-    committing = window.silent <= window.patience
+    committing = window.silence <= window.patience
     repeated = committing & (window.commit_time > window.progress_time)
-    found: Flags = window.stuck & repeated & (window.committed != NO_COMMIT)
+    found: Flags = window.stuck & repeated & (window.committed_offset != NO_COMMIT)
     return found
 
 
 def _sentence(window: Window, row: int) -> str:
     last = say.duration(window.now - int(window.commit_time[row]))
-    return f"Commits arrive (the last {last} ago) but stand at {position(window, row)}: {waiting(window, row)}."
+    return (
+        f"Commits arrive (the last {last} ago) but stand at {position_text(window, row)}: {unread_text(window, row)}."
+    )
 
 
 RULE = Rule(
     verdict=Verdict.STALLED,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="The consumer lives but takes no records: a blocked thread, a paused partition, an endless retry.",
     evidence=("committed_offset", "commit_time", "progress_time", "lag", "time_lag", "patience"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stream import wording as say
 from stream.health.inputs import NO_COMMIT
-from stream.health.rules.rule import Rule, waiting
+from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 def _finds(window: Window) -> Flags:
-    found: Flags = window.stuck & (window.committed != NO_COMMIT)
+    found: Flags = window.stuck & (window.committed_offset != NO_COMMIT)
     return found
 
 
 def _sentence(window: Window, row: int) -> str:
-    silent = say.duration(window.silence_of(row))
+    silent = say.duration(window.row_silence(row))
     usual = say.duration(int(window.patience[row]))
-    return f"No commit for {silent}, where {usual} would be the most to expect: {waiting(window, row)}."
+    return f"No commit for {silent}, where {usual} would be the most to expect: {unread_text(window, row)}."
 
 
 RULE = Rule(
     verdict=Verdict.STOPPED,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="See whether the consumer still runs and what it waits for; a hung one is restarted.",
     evidence=("commit_time", "patience", "committed_offset", "lag", "time_lag", "members"),

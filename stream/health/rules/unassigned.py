@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream import wording as say
-from stream.health.inputs import NO_COMMIT, NOBODY, GroupStage
-from stream.health.rules.rule import Rule, no_rows, waiting
+from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage
+from stream.health.rules.rule import Rule, no_rows, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def may_be_taken_up(window: Window) -> Flags:
+def may_be_assigned_soon(window: Window) -> Flags:
     """Return the never committed partitions with records that nobody owns yet: members look for new ones seldom."""
-    found: Flags = _unowned(window) & (window.committed == NO_COMMIT) & ~_for_long(window)
+    found: Flags = _unowned(window) & (window.committed_offset == NO_COMMIT) & ~_for_long(window)
     return found
 
 
@@ -27,30 +27,30 @@ def _finds(window: Window) -> Flags:
 
 
 def _unowned(window: Window) -> Flags:
-    owner, subscribed = window.seen.owner, window.seen.subscribed
+    owner, subscribed = window.inputs.owner, window.inputs.subscribed
     if owner is None:
         return no_rows(window)
     wanted = subscribed != 0 if subscribed is not None else np.ones(len(window), np.bool_)
     settled = (window.stage != GroupStage.REBALANCING) & (window.members > 0)
-    found: Flags = (owner == NOBODY) & wanted & settled & window.unread & ~window.excused
+    found: Flags = (owner == NO_OWNER) & wanted & settled & window.unread & ~window.excused
     return found
 
 
 def _for_long(window: Window) -> Flags:
     # A partition that is new is nobody's until the members look for new ones.
-    grace = np.where(window.committed == NO_COMMIT, window.limits.first_commit, window.limits.restart)
-    long: Flags = np.minimum(window.idle, window.settled) > grace
+    grace = np.where(window.committed_offset == NO_COMMIT, window.limits.first_commit, window.limits.restart)
+    long: Flags = np.minimum(window.idle_time, window.settled_time) > grace
     return long
 
 
 def _sentence(window: Window, row: int) -> str:
     members = say.count(int(window.members[row]), "member")
-    return f"None of the group's {members} owns this partition, with {waiting(window, row)}."
+    return f"None of the group's {members} owns this partition, with {unread_text(window, row)}."
 
 
 RULE = Rule(
     verdict=Verdict.UNASSIGNED,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step="Members that subscribe to different topics, or a broken assignor, leave it out: restart the group.",
     evidence=("members", "group_since", "lag", "time_lag", "committed_offset"),

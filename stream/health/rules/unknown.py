@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stream import wording as say
 from stream.health.features import lag
 from stream.health.features import offset_out_of_range as beyond
-from stream.health.rules.rule import Rule, waiting
+from stream.health.rules.rule import Rule, unread_text
 from stream.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -47,20 +47,20 @@ def reason(window: Window, row: int) -> str | None:
     """Return why a lag, or whether it holds any record, is not known; None if nothing more is known."""
     if window.known[row]:
         return _tail_reason(window, row) if window.tail.unproven[row] else None
-    if window.broken[row]:
-        return beyond.WORDS[window.broken[row]]
-    reasons = window.seen.reasons
+    if window.out_of_range[row]:
+        return beyond.NAMES[window.out_of_range[row]]
+    reasons = window.inputs.reasons
     return None if reasons is None or reasons[row] is None else str(reasons[row])
 
 
 def _tail_reason(window: Window, row: int) -> str | None:
-    seen = window.seen
+    seen = window.inputs
     place = (int(seen.topic[row]) << 32) | int(seen.partition[row])
     return None if seen.tails is None else seen.tails.reason(place)
 
 
 def _topic(window: Window, row: int) -> str:
-    return window.seen.topics[int(window.seen.topic[row])]
+    return window.inputs.topics[int(window.inputs.topic[row])]
 
 
 def _finds(window: Window) -> Flags:
@@ -73,7 +73,7 @@ def _sentence(window: Window, row: int) -> str:
     if window.known[row]:
         members = say.count(int(window.members[row]), "member")
         unowned = f"None of the group's {members} owns this partition yet, and it is not known whether one will"
-        return f"{unowned}: {waiting(window, row)}."
+        return f"{unowned}: {unread_text(window, row)}."
     word = reason(window, row)
     if word is None:
         return "The lag is not known."
@@ -102,7 +102,7 @@ def _next_step_of(window: Window, row: int) -> str:
 
 RULE = Rule(
     verdict=Verdict.UNKNOWN,
-    finds=_finds,
+    matches=_finds,
     sentence=_sentence,
     next_step=f"{_NEXT_STEP} Where the end of a topic cannot be read, grant Read on it (optional).",
     next_step_of=_next_step_of,

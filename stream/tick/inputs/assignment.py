@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream.groups.membership.partition_bits import HIGHEST
-from stream.health.inputs import NOBODY, NOT_TOLD, GroupStage
+from stream.health.inputs import NO_OWNER, NOT_KNOWN, GroupStage
 from stream.tick.inputs.group_state import stage
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def _assignment(rows: InputRows, state: GroupColumns, context: ClusterContext) -
         owner.append(assigned[1])
         masks.append(assigned[2])
     is_known = np.array([mask is not None for mask in masks], np.bool_)[pair] & (partition <= HIGHEST)
-    owner_of_row = np.where(_owned(masks, pair, partition), _ints(owner)[pair], NOBODY)
-    return PartitionAssignment(np.array(subscribed, np.int8)[pair], np.where(is_known, owner_of_row, NOT_TOLD))
+    owner_of_row = np.where(_owned(masks, pair, partition), _ints(owner)[pair], NO_OWNER)
+    return PartitionAssignment(np.array(subscribed, np.int8)[pair], np.where(is_known, owner_of_row, NOT_KNOWN))
 
 
 class _TopicAssignments:
@@ -74,7 +74,7 @@ class _TopicAssignments:
         self._group: str | None = None
         self._topics: frozenset[str] | None = None
         self._owned: dict[str, int] | None = None
-        self._owner = NOT_TOLD
+        self._owner = NOT_KNOWN
 
     def of(self, group: str, topic: str) -> tuple[int, int, int | None]:
         """Return (subscribed, owner, mask) of a topic.
@@ -84,18 +84,18 @@ class _TopicAssignments:
         """
         if group != self._group:
             self._read_membership(group)
-        subscribed = NOT_TOLD if self._topics is None else int(topic in self._topics)
+        subscribed = NOT_KNOWN if self._topics is None else int(topic in self._topics)
         return subscribed, self._owner, None if self._owned is None else self._owned.get(topic, 0)
 
     def _read_membership(self, group: str) -> None:
         membership = self._state.memberships.get(group)
-        self._group, self._topics, self._owned, self._owner = group, None, None, NOT_TOLD
+        self._group, self._topics, self._owned, self._owner = group, None, None, NOT_KNOWN
         if membership is None or not membership.members:
             return
         self._topics = None if membership.unresolved else membership.subscribed
         if stage(membership, self._context.asked.get(group)) is GroupStage.STABLE:
             self._owned = self._owned_by_name(membership)
-            self._owner = 0 if membership.members == 1 else NOT_TOLD
+            self._owner = 0 if membership.members == 1 else NOT_KNOWN
 
     def _owned_by_name(self, membership: Membership) -> dict[str, int] | None:
         """Return the owned partitions by topic name; None if a topic id has no known name, as it may be any topic."""

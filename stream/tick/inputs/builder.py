@@ -21,7 +21,7 @@ from stream.groups.expiry.broker_rules import LATEST
 from stream.health.features import lag as lags
 from stream.health.features import offset_out_of_range as beyond
 from stream.health.features.offset_out_of_range import CommitOrigins
-from stream.health.inputs import NO_COMMIT, NOT_TOLD, HealthInputs, OpenTransaction
+from stream.health.inputs import NO_COMMIT, NOT_KNOWN, HealthInputs, OpenTransaction
 from stream.health.limits import HealthLimits
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.assignment import AssignmentInputs
@@ -169,7 +169,7 @@ class InputBuilder:
             spans=spans,
             slots=believable_slots(rows.slots(runs.slots), at),
             ends=partition_ends,
-            found=found,
+            lag=found,
             origins=CommitOrigins(
                 leader_epoch=rows.take(runs.leader_epoch, -1),
                 topic_id=rows.take(beyond.topic_ids(runs.topic_id), 0),
@@ -225,7 +225,7 @@ def _recreated(topics: Sequence[str], around: ClusterContext, moment: int) -> In
 
 
 def _retention(topics: Sequence[str], retention: Mapping[str, int]) -> Ints:
-    return np.array([retention.get(name, NOT_TOLD) for name in topics] or [NOT_TOLD], np.int64)
+    return np.array([retention.get(name, NOT_KNOWN) for name in topics] or [NOT_KNOWN], np.int64)
 
 
 def _transactions(topics: Sequence[str], tables: Mapping[str, pa.Table]) -> dict[tuple[int, int], OpenTransaction]:

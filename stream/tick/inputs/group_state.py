@@ -13,7 +13,7 @@ import numpy as np
 
 from stream.groups.lifecycle.model import TransitionType
 from stream.groups.membership.model import SIMPLE
-from stream.health.inputs import NOT_TOLD, GroupInputs, GroupStage
+from stream.health.inputs import NOT_KNOWN, GroupInputs, GroupStage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,12 +125,12 @@ class _Sources(NamedTuple):
 def stage(membership: Membership | None, described: str | None = None) -> GroupStage:
     """Return the stage of a group by its records, or by its `described` state if the log cannot show that one."""
     if described is not None:
-        return _STAGES.get(described, GroupStage.UNTOLD)
+        return _STAGES.get(described, GroupStage.UNKNOWN)
     if membership is None or membership.kind == SIMPLE:
         return GroupStage.OFFSETS_ONLY
     if not membership.members:
         return GroupStage.EMPTY
-    return GroupStage.UNTOLD if membership.state is None else _STAGES.get(membership.state, GroupStage.UNTOLD)
+    return GroupStage.UNKNOWN if membership.state is None else _STAGES.get(membership.state, GroupStage.UNKNOWN)
 
 
 def _group(sources: _Sources, now: int, storm: int) -> _Group:
@@ -148,7 +148,7 @@ def _group(sources: _Sources, now: int, storm: int) -> _Group:
         # A group from before histories were stored has no dates in its history; its record may have one.
         # A time in the future counts as the time when it was first seen; otherwise nothing would ever have lasted.
         since=min(max(changed if changed >= 0 else recorded, sources.began), now),
-        members=NOT_TOLD if current is GroupStage.OFFSETS_ONLY else 0 if membership is None else membership.members,
+        members=NOT_KNOWN if current is GroupStage.OFFSETS_ONLY else 0 if membership is None else membership.members,
         rebalances=len(recent),
         emptied=min(emptied, now),
         refilled=min(refilled, now),

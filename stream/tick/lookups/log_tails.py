@@ -96,18 +96,18 @@ class LogTailLookup:
         Of those that cannot be read only the ones that are to be tried again.
         """
         mine = self._places(window)
-        self._kept = np.unique(mine[window.tail.kept])
+        self._kept = np.unique(mine[window.tail.in_use])
         waits = self._known.take((self._known.reason > 0) & (self._known.again > self._now()))
         rows = np.flatnonzero(window.tail.wanted & ~np.isin(mine, waits.place))
         end = window.ends.high_watermark[rows]
         data_from = end - window.lag[rows]
         order = np.argsort(data_from, kind="stable")
-        place = (window.seen.topic[rows] << 32) | window.seen.partition[rows]
+        place = (window.inputs.topic[rows] << 32) | window.inputs.partition[rows]
         # Of the groups that stand before the same tail the one that is furthest from its end counts for all.
         _, first = np.unique(place[order], return_index=True)
         chosen = order[first]
         chosen = chosen[np.argsort((end - data_from)[chosen], kind="stable")][: self._allowances.tails]
-        topics, numbers, partitions = window.seen.topics, window.seen.topic[rows], window.seen.partition[rows]
+        topics, numbers, partitions = window.inputs.topics, window.inputs.topic[rows], window.inputs.partition[rows]
         self._wanted = [
             TailRequest(topics[int(numbers[at])], int(partitions[at]), int(data_from[at]), int(end[at]))
             for at in chosen
@@ -125,8 +125,8 @@ class LogTailLookup:
 
     def _places(self, window: Window) -> Ints:
         """Return the place of each row by the numbers used here; negative where the topic has none."""
-        topics = np.array([self._number.get(name, -1) for name in window.seen.topics] or [-1], np.int64)
-        return (topics[window.seen.topic] << 32) | window.seen.partition
+        topics = np.array([self._number.get(name, -1) for name in window.inputs.topics] or [-1], np.int64)
+        return (topics[window.inputs.topic] << 32) | window.inputs.partition
 
     def _now(self) -> int:
         return int(self._clock() * 1000)

@@ -86,18 +86,18 @@ class OffsetTimeSearch:
 
     def _choose(self, window: Window, memory: PartitionHistory, most: int) -> _Doubts:
         """Choose whose turn it is, and say which moment would tell most of it."""
-        seen = window.seen
-        rows = np.flatnonzero(window.unread & window.known & (window.committed != NO_COMMIT))
-        offset = np.maximum(window.committed[rows], window.ends.log_start[rows])
-        history = memory.rows_of(seen, lags.place(seen.topic[rows], seen.partition[rows]))
+        seen = window.inputs
+        rows = np.flatnonzero(window.unread & window.known & (window.committed_offset != NO_COMMIT))
+        offset = np.maximum(window.committed_offset[rows], window.ends.log_start[rows])
+        history = memory.find_rows(seen, lags.place(seen.topic[rows], seen.partition[rows]))
         there = history >= 0
         rows, offset, history = rows[there], offset[there], history[there]
         if not len(rows):
             return _Doubts(rows, history, offset, rows)
-        found = memory.high.brackets(history, offset)
-        older = found.found == BracketQuality.OLDER
+        found = memory.high_watermark.brackets(history, offset)
+        older = found.quality == BracketQuality.OLDER
         width = np.where(older, np.iinfo(np.int64).max, found.until - found.since)
-        doubtful = np.flatnonzero(older | ((found.found == BracketQuality.BETWEEN) & (width > window.limits.tick)))
+        doubtful = np.flatnonzero(older | ((found.quality == BracketQuality.BETWEEN) & (width > window.limits.tick)))
         doubtful = doubtful[np.argsort(-width[doubtful], kind="stable")]
         wanted = (at for at in doubtful.tolist() if self._wants(window, rows[at], int(offset[at])))
         mine = np.array(list(itertools.islice(wanted, most)), np.int64)
@@ -126,12 +126,12 @@ class OffsetTimeSearch:
 
 
 def _name(window: Window, row: int) -> _Row:
-    seen = window.seen
+    seen = window.inputs
     return seen.groups.names[int(seen.group[row])], seen.topics[int(seen.topic[row])], int(seen.partition[row])
 
 
 def _wanted(window: Window, doubts: _Doubts) -> pa.Table:
-    seen = window.seen
+    seen = window.inputs
     names = pa.array(list(seen.topics), pa.string())
     topic = pa.DictionaryArray.from_arrays(pa.array(seen.topic[doubts.row].astype(np.int32)), names)
     partition = pa.array(seen.partition[doubts.row].astype(np.int32))
@@ -149,6 +149,6 @@ def _learn(memory: PartitionHistory, doubts: _Doubts, told: pa.Table, window: Wi
     end, log_start = window.ends.high_watermark[doubts.row], window.ends.log_start[doubts.row]
     then = np.where(offset >= 0, offset, end)  # no later record: it was then what it is now
     asked = answered & (doubts.moment > 0) & ~((offset == log_start) & (log_start > 0))
-    memory.learn(doubts.history[asked], doubts.moment[asked], then[asked])
+    memory.add_past_ends(doubts.history[asked], doubts.moment[asked], then[asked])
     record = answered & (offset >= 0) & (written >= doubts.moment) & (written > 0)
-    memory.learn(doubts.history[record], written[record], offset[record])
+    memory.add_past_ends(doubts.history[record], written[record], offset[record])

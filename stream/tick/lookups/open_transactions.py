@@ -117,7 +117,7 @@ def held_places(window: Window, grace_ms: int) -> dict[Place, int]:
     rows = np.flatnonzero((window.stable_since >= 0) & (window.now - window.stable_since >= grace_ms) & (stable >= 0))
     waits = window.unread[rows] & (window.ends.stable_lag[rows] == 0)
     order = np.lexsort((window.stable_since[rows], ~waits))
-    rows, seen = rows[order], window.seen
+    rows, seen = rows[order], window.inputs
     _, first = np.unique((seen.topic[rows] << 32) | seen.partition[rows], return_index=True)
     rows = rows[np.sort(first)]
     topic, partition, offset = (column[rows].tolist() for column in (seen.topic, seen.partition, stable))

@@ -60,7 +60,7 @@ def of(
         "group": _names(rows.group, rows.groups),
         "topic": _names(rows.topic, rows.topics),
         "partition": pa.array(rows.partition),
-        "committed_offset": pa.array(window.committed, mask=~committed),
+        "committed_offset": pa.array(window.committed_offset, mask=~committed),
         "commit_time": moments(window.commit_time),
         "progress_time": moments(window.progress_time),
         **{name: at.ends.column(name, at.end_row) for name in ("high_watermark", "last_stable_offset")},
@@ -87,11 +87,11 @@ def of(
 
 def _reasons(window: Window, committed: NDArray[np.bool_]) -> pa.Array:
     """Say for each row without a lag why."""
-    told = window.seen.reasons
+    told = window.inputs.reasons
     reasons = np.full(len(window), None, object)
     for row in np.flatnonzero(~(window.known & committed)).tolist():
-        if window.broken[row]:
-            reasons[row] = beyond.WORDS[window.broken[row]]
+        if window.out_of_range[row]:
+            reasons[row] = beyond.NAMES[window.out_of_range[row]]
         elif window.known[row]:
             reasons[row] = NEVER_COMMITTED
         else:

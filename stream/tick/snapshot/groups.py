@@ -13,7 +13,7 @@ from exporters.readmodel import GROUPS, NAME, TIMESTAMP, TRANSITIONS
 from exporters.timestamps import LATEST_MS, clamp_ms
 from stream.groups.lifecycle.model import DEAD_STATE
 from stream.groups.membership.model import SIMPLE, Membership
-from stream.health.columns import most_per, sum_per
+from stream.health.columns import max_by_owner, sum_by_owner
 from stream.tick.inputs.times import AHEAD_MS
 from stream.tick.verdicts.columns import group_columns
 
@@ -56,9 +56,9 @@ class RowSums:
             rows=np.bincount(owner, minlength=owners),
             partitions=np.bincount(owner[committed], minlength=owners),
             known=np.bincount(owner[known], minlength=owners),
-            lag=sum_per(window.lag[known], owner[known], owners),
-            most=most_per(window.lag[known], owner[known], owners, _NO_KNOWN),
-            last_commit=most_per(window.commit_time, owner, owners, _NO_KNOWN),
+            lag=sum_by_owner(window.lag[known], owner[known], owners),
+            most=max_by_owner(window.lag[known], owner[known], owners, _NO_KNOWN),
+            last_commit=max_by_owner(window.commit_time, owner, owners, _NO_KNOWN),
         )
 
 

@@ -33,6 +33,8 @@ def topics_table(rows: InputRows, window: Window, diagnosed: EvaluatedTick | Non
     }
     if diagnosed is not None:
         columns |= worst_age(rows, diagnosed, of, len(first))
-        columns["verdict"] = words(diagnosed.opinion.worst(of, len(first)), diagnosed.opinion.words)
+        columns["verdict"] = words(
+            diagnosed.evaluation.worst_by_owner(of, len(first)), diagnosed.evaluation.verdict_names
+        )
     arrays = [columns[field.name] if field.name in columns else pa.nulls(len(first), field.type) for field in TOPICS]
     return pa.table(arrays, schema=TOPICS)

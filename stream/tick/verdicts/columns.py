@@ -38,7 +38,7 @@ _DIGITS: Final = 3
 class EvaluatedTick:
     """One moment as it was judged, and what of it had to be asked."""
 
-    opinion: Evaluation
+    evaluation: Evaluation
     asked: Flags
     """By row of the fleet: the commit is a coordinator's answer."""
     held_back: frozenset[str]
@@ -51,7 +51,7 @@ def partition_columns(rows: InputRows, diagnosed: EvaluatedTick | None) -> dict[
     """Give the columns of PARTITIONS that a judgement fills, by name; without one there is none."""
     if diagnosed is None:
         return {}
-    opinion = diagnosed.opinion
+    opinion = diagnosed.evaluation
     window = opinion.window
     ends, committed = window.ends, rows.committed
     age, exact = _ages(window, committed)
@@ -64,7 +64,7 @@ def partition_columns(rows: InputRows, diagnosed: EvaluatedTick | None) -> dict[
         "consume_rate": _real(window.rates.consume),
         "catch_up_seconds": _seconds(np.where(window.known & committed, window.rates.catch_up, -1)),
         "trend": _trend(window.trend),
-        "verdict": words(opinion.verdict, opinion.words),
+        "verdict": words(opinion.verdict, opinion.verdict_names),
         "verdict_since": pa.array(opinion.since).cast(TIMESTAMP),
         "offset_asked": pa.array(rows.take(diagnosed.asked, False)),
     }
@@ -74,14 +74,14 @@ def group_columns(groups: Sequence[str], rows: InputRows, diagnosed: EvaluatedTi
     """Give the columns of GROUPS that a judgement fills, by name; without one there is none."""
     if diagnosed is None:
         return {}
-    opinion, alive = diagnosed.opinion, diagnosed.alive
+    opinion, alive = diagnosed.evaluation, diagnosed.alive
     severity = opinion.severities[opinion.group_verdict]
     told = [
-        opinion.sentence_of_group(at) if shown else None
+        opinion.group_sentence(at) if shown else None
         for at, shown in enumerate((alive & (severity > Severity.FINE)).tolist())
     ]
     return {
-        "verdict": words(opinion.group_verdict, opinion.words, ~alive),
+        "verdict": words(opinion.group_verdict, opinion.verdict_names, ~alive),
         "severity": words(severity, SEVERITIES, ~alive),
         "verdict_since": pa.array(opinion.group_since, mask=(opinion.group_since < 0) | ~alive).cast(TIMESTAMP),
         "verdict_partitions": pa.array(opinion.group_rows.astype(np.int32), mask=~alive),
@@ -93,8 +93,8 @@ def group_columns(groups: Sequence[str], rows: InputRows, diagnosed: EvaluatedTi
 
 def worst_age(rows: InputRows, diagnosed: EvaluatedTick, of: Ints, owners: int) -> dict[str, pa.Array]:
     """Give the columns of the greatest time lag (seconds) of each owner of rows; of unknown ones nothing is said."""
-    age, exact = _ages(diagnosed.opinion.window, rows.committed)
-    most, sure = timelag.worst(timelag.TimeLag(age, exact | (age < 0), age), of, owners)
+    age, exact = _ages(diagnosed.evaluation.window, rows.committed)
+    most, sure = timelag.oldest_by_owner(timelag.TimeLag(age, exact | (age < 0), age), of, owners)
     return {"time_lag_max": _seconds(most), "time_lag_max_exact": pa.array(sure, mask=most < 0)}
 
 
@@ -102,10 +102,14 @@ def groups_by_verdict(diagnosed: EvaluatedTick | None) -> pa.Table:
     """Count the groups by verdict (schema VERDICT_GROUPS)."""
     if diagnosed is None:
         return VERDICT_GROUPS.empty_table()
-    opinion = diagnosed.opinion
-    every = np.arange(len(opinion.words))
+    opinion = diagnosed.evaluation
+    every = np.arange(len(opinion.verdict_names))
     counts = np.bincount(opinion.group_verdict[diagnosed.alive], minlength=len(every))
-    columns = [words(every, opinion.words), words(opinion.severities, SEVERITIES), pa.array(counts.astype(np.int64))]
+    columns = [
+        words(every, opinion.verdict_names),
+        words(opinion.severities, SEVERITIES),
+        pa.array(counts.astype(np.int64)),
+    ]
     return pa.table(columns, schema=VERDICT_GROUPS)
 
 

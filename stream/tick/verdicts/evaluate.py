@@ -59,12 +59,12 @@ class VerdictResult:
     def finding(self, group: str) -> FindingDetail | None:
         """Give the verdict of a group in words; None for one that is not there or is dead."""
         at = self._at(group)
-        return None if at is None else finding(self.diagnosed.opinion.of_group(at))
+        return None if at is None else finding(self.diagnosed.evaluation.group_finding(at))
 
     def partition_findings(self, group: str) -> tuple[tuple[str, int, FindingDetail], ...]:
         """Give those of its partitions that are not fine, the worst first."""
         at = self._at(group)
-        return () if at is None else partition_findings(self.diagnosed.opinion, at)
+        return () if at is None else partition_findings(self.diagnosed.evaluation, at)
 
     def _at(self, group: str) -> int | None:
         groups = self.moment.rows.groups
@@ -140,7 +140,7 @@ class VerdictEvaluator:
     def miss(self) -> None:
         """Note that the cluster did not answer at a tick."""
         self._observer.reading.miss()
-        self._judge.miss()
+        self._judge.record_missed_tick()
 
     def held_back(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> HiddenCommits:
         """Ask for the commits that open transactions hide, before all else: the rest is about the fleet with them."""
@@ -160,20 +160,20 @@ class VerdictEvaluator:
             fleet, ends, around, now, asked, hidden=held.hidden, told=held.asked, answered=held.groups
         )
         if self._first:
-            self._judge.begin(here.seen, self._enquiries.seeding(here.seen))
+            self._judge.start(here.seen, self._enquiries.seeding(here.seen))
             self._first = False
-        opinion = self._judge.judge(here.seen)
+        opinion = self._judge.evaluate(here.seen)
         self._enquiries.note(opinion.window)
         alive = _alive(fleet, here.rows.groups)
         self._changes.note(opinion, alive, now)
         self._tell_of_limits(here.rows.left_out)
         self._keep_in_turn(now)
-        here = dataclasses.replace(here, seen=opinion.window.seen)
+        here = dataclasses.replace(here, seen=opinion.window.inputs)
         return VerdictResult(here, EvaluatedTick(opinion, held.asked, held.groups, alive))
 
     def look_closer(self, diagnosis: VerdictResult) -> None:
         """Ask for what would make the next diagnosis more exact, once this one is published."""
-        self._enquiries.narrow(diagnosis.diagnosed.opinion.window, self._judge.memory)
+        self._enquiries.narrow(diagnosis.diagnosed.evaluation.window, self._judge.history)
 
     def changes_of(self, group: str) -> tuple[VerdictChange, ...]:
         """Give how the verdict of a group changed, oldest first."""

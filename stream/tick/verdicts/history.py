@@ -62,9 +62,9 @@ class VerdictHistory:
     def note(self, opinion: Evaluation, alive: Flags, now: float) -> None:
         """Take in what is shown of the groups at a moment (Unix seconds); of the dead nothing is."""
         if not self._counts:  # all from the start: a counter that begins with its first event hides it from increase()
-            self._counts.update(dict.fromkeys(map(str, opinion.words), 0))
-        names = opinion.window.seen.groups.names
-        words, severities = [str(word) for word in opinion.words], opinion.severities.tolist()
+            self._counts.update(dict.fromkeys(map(str, opinion.verdict_names), 0))
+        names = opinion.window.inputs.groups.names
+        words, severities = [str(word) for word in opinion.verdict_names], opinion.severities.tolist()
         fine = {word for word, severity in zip(words, severities, strict=True) if severity == Severity.FINE}
         told = 0
         for at, (group, code, living) in enumerate(
@@ -76,7 +76,7 @@ class VerdictHistory:
             self._last[group] = verdict
             if before in fine and verdict in fine:
                 continue
-            change = VerdictChange(now, before, verdict, opinion.sentence_of_group(at))
+            change = VerdictChange(now, before, verdict, opinion.group_sentence(at))
             self._changes[group] = (*self._changes.get(group, ()), change)[-self._keep :]
             if before is not None:
                 self._counts[verdict] += 1

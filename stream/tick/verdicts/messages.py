@@ -40,14 +40,14 @@ def partition_findings(
     opinion: Evaluation, group: int, most: int = MOST_FINDINGS
 ) -> tuple[tuple[str, int, FindingDetail], ...]:
     """Give topic, partition and finding of the group's partitions that are not fine, the worst first."""
-    seen, window = opinion.window.seen, opinion.window
+    seen, window = opinion.window.inputs, opinion.window
     first, last = np.searchsorted(seen.group, (group, group + 1))
     rows = np.arange(first, last)
     severity = opinion.severities[opinion.verdict[rows]]
     order = np.lexsort((-window.lag[rows], -opinion.verdict[rows].astype(np.int64), -severity.astype(np.int64)))
     chosen = rows[order][severity[order] > Severity.FINE][:most]
     return tuple(
-        (seen.topics[int(seen.topic[row])], int(seen.partition[row]), finding(opinion.of_row(row)))
+        (seen.topics[int(seen.topic[row])], int(seen.partition[row]), finding(opinion.row_finding(row)))
         for row in chosen.tolist()
     )
 

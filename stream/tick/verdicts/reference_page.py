@@ -61,7 +61,7 @@ def _chapters() -> Iterator[str]:
 
 def _meaning(rule: Rule) -> str:
     """Give the first paragraph of what the rule's module says of itself."""
-    told = sys.modules[rule.finds.__module__].__doc__ or ""
+    told = sys.modules[rule.matches.__module__].__doc__ or ""
     return " ".join(told.strip().split("\n\n")[0].split())
 
 

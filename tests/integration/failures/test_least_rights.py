@@ -127,10 +127,10 @@ def test_a_member_at_rest_before_a_marker_is_unknown_until_the_right_to_read_is_
         for _ in range(12):
             tick()
         assert (monitor.lag("rests", "marked"), shown[-1]) == (1, Verdict.UNKNOWN)
-        told = monitor.judged.of_row(monitor.row("rests", "marked"))
+        told = monitor.judged.row_finding(monitor.row("rests", "marked"))
         assert "no right to Read topic marked" in told.sentence
         assert "Grant Read on topic marked" in told.next_step
-        counted = unreadable_tails(monitor.judged.window.seen.tails).to_pylist()
+        counted = unreadable_tails(monitor.judged.window.inputs.tails).to_pylist()
         assert counted == [{"reason": "not_authorized", "partitions": 2}]
 
         (reading,) = (line for line in broker.script() if "TRANSACTIONAL_TOPIC" in line)

@@ -101,25 +101,25 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
     )
     spans, no = seen.spans, np.zeros(len(rows), np.bool_)
     return Window(
-        seen=seen,
+        inputs=seen,
         limits=HealthLimits(),
         now=NOW,
-        heard=np.full(len(rows), NOW, np.int64),
-        committed=spans.last_offset,
+        known_until=np.full(len(rows), NOW, np.int64),
+        committed_offset=spans.last_offset,
         commit_time=spans.last_time,
         progress_time=spans.reached_time,
         known=_column(rows, "known", np.bool_),
-        broken=_column(rows, "broken", np.int8),
+        out_of_range=_column(rows, "broken", np.int8),
         lag=_column(rows, "lag"),
         tail=TailState(*(no,) * 3, spans.last_offset, no),
-        doubtful=np.zeros(len(rows), np.bool_),
+        stuck_unproven=np.zeros(len(rows), np.bool_),
         ends=_ends(rows),
         time_lag=TimeLag(_column(rows, "age"), _column(rows, "exact", np.bool_), _ago([r.age for r in rows])),
         rates=Rates(
             _column(rows, "produce", np.float64), _column(rows, "consume", np.float64), _column(rows, "catch_up")
         ),
         trend=_column(rows, "trend", np.int8),
-        idle=_column(rows, "idle"),
+        idle_time=_column(rows, "idle"),
         patience=_column(rows, "patience"),
         stuck=_column(rows, "stuck", np.bool_),
         paused=np.zeros(len(rows), np.bool_),
@@ -130,7 +130,7 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
         loss_in=_column(rows, "loss_in"),
         losing=_column(rows, "losing", np.bool_),
         stage=seen.groups.stage[group],
-        settled=_column(rows, "settled"),
+        settled_time=_column(rows, "settled"),
         members=seen.groups.members[group],
     )
 
@@ -138,10 +138,10 @@ def pane(*rows: Row, transactions: dict[tuple[int, int], OpenTransaction] | None
 def judged(window: Window, verdicts: Sequence[str], since: int = NOW) -> EvaluationResult:
     """Give a window with these verdicts, one per row, that hold since then."""
     codes = np.array([CODE[Verdict(verdict)] for verdict in verdicts], np.int8)
-    code, row, rows = roll_up(codes, window.lag, window.seen.group, len(window.seen.groups.names))
+    code, row, rows = roll_up(codes, window.lag, window.inputs.group, len(window.inputs.groups.names))
     return EvaluationResult(
         window=window,
-        found=codes,
+        rule_verdict=codes,
         verdict=codes,
         since=np.full(len(codes), since, np.int64),
         group_verdict=code,

@@ -152,9 +152,9 @@ def watch(scene: Scene, start: int, until: int, *, judge: Evaluator | None = Non
     ticks = []
     for now in range(start, until + 1, tick):
         if scene.away(now):
-            judge.miss()
+            judge.record_missed_tick()
         else:
-            ticks.append(Seen(now, judge.judge(look(scene, now))))
+            ticks.append(Seen(now, judge.evaluate(look(scene, now))))
     return ticks
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream.health.features.control_records import LogTails
-from stream.health.inputs import NOBODY, GroupStage
+from stream.health.inputs import NO_OWNER, GroupStage
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import (
     HOUR,
@@ -288,7 +288,7 @@ def _grown_and_nobodys() -> Scene:
     end = evenly(100, start=0)
     owned_from = 4 * MINUTE
     late = [
-        Partition(end, [], exists_from=0, owner=NOBODY, subscribed=1, gone_from=owned_from),
+        Partition(end, [], exists_from=0, owner=NO_OWNER, subscribed=1, gone_from=owned_from),
         Partition(end, consume(end, owned_from, LATE, position=0), exists_from=owned_from, owner=0, subscribed=1),
     ]
     told = [Membership(LONG), Membership(owned_from)]
@@ -600,7 +600,7 @@ def _endless_rebalance() -> Scene:
 def _left_out() -> Scene:
     # After a rebalance nobody owns one of the partitions.
     good = [Partition(STEADY, consume(STEADY, LONG, LATE), owner=at) for at in range(2)]
-    out = Partition(STEADY, consume(STEADY, LONG, 0), owner=NOBODY, subscribed=1)
+    out = Partition(STEADY, consume(STEADY, LONG, 0), owner=NO_OWNER, subscribed=1)
     return Scene([*good, out], memberships=[Membership(LONG, members=2), Membership(SECOND, members=2)])
 
 

@@ -88,7 +88,7 @@ def test_a_group_is_spoken_of_by_the_partition_that_shows_it_best() -> None:
     """How many partitions have it, which one is worst, since when, why, and what to do."""
     stuck = [Partition(STEADY, consume(STEADY, -HOUR, at)) for at in (-10 * SECOND, 0)]
     scene = Scene([*stuck, Partition(evenly(1), consume(evenly(1), -HOUR, -10 * SECOND))])
-    finding = watch(scene, -2 * MINUTE, 2 * MINUTE)[-1].judged.of_group(0)
+    finding = watch(scene, -2 * MINUTE, 2 * MINUTE)[-1].judged.group_finding(0)
     assert finding.verdict is V.STOPPED
     assert finding.severity is Severity.CRITICAL
     assert finding.sentence.startswith("3 of 3 partitions; orders-0: No commit for 2 min 10 s, where ")
@@ -101,7 +101,7 @@ def test_a_group_is_spoken_of_by_the_partition_that_shows_it_best() -> None:
 def test_what_is_shown_but_not_found_at_this_moment_is_not_dressed_in_its_numbers() -> None:
     """The sentence of a fault that has just passed would be a lie."""
     commits = [*consume(STEADY, -HOUR, 0), *consume(STEADY, MINUTE, HOUR)]
-    finding = watch(Scene([Partition(STEADY, commits)]), -2 * MINUTE, MINUTE)[-1].judged.of_group(0)
+    finding = watch(Scene([Partition(STEADY, commits)]), -2 * MINUTE, MINUTE)[-1].judged.group_finding(0)
     assert finding.verdict is V.STOPPED
     assert finding.sentence == "orders-0: Still taken for stopped, until this has lasted: All records are read."
 
@@ -111,7 +111,9 @@ def test_a_young_history_is_no_reason_to_call_anybody_fine() -> None:
     old = Scene([Partition(STEADY, consume(STEADY, -HOUR, -10 * MINUTE))])
     first = watch(old, 0, 0)[0]
     assert first.verdict is V.UNKNOWN
-    assert first.judged.of_row(0).sentence.startswith("Not observed for long enough to tell yet: 60,000 offsets unread")
+    assert first.judged.row_finding(0).sentence.startswith(
+        "Not observed for long enough to tell yet: 60,000 offsets unread"
+    )
     assert watch(old, 0, 30 * SECOND)[-1].verdict is V.STOPPED
 
 
@@ -120,11 +122,11 @@ def test_a_seeded_history_tells_at_the_first_tick() -> None:
     scene = Scene([Partition(STEADY, consume(STEADY, -HOUR, -10 * MINUTE))])
     judge = Evaluator(HealthLimits(tick=TICK, slot=SLOT))
     seen = look(scene, 0)
-    judge.memory.observe(seen)
+    judge.history.observe(seen)
     ago = np.array([-60, -30, -12, -9, -6, -3, -1], np.int64) * MINUTE
     answers = np.array([[STEADY(at) for at in ago.tolist()]], np.int64)
-    judge.memory.seed(seen, NOON + ago, answers)
-    finding = judge.judge(seen).of_row(0)
+    judge.history.seed(seen, NOON + ago, answers)
+    finding = judge.evaluate(seen).row_finding(0)
     assert finding.verdict is V.STOPPED
     assert finding.evidence["time_lag"] == pytest.approx(10 * MINUTE, abs=TICK)
 
@@ -138,7 +140,7 @@ def test_a_group_without_offsets_has_committed_nothing() -> None:
         if field.name != "names"
     }
     seen = dataclasses.replace(seen, groups=dataclasses.replace(seen.groups, names=["billing", "idle"], **two))
-    finding = Evaluator().judge(seen).of_group(1)
+    finding = Evaluator().evaluate(seen).group_finding(1)
     assert (finding.verdict, finding.sentence) == (V.UNKNOWN, "The group has committed no offsets.")
     assert SEVERITY[finding.verdict] < Severity.WARNING
 
@@ -161,5 +163,5 @@ def test_a_fleet_without_rows_is_judged_too() -> None:
         retention=None,
         origins=type(seen.origins)(),
     )
-    assert len(judge.judge(none).verdict) == 0
+    assert len(judge.evaluate(none).verdict) == 0
     assert judge.pack() is not None

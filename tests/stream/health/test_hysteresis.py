@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.hysteresis import UNDECIDED, WITHDRAW, ShownVerdicts, begin, carry, pack, step, unpack
+from stream.health.hysteresis import UNDECIDED, WITHDRAW, ShownVerdicts, advance, align, initial_state, pack, unpack
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict
 from tests.stream.health.simulator import MINUTE, NOON, TICK, Partition, Scene, evenly, look
 
@@ -19,11 +19,11 @@ V = Verdict
 
 def shown(found: list[Verdict | None], state: ShownVerdicts | None = None) -> list[Verdict]:
     """Feed one row, a finding a tick (None: undecided), and list what is shown after each."""
-    state = state or begin(1, 0)
+    state = state or initial_state(1, 0)
     said = []
     for tick, each in enumerate(found):
         code = UNDECIDED if each is None else CODE[each]
-        state = step(state, np.array([code], np.int8), tick * TICK)
+        state = advance(state, np.array([code], np.int8), tick * TICK)
         said.append(VERDICTS[state.verdict[0]])
     return said
 
@@ -104,16 +104,16 @@ def test_what_is_always_sick_is_called_by_the_third_tick(found: list[Verdict]) -
 
 def test_a_verdict_holds_since_it_was_first_found() -> None:
     """Not since it was believed."""
-    state = begin(1, 0)
+    state = initial_state(1, 0)
     for tick, found in enumerate([V.OK, V.SKEWED, V.SKEWED, V.SKEWED]):
-        state = step(state, np.array([CODE[found]], np.int8), tick * TICK)
+        state = advance(state, np.array([CODE[found]], np.int8), tick * TICK)
     assert state.since.tolist() == [TICK]
 
 
 def test_rows_keep_their_state_when_others_come_and_go() -> None:
     """The key decides, not the place."""
-    before = step(begin(3, 0), np.array([CODE[V.STOPPED], CODE[V.OK], CODE[V.STALLED]], np.int8), 5)
-    after = carry(before, np.array([70, 30, 50]), np.array([50, 60, 70]), 9)
+    before = advance(initial_state(3, 0), np.array([CODE[V.STOPPED], CODE[V.OK], CODE[V.STALLED]], np.int8), 5)
+    after = align(before, np.array([70, 30, 50]), np.array([50, 60, 70]), 9)
     assert [VERDICTS[each] for each in after.verdict] == [V.STALLED, V.UNKNOWN, V.STOPPED]
     assert after.since.tolist() == [5, 9, 5]
 
@@ -126,9 +126,9 @@ def fleet(partitions: int) -> Scene:
 @given(st.lists(st.lists(st.sampled_from(VERDICTS), min_size=4, max_size=4), min_size=1, max_size=5))
 def test_packed_state_goes_on_as_if_nothing_had_been(found: list[list[Verdict]]) -> None:
     """All that is known of a row comes back, of one that is fine as well."""
-    state = begin(4, NOON)
+    state = initial_state(4, NOON)
     for tick, each in enumerate(found):
-        state = step(state, np.array([CODE[verdict] for verdict in each], np.int8), NOON + tick * TICK)
+        state = advance(state, np.array([CODE[verdict] for verdict in each], np.int8), NOON + tick * TICK)
     seen = look(fleet(4), MINUTE)
     back = unpack(pack(state, seen), seen, NOON + MINUTE)
     for field in dataclasses.fields(ShownVerdicts):
@@ -137,7 +137,7 @@ def test_packed_state_goes_on_as_if_nothing_had_been(found: list[list[Verdict]])
 
 def test_a_partition_that_is_gone_takes_its_packed_state_with_it() -> None:
     """And a new one begins without."""
-    state = step(begin(3, 0), np.full(3, CODE[V.STOPPED], np.int8), 5)
+    state = advance(initial_state(3, 0), np.full(3, CODE[V.STOPPED], np.int8), 5)
     packed = pack(state, look(fleet(3), 0))
     assert [VERDICTS[each] for each in unpack(packed, look(fleet(2), 0), 9).verdict] == [V.STOPPED] * 2
     assert [VERDICTS[each] for each in unpack(packed, look(fleet(4), 0), 9).verdict] == [V.STOPPED] * 3 + [V.UNKNOWN]

@@ -10,7 +10,7 @@ import pytest
 
 from stream.health.evaluator import Evaluator
 from stream.health.hysteresis import UNDECIDED, WITHDRAW
-from stream.health.inputs import NOBODY
+from stream.health.inputs import NO_OWNER
 from stream.health.limits import HealthLimits
 from stream.health.verdict import Verdict
 from tests.stream.health.simulator import MINUTE, SLOT, TICK, Membership, Partition, Scene, consume, evenly, watch
@@ -64,7 +64,7 @@ def lived(situation: Situation) -> Lived:
 
 def sentence(seen: Seen) -> str:
     """Give what is said of the group."""
-    return seen.judged.of_group(0).sentence
+    return seen.judged.group_finding(0).sentence
 
 
 @pytest.mark.parametrize("situation", [*HEALTHY, KNOWN_TO_BE_LONG], ids=lambda each: each.story)
@@ -102,7 +102,7 @@ def test_what_is_not_heard_of_is_left_as_it_was() -> None:
     """Its commits may have come since: neither well nor sick can be said of it anew."""
     scene = Scene([Partition(evenly(100), consume(evenly(100), -20 * MINUTE, 0))], read_until=lambda t: min(t, 0))
     late = [each for each in watch(scene, -6 * MINUTE, 5 * MINUTE) if each.time > MINUTE]
-    assert {int(each.judged.found[0]) for each in late} == {UNDECIDED}
+    assert {int(each.judged.rule_verdict[0]) for each in late} == {UNDECIDED}
     assert {each.verdict for each in late} == {Verdict.OK}
 
 
@@ -112,7 +112,7 @@ def test_what_cannot_be_read_is_told_as_unknown_with_the_missing_right(story: st
     (situation,) = (each for each in HEALTHY if each.story == f"{story} before a marker that may not be read")
     scene = situation.scene()
     (late,) = (each for each in watch(scene, situation.start, -10 * MINUTE) if each.time == -10 * MINUTE)
-    told = late.judged.of_group(0)
+    told = late.judged.group_finding(0)
     assert (told.verdict, told.evidence["reason"], told.evidence["lag"]) == (Verdict.UNKNOWN, "not_authorized", 1)
     assert "1 offset left may be transaction markers" in told.sentence
     assert "lagwarden has no right to Read topic orders" in told.sentence
@@ -132,7 +132,7 @@ def test_an_empty_partition_without_a_commit_is_caught_up(end: int) -> None:
     late = watch(Scene([read, empty]), -6 * MINUTE, 0)[2:]
     assert {each.of(1) for each in late} == {Verdict.CAUGHT_UP}
     assert {each.verdict for each in late} <= {Verdict.OK, Verdict.CAUGHT_UP}
-    assert late[-1].judged.of_row(1).sentence == "The partition is empty: there is nothing to read."
+    assert late[-1].judged.row_finding(1).sentence == "The partition is empty: there is nothing to read."
 
 
 def test_a_partition_that_is_not_empty_and_has_no_commit_is_not_taken_for_read() -> None:
@@ -145,14 +145,14 @@ def test_a_partition_that_is_not_empty_and_has_no_commit_is_not_taken_for_read()
 def test_a_partition_that_nobody_owns_does_not_keep_up() -> None:
     """Its first records are read by nobody: that is unknown while a member may still take it, and then unassigned."""
     read = Partition(evenly(100), consume(evenly(100), -20 * MINUTE, 20 * MINUTE), owner=0)
-    left = Partition(evenly(1, start=0), [], owner=NOBODY, subscribed=1)
+    left = Partition(evenly(1, start=0), [], owner=NO_OWNER, subscribed=1)
     scene = Scene([read, left], memberships=[Membership(-10 * MINUTE, members=2)])
     ticks = watch(scene, -6 * MINUTE, 10 * MINUTE)
     found = [(each.time, each.of(1)) for each in ticks if each.time >= 3 * TICK]
     assert {verdict for time, verdict in found if time <= 6 * MINUTE} == {Verdict.UNKNOWN}
     assert {verdict for time, verdict in found if time > 6 * MINUTE + 3 * TICK} == {Verdict.UNASSIGNED}
     (early,) = (each for each in ticks if each.time == MINUTE)
-    told = early.judged.of_row(1)
+    told = early.judged.row_finding(1)
     assert told.sentence.startswith("None of the group's 2 members owns this partition yet")
     assert "60 offsets unread" in told.sentence
     assert "metadata.max.age.ms" in told.next_step

@@ -134,7 +134,7 @@ def of_generation(group: Any, *_: Any) -> bool:
 
 def at_its_place(judged: EvaluationResult, group: int) -> bool:
     """Tell the faulty group by its name, in a judgement."""
-    return judged.window.seen.groups.names[group] == "c"
+    return judged.window.inputs.groups.names[group] == "c"
 
 
 PLACES: list[Any] = [
@@ -143,7 +143,7 @@ PLACES: list[Any] = [
     pytest.param(ownership, "_unowned", of_generation, id="what its members own"),
     pytest.param(observed_members._Members, "_turn_to", lambda _, name: name == "c", id="its members"),
     pytest.param(snapshot_groups, "_told", lambda name, *_: name == "c", id="its row of the snapshot"),
-    pytest.param(EvaluationResult, "sentence_of_group", at_its_place, id="its sentence"),
+    pytest.param(EvaluationResult, "group_sentence", at_its_place, id="its sentence"),
 ]
 
 
@@ -244,14 +244,14 @@ def test_a_sentence_that_fails_only_once_a_verdict_has_lasted_is_isolated(
     monitor: Monitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search knows what earlier ticks knew: a fault that needs a history is found, too."""
-    real, ticks = EvaluationResult.sentence_of_group, []
+    real, ticks = EvaluationResult.group_sentence, []
 
     def sentence(judged: EvaluationResult, group: int) -> str:
         if len(ticks) >= 3 and at_its_place(judged, group):
             raise OverflowError("a fault for the test")
         return real(judged, group)
 
-    monkeypatch.setattr(EvaluationResult, "sentence_of_group", sentence)
+    monkeypatch.setattr(EvaluationResult, "group_sentence", sentence)
     for _ in range(5):
         groups = monitor.tick()
         ticks.append(1)

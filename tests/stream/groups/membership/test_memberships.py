@@ -462,7 +462,7 @@ CONVERTED = [
     ),
 ]
 
-NOBODY: list[tuple[str, list[Written]]] = [
+NO_OWNER: list[tuple[str, list[Written]]] = [
     ("nothing was written", []),
     ("a tombstone of what never was", [gone(classic()), gone(member("a")), gone(group_epoch(1))]),
     ("classic, forgotten", [classic(classic_member("a", wants=T)), gone(classic())]),
@@ -483,7 +483,7 @@ def test_a_group_is_told_as_its_records_say(written: list[Written], expected: di
     assert {name: getattr(found, name) for name in expected} == expected
 
 
-@pytest.mark.parametrize("written", [row[1] for row in NOBODY], ids=[row[0] for row in NOBODY])
+@pytest.mark.parametrize("written", [row[1] for row in NO_OWNER], ids=[row[0] for row in NO_OWNER])
 def test_a_group_without_living_records_is_not_told(written: list[Written]) -> None:
     """What is gone, or was never sound, makes no group."""
     assert told(written) is None

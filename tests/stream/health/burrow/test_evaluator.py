@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stream.groups.commits import runs
 from stream.groups.commits.slots import Slots, no_slots
-from stream.health.burrow.evaluator import SEVERITIES, WORDS, BurrowEvaluator
+from stream.health.burrow.evaluator import SEVERITIES, VERDICT_NAMES, BurrowEvaluator
 from stream.health.burrow.rules import BurrowStatus, Ring, evaluate, side_by_side
 from stream.health.features.lag import PartitionEnds
 from stream.health.inputs import NO_COMMIT, GroupInputs, GroupStage, HealthInputs
@@ -78,13 +78,13 @@ def test_windows_move_as_in_burrows_own_store(steps: list[list[tuple[int, bool, 
                 rings[at].commit(offset[at], position[at], time[at], end[at])
             ends[at].append(end[at])
         parts = [At(offset[at], time[at], position[at], end[at]) for at in range(2)]
-        judged = judge.judge(moment(now, *parts))
+        judged = judge.evaluate(moment(now, *parts))
         assert judged.verdict.tolist() == evaluate(side_by_side(rings, ends), now).tolist()
 
 
 def test_its_words_and_how_bad_they_are() -> None:
     """One of each, in Burrow's numbers."""
-    assert dict(zip(WORDS, map(Severity, SEVERITIES.tolist()), strict=True)) == {
+    assert dict(zip(VERDICT_NAMES, map(Severity, SEVERITIES.tolist()), strict=True)) == {
         "NOTFOUND": Severity.UNKNOWN,
         "OK": Severity.FINE,
         "WARN": Severity.WARNING,
@@ -135,39 +135,39 @@ def test_each_status_has_its_sentence(steps: list[Step], status: BurrowStatus, s
         now = NOON + tick * TICK
         if commits:
             committed, time, position = offset, now, tick + 1
-        last = judge.judge(moment(now, At(committed, time, position, end)))
+        last = judge.evaluate(moment(now, At(committed, time, position, end)))
     assert last is not None
-    finding = last.of_row(0)
+    finding = last.row_finding(0)
     assert finding.verdict == status.name
     assert finding.sentence.startswith(sentence)
-    assert last.of_group(0).sentence == f"t-0 {status.name}: {finding.sentence}"
-    assert last.of_group(0).verdict == BurrowStatus(min(status, BurrowStatus.ERR)).name
+    assert last.group_finding(0).sentence == f"t-0 {status.name}: {finding.sentence}"
+    assert last.group_finding(0).verdict == BurrowStatus(min(status, BurrowStatus.ERR)).name
 
 
 def test_what_burrow_cannot_see_is_not_found_and_counts_for_nothing() -> None:
     """A partition without a commit is not Burrow's; a group of only such ones neither."""
-    judged = BurrowEvaluator().judge(moment(NOON, At(10, NOON, 1, 10), None))
-    assert [WORDS[code] for code in judged.verdict] == ["OK", "NOTFOUND"]
-    assert WORDS[judged.group_verdict[0]] == "OK"
-    assert judged.of_row(1).sentence == "There is no commit for the partition."
-    assert judged.of_row(1).evidence["window_commits"] == 0
-    judged = BurrowEvaluator().judge(moment(NOON, None))
-    assert (judged.of_group(0).verdict, judged.of_group(0).evidence) == ("NOTFOUND", {})
-    assert "none" in judged.of_group(0).sentence
+    judged = BurrowEvaluator().evaluate(moment(NOON, At(10, NOON, 1, 10), None))
+    assert [VERDICT_NAMES[code] for code in judged.verdict] == ["OK", "NOTFOUND"]
+    assert VERDICT_NAMES[judged.group_verdict[0]] == "OK"
+    assert judged.row_finding(1).sentence == "There is no commit for the partition."
+    assert judged.row_finding(1).evidence["window_commits"] == 0
+    judged = BurrowEvaluator().evaluate(moment(NOON, None))
+    assert (judged.group_finding(0).verdict, judged.group_finding(0).evidence) == ("NOTFOUND", {})
+    assert "none" in judged.group_finding(0).sentence
 
 
 def test_a_verdict_has_a_date_that_survives_a_restart() -> None:
     """Of the group; what was packed by something else is no beginning."""
     first = BurrowEvaluator()
     for tick in range(3):
-        judged = first.judge(moment(NOON + tick * TICK, At(10, NOON + tick * TICK, tick + 1, 11)))
-    assert (WORDS[judged.verdict[0]], judged.since.tolist()) == ("STALL", [NOON])
+        judged = first.evaluate(moment(NOON + tick * TICK, At(10, NOON + tick * TICK, tick + 1, 11)))
+    assert (VERDICT_NAMES[judged.verdict[0]], judged.since.tolist()) == ("STALL", [NOON])
     assert judged.group_since.tolist() == [NOON]
     second = BurrowEvaluator(packed=first.pack())
-    again = second.judge(moment(NOON + 9 * TICK, At(10, NOON + 9 * TICK, 9, 11)))
+    again = second.evaluate(moment(NOON + 9 * TICK, At(10, NOON + 9 * TICK, 9, 11)))
     assert again.group_since.tolist() == [NOON]
     for nonsense in (b"", b"[1]", b'{"g": 1}', b"\xff"):
-        fresh = BurrowEvaluator(packed=nonsense).judge(moment(NOON, At(10, NOON, 9, 11)))
+        fresh = BurrowEvaluator(packed=nonsense).evaluate(moment(NOON, At(10, NOON, 9, 11)))
         assert fresh.group_since.tolist() == [NOON]
 
 
@@ -180,20 +180,20 @@ def test_a_new_process_begins_with_the_slots() -> None:
     slots = Slots(np.zeros(count, np.int64), time // 30_000, offset, time, np.ones(count, np.int64))
     seen = moment(NOON, At(999, NOON - 1_000, 9, 1_003), slots=slots)
     history = NOON - 10_000 * np.arange(20, 0, -1), (1_003 - 10 * np.arange(20, 0, -1))[None, :]
-    judge.begin(seen, history)
-    judged = judge.judge(seen)
+    judge.start(seen, history)
+    judged = judge.evaluate(seen)
     assert judged.rings.count.tolist() == [count + 1]
     assert judged.rings.offset[0, : count + 1].tolist() == [*offset.tolist(), 999]
     assert judged.rings.lag[0, : count + 1].min() >= 0
     assert judged.rings.ends[0].min() >= 0
-    assert WORDS[judged.verdict[0]] in {"OK", "WARN"}
+    assert VERDICT_NAMES[judged.verdict[0]] in {"OK", "WARN"}
 
 
 def test_rows_that_come_and_go_take_their_windows_along() -> None:
     """A partition keeps its commits when another comes before it."""
     judge = BurrowEvaluator()
     for tick in range(4):
-        judge.judge(moment(NOON + tick * TICK, At(10 + tick, NOON + tick * TICK, tick + 1, 20)))
-    judged = judge.judge(moment(NOON + 4 * TICK, At(14, NOON + 4 * TICK, 5, 20), At(3, NOON, 2, 9)))
+        judge.evaluate(moment(NOON + tick * TICK, At(10 + tick, NOON + tick * TICK, tick + 1, 20)))
+    judged = judge.evaluate(moment(NOON + 4 * TICK, At(14, NOON + 4 * TICK, 5, 20), At(3, NOON, 2, 9)))
     assert judged.rings.count.tolist() == [5, 1]
-    assert judge.judge(moment(NOON + 5 * TICK)).verdict.tolist() == []
+    assert judge.evaluate(moment(NOON + 5 * TICK)).verdict.tolist() == []

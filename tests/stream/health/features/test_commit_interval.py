@@ -10,7 +10,7 @@ import pytest
 from stream.groups.commits import runs
 from stream.groups.commits import slots as window
 from stream.groups.commits.slots import Slots, no_slots
-from stream.health.features.commit_interval import longest_wait, mean_gap, of_rows
+from stream.health.features.commit_interval import longest_wait, mean_interval, slots_of_rows
 from stream.health.features.end_history import EndHistory
 from tests.stream.health.simulator import HOUR, MINUTE, NOON, SECOND, SLOT, SLOTS, TICK, by_list, consume, evenly
 
@@ -84,7 +84,7 @@ def test_rows_teach_only_themselves() -> None:
     found = longest_wait(both, 2, EndHistory(), np.full(2, -1), SLOT)
     assert found[1] == 9 * MINUTE
     assert found[0] <= 6 * SECOND
-    mine = of_rows(both, np.array([1], np.int64), 2)
+    mine = slots_of_rows(both, np.array([1], np.int64), 2)
     assert (mine.row.tolist(), mine.offset.tolist()) == ([0, 0], [3, 9])
 
 
@@ -98,4 +98,4 @@ def test_the_mean_gap_is_a_first_guess_for_three_commits_or_more() -> None:
         reached_time=np.array([0, 9_000, 5_000, 1_000]),
         last_time=np.array([0, 9_000, 9_000, 9_000]),
     )
-    assert mean_gap(spans).tolist() == [-1, -1, 2_000, -1]
+    assert mean_interval(spans).tolist() == [-1, -1, 2_000, -1]

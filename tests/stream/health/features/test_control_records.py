@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream.health.features.control_records import READABLE, LogTails, unread, without_markers, worth_reading
+from stream.health.features.control_records import (
+    READABLE,
+    LogTails,
+    remove_markers,
+    remove_markers_from_lost,
+    worth_fetching,
+)
 from stream.health.features.lag import OffsetDistances
 
 ONE = np.array([7], np.int64)
@@ -40,8 +46,8 @@ def test_a_lag_holds_what_its_tail_holds(
 ) -> None:
     """Only if that very tail has been read, from the commit or before it."""
     lag = column(end - next_offset)
-    told = unread(lag, np.array([True]), ONE, next_offset=column(next_offset), end=column(end), tails=found)
-    assert (told.lag[0], told.read[0]) == wanted
+    told = remove_markers(lag, np.array([True]), ONE, next_offset=column(next_offset), end=column(end), tails=found)
+    assert (told.lag[0], told.tail_known[0]) == wanted
 
 
 @pytest.mark.parametrize(
@@ -63,14 +69,14 @@ def test_a_tail_is_read_once_and_only_when_nothing_comes(
 ) -> None:
     """A busy partition is never fetched, and a short quiet one until its end moves."""
     known = np.array([True])
-    told = unread(column(lag), known, ONE, next_offset=column(100 - lag), end=column(100), tails=found)
-    assert worth_reading(told, known, np.array([still])).tolist() == [wanted]
+    told = remove_markers(column(lag), known, ONE, next_offset=column(100 - lag), end=column(100), tails=found)
+    assert worth_fetching(told, known, np.array([still])).tolist() == [wanted]
 
 
 def lost(committed: int, tails: LogTails | None) -> int:
     """Say how much was lost of a log that retention emptied up to 100."""
     ends = OffsetDistances(*(column(value) for value in (100, 100, 100, 0, 100 - committed, 0)))
-    return int(without_markers(ends, column(committed), ONE, tails).lost[0])
+    return int(remove_markers_from_lost(ends, column(committed), ONE, tails).lost[0])
 
 
 def test_markers_that_retention_takes_are_no_loss() -> None:

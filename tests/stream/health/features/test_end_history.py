@@ -95,7 +95,7 @@ def test_a_row_without_points_knows_nothing() -> None:
     history.grow(1)
     assert told(history, 0)[1] is BracketQuality.UNKNOWN
     assert history.end_at(ROW, one(5)).tolist() == [-1]
-    assert history.start(ROW).tolist() == [-1]
+    assert history.oldest_time(ROW).tolist() == [-1]
 
 
 def test_a_lone_record_is_put_in_the_middle_of_its_tick() -> None:
@@ -194,10 +194,10 @@ def test_rows_are_independent_of_each_other() -> None:
         ends = np.array([tick * 7, (tick // 9) * 50, tick], np.int64)
         history.observe(np.arange(3, dtype=np.int64), tick * TICK, ends)
     assert [history.points(row)[1][-1] for row in range(3)] == [693, 550, 99]
-    history.take(np.array([2], np.int64))
+    history.keep_rows(np.array([2], np.int64))
     assert len(history) == 1
     assert history.points(0)[1][-1] == 99
-    history.forget(ROW)
+    history.clear(ROW)
     assert history.points(0) == ([], [])
 
 
@@ -255,7 +255,7 @@ def test_brackets_are_the_points_on_both_sides() -> None:
     history.observe(ROW, 10_000, one(100))
     history.observe(ROW, 20_000, one(200))
     found = history.brackets(np.array([0, 0, 0, 1], np.int64), np.array([50, 150, 200, 5], np.int64))
-    assert found.found.tolist() == [
+    assert found.quality.tolist() == [
         BracketQuality.OLDER,
         BracketQuality.BETWEEN,
         BracketQuality.NEWER,

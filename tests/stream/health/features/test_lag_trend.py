@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stream.groups.commits.slots import Slots
 from stream.health.features.end_history import EndHistory
-from stream.health.features.lag_trend import FALLS, LEVEL, RISES, TOO_SHORT, trend
+from stream.health.features.lag_trend import FALLS, LEVEL, RISES, TOO_SHORT, classify_trend
 
 ROW = np.zeros(1, np.int64)
 WIDTH = 30_000
@@ -27,7 +27,7 @@ def told(left: list[int], *, lag: int | None = None, written: int | None = None,
     slots = Slots(np.zeros(len(left), np.int64), times // WIDTH, offset, times, np.ones(len(left), np.int64))
     present = np.array([left[-1] if lag is None else lag], np.int64)
     total = np.array([(len(left) - 1) * PER_SLOT if written is None else written], np.int64)
-    return int(trend(slots, 1, history, ROW, present, total)[0])
+    return int(classify_trend(slots, 1, history, ROW, present, total)[0])
 
 
 CASES = {
@@ -91,4 +91,4 @@ def test_rows_without_a_history_have_no_trend() -> None:
     """Nor do rows without slots."""
     slots = Slots(np.zeros(9, np.int64), np.arange(9), np.arange(9), np.arange(9) * WIDTH, np.ones(9, np.int64))
     nothing = np.zeros(2, np.int64)
-    assert trend(slots, 2, EndHistory(), np.full(2, -1), nothing, nothing).tolist() == [TOO_SHORT, TOO_SHORT]
+    assert classify_trend(slots, 2, EndHistory(), np.full(2, -1), nothing, nothing).tolist() == [TOO_SHORT, TOO_SHORT]

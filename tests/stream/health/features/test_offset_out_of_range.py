@@ -10,15 +10,15 @@ import pytest
 
 from stream.health.features.lag import BEYOND_END, PartitionEnds, lag
 from stream.health.features.offset_out_of_range import (
+    NAMES,
     RECREATED,
     STALE_END,
     TRUNCATED,
-    WORDS,
     CommitOrigins,
+    classify,
     is_unknown,
-    judge,
+    mark_truncated,
     topic_ids,
-    with_cuts,
 )
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.features.window import build
@@ -48,9 +48,9 @@ def said(
         topic_id=topic_ids(pa.array([was], pa.binary(16))),
         current_topic_id=topic_ids(pa.array([now], pa.binary(16))),
     )
-    code = judge(column, lag(column, np.array([7]), ends), ends, origins)
-    assert is_unknown(code).tolist() == [WORDS[code[0]] == RECREATED]
-    return WORDS[code[0]]
+    code = classify(column, lag(column, np.array([7]), ends), ends, origins)
+    assert is_unknown(code).tolist() == [NAMES[code[0]] == RECREATED]
+    return NAMES[code[0]]
 
 
 def test_a_sound_commit_has_nothing() -> None:
@@ -107,10 +107,10 @@ def test_topic_ids_of_a_slice_are_its_own() -> None:
 )
 def test_an_end_that_was_seen_to_go_back(told: str, now: bytes | None, named: str) -> None:
     """It names what a commit above the end cannot tell."""
-    code, ids = np.array([WORDS.index(told)] * 2, np.int8), topic_ids(pa.array([now, now], pa.binary(16)))
-    after = with_cuts(code, np.array([True, False]), CommitOrigins(current_topic_id=ids))
-    assert [WORDS[each] for each in after.tolist()] == [named, told]
-    assert WORDS[with_cuts(code, np.array([True, False]), CommitOrigins())[0]] == (
+    code, ids = np.array([NAMES.index(told)] * 2, np.int8), topic_ids(pa.array([now, now], pa.binary(16)))
+    after = mark_truncated(code, np.array([True, False]), CommitOrigins(current_topic_id=ids))
+    assert [NAMES[each] for each in after.tolist()] == [named, told]
+    assert NAMES[mark_truncated(code, np.array([True, False]), CommitOrigins())[0]] == (
         TRUNCATED if told == STALE_END else told
     )
 
@@ -132,5 +132,5 @@ def test_nothing_is_measured_from_an_offset_of_another_log(word: str, committed:
     sound = build(seen, PartitionHistory(), HealthLimits())
     assert (int(sound.ends.lost[0]), int(sound.ends.margin[0])) == (max(100 - committed, 0), max(committed - 100, 0))
     window = build(dataclasses.replace(seen, origins=FOREIGN[word]), PartitionHistory(), HealthLimits())
-    assert WORDS[window.broken[0]] == word
+    assert NAMES[window.out_of_range[0]] == word
     assert (int(window.ends.lost[0]), int(window.ends.margin[0])) == (-1, -1)

@@ -21,7 +21,7 @@ def at(tick: int, ends: dict[str, tuple[int, int, int]], *, recreated: list[str]
     start, stable, high = (np.array([ends[name][n] for name in topics], np.int64) for n in range(3))
     place = np.arange(len(topics), dtype=np.int64) << 32
     return dataclasses.replace(
-        pane(Row()).seen,
+        pane(Row()).inputs,
         now=NOW + tick * TICK,
         topics=topics,
         ends=PartitionEnds(place, high, start, high >= 0, stable),
@@ -35,10 +35,10 @@ def test_a_topic_keeps_its_history_when_its_number_changes() -> None:
     memory.observe(at(0, {"b": (0, 5, 5), "c": (0, 7, 7)}))
     memory.observe(at(1, {"a": (0, 1, 1), "b": (0, 6, 6), "c": (0, 8, 8)}))
     rows = memory.observe(at(2, {"b": (0, 7, 7)}))
-    assert memory.high.points(int(rows[0]))[1] == [5, 6, 7]
-    assert len(memory.high) == 1
+    assert memory.high_watermark.points(int(rows[0]))[1] == [5, 6, 7]
+    assert len(memory.high_watermark) == 1
     rows = memory.observe(at(3, {"a": (0, 3, 3), "b": (0, 8, 8), "c": (0, 9, 9)}))
-    assert [memory.high.points(row)[1] for row in rows.tolist()] == [[3], [5, 6, 7, 8], [9]]
+    assert [memory.high_watermark.points(row)[1] for row in rows.tolist()] == [[3], [5, 6, 7, 8], [9]]
 
 
 def test_an_end_that_is_known_again_is_dated() -> None:
@@ -48,7 +48,7 @@ def test_an_end_that_is_known_again_is_dated() -> None:
     assert memory.answered_since(memory.observe(at(1, ends))).tolist() == [-1]
     memory.observe(at(2, {"a": (-1, -1, -1)}))
     assert memory.answered_since(memory.observe(at(3, ends))).tolist() == [NOW + 3 * TICK]
-    memory.miss()
+    memory.record_missed_tick()
     assert memory.answered_since(memory.observe(at(4, ends))).tolist() == [NOW + 4 * TICK]
     assert memory.answered_since(memory.observe(at(8, ends))).tolist() == [NOW + 8 * TICK]
     assert memory.answered_since(memory.observe(at(9, ends))).tolist() == [NOW + 8 * TICK]
@@ -79,7 +79,7 @@ def test_an_end_that_is_not_known_leaves_its_history_as_it_was() -> None:
     memory.observe(at(0, {"a": (0, 5, 5)}))
     assert memory.observe(at(1, {"a": (-1, -1, -1)})).tolist() == [-1]
     rows = memory.observe(at(2, {"a": (0, 9, 9)}))
-    assert memory.high.points(int(rows[0])) == ([NOW, NOW + 2 * TICK], [5, 9])
+    assert memory.high_watermark.points(int(rows[0])) == ([NOW, NOW + 2 * TICK], [5, 9])
 
 
 def test_a_topic_made_anew_begins_a_new_history() -> None:
@@ -87,7 +87,7 @@ def test_a_topic_made_anew_begins_a_new_history() -> None:
     memory = PartitionHistory()
     memory.observe(at(0, {"a": (2, 5, 5)}))
     rows = memory.observe(at(1, {"a": (2, 8, 9)}, recreated=["a"]))
-    assert memory.high.points(int(rows[0])) == ([NOW + TICK], [9])
+    assert memory.high_watermark.points(int(rows[0])) == ([NOW + TICK], [9])
     assert memory.log_start.points(int(rows[0])) == ([NOW + TICK], [2])
 
 
@@ -109,7 +109,7 @@ def test_a_seed_reaches_back_before_the_first_look() -> None:
     memory, seen = PartitionHistory(), at(0, {"a": (0, 50, 50), "b": (0, 9, 9)})
     rows = memory.observe(seen)
     memory.seed(seen, np.array([NOW - 60_000, NOW - 30_000], np.int64), np.array([[20, 30], [-2, 4]], np.int64))
-    assert [memory.high.points(row)[1] for row in rows.tolist()] == [[20, 30, 50], [4, 9]]
+    assert [memory.high_watermark.points(row)[1] for row in rows.tolist()] == [[20, 30, 50], [4, 9]]
 
 
 def test_what_was_never_committed_is_so_since_it_was_first_seen() -> None:
@@ -117,7 +117,7 @@ def test_what_was_never_committed_is_so_since_it_was_first_seen() -> None:
     memory, row = PartitionHistory(tick=TICK), np.zeros(1, np.int64)
 
     def since(tick: int, formed: int, rows: np.ndarray[Any, np.dtype[np.int64]] = row) -> list[int]:
-        seen = pane(Row()).seen
+        seen = pane(Row()).inputs
         groups = dataclasses.replace(seen.groups, since=np.array([NOW + formed * TICK]))
         seen = dataclasses.replace(seen, now=NOW + tick * TICK, groups=groups)
         return [(time - NOW) // TICK for time in memory.uncommitted_since(seen, rows, 3 * TICK).tolist()]
@@ -135,11 +135,11 @@ def test_an_end_that_went_back_is_remembered_until_it_is_where_it_was() -> None:
     memory, cut = PartitionHistory(), []
     for tick, high in enumerate([90, 50, 90, 50, 50, 60, 40, 89, 90, 91]):
         rows = memory.observe(at(tick, {"a": (0, high, high), "b": (0, 7, 7)}))
-        cut.append(memory.cut(rows, NOW + tick * TICK).tolist()[0])
-        assert not memory.cut(rows, NOW + tick * TICK)[1]
+        cut.append(memory.is_truncated(rows, NOW + tick * TICK).tolist()[0])
+        assert not memory.is_truncated(rows, NOW + tick * TICK)[1]
     assert cut == [False, False, False, False, True, True, True, True, False, False]
     memory.observe(at(10, {"a": (0, 5, 5)}))
     rows = memory.observe(at(11, {"a": (0, 5, 5)}, recreated=["a"]))
-    assert memory.cut(rows, NOW + 11 * TICK).tolist() == [False]
-    assert memory.cut(np.array([-1], np.int64), NOW).tolist() == [False]
-    assert PartitionHistory().cut(np.array([0], np.int64), NOW).tolist() == [False]
+    assert memory.is_truncated(rows, NOW + 11 * TICK).tolist() == [False]
+    assert memory.is_truncated(np.array([-1], np.int64), NOW).tolist() == [False]
+    assert PartitionHistory().is_truncated(np.array([0], np.int64), NOW).tolist() == [False]

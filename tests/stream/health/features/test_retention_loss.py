@@ -41,7 +41,7 @@ def told(
     ends = OffsetDistances(*(column(0) for _ in range(5)), column(margin))
     rates = Rates(column(100.0, float), column(consume, float), column(-1))
     time_lag = TimeLag(column(age), np.array([True]), column(NOW - age))
-    seen = dataclasses.replace(pane(Row()).seen, retention=column(retention))
+    seen = dataclasses.replace(pane(Row()).inputs, retention=column(retention))
     soon, near = forecast(seen, history, ROW, ends, time_lag, rates, column(trend), HealthLimits())
     return int(soon[0]), bool(near[0])
 

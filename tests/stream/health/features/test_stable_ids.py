@@ -17,7 +17,7 @@ def test_a_name_keeps_its_number_as_long_as_it_is_there(ticks: list[list[str]]) 
     names = NameIds()
     before: dict[str, int] = {}
     for tick in ticks:
-        now = dict(zip(tick, names.numbers(tick).tolist(), strict=True))
+        now = dict(zip(tick, names.assign(tick).tolist(), strict=True))
         assert len(set(now.values())) == len(now)
         assert all(now[name] == number for name, number in before.items() if name in now)
         fresh = {number for name, number in now.items() if name not in before}
@@ -29,12 +29,12 @@ def test_a_name_keeps_its_number_as_long_as_it_is_there(ticks: list[list[str]]) 
 def test_names_that_went_are_counted() -> None:
     """So that what is remembered under their numbers can go before these are given again."""
     names = NameIds()
-    names.numbers(["a", "b", "c"])
-    assert names.forgotten == 0
-    names.numbers(["b"])
-    assert names.forgotten == 2
-    names.numbers(["b"])
-    assert names.forgotten == 2
+    names.assign(["a", "b", "c"])
+    assert names.removed == 0
+    names.assign(["b"])
+    assert names.removed == 2
+    names.assign(["b"])
+    assert names.removed == 2
 
 
 @given(st.lists(st.lists(st.integers(0, 40), unique=True, max_size=20), max_size=8))
@@ -43,7 +43,7 @@ def test_a_place_keeps_its_row_whatever_comes_before_it(ticks: list[list[int]]) 
     places, known = PartitionIds(), dict[int, int]()
     for tick in ticks:
         asked = np.array(tick, np.int64)
-        for place, row in zip(tick, places.rows(asked).tolist(), strict=True):
+        for place, row in zip(tick, places.assign(asked).tolist(), strict=True):
             assert known.setdefault(place, row) == row
         assert sorted(known.values()) == list(range(len(places)))
 
@@ -51,11 +51,11 @@ def test_a_place_keeps_its_row_whatever_comes_before_it(ticks: list[list[int]]) 
 def test_dropped_places_leave_no_holes() -> None:
     """What stays is numbered anew, and says which rows these were."""
     places = PartitionIds()
-    places.rows(np.array([50, 10, 30], np.int64))
-    places.rows(np.array([20], np.int64))
-    before = places.rows(np.array([10, 20, 50], np.int64)).tolist()
-    old = places.drop_all_but(np.array([50, 10, 20, 99], np.int64))
-    after = places.rows(np.array([10, 20, 50], np.int64))
+    places.assign(np.array([50, 10, 30], np.int64))
+    places.assign(np.array([20], np.int64))
+    before = places.assign(np.array([10, 20, 50], np.int64)).tolist()
+    old = places.retain(np.array([50, 10, 20, 99], np.int64))
+    after = places.assign(np.array([10, 20, 50], np.int64))
     assert old[after].tolist() == before
     assert len(places) == 3
 
@@ -63,16 +63,16 @@ def test_dropped_places_leave_no_holes() -> None:
 def test_when_all_places_went_nothing_is_left_of_them() -> None:
     """Asked for none after that, none is given: not those of the last question."""
     places = PartitionIds()
-    places.rows(np.array([10, 20], np.int64))
-    assert places.drop_all_but(np.empty(0, np.int64)).tolist() == []
-    assert places.rows(np.empty(0, np.int64)).tolist() == []
-    assert places.rows(np.array([20], np.int64)).tolist() == [0]
+    places.assign(np.array([10, 20], np.int64))
+    assert places.retain(np.empty(0, np.int64)).tolist() == []
+    assert places.assign(np.empty(0, np.int64)).tolist() == []
+    assert places.assign(np.array([20], np.int64)).tolist() == [0]
 
 
 def test_places_are_found_without_being_added() -> None:
     """A place that was never seen has no row, and gets none by the question."""
     places = PartitionIds()
     assert places.find(np.array([10], np.int64)).tolist() == [-1]
-    rows = places.rows(np.array([30, 10], np.int64)).tolist()
+    rows = places.assign(np.array([30, 10], np.int64)).tolist()
     assert places.find(np.array([10, 20, 30], np.int64)).tolist() == [rows[1], -1, rows[0]]
     assert len(places) == 2

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stream.groups.commits.slots import Slots
 from stream.health.features.end_history import EndHistory
-from stream.health.features.time_lag import TimeLag, rates, stretch, time_lag, worst
+from stream.health.features.time_lag import TimeLag, oldest_by_owner, rates, rising_span, time_lag
 
 TICK = 10_000
 ROW = np.zeros(1, np.int64)
@@ -88,7 +88,7 @@ def test_a_group_is_as_late_as_its_latest_partition_and_exact_only_if_none_can_b
     age = np.array([5, 9, 7, 4, -1, -1], np.int64)
     exact = np.array([True, True, False, True, False, False])
     of = np.array([0, 0, 1, 1, 2, 3], np.int64)
-    found, sure = worst(TimeLag(age, exact, age), of, 5)
+    found, sure = oldest_by_owner(TimeLag(age, exact, age), of, 5)
     assert found.tolist() == [9, 7, -1, -1, -1]
     assert sure.tolist() == [True, False, False, False, False]
 
@@ -101,7 +101,7 @@ def slots(*each: tuple[int, int]) -> Slots:
 
 def test_the_steady_part_of_a_window_begins_after_the_last_step_back() -> None:
     """Rates over a rewind would be nonsense."""
-    found = stretch(slots((10_000, 50), (40_000, 90), (70_000, 20), (100_000, 40)), 2, 110_000)
+    found = rising_span(slots((10_000, 50), (40_000, 90), (70_000, 20), (100_000, 40)), 2, 110_000)
     assert (found.start_time[0], found.start_offset[0], found.end_time[0]) == (70_000, 20, 100_000)
     assert (found.start_time[1], found.end_time[1]) == (-1, -1)
 
@@ -109,8 +109,8 @@ def test_the_steady_part_of_a_window_begins_after_the_last_step_back() -> None:
 def test_a_window_ends_now_once_its_commits_are_overdue() -> None:
     """Else a group that stopped would for ever read as fast as before."""
     late = slots((10_000, 50), (40_000, 90))
-    assert stretch(late, 1, 100_000).end_time.tolist() == [40_000]
-    assert stretch(late, 1, 100_001).end_time.tolist() == [100_001]
+    assert rising_span(late, 1, 100_000).end_time.tolist() == [40_000]
+    assert rising_span(late, 1, 100_001).end_time.tolist() == [100_001]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_time_to_catch_up_is_lag_by_the_difference_of_the_rates(per_second: int,
     """And never, if there is none."""
     history = watched(np.arange(0, 300_000, 1_000 // per_second), 300_000)
     made = slots(*((at, at // 1_000 * reads) for at in range(30_000, 300_001, 30_000)))
-    window = stretch(made, 1, 300_000)
+    window = rising_span(made, 1, 300_000)
     found = rates(window, one(300 * reads), one(1_000), history, ROW, end=one(300 * per_second), now=300_000)
     assert found.consume[0] == pytest.approx(reads, rel=0.01)
     assert found.produce[0] == pytest.approx(per_second, rel=0.01)
@@ -131,7 +131,7 @@ def test_time_to_catch_up_is_lag_by_the_difference_of_the_rates(per_second: int,
 
 def test_rates_without_commits_or_history_are_not_known() -> None:
     """Not zero; but nothing unread needs no time to catch up."""
-    none = stretch(Slots(*(np.empty(0, np.int64) for _ in range(5))), 1, 5)
+    none = rising_span(Slots(*(np.empty(0, np.int64) for _ in range(5))), 1, 5)
     for history in (EndHistory(), watched(np.array([5]), 20_000)):
         found = rates(none, one(5), one(0), history, ROW if len(history) else one(-1), end=one(5), now=20_000)
         assert np.isnan(found.produce).all()

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pytest
 
-from stream.health.evaluator import find
+from stream.health.evaluator import apply_rules
 from stream.health.evidence import COLUMNS, evidence
-from stream.health.inputs import NO_COMMIT, NOBODY, GroupStage, OpenTransaction
+from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage, OpenTransaction
 from stream.health.rules import RULES
 from stream.health.verdict import SEVERITY, VERDICTS, Severity, Verdict
 from tests.stream.health.panes import HOUR, MINUTE, SECOND, Row, pane
@@ -233,12 +233,12 @@ CASES = (
     ),
     Case(
         "owned by nobody",
-        (but(STUCK, stuck=False, idle=40 * SECOND, owner=NOBODY), READ_UP),
+        (but(STUCK, stuck=False, idle=40 * SECOND, owner=NO_OWNER), READ_UP),
         (V.UNASSIGNED,),
         "None of the group's 2 members owns this partition, with 3,000 offsets unread, the oldest for 30 s.",
     ),
-    Case("owned by nobody since a moment", (Row(owner=NOBODY, settled=5 * SECOND, idle=HOUR),), (), "Keeps up"),
-    Case("owned and wanted by nobody", (Row(owner=NOBODY, idle=HOUR, subscribed=0, commit_ago=0),), (), "Keeps up"),
+    Case("owned by nobody since a moment", (Row(owner=NO_OWNER, settled=5 * SECOND, idle=HOUR),), (), "Keeps up"),
+    Case("owned and wanted by nobody", (Row(owner=NO_OWNER, idle=HOUR, subscribed=0, commit_ago=0),), (), "Keeps up"),
     Case(
         "never committed",
         (but(STUCK, committed=NO_COMMIT, age=7 * MINUTE, idle=7 * MINUTE),),
@@ -342,9 +342,9 @@ CASES = (
 def test_every_rule_answers_as_wanted(case: Case) -> None:
     """Which rules find the row, which do not, and which of them comes first."""
     window = pane(*case.rows)
-    found = [rule.verdict for rule in RULES if rule.finds(window)[0]]
+    found = [rule.verdict for rule in RULES if rule.matches(window)[0]]
     assert found == [*case.found, V.OK]
-    assert VERDICTS[find(window)[0]] is case.verdict
+    assert VERDICTS[apply_rules(window)[0]] is case.verdict
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.story)
@@ -392,8 +392,8 @@ def test_every_verdict_has_exactly_one_rule() -> None:
 def test_a_row_that_cannot_be_judged_yet_is_undecided_only_if_it_looks_fine() -> None:
     """What another rule has found is known, however little else is."""
     looks_fine, stands = pane(Row(undecided=True)), pane(but(STUCK, undecided=True))
-    assert find(looks_fine).tolist() == [-1]
-    assert VERDICTS[find(stands)[0]] is V.STOPPED
+    assert apply_rules(looks_fine).tolist() == [-1]
+    assert VERDICTS[apply_rules(stands)[0]] is V.STOPPED
 
 
 def test_who_holds_a_partition_back_is_named() -> None:
@@ -414,10 +414,10 @@ def test_who_holds_a_partition_back_is_named() -> None:
 @pytest.mark.parametrize("column", ["subscribed", "owner", "expiry", "retention", "tails", "reasons"])
 def test_what_is_not_told_silences_the_rules_that_live_on_it(column: str) -> None:
     """A column that another part does not have is left out, and nothing is guessed from its absence."""
-    whole = pane(but(STUCK, subscribed=0, commit_ago=HOUR, owner=NOBODY, expires_in=HOUR))
-    window = dataclasses.replace(whole, seen=dataclasses.replace(whole.seen, **{column: None}))
+    whole = pane(but(STUCK, subscribed=0, commit_ago=HOUR, owner=NO_OWNER, expires_in=HOUR))
+    window = dataclasses.replace(whole, inputs=dataclasses.replace(whole.inputs, **{column: None}))
     for rule in RULES:
-        if rule.finds(window)[0]:
+        if rule.matches(window)[0]:
             assert rule.sentence(window, 0)
             assert evidence(window, 0, rule.evidence)
 

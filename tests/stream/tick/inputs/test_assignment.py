@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from stream.health.inputs import NOBODY, NOT_TOLD
+from stream.health.inputs import NO_OWNER, NOT_KNOWN
 from stream.tick.context import NOWHERE
 from stream.tick.inputs.assignment import AssignmentInputs
 from stream.tick.inputs.rows import RowFinder
@@ -30,7 +30,7 @@ def test_the_same_rows_give_the_same_answer_until_a_state_changes() -> None:
     assert owner({}) == [0]
     world.read([(commit_key("g", "t", 0), commit_value(2, 2))])
     assert owner({}) == [0]
-    assert owner({"g": "PreparingRebalance"}) == [NOT_TOLD]
+    assert owner({"g": "PreparingRebalance"}) == [NOT_KNOWN]
     assert owner({}) == [0]
     joined(1)
-    assert owner({}) == [NOBODY]
+    assert owner({}) == [NO_OWNER]

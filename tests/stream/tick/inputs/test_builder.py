@@ -18,7 +18,7 @@ from stream.groups.expiry.predict import predict
 from stream.groups.reduce import StateLimits
 from stream.groups.row_order import RowLabels, RowOrder
 from stream.health.evaluator import Evaluator
-from stream.health.inputs import NO_COMMIT, NOBODY, NOT_TOLD, GroupStage, OpenTransaction
+from stream.health.inputs import NO_COMMIT, NO_OWNER, NOT_KNOWN, GroupStage, OpenTransaction
 from stream.health.limits import HealthLimits
 from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import NOWHERE
@@ -146,7 +146,7 @@ def play(stories: Mapping[str, Story], live_from: int) -> dict[str, tuple[Verdic
         since = rebalancing_since(since, around, now)
         moment = LookupResults(rebalancing_since=since)
         seen = observed(world.fleet.columns(), ends_at(second), around, now / 1000, moment, limits=LIMITS)
-        judged = judge.judge(seen)
+        judged = judge.evaluate(seen)
     assert seen.groups.names == (*groups, "z")
     assert seen.group.tolist() == list(range(len(groups) + 1)), "each group has its one row"
     verdicts = [(VERDICTS[row], VERDICTS[all_]) for row, all_ in zip(judged.verdict, judged.group_verdict, strict=True)]
@@ -266,22 +266,22 @@ def test_the_stage_of_every_kind_of_group(records: list[Raw], stage: GroupStage,
     world.read(records, START)
     groups = observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000).groups
     assert (GroupStage(int(groups.stage[0])), bool(groups.static[0])) == (stage, static)
-    assert int(groups.members[0]) == (NOT_TOLD if stage is GroupStage.OFFSETS_ONLY else 1)
+    assert int(groups.members[0]) == (NOT_KNOWN if stage is GroupStage.OFFSETS_ONLY else 1)
 
 
 def test_share_groups_are_told_where_their_progress_is_kept() -> None:
     """They commit no offsets by their nature: no other place has to be watched, and Kafka's tool shows the lag."""
     world = World()
     world.read([written.group_epoch(2, kind=11), written.sharer("m", "orders")], START)
-    share = Evaluator().judge(observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000))
-    assert share.sentence_of_group(0) == share.of_group(0).sentence
-    assert "__share_group_state" in share.of_group(0).sentence
-    assert "kafka-share-groups.sh" in share.of_group(0).next_step
+    share = Evaluator().evaluate(observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000))
+    assert share.group_sentence(0) == share.group_finding(0).sentence
+    assert "__share_group_state" in share.group_finding(0).sentence
+    assert "kafka-share-groups.sh" in share.group_finding(0).next_step
     world = World()
     world.read([written.classic(written.classic_member("m"))], START)
-    other = Evaluator().judge(observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000))
-    assert "watch them there" in other.of_group(0).next_step
-    assert "watch them there" not in share.of_group(0).next_step
+    other = Evaluator().evaluate(observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000))
+    assert "watch them there" in other.group_finding(0).next_step
+    assert "watch them there" not in share.group_finding(0).next_step
 
 
 def test_a_group_from_before_lives_were_kept_is_dated_by_its_record() -> None:
@@ -300,7 +300,7 @@ def test_a_dead_group_has_nobody_and_no_rows() -> None:
     world.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], START + 1000)
     seen = observed(world.fleet.columns(), ends_of([]), NOWHERE, START / 1000 + 2)
     assert (len(seen), seen.groups.names, seen.groups.members.tolist()) == (0, ("g",), [0])
-    assert Evaluator().judge(seen).of_group(0).verdict is V.UNKNOWN
+    assert Evaluator().evaluate(seen).group_finding(0).verdict is V.UNKNOWN
 
 
 def test_who_owns_what_by_names_and_by_ids() -> None:
@@ -320,16 +320,16 @@ def test_who_owns_what_by_names_and_by_ids() -> None:
         return seen.owner.tolist(), seen.subscribed.tolist()
 
     wants = [1, 1, 1, 0, 0, 0]
-    assert owners(alone) == ([0, NOBODY, 0, NOBODY, NOBODY, NOBODY], wants)
-    assert owners(alone, NOWHERE) == ([NOT_TOLD] * 6, wants)
-    assert owners([]) == ([NOT_TOLD] * 6, [NOT_TOLD] * 6)
-    assert owners([*alone, written.group_epoch(3)]) == ([NOT_TOLD] * 6, wants)
+    assert owners(alone) == ([0, NO_OWNER, 0, NO_OWNER, NO_OWNER, NO_OWNER], wants)
+    assert owners(alone, NOWHERE) == ([NOT_KNOWN] * 6, wants)
+    assert owners([]) == ([NOT_KNOWN] * 6, [NOT_KNOWN] * 6)
+    assert owners([*alone, written.group_epoch(3)]) == ([NOT_KNOWN] * 6, wants)
     far = (commit_key("g", "orders", 70_000), commit_value(1, 1))
-    assert owners([far, *alone]) == ([0, NOBODY, 0, NOT_TOLD, NOBODY, NOBODY, NOBODY], [1, *wants])
+    assert owners([far, *alone]) == ([0, NO_OWNER, 0, NOT_KNOWN, NO_OWNER, NO_OWNER, NO_OWNER], [1, *wants])
     by_regex = [*alone, written.member("m", "orders", regex="pay.*")]
-    assert owners(by_regex)[1] == [NOT_TOLD] * 6
+    assert owners(by_regex)[1] == [NOT_KNOWN] * 6
     both = [*alone, written.member("n", "orders"), written.stands("n", 2, {written.ORDERS: (1,)})]
-    assert owners(both) == ([NOT_TOLD, NOT_TOLD, NOT_TOLD, NOBODY, NOBODY, NOBODY], wants)
+    assert owners(both) == ([NOT_KNOWN, NOT_KNOWN, NOT_KNOWN, NO_OWNER, NO_OWNER, NO_OWNER], wants)
 
 
 def test_what_else_was_asked_stands_beside_the_rows_it_is_about() -> None:
@@ -398,7 +398,7 @@ def test_ends_are_sorted_by_place_and_unknown_where_an_end_is() -> None:
 def test_an_empty_fleet_is_nothing_to_judge() -> None:
     """No groups, no rows, no ends, and no error."""
     seen = observed(World().fleet.columns(), ends_of([]), NOWHERE, START / 1000)
-    judged = Evaluator().judge(seen)
+    judged = Evaluator().evaluate(seen)
     assert (len(seen), seen.groups.names, len(seen.ends.place), len(judged.group_verdict)) == (0, (), 0, 0)
 
 
@@ -418,8 +418,8 @@ def test_no_end_was_ever_known() -> None:
             START / 1000 + TICK * tick,
             limits=LIMITS,
         )
-        judged = judge.judge(seen)
-        assert judged.of_row(0).verdict is V.UNKNOWN
+        judged = judge.evaluate(seen)
+        assert judged.row_finding(0).verdict is V.UNKNOWN
 
 
 @examples(30)

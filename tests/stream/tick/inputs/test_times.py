@@ -38,7 +38,7 @@ def look(judge: VerdictEvaluator, world: World, now: int, end: int) -> Snapshot:
     context = SnapshotContext.of(fleet, NOWHERE, UnassignedTracker())
     ends = EndsIndex(ends_of([("t", 0, end, end, 0, None)]))
     found = judge.look(nothing_held_back(fleet), ends, NOWHERE, now / 1000, context.expiry)
-    return snapshot.of(found.moment, found.diagnosed.opinion.window, now / 1000, context, found.diagnosed)
+    return snapshot.of(found.moment, found.diagnosed.evaluation.window, now / 1000, context, found.diagnosed)
 
 
 def one_group(commit_time: int, state_time: int = NOW) -> World:

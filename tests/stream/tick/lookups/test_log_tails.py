@@ -183,7 +183,7 @@ def test_without_any_transaction_a_tail_that_cannot_be_read_holds_records(
 
 def kept(made: Window) -> Window:
     """Return the window with every row judged by what is known of its tail."""
-    return dataclasses.replace(made, tail=dataclasses.replace(made.tail, kept=np.ones(len(made), np.bool_)))
+    return dataclasses.replace(made, tail=dataclasses.replace(made.tail, in_use=np.ones(len(made), np.bool_)))
 
 
 def test_a_tail_that_cannot_be_read_is_tried_again_later(brokers: Brokers) -> None:

@@ -97,7 +97,7 @@ def test_a_memory_takes_it(log: Log) -> None:
     told = log.seed(seen)
     assert told is not None
     memory.seed(seen, *told)
-    time, _ = memory.high.time_of(rows, np.array([10_000 - 5_000]))
+    time, _ = memory.high_watermark.time_of(rows, np.array([10_000 - 5_000]))
     assert abs(int(time[0]) - (NOON - 5_000) * MS) < 10 * MS
 
 

@@ -124,7 +124,7 @@ def test_a_log_that_retention_has_cut_has_its_first_record_for_a_beginning(monke
     ticks = Ticks([still(evenly(1), 10, log_start=9_000)])
     (age,) = ticks.tick(6)
     assert abs(age - (NOON + ticks.now - brokers.sent[0][9_000])) <= TICK
-    times, ends = ticks.memory.high.points(0)
+    times, ends = ticks.memory.high_watermark.points(0)
     assert (times[0], ends[0]) == (brokers.sent[0][9_000], 9_000)
 
 
@@ -181,6 +181,6 @@ def test_timestamps_that_lead_nowhere_end_the_search(monkeypatch: pytest.MonkeyP
     ticks = Ticks([still(evenly(2), 3_000)])
     ticks.tick(50)
     assert brokers.asked <= 32
-    times, ends = ticks.memory.high.points(0)
+    times, ends = ticks.memory.high_watermark.points(0)
     assert times == sorted(times)
     assert ends == sorted(ends)

@@ -106,7 +106,7 @@ def test_a_place_of_many_groups_is_one() -> None:
     """Nobody is asked twice for it."""
     rows = [Row(group=name, stable=10_000, held_for=20 * SECOND, stable_lag=0) for name in "ab"]
     window = pane(*rows)
-    window = dataclasses.replace(window, seen=dataclasses.replace(window.seen, partition=np.zeros(2, np.int32)))
+    window = dataclasses.replace(window, inputs=dataclasses.replace(window.inputs, partition=np.zeros(2, np.int32)))
     assert held_places(window, 8_000) == {("orders", 0): 10_000}
 
 

@@ -52,7 +52,7 @@ class Ticks:
         overlay = self.enquiries.held_back(self.world.fleet.columns(), EndsIndex(ends), around, self.now)
         self.asked = self.enquiries.asked(overlay.fleet, EndsIndex(ends), around, self.now)
         seen = observed(overlay.fleet, ends, around, self.now, self.asked)
-        judged = self.judge.judge(seen)
+        judged = self.judge.evaluate(seen)
         self.enquiries.note(judged.window)
         return judged
 
@@ -135,7 +135,7 @@ def test_hidden_commits_are_asked_for_before_the_ends(away: ScriptedCluster, mon
     committed = []
     for offset in (60, 70, 80, 90):
         row["committed_offset"] = offset
-        committed.append(int(ticks.tick().window.committed[0]))
+        committed.append(int(ticks.tick().window.committed_offset[0]))
     assert committed == [99, 99, 80, 90]
     assert asked == [["g"]] * 2
 

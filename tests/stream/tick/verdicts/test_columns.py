@@ -26,7 +26,7 @@ DONE = Row(lag=0, age=0, catch_up=0, trend=2)
 def diagnosed(*rows: Row, verdicts: list[str], dead: tuple[str, ...] = (), fresh: tuple[int, ...] = ()) -> Any:
     """Give rows that were judged so, and their places; `fresh` ones have no commit."""
     window = pane(*rows)
-    seen = window.seen
+    seen = window.inputs
     fleet = np.cumsum([at not in fresh for at in range(len(rows))]) - 1
     fleet[list(fresh)] = -1
     places = InputRows(seen.groups.names, seen.topics, seen.group, seen.topic, seen.partition, fleet)
@@ -110,7 +110,7 @@ def test_topics_are_told_by_their_worst() -> None:
         verdicts=["stopped", "caught_up", "unknown", "caught_up"],
         fresh=(3,),
     )
-    rows = topics_table(places, found.opinion.window, found).to_pylist()
+    rows = topics_table(places, found.evaluation.window, found).to_pylist()
     assert [(row["group"], row["topic"], row["verdict"]) for row in rows] == [
         ("a", "t", "stopped"),
         ("a", "u", "unknown"),
@@ -123,7 +123,7 @@ def test_topics_are_told_by_their_worst() -> None:
     ]
     assert [row["time_lag_max"] for row in rows] == [61.5, None, None]
     assert [row["time_lag_max_exact"] for row in rows] == [False, None, None]
-    assert topics_table(places, found.opinion.window, None).column("verdict").null_count == 3
+    assert topics_table(places, found.evaluation.window, None).column("verdict").null_count == 3
 
 
 def test_without_a_judgement_there_are_no_columns() -> None:
@@ -146,7 +146,7 @@ def test_no_rows_at_all() -> None:
     found = EvaluatedTick(judged(pane(), []), np.empty(0, np.bool_), frozenset(), np.empty(0, np.bool_))
     assert all(len(column) == 0 for column in partition_columns(places, found).values())
     assert all(len(column) == 0 for column in group_columns([], places, found).values())
-    assert len(topics_table(places, found.opinion.window, found)) == 0
+    assert len(topics_table(places, found.evaluation.window, found)) == 0
 
 
 @pytest.mark.parametrize("verdict", VERDICTS, ids=str)

@@ -75,7 +75,7 @@ class Story:
     def tick(self, diagnostician: VerdictEvaluator, partitions: int = 1) -> tuple[VerdictResult, Snapshot]:
         """Let ten seconds pass, look, and show what was seen."""
         seen, context = self.look(diagnostician, partitions)
-        window = seen.diagnosed.opinion.window
+        window = seen.diagnosed.evaluation.window
         return seen, snapshot.of(seen.moment, window, START + self.second, context, seen.diagnosed)
 
     def run(self, diagnostician: VerdictEvaluator, until: int, partitions: int = 1) -> tuple[VerdictResult, Snapshot]:

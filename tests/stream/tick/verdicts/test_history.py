@@ -30,20 +30,20 @@ class Names:
         """See Opinion."""
         return self
 
-    seen = groups = window
+    inputs = groups = window
 
 
 class Said(Names):
     """An opinion on groups."""
 
-    words = VERDICTS
+    verdict_names = VERDICTS
     severities = SEVERITIES
 
     def __init__(self, **verdicts: Verdict) -> None:
         super().__init__(list(verdicts))
         self.group_verdict = np.array([CODE[each] for each in verdicts.values()], np.int8)
 
-    def sentence_of_group(self, group: int) -> str:
+    def group_sentence(self, group: int) -> str:
         """Give a sentence that is known again."""
         return f"{self.names[group]} is {VERDICTS[self.group_verdict[group]]}"
 
