@@ -57,7 +57,7 @@ def hidden() -> float:
 
     Where the stable offset stands is seen at the ticks alone, so its age counts from the first of them.
     """
-    return max(missed(), TICK + LookupLimits().gap_grace)
+    return max(missed(), TICK + LookupLimits().blocked_grace)
 
 
 def missed_batches(period: float) -> float:

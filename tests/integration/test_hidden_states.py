@@ -90,7 +90,7 @@ class Ticks:
         self.vitals.phase = RUNNING
         self.vitals.progress = CatchUpProgress({}, {})
         # The grace is as short as can be: the transactions here stay open.
-        enquiries = LookupScheduler(cluster, LookupLimits(gap_grace=0.0))
+        enquiries = LookupScheduler(cluster, LookupLimits(blocked_grace=0.0))
         self.publisher = Publisher(self.vitals, diagnostician=VerdictEvaluator(enquiries=enquiries))
         self._survey = ContextPoller(cluster, OffsetsRetention(None, None, "unknown"), 50, 10.0)
         self._states = {partition: empty_state() for partition in range(PARTITIONS)}

@@ -38,7 +38,7 @@ class BlockedPartitions:
     """Used by the thread of the ticks alone."""
 
     def __init__(self, allowances: LookupLimits, culprits: OpenTransactionLookup) -> None:
-        self._grace_ms = int(allowances.gap_grace * 1000)
+        self._grace_ms = int(allowances.blocked_grace * 1000)
         self._culprits = culprits
         self._gaps: dict[int, _Gap] = {}
         self._told: dict[int, BlockedOffsetsPartition] = {}
@@ -52,7 +52,7 @@ class BlockedPartitions:
         """Look at the ends as they were at `now` (ms); give the partitions that are held back."""
         self._measure(ends, now)
         held = {partition: gap.stable for partition, gap in self._gaps.items() if now - gap.since >= self._grace_ms}
-        tables = self._culprits.look({(NAME, partition): stable for partition, stable in held.items()}, now)
+        tables = self._culprits.update({(NAME, partition): stable for partition, stable in held.items()}, now)
         told = {partition: self._told_of(partition, tables.get(NAME)) for partition in held}
         self._say(told, now)
         self._told = told

@@ -52,7 +52,7 @@ class HiddenGroups:
         self._positions: Mapping[int, int] = {}
         self._coordinators = Coordinators(cluster)
         self._settle_ms = int(allowances.settle * 1000)
-        most, tick_ms = allowances.groups, int(allowances.tick * 1000)
+        most, tick_ms = allowances.fetched_groups, int(allowances.tick * 1000)
         self._budget = RequestBudget(per_second=most / allowances.tick, most=most, again_ms=tick_ms // 2)
         self._commits = FetchedCommits(int(allowances.slot * 1000), allowances.keep_slots)
         self._overlay = Overlay(allowances.keep_slots)

@@ -20,7 +20,7 @@ class HiddenLogReader:
 
     def __init__(self, cluster: Cluster, allowances: LookupLimits, clock: Callable[[], float]) -> None:
         self._cluster = cluster
-        self._seconds = allowances.seconds
+        self._seconds = allowances.request_seconds
         self._clock = clock
         self.logs: dict[int, HiddenLog] = {}
 

@@ -1,4 +1,4 @@
-"""What the enquiries may cost the cluster, and how long something must last before anybody is asked. Values only."""
+"""Limits on what the lookups of a tick cost the cluster, and how long a condition must last before one starts."""
 
 from __future__ import annotations
 
@@ -7,44 +7,48 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LookupLimits:
-    """Bounds per tick, and times in seconds."""
+    """Limits per tick. Times are in seconds."""
 
     tick: float = 10.0
-    """How far apart two ticks are."""
+    """Time between two ticks."""
     slot: float = 30.0
-    """How much time one slot of the commit window holds, and how many slots a commit keeps."""
+    """Time span of one slot of the commit window."""
     keep_slots: int = 10
+    """Slots kept per commit."""
 
-    seconds: float = 2.0
-    """For how long more questions of one kind are begun at one tick."""
+    request_seconds: float = 2.0
+    """How long a tick keeps starting requests of one kind."""
 
     tails: int = 2_000
-    """Tails read at one tick."""
+    """Log tails read per tick."""
 
     retention_topics: int = 500
-    """Topics whose settings are asked for at one tick; each again after `seldom`."""
-    seldom: float = 600.0
+    """Topics whose configs are requested per tick; each is refreshed after `slow_refresh`."""
+    slow_refresh: float = 600.0
 
-    grace: float = 8.0
-    """How long a last stable offset stands still below the high watermark before anybody is asked who holds it."""
-    culprit_topics: int = 4
-    """Topics whose open transactions are asked for at one tick, and partitions of them; each again after `again`."""
-    culprit_partitions: int = 200
-    again: float = 60.0
+    transaction_grace: float = 8.0
+    """How long a last stable offset stays unchanged below the high watermark before its transactions are looked up."""
+    transaction_topics: int = 4
+    """Topics whose open transactions are requested per tick; each partition is refreshed after `refresh`."""
+    transaction_partitions: int = 200
+    """Partitions whose open transactions are requested per tick."""
+    refresh: float = 60.0
 
-    gap_grace: float = 5.0
-    """The same for a partition of `__consumer_offsets`, before its groups are answered by their coordinators."""
-    groups: int = 500
-    """Groups whose offsets are asked for at one tick."""
+    blocked_grace: float = 5.0
+    """Like `transaction_grace` for a partition of `__consumer_offsets`, before coordinators are asked for offsets."""
+    fetched_groups: int = 500
+    """Groups whose offsets are fetched from their coordinators per tick."""
     settle: float = 60.0
-    """How long at most such an answer stands after the gap has closed, until the log has caught up with it."""
+    """How long fetched offsets stay valid after their partition is no longer blocked, until the log has caught up."""
 
-    lookups: int = 500
-    """Moments in the past asked for at one tick, where the age of an unread record is not known to the tick, for how
-    long more are begun, and after how long a group that has moved on is asked about again."""
-    lookup_seconds: float = 1.0
-    lookup_again: float = 60.0
+    time_lookups: int = 500
+    """Offsets for times requested per tick where the age of an unread record is not known to within a tick."""
+    time_lookup_seconds: float = 1.0
+    """How long a tick keeps starting them."""
+    time_lookup_refresh: float = 60.0
+    """Time between two searches for one group partition."""
 
-    seed_lookups: int = 50_000
-    """Offsets-for-times asked for at the first tick, and for how long more are begun."""
-    seed_seconds: float = 10.0
+    backfill_lookups: int = 50_000
+    """Offsets for times requested at the first tick."""
+    backfill_seconds: float = 10.0
+    """How long the first tick keeps starting them."""

@@ -1,8 +1,8 @@
-"""Which tails are read at which tick, and what is known of all that have been read.
+"""Reads and caches log tails: whether the last offsets of a partition hold data, or only control or aborted records.
 
-Owns the cache: a tail is read once for as long as the partition ends where it did. One that cannot be read (a topic
-that lagwarden may not read, a broker that fails again and again) is remembered with the reason and tried again later.
-Its offsets may all be transaction markers, unless the cluster has never seen a transaction: then they are records.
+A tail is read once and stays valid until the end offset moves. A tail that cannot be read (no right to read the topic,
+a broker that fails repeatedly) is cached with the reason and retried later. Its offsets may all be control records,
+unless the cluster has never had a transaction: then they are data.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 _ATTEMPTS: Final = 3
 _SPARE_NAMES: Final = 1_000
-_FINAL: Final = frozenset({ErrorReason.NOT_AUTHORIZED, ErrorReason.UNSUPPORTED, ErrorReason.INVALID})
-"""What will not be otherwise at the next tick."""
+_PERMANENT: Final = frozenset({ErrorReason.NOT_AUTHORIZED, ErrorReason.UNSUPPORTED, ErrorReason.INVALID})
+"""Errors that the next tick would get again."""
 _REASONS: Final = (None, *ErrorReason)
-"""By the code in `_Stretches.reason`; None: the stretch was read."""
+"""By the code in `_Tails.reason`; None: the tail was read."""
 _CODES: Final = {reason: code for code, reason in enumerate(_REASONS)}
 
 
 @dataclasses.dataclass(slots=True)
-class _Stretches:
-    """Stretches of offsets as columns. Topics are numbered by the holder."""
+class _Tails:
+    """Tails as columns; topics are numbered by the lookup."""
 
     topic: Ints
     partition: Ints
@@ -46,24 +46,23 @@ class _Stretches:
     end: Ints
     data_end: Ints
     reason: Ints
-    """Why it cannot be read, a code of `_REASONS`; 0: it was read."""
-    again: Ints
-    """When one that cannot be read is tried again (ms of the watch's clock)."""
+    """Why the tail cannot be read, a code of `_REASONS`; 0: it was read."""
+    retry_at: Ints
+    """When a tail that cannot be read is retried (ms of the lookup's clock)."""
 
     @property
     def place(self) -> Ints:
-        """Return the places, with the holder's numbers of topics."""
+        """The places, with the lookup's numbers of topics."""
         return (self.topic << 32) | self.partition
 
-    def take(self, rows: Ints | Flags) -> _Stretches:
-        return _Stretches(*(column[rows] for column in self._columns()))
+    def take(self, rows: Ints | Flags) -> _Tails:
+        return _Tails(*(column[rows] for column in self._columns()))
 
-    def then(self, more: _Stretches) -> _Stretches:
-        """Add others, which replace those of the same places."""
-        both = [np.concatenate(pair) for pair in zip(self._columns(), more._columns(), strict=True)]
-        every = _Stretches(*both)
-        _, last = np.unique(every.place[::-1], return_index=True)
-        return every.take(len(every) - 1 - last)
+    def updated(self, newer: _Tails) -> _Tails:
+        """Return these tails with the `newer` ones, which replace those of the same partition."""
+        both = _Tails(*(np.concatenate(pair) for pair in zip(self._columns(), newer._columns(), strict=True)))
+        _, last = np.unique(both.place[::-1], return_index=True)
+        return both.take(len(both) - 1 - last)
 
     def _columns(self) -> list[Ints]:
         return [getattr(self, field.name) for field in dataclasses.fields(self)]
@@ -72,148 +71,155 @@ class _Stretches:
         return len(self.topic)
 
 
-def _none() -> _Stretches:
-    return _Stretches(*(np.empty(0, np.int64) for _ in dataclasses.fields(_Stretches)))
+def _no_tails() -> _Tails:
+    return _Tails(*(np.empty(0, np.int64) for _ in dataclasses.fields(_Tails)))
 
 
 class LogTailLookup:
-    """Used by the thread of the ticks alone."""
+    """Chooses, reads and caches log tails. Used by the tick thread only."""
 
-    def __init__(self, cluster: Cluster, allowances: LookupLimits, clock: Callable[[], float]) -> None:
+    def __init__(self, cluster: Cluster, limits: LookupLimits, clock: Callable[[], float]) -> None:
         self._cluster = cluster
-        self._allowances = allowances
+        self._limits = limits
         self._clock = clock
-        self._number: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
         self._names: list[str] = []
-        self._known = _none()
-        self._wanted: list[TailRequest] = []
-        self._failed: dict[TailRequest, int] = {}
-        self._kept = np.empty(0, np.int64)
+        self._tails = _no_tails()
+        self._scheduled: list[TailRequest] = []
+        self._attempts: dict[TailRequest, int] = {}
+        self._used_places = np.empty(0, np.int64)
 
-    def note(self, window: Window) -> None:
-        """Take note of the tails that are worth reading at the next tick: the shortest first, as many as allowed.
+    def schedule(self, window: Window) -> None:
+        """Choose the tails to read at the next tick: the shortest ones first, as many as the limit allows.
 
-        Of those that cannot be read only the ones that are to be tried again.
+        Tails that cannot be read are chosen when their retry is due.
         """
-        mine = self._places(window)
-        self._kept = np.unique(mine[window.tail.in_use])
-        waits = self._known.take((self._known.reason > 0) & (self._known.again > self._now()))
-        rows = np.flatnonzero(window.tail.wanted & ~np.isin(mine, waits.place))
+        places = self._places(window)
+        self._used_places = np.unique(places[window.tail.in_use])
+        waiting = self._tails.take((self._tails.reason > 0) & (self._tails.retry_at > self._now()))
+        rows = np.flatnonzero(window.tail.wanted & ~np.isin(places, waiting.place))
         end = window.ends.high_watermark[rows]
         data_from = end - window.lag[rows]
         order = np.argsort(data_from, kind="stable")
         place = (window.inputs.topic[rows] << 32) | window.inputs.partition[rows]
-        # Of the groups that stand before the same tail the one that is furthest from its end counts for all.
+        # One read serves all groups of a partition: that of the group with the largest lag.
         _, first = np.unique(place[order], return_index=True)
         chosen = order[first]
-        chosen = chosen[np.argsort((end - data_from)[chosen], kind="stable")][: self._allowances.tails]
+        chosen = chosen[np.argsort((end - data_from)[chosen], kind="stable")][: self._limits.tails]
         topics, numbers, partitions = window.inputs.topics, window.inputs.topic[rows], window.inputs.partition[rows]
-        self._wanted = [
+        self._scheduled = [
             TailRequest(topics[int(numbers[at])], int(partitions[at]), int(data_from[at]), int(end[at]))
             for at in chosen
         ]
 
-    def look(self, topics: Sequence[str], ends: EndsIndex) -> LogTails:
-        """Read what is wanted and still ends where it did; give all that is known, numbered by `topics`."""
-        self._known = self._still(self._known, ends)
-        self._forget_names()
-        read = self._read(_that_stand(self._wanted, ends))
-        self._wanted = []
+    def update(self, topics: Sequence[str], ends: EndsIndex) -> LogTails:
+        """Read the scheduled tails whose end offset is unchanged; return all known tails, numbered by `topics`."""
+        self._tails = self._valid(self._tails, ends)
+        self._drop_unused_names()
+        read = self._read(_with_same_end(self._scheduled, ends))
+        self._scheduled = []
         if read:
-            self._known = self._known.then(self._columns(read))
+            self._tails = self._tails.updated(self._as_tails(read))
         return self._numbered(topics)
 
     def _places(self, window: Window) -> Ints:
-        """Return the place of each row by the numbers used here; negative where the topic has none."""
-        topics = np.array([self._number.get(name, -1) for name in window.inputs.topics] or [-1], np.int64)
+        """Return the place of each row in the numbering of this lookup; negative for a topic without a number."""
+        topics = np.array([self._numbers.get(name, -1) for name in window.inputs.topics] or [-1], np.int64)
         return (topics[window.inputs.topic] << 32) | window.inputs.partition
 
     def _now(self) -> int:
         return int(self._clock() * 1000)
 
-    def _still(self, known: _Stretches, ends: EndsIndex) -> _Stretches:
-        """Keep what still holds.
+    def _valid(self, tails: _Tails, ends: EndsIndex) -> _Tails:
+        """Return the tails that are still valid.
 
-        That is what ends where it did, and what was asked for without an answer: that tells nothing new. What has grown
-        since, or could not be read and is to be tried again, is kept while a row of the last tick is judged by it.
+        A tail is valid while its end offset is unchanged, or was requested and is not known at this tick. A tail whose
+        partition has grown, or that could not be read and is due for a retry, stays valid while the evaluation of the
+        last tick used it.
         """
-        if not len(known):
-            return known
-        row = ends.rows(self._names, known.topic, known.partition)
-        end = np.where(row >= 0, ends.high_watermark[row], -1) if len(ends.high_watermark) else row
-        asked, kept = ends.were_requested(self._names)[known.topic], np.isin(known.place, self._kept)
-        holds = (end == known.end) | ((end < 0) & asked) | ((end > known.end) & kept)
-        holds = np.where(known.reason > 0, asked & (kept | (known.again > self._now())), holds)
-        return known if holds.all() else known.take(holds)
+        if not len(tails):
+            return tails
+        row = ends.rows(self._names, tails.topic, tails.partition)
+        end = np.where(row >= 0, ends.high_watermark[row], -1) if len(ends) else row
+        was_requested, is_used = ends.were_requested(self._names)[tails.topic], np.isin(tails.place, self._used_places)
+        valid = (end == tails.end) | ((end < 0) & was_requested) | ((end > tails.end) & is_used)
+        valid = np.where(tails.reason > 0, was_requested & (is_used | (tails.retry_at > self._now())), valid)
+        return tails if valid.all() else tails.take(valid)
 
-    def _read(self, wanted: Sequence[TailRequest]) -> list[TailRead]:
-        """Return what was found, and a reason for what cannot be read; nothing of what may go better the next time."""
-        if not wanted:
-            self._failed = {}
+    def _read(self, requests: Sequence[TailRequest]) -> list[TailRead]:
+        """Return the tails that were read, and those that cannot be read with a reason; not those worth a retry."""
+        if not requests:
+            self._attempts = {}
             return []
         try:
-            seconds, clock = self._allowances.seconds, self._clock
-            answers = read_tails(self._cluster, wanted, seconds=seconds, clock=clock)
+            seconds, clock = self._limits.request_seconds, self._clock
+            answers = read_tails(self._cluster, requests, seconds=seconds, clock=clock)
         except ClusterError:
-            return []  # nobody answers: that is no fault of these tails
-        missing = [each for each in answers if each.data_end is None]
-        failed = {each.wanted: self._failed.get(each.wanted, 0) + 1 for each in missing}
-        lost = [each for each in missing if each.reason in _FINAL or failed[each.wanted] >= _ATTEMPTS]
-        self._failed = {each: times for each, times in failed.items() if times < _ATTEMPTS}
-        return [each for each in answers if each.data_end is not None] + self._given_up(lost)
+            return []  # no broker answers, which says nothing about these tails
+        unread = [answer for answer in answers if answer.data_end is None]
+        attempts = {answer.wanted: self._attempts.get(answer.wanted, 0) + 1 for answer in unread}
+        failed = [answer for answer in unread if answer.reason in _PERMANENT or attempts[answer.wanted] >= _ATTEMPTS]
+        self._attempts = {request: count for request, count in attempts.items() if count < _ATTEMPTS}
+        return [answer for answer in answers if answer.data_end is not None] + self._failed(failed)
 
-    def _given_up(self, lost: Sequence[TailRead]) -> list[TailRead]:
-        """Return these with the reason why they cannot be read, or as records if there is nothing else in the cluster.
+    def _failed(self, answers: Sequence[TailRead]) -> list[TailRead]:
+        """Return these answers with the reason of the failure, or as data if the cluster never had a transaction.
 
-        Asked after the ends were read: a transaction that is the first ever and has come since is beyond them.
+        Transactions are checked after the end offsets were read: the records of a first one that starts in between
+        are behind those end offsets.
         """
         try:
-            if lost and not has_transactions(self._cluster):
-                return [TailRead(each.wanted, each.wanted.end) for each in lost]
+            if answers and not has_transactions(self._cluster):
+                return [TailRead(answer.wanted, answer.wanted.end) for answer in answers]
         except ClusterError:
-            pass  # nobody answers: then it is not known
-        return [dataclasses.replace(each, reason=each.reason or ErrorReason.TIMED_OUT) for each in lost]
+            pass  # no broker answers: not known
+        return [dataclasses.replace(answer, reason=answer.reason or ErrorReason.TIMED_OUT) for answer in answers]
 
-    def _columns(self, read: Iterable[TailRead]) -> _Stretches:
+    def _as_tails(self, answers: Iterable[TailRead]) -> _Tails:
         rows, now = [], self._now()
-        for found in read:
-            each, reason = found.wanted, None if found.data_end is not None else found.reason
-            wait = self._allowances.seldom if reason in _FINAL else self._allowances.again
-            place = self._number_of(each.topic), each.partition
-            data_end = each.end if found.data_end is None else found.data_end
-            rows.append((*place, each.data_from, each.end, data_end, _CODES[reason], now + int(wait * 1000)))
-        return _Stretches(*np.array(rows, np.int64).reshape(len(rows), -1).T.copy())
+        for answer in answers:
+            request, reason = answer.wanted, None if answer.data_end is not None else answer.reason
+            wait = self._limits.slow_refresh if reason in _PERMANENT else self._limits.refresh
+            place = self._number_of(request.topic), request.partition
+            data_end = request.end if answer.data_end is None else answer.data_end
+            rows.append((*place, request.data_from, request.end, data_end, _CODES[reason], now + int(wait * 1000)))
+        return _Tails(*np.array(rows, np.int64).reshape(len(rows), -1).T.copy())
 
     def _number_of(self, topic: str) -> int:
-        number = self._number.setdefault(topic, len(self._number))
+        number = self._numbers.setdefault(topic, len(self._numbers))
         if number == len(self._names):
             self._names.append(topic)
         return number
 
-    def _forget_names(self) -> None:
-        """Give the topics new numbers once most names are those of topics that nothing is known of any more."""
-        if len(self._names) > 2 * len(self._known) + _SPARE_NAMES:
-            used, self._known.topic = np.unique(self._known.topic, return_inverse=True)
+    def _drop_unused_names(self) -> None:
+        """Renumber the topics once most names have no tail any more."""
+        if len(self._names) > 2 * len(self._tails) + _SPARE_NAMES:
+            used, self._tails.topic = np.unique(self._tails.topic, return_inverse=True)
             self._names = [self._names[number] for number in used.tolist()]
-            self._number = {name: number for number, name in enumerate(self._names)}
+            self._numbers = {name: number for number, name in enumerate(self._names)}
 
     def _numbered(self, topics: Sequence[str]) -> LogTails:
-        theirs = {name: number for number, name in enumerate(topics)}
-        number = np.array([theirs.get(name, -1) for name in self._names] or [-1], np.int64)[self._known.topic]
-        place = (number << 32) | self._known.partition
+        numbers = {name: number for number, name in enumerate(topics)}
+        number = np.array([numbers.get(name, -1) for name in self._names] or [-1], np.int64)[self._tails.topic]
+        place = (number << 32) | self._tails.partition
         rows = np.flatnonzero(number >= 0)
         rows = rows[np.argsort(place[rows])]
-        refused = self._known.reason[rows] > 0
-        read, unreadable = rows[~refused], rows[refused]
-        known = self._known.take(read)
-        reasons = [str(_REASONS[code]) for code in self._known.reason[unreadable].tolist()]
+        is_unreadable = self._tails.reason[rows] > 0
+        read, unreadable = rows[~is_unreadable], rows[is_unreadable]
+        tails = self._tails.take(read)
+        reasons = [str(_REASONS[code]) for code in self._tails.reason[unreadable].tolist()]
         return LogTails(
-            place[read], known.end, known.data_from, known.data_end, place[unreadable], np.array(reasons, object)
+            place[read], tails.end, tails.data_from, tails.data_end, place[unreadable], np.array(reasons, object)
         )
 
 
-def _that_stand(wanted: Sequence[TailRequest], ends: EndsIndex) -> list[TailRequest]:
-    """Give those whose partitions still end where they did."""
-    names, partition = [each.topic for each in wanted], np.array([each.partition for each in wanted], np.int64)
-    rows = ends.rows(names, np.arange(len(wanted)), partition).tolist()
-    return [each for each, row in zip(wanted, rows, strict=True) if row >= 0 and ends.high_watermark[row] == each.end]
+def _with_same_end(requests: Sequence[TailRequest], ends: EndsIndex) -> list[TailRequest]:
+    """Return the requests whose partitions still end at the same offset."""
+    topics = [request.topic for request in requests]
+    partitions = np.array([request.partition for request in requests], np.int64)
+    rows = ends.rows(topics, np.arange(len(requests)), partitions).tolist()
+    return [
+        request
+        for request, row in zip(requests, rows, strict=True)
+        if row >= 0 and ends.high_watermark[row] == request.end
+    ]

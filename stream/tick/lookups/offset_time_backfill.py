@@ -1,8 +1,8 @@
-"""Where partitions ended in the past: offsets-for-times that go before the histories of a process that has just begun.
+"""Looks up past end offsets for the end histories of a process that has just started, by offsets for times.
 
-Owns which partitions are asked for which times, so that it stays bounded: those where something is unread first, for
-only there an age depends on the past; with many of them, fewer times. Times go back geometrically, because a history
-is as exact as a share of the age that it is asked for.
+Requests are bounded: partitions with unread records come first, because only their time lag depends on the past, and
+with many partitions fewer times are requested. The times grow geometrically, because the precision of a history is a
+share of the age that is read from it.
 """
 
 from __future__ import annotations
@@ -29,60 +29,62 @@ FINE: Final = (
     30 * _SECOND, _MINUTE, 2 * _MINUTE, 4 * _MINUTE, 8 * _MINUTE, 15 * _MINUTE, 30 * _MINUTE,
     _HOUR, 2 * _HOUR, 4 * _HOUR, 8 * _HOUR, 24 * _HOUR, 72 * _HOUR, 168 * _HOUR,
 )  # fmt: skip
+"""Requested ages (ms before now) for few partitions."""
 COARSE: Final = (_MINUTE, 5 * _MINUTE, 15 * _MINUTE, _HOUR, 6 * _HOUR)
-"""How long before now (ms)."""
+"""Requested ages (ms before now) for many partitions."""
 
 
-def seed(
-    cluster: Cluster, seen: HealthInputs, allowances: LookupLimits, clock: Callable[[], float]
+def backfill(
+    cluster: Cluster, inputs: HealthInputs, limits: LookupLimits, clock: Callable[[], float]
 ) -> tuple[Ints, Ints] | None:
-    """Give times (ms, ascending) and the answer for each end and time, as `History.seed` wants.
+    """Return times (ms, ascending) and the offset per end and time, for `PartitionHistory.seed`.
 
-    The newest times are asked for first; what could not be asked in time is NOT_ANSWERED. None where nothing was.
+    The newest times are requested first; what was not answered in time is NOT_ANSWERED. None if nothing was answered.
     """
-    rows, ages = _chosen(seen, allowances.seed_lookups)
-    times = seen.now - np.array(sorted(ages, reverse=True), np.int64)
-    offsets = np.full((len(seen.ends.place), len(times)), NOT_ANSWERED, np.int64)
-    deadline = clock() + allowances.seed_seconds
+    rows, ages = _rows_and_ages(inputs, limits.backfill_lookups)
+    times = inputs.now - np.array(sorted(ages, reverse=True), np.int64)
+    offsets = np.full((len(inputs.ends.place), len(times)), NOT_ANSWERED, np.int64)
+    deadline = clock() + limits.backfill_seconds
     for column in reversed(range(len(times))):
         if not len(rows) or clock() >= deadline:
             break
         try:
-            told = read_offsets_for_times(cluster, _wanted(seen, rows, int(times[column])))
+            answers = read_offsets_for_times(cluster, _requests(inputs, rows, int(times[column])))
         except ClusterError:
             break
-        offsets[rows, column] = _answers(told, seen.ends.log_start[rows])
+        offsets[rows, column] = _offsets(answers, inputs.ends.log_start[rows])
     return (times, offsets) if (offsets != NOT_ANSWERED).any() else None
 
 
-def _chosen(seen: HealthInputs, lookups: int) -> tuple[Ints, tuple[int, ...]]:
-    """Choose rows of the ends, and how far back to ask for them."""
-    known = seen.ends.known & (seen.ends.high_watermark > seen.ends.log_start)
-    unread = np.zeros(len(known), np.bool_)
-    place = (seen.topic.astype(np.int64) << 32) | seen.partition
-    if len(known):
-        at = np.minimum(np.searchsorted(seen.ends.place, place), len(known) - 1)
-        behind = (seen.ends.place[at] == place) & (seen.spans.last_offset < seen.ends.high_watermark[at])
-        unread[at[behind]] = True
-    rows = np.concatenate([np.flatnonzero(known & unread), np.flatnonzero(known & ~unread)])
+def _rows_and_ages(inputs: HealthInputs, lookups: int) -> tuple[Ints, tuple[int, ...]]:
+    """Return the rows of the ends to request, and the ages to request for each of them."""
+    is_known = inputs.ends.known & (inputs.ends.high_watermark > inputs.ends.log_start)
+    has_unread = np.zeros(len(is_known), np.bool_)
+    place = (inputs.topic.astype(np.int64) << 32) | inputs.partition
+    if len(is_known):
+        at = np.minimum(np.searchsorted(inputs.ends.place, place), len(is_known) - 1)
+        is_behind = (inputs.ends.place[at] == place) & (inputs.spans.last_offset < inputs.ends.high_watermark[at])
+        has_unread[at[is_behind]] = True
+    rows = np.concatenate([np.flatnonzero(is_known & has_unread), np.flatnonzero(is_known & ~has_unread)])
     ages = FINE if len(rows) * len(FINE) <= lookups else COARSE
     return rows[: lookups // len(ages)], ages
 
 
-def _wanted(seen: HealthInputs, rows: Ints, time: int) -> pa.Table:
-    place = seen.ends.place[rows]
-    names = pa.array(list(seen.topics), pa.string())
+def _requests(inputs: HealthInputs, rows: Ints, time: int) -> pa.Table:
+    place = inputs.ends.place[rows]
+    names = pa.array(list(inputs.topics), pa.string())
     topic = pa.DictionaryArray.from_arrays(pa.array((place >> 32).astype(np.int32)), names)
     partition = pa.array((place & 0xFFFFFFFF).astype(np.int32))
     return pa.table([topic, partition, pa.array(np.full(len(rows), time, np.int64))], schema=WANTED)
 
 
-def _answers(told: pa.Table, log_start: Ints) -> Ints:
-    """Read the answers. Where a log begins by now is not where it ended before: retention has deleted what was there.
+def _offsets(answers: pa.Table, log_start: Ints) -> Ints:
+    """Return the offset of each answer, NOT_ANSWERED where it says nothing about the past end.
 
-    Only a log that begins at 0 is known to have been empty.
+    An answer equal to the current log start says nothing, because retention deleted earlier records; only a log that
+    starts at 0 is known to have been empty.
     """
-    offset = told.column("offset").fill_null(NO_LATER_RECORD).to_numpy()
-    refused = told.column("error").is_valid().to_numpy()
-    deleted = (offset == log_start) & (log_start > 0)
-    return np.where(refused | deleted, NOT_ANSWERED, offset)
+    offset = answers.column("offset").fill_null(NO_LATER_RECORD).to_numpy()
+    has_error = answers.column("error").is_valid().to_numpy()
+    was_deleted = (offset == log_start) & (log_start > 0)
+    return np.where(has_error | was_deleted, NOT_ANSWERED, offset)

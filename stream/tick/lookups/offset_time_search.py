@@ -1,9 +1,9 @@
-"""When the oldest unread record was written, to the tick: asked where the history of an end is too coarse for that.
+"""Searches the time at which the oldest unread record was written, where the end history is too coarse.
 
-Between two points of a history the writing may have been anything but even, and what is long ago has points far apart.
-So the brokers are asked for the first record after a moment in between, which halves the doubt at least, until it is
-less than a tick. A few partitions at each tick, those of the greatest doubt first; the answers become points of the
-history. What is older than the whole history gets the first record of its log as a beginning.
+Between two points of a history the write rate may have varied, and points of the distant past are far apart. The
+brokers are therefore asked for the first record after a time in between, which at least halves the interval, until it
+is shorter than a tick. A few partitions per tick, those with the widest intervals first; the answers become points of
+the history. For an offset older than the whole history, the first record of the log becomes its first point.
 """
 
 from __future__ import annotations
@@ -31,124 +31,133 @@ if TYPE_CHECKING:
     from stream.tick.lookups.budget import LookupLimits
 
 _MOST_ROUNDS: Final = 32
-"""Of halving: a year becomes less than a second. Timestamps that lead nowhere end here."""
-_Row = tuple[str, str, int]
+"""Limit of halvings: enough to reduce a year to less than a second, and an end for timestamps that never converge."""
+_GroupPartition = tuple[str, str, int]
 """Group, topic, partition."""
 
 
 @dataclasses.dataclass(slots=True)
 class _Search:
-    """How the search for one record goes: since when (ms), for which offset, how often it was asked."""
+    """The state of the search for one record: start time (ms), offset, rounds so far."""
 
-    begun: int
+    started: int
     offset: int
     rounds: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Doubts:
-    """Unread records of whose age too little is known; one element each."""
+class _Requests:
+    """Unread records whose write time is not known well enough; one element each."""
 
     row: Ints
-    """Of the window, and of the histories."""
+    """The row of the window."""
     history: Ints
+    """The row of the end histories."""
     offset: Ints
-    moment: Ints
-    """The time to ask for (ms)."""
+    time: Ints
+    """The time to request (ms); 0 for the first record of the log."""
 
 
 class OffsetTimeSearch:
-    """Used by the thread of the ticks alone."""
+    """Runs the searches, a few rounds per tick. Used by the tick thread only."""
 
-    def __init__(self, cluster: Cluster, allowances: LookupLimits, clock: Callable[[], float]) -> None:
+    def __init__(self, cluster: Cluster, limits: LookupLimits, clock: Callable[[], float]) -> None:
         self._cluster = cluster
-        self._allowances = allowances
+        self._limits = limits
         self._clock = clock
-        self._searches: dict[_Row, _Search] = {}
+        self._searches: dict[_GroupPartition, _Search] = {}
 
-    def look(self, window: Window, memory: PartitionHistory) -> None:
-        """Ask for what is in doubt after a tick, in rounds; the memory learns of it. Nothing here raises."""
-        deadline = self._clock() + self._allowances.lookup_seconds
-        left = self._allowances.lookups
+    def update(self, window: Window, memory: PartitionHistory) -> None:
+        """Run some rounds of search after a tick and add the answers to the histories in `memory`. Never raises."""
+        deadline = self._clock() + self._limits.time_lookup_seconds
+        left = self._limits.time_lookups
         while left > 0:
-            doubts = self._choose(window, memory, left)
-            if not len(doubts.row):
+            requests = self._choose(window, memory, left)
+            if not len(requests.row):
                 break
             try:
-                told = read_offsets_for_times(self._cluster, _wanted(window, doubts))
+                answers = read_offsets_for_times(self._cluster, _request_table(window, requests))
             except ClusterError:
                 break
-            _learn(memory, doubts, told, window)
-            left -= len(doubts.row)
+            _add_points(memory, requests, answers, window)
+            left -= len(requests.row)
             if self._clock() >= deadline:
                 break
-        self._forget(window.now)
+        self._drop_old(window.now)
 
-    def _choose(self, window: Window, memory: PartitionHistory, most: int) -> _Doubts:
-        """Choose whose turn it is, and say which moment would tell most of it."""
-        seen = window.inputs
+    def _choose(self, window: Window, memory: PartitionHistory, most: int) -> _Requests:
+        """Choose up to `most` records, widest intervals first, and the time to request for each."""
+        inputs = window.inputs
         rows = np.flatnonzero(window.unread & window.known & (window.committed_offset != NO_COMMIT))
         offset = np.maximum(window.committed_offset[rows], window.ends.log_start[rows])
-        history = memory.find_rows(seen, lags.place(seen.topic[rows], seen.partition[rows]))
-        there = history >= 0
-        rows, offset, history = rows[there], offset[there], history[there]
+        history = memory.find_rows(inputs, lags.place(inputs.topic[rows], inputs.partition[rows]))
+        has_history = history >= 0
+        rows, offset, history = rows[has_history], offset[has_history], history[has_history]
         if not len(rows):
-            return _Doubts(rows, history, offset, rows)
-        found = memory.high_watermark.brackets(history, offset)
-        older = found.quality == BracketQuality.OLDER
-        width = np.where(older, np.iinfo(np.int64).max, found.until - found.since)
-        doubtful = np.flatnonzero(older | ((found.quality == BracketQuality.BETWEEN) & (width > window.limits.tick)))
-        doubtful = doubtful[np.argsort(-width[doubtful], kind="stable")]
-        wanted = (at for at in doubtful.tolist() if self._wants(window, rows[at], int(offset[at])))
-        mine = np.array(list(itertools.islice(wanted, most)), np.int64)
-        for at in mine.tolist():
-            self._searches[_name(window, rows[at])].rounds += 1
-        since, until = found.since[mine], found.until[mine]
-        share = (offset[mine] - found.start[mine] + 0.5) / np.maximum(found.end[mine] - found.start[mine], 1)
-        # By turns where it would be if the writing had been even, and in the middle.
-        turn = np.array([self._searches[_name(window, rows[at])].rounds % 2 for at in mine.tolist()], np.bool_)
-        share = np.where(turn, share, 0.5)
-        moment = np.clip(since + (share * (until - since)).astype(np.int64), since + 1, until - 1)
-        return _Doubts(rows[mine], history[mine], offset[mine], np.where(older[mine], 0, moment))
+            return _Requests(rows, history, offset, rows)
+        brackets = memory.high_watermark.brackets(history, offset)
+        is_older = brackets.quality == BracketQuality.OLDER
+        width = np.where(is_older, np.iinfo(np.int64).max, brackets.until - brackets.since)
+        is_between = brackets.quality == BracketQuality.BETWEEN
+        wide = np.flatnonzero(is_older | (is_between & (width > window.limits.tick)))
+        wide = wide[np.argsort(-width[wide], kind="stable")]
+        active = (at for at in wide.tolist() if self._is_active(window, rows[at], int(offset[at])))
+        chosen = np.array(list(itertools.islice(active, most)), np.int64)
+        searches = [self._searches[_name(window, row)] for row in rows[chosen].tolist()]
+        for search in searches:
+            search.rounds += 1
+        since, until = brackets.since[chosen], brackets.until[chosen]
+        start, end = brackets.start[chosen], brackets.end[chosen]
+        share = (offset[chosen] - start + 0.5) / np.maximum(end - start, 1)
+        # Alternates between interpolation at a constant write rate and bisection.
+        interpolates = np.array([search.rounds % 2 for search in searches], np.bool_)
+        share = np.where(interpolates, share, 0.5)
+        time = np.clip(since + (share * (until - since)).astype(np.int64), since + 1, until - 1)
+        return _Requests(rows[chosen], history[chosen], offset[chosen], np.where(is_older[chosen], 0, time))
 
-    def _wants(self, window: Window, row: int, offset: int) -> bool:
-        """Tell whether a record is to be searched for (on); one at a time of each row, the next after a while."""
-        name, again = _name(window, row), int(self._allowances.lookup_again * 1000)
+    def _is_active(self, window: Window, row: int, offset: int) -> bool:
+        """Return whether to search for this offset; starts a search if the last one of the row is old enough."""
+        name, refresh = _name(window, row), int(self._limits.time_lookup_refresh * 1000)
         search = self._searches.get(name)
-        if search is None or (search.offset != offset and window.now - search.begun >= again):
+        if search is None or (search.offset != offset and window.now - search.started >= refresh):
             self._searches[name] = search = _Search(window.now, offset)
         return search.offset == offset and search.rounds < _MOST_ROUNDS
 
-    def _forget(self, now: int) -> None:
-        """Let go of searches that ended a while ago; one that has led nowhere may be begun again then."""
-        again = int(self._allowances.lookup_again * 1000)
-        self._searches = {name: each for name, each in self._searches.items() if now - each.begun < 10 * again}
+    def _drop_old(self, now: int) -> None:
+        """Drop old searches; one that did not converge may start again."""
+        longest = 10 * int(self._limits.time_lookup_refresh * 1000)
+        self._searches = {name: search for name, search in self._searches.items() if now - search.started < longest}
 
 
-def _name(window: Window, row: int) -> _Row:
-    seen = window.inputs
-    return seen.groups.names[int(seen.group[row])], seen.topics[int(seen.topic[row])], int(seen.partition[row])
+def _name(window: Window, row: int) -> _GroupPartition:
+    inputs = window.inputs
+    return (
+        inputs.groups.names[int(inputs.group[row])],
+        inputs.topics[int(inputs.topic[row])],
+        int(inputs.partition[row]),
+    )
 
 
-def _wanted(window: Window, doubts: _Doubts) -> pa.Table:
-    seen = window.inputs
-    names = pa.array(list(seen.topics), pa.string())
-    topic = pa.DictionaryArray.from_arrays(pa.array(seen.topic[doubts.row].astype(np.int32)), names)
-    partition = pa.array(seen.partition[doubts.row].astype(np.int32))
-    return pa.table([topic, partition, pa.array(doubts.moment)], schema=WANTED)
+def _request_table(window: Window, requests: _Requests) -> pa.Table:
+    inputs = window.inputs
+    names = pa.array(list(inputs.topics), pa.string())
+    topic = pa.DictionaryArray.from_arrays(pa.array(inputs.topic[requests.row].astype(np.int32)), names)
+    partition = pa.array(inputs.partition[requests.row].astype(np.int32))
+    return pa.table([topic, partition, pa.array(requests.time)], schema=WANTED)
 
 
-def _learn(memory: PartitionHistory, doubts: _Doubts, told: pa.Table, window: Window) -> None:
-    """Make points of the answers: at the moment asked for the end was the offset of the first record after it.
+def _add_points(memory: PartitionHistory, requests: _Requests, answers: pa.Table, window: Window) -> None:
+    """Add up to two points per answer to the histories.
 
-    And still was when that record came. Where it is the first that retention has left, only the latter is true.
+    At the requested time, and when the answered record was written, the end offset was the offset of that record. If
+    the record is the first that retention has left, only the latter is true.
     """
-    answered = ~told.column("error").is_valid().to_numpy()
-    offset = told.column("offset").fill_null(-1).to_numpy()
-    written = told.column("record_time").fill_null(-1).to_numpy()
-    end, log_start = window.ends.high_watermark[doubts.row], window.ends.log_start[doubts.row]
-    then = np.where(offset >= 0, offset, end)  # no later record: it was then what it is now
-    asked = answered & (doubts.moment > 0) & ~((offset == log_start) & (log_start > 0))
-    memory.add_past_ends(doubts.history[asked], doubts.moment[asked], then[asked])
-    record = answered & (offset >= 0) & (written >= doubts.moment) & (written > 0)
-    memory.add_past_ends(doubts.history[record], written[record], offset[record])
+    answered = ~answers.column("error").is_valid().to_numpy()
+    offset = answers.column("offset").fill_null(-1).to_numpy()
+    written = answers.column("record_time").fill_null(-1).to_numpy()
+    end, log_start = window.ends.high_watermark[requests.row], window.ends.log_start[requests.row]
+    end_then = np.where(offset >= 0, offset, end)  # without a later record, the end has not moved since
+    at_time = answered & (requests.time > 0) & ~((offset == log_start) & (log_start > 0))
+    memory.add_past_ends(requests.history[at_time], requests.time[at_time], end_then[at_time])
+    at_record = answered & (offset >= 0) & (written >= requests.time) & (written > 0)
+    memory.add_past_ends(requests.history[at_record], written[at_record], offset[at_record])

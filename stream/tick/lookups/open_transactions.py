@@ -1,6 +1,6 @@
-"""Who holds places back: their open transactions, asked for seldom and a few at a time.
+"""Looks up the open transactions that block a partition's last stable offset: a few partitions per tick.
 
-Owns the cache. What was told of a place holds as long as its last stable offset stands where it did.
+The result for a partition is cached until its last stable offset moves, and refreshed after a while.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from stream.cluster.open_transactions import read_open_transactions
 from stream.cluster.transport.errors import ClusterError
-from stream.tick.lookups.transaction_log import completed, nameless
+from stream.tick.lookups.transaction_log import completed, incomplete_producers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,111 +25,124 @@ if TYPE_CHECKING:
     from stream.tick.lookups.budget import LookupLimits
     from stream.tick.lookups.transaction_log import TransactionLogLookup
 
-Place = tuple[str, int]
+TopicPartition = tuple[str, int]
 """Topic and partition."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Told:
-    at: int
-    stable: int
+class _Result:
+    """The open transactions of one partition."""
+
+    requested_at: int
+    last_stable: int
     table: pa.Table
-    nameless: frozenset[int]
-    """The producers that the log is to name, -1 for one that is not told at all; empty where all is told."""
+    incomplete: frozenset[int]
+    """Producers to complete from the transaction log, -1 for one without a producer id."""
 
 
 class OpenTransactionLookup:
-    """Asks for the open transactions of places. Used by the thread of the ticks alone."""
+    """Requests and caches the open transactions of blocked partitions. Used by the tick thread only."""
 
     def __init__(
         self,
         cluster: Cluster,
-        allowances: LookupLimits,
+        limits: LookupLimits,
         clock: Callable[[], float],
         log: TransactionLogLookup | None = None,
     ) -> None:
         self._cluster = cluster
         self._log = log
-        self._allowances = allowances
+        self._limits = limits
         self._clock = clock
-        self._told: dict[Place, _Told] = {}
+        self._results: dict[TopicPartition, _Result] = {}
 
-    def look(self, held: Mapping[Place, int], now: int) -> dict[str, pa.Table]:
-        """Give what is known of these places by topic (schema OPEN_TRANSACTIONS), at `now` (ms).
+    def update(self, blocked: Mapping[TopicPartition, int], now: int) -> dict[str, pa.Table]:
+        """Return the known open transactions by topic (schema OPEN_TRANSACTIONS) at `now` (ms).
 
-        `held` gives where the last stable offset of each stands, the most urgent place first. What is not among them is
-        forgotten.
+        `blocked` has the last stable offset of each partition, most urgent first. Other partitions are dropped from
+        the cache.
         """
-        self._told = {place: told for place, told in self._told.items() if held.get(place) == told.stable}
-        deadline = self._clock() + self._allowances.seconds
-        for number, (topic, partitions) in enumerate(self._due(held, now).items()):
+        self._results = {
+            partition: result
+            for partition, result in self._results.items()
+            if blocked.get(partition) == result.last_stable
+        }
+        deadline = self._clock() + self._limits.request_seconds
+        for number, (topic, partitions) in enumerate(self._due(blocked, now).items()):
             if number and self._clock() >= deadline:
                 break
             try:
                 table = read_open_transactions(self._cluster, topic, partitions)
             except ClusterError:
-                break  # nobody answers; the next tick tries again
+                break  # no broker answers; the next tick tries again
             for partition in partitions:
-                mine = table.filter(pc.equal(table.column("partition"), partition))
-                self._told[topic, partition] = _Told(now, held[topic, partition], mine, frozenset(nameless(mine)))
-        self._look_up(now)
+                rows = table.filter(pc.equal(table.column("partition"), partition))
+                incomplete = frozenset(incomplete_producers(rows))
+                self._results[topic, partition] = _Result(now, blocked[topic, partition], rows, incomplete)
+        self._complete(now)
         return self._by_topic()
 
-    def _look_up(self, now: int) -> None:
-        """Name from the log of the transactions whom leaders and coordinators do not."""
-        wanted = {place: told for place, told in self._told.items() if told.nameless}
-        if self._log is None or not wanted:
+    def _complete(self, now: int) -> None:
+        """Add from the transaction log what leaders and coordinators did not answer."""
+        incomplete = {partition: result for partition, result in self._results.items() if result.incomplete}
+        if self._log is None or not incomplete:
             return
-        found = self._log.look({producer for told in wanted.values() for producer in told.nameless} - {-1}, now)
+        found = self._log.update(
+            {producer for result in incomplete.values() for producer in result.incomplete} - {-1}, now
+        )
         if found is None:
             return
-        for (topic, partition), told in wanted.items():
-            if told.nameless <= found.asked | {-1}:
-                table = completed(told.table, topic, told.stable, told.at, found)
-                self._told[topic, partition] = dataclasses.replace(told, table=table, nameless=frozenset())
+        for (topic, partition), result in incomplete.items():
+            if result.incomplete <= found.asked | {-1}:
+                table = completed(result.table, topic, result.last_stable, result.requested_at, found)
+                self._results[topic, partition] = dataclasses.replace(result, table=table, incomplete=frozenset())
 
-    def _due(self, held: Mapping[Place, int], now: int) -> dict[str, list[int]]:
-        """Choose what to ask now: what nobody has asked yet, then what waits longest."""
-        again = int(self._allowances.again * 1000)
-        waiting = [place for place in held if place not in self._told]
-        waiting += sorted(
-            (place for place, told in self._told.items() if now - told.at >= again), key=lambda at: self._told[at].at
+    def _due(self, blocked: Mapping[TopicPartition, int], now: int) -> dict[str, list[int]]:
+        """Return the partitions to request now by topic: those without a result first, then the oldest results."""
+        refresh = int(self._limits.refresh * 1000)
+        due = [partition for partition in blocked if partition not in self._results]
+        due += sorted(
+            (partition for partition, result in self._results.items() if now - result.requested_at >= refresh),
+            key=lambda partition: self._results[partition].requested_at,
         )
         chosen: dict[str, list[int]] = {}
-        for topic, partition in waiting[: self._allowances.culprit_partitions]:
-            if topic in chosen or len(chosen) < self._allowances.culprit_topics:
+        for topic, partition in due[: self._limits.transaction_partitions]:
+            if topic in chosen or len(chosen) < self._limits.transaction_topics:
                 chosen.setdefault(topic, []).append(partition)
         return chosen
 
     def _by_topic(self) -> dict[str, pa.Table]:
         tables: dict[str, list[pa.Table]] = {}
-        for (topic, _), told in sorted(self._told.items()):
-            tables.setdefault(topic, []).append(told.table)
+        for (topic, _), result in sorted(self._results.items()):
+            tables.setdefault(topic, []).append(result.table)
         return {topic: pa.concat_tables(some) for topic, some in tables.items()}
 
 
-def held_places(window: Window, grace_ms: int) -> dict[Place, int]:
-    """Find the places that are held back for longer than a grace, and where their last stable offsets stand.
+def blocked_partitions(window: Window, grace_ms: int) -> dict[TopicPartition, int]:
+    """Return the last stable offsets of partitions that have been blocked for at least `grace_ms`.
 
-    First those where a group has read all that it may, then those that are held back longest.
+    Partitions where a group has read up to the last stable offset come first, then the longest blocked ones.
     """
     stable = window.ends.last_stable
     rows = np.flatnonzero((window.stable_since >= 0) & (window.now - window.stable_since >= grace_ms) & (stable >= 0))
-    waits = window.unread[rows] & (window.ends.stable_lag[rows] == 0)
-    order = np.lexsort((window.stable_since[rows], ~waits))
-    rows, seen = rows[order], window.inputs
-    _, first = np.unique((seen.topic[rows] << 32) | seen.partition[rows], return_index=True)
+    has_waiting_group = window.unread[rows] & (window.ends.stable_lag[rows] == 0)
+    order = np.lexsort((window.stable_since[rows], ~has_waiting_group))
+    rows, inputs = rows[order], window.inputs
+    _, first = np.unique((inputs.topic[rows] << 32) | inputs.partition[rows], return_index=True)
     rows = rows[np.sort(first)]
-    topic, partition, offset = (column[rows].tolist() for column in (seen.topic, seen.partition, stable))
-    return {(seen.topics[number], p): held for number, p, held in zip(topic, partition, offset, strict=True)}
-
-
-def still_held(held: Mapping[Place, int], ends: EndsIndex) -> dict[Place, int]:
-    """Give those places whose last stable offset stands where it did, below the high watermark."""
-    names, partitions = [topic for topic, _ in held], np.array([partition for _, partition in held], np.int64)
-    rows = ends.rows(names, np.arange(len(held)), partitions).tolist()
+    topics, partitions, offsets = (column[rows].tolist() for column in (inputs.topic, inputs.partition, stable))
     return {
-        place: stable
-        for (place, stable), row in zip(held.items(), rows, strict=True)
+        (inputs.topics[topic], partition): offset
+        for topic, partition, offset in zip(topics, partitions, offsets, strict=True)
+    }
+
+
+def still_blocked(blocked: Mapping[TopicPartition, int], ends: EndsIndex) -> dict[TopicPartition, int]:
+    """Return the partitions whose last stable offset is unchanged and below the high watermark."""
+    topics, partitions = [topic for topic, _ in blocked], np.array([partition for _, partition in blocked], np.int64)
+    rows = ends.rows(topics, np.arange(len(blocked)), partitions).tolist()
+    return {
+        partition: stable
+        for (partition, stable), row in zip(blocked.items(), rows, strict=True)
         if row >= 0 and ends.last_stable_offset[row] == stable < ends.high_watermark[row]
     }

@@ -20,9 +20,9 @@ from stream.tick.inputs.builder import LookupResults
 from stream.tick.inputs.group_state import rebalancing_since
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.log_tails import LogTailLookup
-from stream.tick.lookups.offset_time_backfill import seed
+from stream.tick.lookups.offset_time_backfill import backfill
 from stream.tick.lookups.offset_time_search import OffsetTimeSearch
-from stream.tick.lookups.open_transactions import OpenTransactionLookup, held_places, still_held
+from stream.tick.lookups.open_transactions import OpenTransactionLookup, blocked_partitions, still_blocked
 from stream.tick.lookups.topic_retention import TopicRetentionLookup
 from stream.tick.lookups.transaction_log import TransactionLogLookup
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from stream.tick.context import ClusterContext
     from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
-    from stream.tick.lookups.open_transactions import Place
+    from stream.tick.lookups.open_transactions import TopicPartition
 
 
 class LookupScheduler:
@@ -61,7 +61,7 @@ class LookupScheduler:
         self._gaps = BlockedPartitions(allowances, OpenTransactionLookup(cluster, allowances, clock, log))
         self._hidden = HiddenGroups(cluster, allowances, clock)
         self._narrowing = OffsetTimeSearch(cluster, allowances, clock)
-        self._held: dict[Place, int] = {}
+        self._held: dict[TopicPartition, int] = {}
         self._rebalancing: dict[str, int] = {}
 
     @property
@@ -103,21 +103,21 @@ class LookupScheduler:
         moment = int(now * 1000)
         self._rebalancing = rebalancing_since(self._rebalancing, around, moment)
         return LookupResults(
-            retention=self._retentions.look(ends.described_topics, now),
-            transactions=self._culprits.look(still_held(self._held, ends), moment),
-            tails=self._tails.look(fleet.ranks.topics, ends),
+            retention=self._retentions.update(ends.described_topics, now),
+            transactions=self._culprits.update(still_blocked(self._held, ends), moment),
+            tails=self._tails.update(fleet.ranks.topics, ends),
             rebalancing_since=self._rebalancing,
         )
 
     def note(self, window: Window) -> None:
         """Take note of what health saw, for the questions of the next tick."""
-        self._tails.note(window)
-        self._held = held_places(window, int(self._allowances.grace * 1000))
+        self._tails.schedule(window)
+        self._held = blocked_partitions(window, int(self._allowances.transaction_grace * 1000))
 
     def narrow(self, window: Window, memory: PartitionHistory) -> None:
         """Ask for what would make the ages of unread records known to the tick; the memory learns of it."""
-        self._narrowing.look(window, memory)
+        self._narrowing.update(window, memory)
 
     def seeding(self, seen: HealthInputs) -> tuple[Ints, Ints] | None:
         """Ask where the partitions ended in the past: times and answers for `PartitionHistory.seed`."""
-        return seed(self._cluster, seen, self._allowances, self._clock)
+        return backfill(self._cluster, seen, self._allowances, self._clock)

@@ -1,4 +1,4 @@
-"""How long topics keep their records, as their settings say: asked seldom, a few topics per tick."""
+"""Looks up how long topics keep records, from their configs: a few topics per tick, each refreshed rarely."""
 
 from __future__ import annotations
 
@@ -14,52 +14,54 @@ if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
     from stream.tick.lookups.budget import LookupLimits
 
-FOR_EVER: Final = -1
-"""Of a topic that is only compacted, or has no limit."""
+UNLIMITED: Final = -1
+"""The retention of a topic that is only compacted or has no time limit."""
 
 _POLICY: Final = "cleanup.policy"
-_KEPT: Final = "retention.ms"
-_PASSES: Final = frozenset({ErrorReason.UNREACHABLE, ErrorReason.TIMED_OUT})
+_RETENTION: Final = "retention.ms"
+_TRANSIENT: Final = frozenset({ErrorReason.UNREACHABLE, ErrorReason.TIMED_OUT})
 
 
 class TopicRetentionLookup:
-    """Used by the thread of the ticks alone."""
+    """Caches retention.ms of topics. Used by the tick thread only."""
 
-    def __init__(self, cluster: Cluster, allowances: LookupLimits) -> None:
+    def __init__(self, cluster: Cluster, limits: LookupLimits) -> None:
         self._cluster = cluster
-        self._allowances = allowances
-        self._kept: dict[str, int] = {}
+        self._limits = limits
+        self._retention: dict[str, int] = {}
         self._due: dict[str, float] = {}
 
-    def look(self, topics: Collection[str], now: float) -> Mapping[str, int]:
-        """Give retention.ms by topic (FOR_EVER, or absent where it was not told) at `now` (Unix seconds).
+    def update(self, topics: Collection[str], now: float) -> Mapping[str, int]:
+        """Return retention.ms by topic at `now` (Unix seconds): UNLIMITED, or no entry where it is not known.
 
-        Topics that nobody has asked for yet come first, then those whose turn it is, longest waiting first; topics that
-        are not among these are forgotten.
+        Topics without a request so far come first, then due ones, longest waiting first. Topics that are not in
+        `topics` are dropped from the cache.
         """
         self._due = {topic: self._due.get(topic, 0.0) for topic in topics}
-        self._kept = {topic: kept for topic, kept in self._kept.items() if topic in self._due}
-        waiting = sorted((when, topic) for topic, when in self._due.items() if when <= now)
-        chosen = [topic for _, topic in waiting[: self._allowances.retention_topics]]
-        for topic, settings in read_topic_configs(self._cluster, chosen, (_POLICY, _KEPT)).items() if chosen else ():
-            self._take(topic, settings, now)
-        return dict(self._kept)
+        self._retention = {topic: retention for topic, retention in self._retention.items() if topic in self._due}
+        due = sorted((when, topic) for topic, when in self._due.items() if when <= now)
+        requested = [topic for _, topic in due[: self._limits.retention_topics]]
+        if requested:
+            configs = read_topic_configs(self._cluster, requested, (_POLICY, _RETENTION))
+            for topic, settings in configs.items():
+                self._record(topic, settings, now)
+        return dict(self._retention)
 
-    def _take(self, topic: str, settings: Settings, now: float) -> None:
-        if settings[_KEPT].reason in _PASSES:
-            return  # no answer changes nothing; it is asked again at the next tick
-        self._due[topic] = now + self._allowances.seldom
-        kept = retention_of(settings)
-        if kept is None:
-            self._kept.pop(topic, None)
+    def _record(self, topic: str, settings: Settings, now: float) -> None:
+        if settings[_RETENTION].reason in _TRANSIENT:
+            return  # the cached value stays, and the topic is requested again at the next tick
+        self._due[topic] = now + self._limits.slow_refresh
+        retention = retention_ms(settings)
+        if retention is None:
+            self._retention.pop(topic, None)
         else:
-            self._kept[topic] = kept
+            self._retention[topic] = retention
 
 
-def retention_of(settings: Settings) -> int | None:
-    """Read retention.ms; FOR_EVER where nothing is deleted for its age, None where that was not told."""
+def retention_ms(settings: Settings) -> int | None:
+    """Return retention.ms; UNLIMITED where no record is deleted for its age, None where the config is not known."""
     policy = settings[_POLICY].value
     if policy is not None and "compact" in policy and "delete" not in policy:
-        return FOR_EVER
-    kept = settings[_KEPT].number()
-    return kept if kept is None else max(kept, FOR_EVER)
+        return UNLIMITED
+    retention = settings[_RETENTION].number()
+    return retention if retention is None else max(retention, UNLIMITED)

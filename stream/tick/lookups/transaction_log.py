@@ -1,7 +1,7 @@
-"""Who holds places back where leaders and coordinators do not tell: looked up in the log of the transactions.
+"""Completes open transactions from `__transaction_state` where leaders and coordinators do not answer.
 
-Owns when that log is read, and what is put into the answers from it. Reading it is the last resort: it may be large, so
-it goes on for a bounded time at each tick, and starts anew at most once in a while.
+The topic may be large, so it is read only for incomplete transactions, for a bounded time per tick, and from its start
+at most once per refresh interval.
 """
 
 from __future__ import annotations
@@ -26,129 +26,148 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _SKEW_MS: Final = 10_000
-"""By how much the clocks of brokers and ours may differ."""
-_EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001 -- as pyarrow gives timestamps without a zone
+"""Accepted difference between the clocks of brokers and of this host."""
+_EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001 -- as pyarrow returns timestamps without a zone
 
 
 class TransactionLogLookup:
-    """Reads `__transaction_state` when somebody is to be named. Used by the thread of the ticks alone."""
+    """Scans `__transaction_state` for the transactions of given producers. Used by the tick thread only."""
 
-    def __init__(self, cluster: Cluster, allowances: LookupLimits, clock: Callable[[], float]) -> None:
+    def __init__(self, cluster: Cluster, limits: LookupLimits, clock: Callable[[], float]) -> None:
         self._cluster = cluster
-        self._allowances = allowances
+        self._limits = limits
         self._clock = clock
-        self._reading: TransactionLogScan | None = None
-        self._begun = -1
+        self._scan: TransactionLogScan | None = None
+        self._started = -1
         self._wait = 0
         self._found: OngoingTransactionsByProducer | None = None
-        # Of all who ask: the next reading looks for what the running one was not asked for.
-        self._wanted: set[int] = set()
+        # Requested by all callers; those that the running scan does not look for are left for the next scan.
+        self._requested: set[int] = set()
 
-    def look(self, producers: Collection[int], now: int) -> OngoingTransactionsByProducer | None:
-        """Give what the log tells, at `now` (ms): of all open transactions, and of the producers it was `asked` for.
+    def update(self, producers: Collection[int], now: int) -> OngoingTransactionsByProducer | None:
+        """Return the open transactions in the log and those of the requested producers, at `now` (ms).
 
-        Several may ask. Not more than one reading is begun in a while: producers that are new since wait for the next.
-        None while the log is being read, and for a while after it could not be.
+        Several callers share one scan; producers that are requested while it runs wait for the next one. None while
+        the log is being read, and for a while after a scan failed.
         """
-        self._wanted |= set(producers)
-        if self._reading is None and (self._begun < 0 or now - self._begun >= self._wait):
-            self._begin(now)
-        if self._reading is not None:
-            self._go_on(self._reading)
+        self._requested |= set(producers)
+        if self._scan is None and (self._started < 0 or now - self._started >= self._wait):
+            self._start(now)
+        if self._scan is not None:
+            self._continue(self._scan)
         return self._found
 
-    def _begin(self, now: int) -> None:
-        self._begun, self._wait = now, int(self._allowances.again * 1000)
-        producers, self._wanted, self._found = self._wanted, set(), None
+    def _start(self, now: int) -> None:
+        self._started, self._wait = now, int(self._limits.refresh * 1000)
+        producers, self._requested, self._found = self._requested, set(), None
         try:
-            self._reading = TransactionLogScan(self._cluster, producers)
-        except ClusterError as fault:
-            self._give_up(fault)
+            self._scan = TransactionLogScan(self._cluster, producers)
+        except ClusterError as error:
+            self._give_up(error)
 
-    def _go_on(self, reading: TransactionLogScan) -> None:
+    def _continue(self, scan: TransactionLogScan) -> None:
         try:
-            self._found = reading.go_on(self._clock, self._clock() + self._allowances.seconds)
-        except ClusterError as fault:
-            self._give_up(fault)
+            self._found = scan.go_on(self._clock, self._clock() + self._limits.request_seconds)
+        except ClusterError as error:
+            self._give_up(error)
             return
         if self._found is not None:
-            self._reading = None
+            self._scan = None
             if self._found.undecoded:
-                _log.warning("records of transactions cannot be read", topic=NAME, records=self._found.undecoded)
+                _log.warning("transaction records not decoded", topic=NAME, records=self._found.undecoded)
 
-    def _give_up(self, fault: ClusterError) -> None:
-        """Try again as usual what passes, and seldom where a right is missing. One line each time."""
-        self._reading = None
-        if not fault.passes:
-            self._wait = int(self._allowances.seldom * 1000)
-        _log.info("transactions cannot be looked up in their log", topic=NAME, reason=fault.what, advice=fault.advice)
+    def _give_up(self, error: ClusterError) -> None:
+        """End the scan. The next one starts after the usual time for a transient error, else much later."""
+        self._scan = None
+        if not error.passes:
+            self._wait = int(self._limits.slow_refresh * 1000)
+        _log.info("transaction log lookup failed", topic=NAME, reason=error.what, advice=error.advice)
 
 
-def nameless(table: pa.Table) -> set[int]:
-    """Give the producers of whom leaders or coordinators left something open, -1 for one that is not told at all."""
-    return {-1 if row["producer_id"] is None else row["producer_id"] for row in table.to_pylist() if _lacks(row)}
+def incomplete_producers(table: pa.Table) -> set[int]:
+    """Return the producers of incomplete rows (schema OPEN_TRANSACTIONS), -1 for a row without a producer id."""
+    return {
+        -1 if row["producer_id"] is None else row["producer_id"] for row in table.to_pylist() if _is_incomplete(row)
+    }
 
 
 def completed(
-    table: pa.Table, topic: str, stable: int, asked_at: int, found: OngoingTransactionsByProducer
+    table: pa.Table, topic: str, last_stable: int, requested_at: int, found: OngoingTransactionsByProducer
 ) -> pa.Table:
-    """Give the rows of one place (schema OPEN_TRANSACTIONS) with what the log tells in addition.
+    """Return the rows of one partition (schema OPEN_TRANSACTIONS), completed from the transaction log.
 
-    `stable` is where the place's last stable offset stands, `asked_at` (ms) when the leader was asked.
+    `last_stable` is the last stable offset of the partition, `requested_at` (ms) when its leader was asked.
     """
     rows = []
     for row in table.to_pylist():
         if row["producer_id"] is None:
-            rows.append(_oldest(row, topic, stable, asked_at, found))
+            rows.append(_with_oldest(row, topic, last_stable, requested_at, found))
         else:
-            rows.append(_named(row, topic, asked_at, found) if _lacks(row) else row)
+            rows.append(_with_producer(row, topic, requested_at, found) if _is_incomplete(row) else row)
     return pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)
 
 
-def _lacks(row: dict[str, Any]) -> bool:
+def _is_incomplete(row: dict[str, Any]) -> bool:
     return row["producer_id"] is None or row["transactional_id"] is None or row["error"] is not None
 
 
-def _named(row: dict[str, Any], topic: str, asked_at: int, found: OngoingTransactionsByProducer) -> dict[str, Any]:
-    """Put a name to a producer that the leader told."""
+def _with_producer(
+    row: dict[str, Any], topic: str, requested_at: int, found: OngoingTransactionsByProducer
+) -> dict[str, Any]:
+    """Return a row with a known producer, completed with the transaction of that producer."""
     record = found.producers.get(row["producer_id"])
     if record is None:
-        # Whoever writes to a partition in a transaction is in the log before: this one was never there, or compaction
-        # has removed it after its transactional id had expired. Nobody is going to end it.
+        # The log names every producer that writes to a partition in a transaction before it writes. This one was never
+        # in the log, or compaction removed it after its transactional id expired: the transaction hangs.
         return row if found.undecoded else row | {"hanging": True}
-    mine = found.open.get(record.transactional_id)
-    counted = mine is not None and mine.producer_id == row["producer_id"] and _covers(mine, topic, row["partition"])
-    # What has ended since the leader was asked did not hang.
-    hanging = False if counted else None if record.last_update_timestamp >= asked_at - _SKEW_MS else True
-    return row | _told(record) | {"hanging": hanging}
-
-
-def _oldest(
-    row: dict[str, Any], topic: str, stable: int, asked_at: int, found: OngoingTransactionsByProducer
-) -> dict[str, Any]:
-    """Name the oldest transaction of a place whose leader does not tell: it is what the place stands at.
-
-    One that began after the place was found to stand still does not hold it.
-    """
-    first = next(
-        (each for each in found.on(topic, row["partition"]) if (each.start_timestamp or 0) <= asked_at + _SKEW_MS), None
+    current = found.open.get(record.transactional_id)
+    is_counted = (
+        current is not None
+        and current.producer_id == row["producer_id"]
+        and _has_partition(current, topic, row["partition"])
     )
-    if first is None:
+    # A transaction that ended after the leader was asked did not hang.
+    hanging = False if is_counted else None if record.last_update_timestamp >= requested_at - _SKEW_MS else True
+    return row | _coordinator_columns(record) | {"hanging": hanging}
+
+
+def _with_oldest(
+    row: dict[str, Any], topic: str, last_stable: int, requested_at: int, found: OngoingTransactionsByProducer
+) -> dict[str, Any]:
+    """Return a row without a producer, completed with the oldest open transaction of its partition.
+
+    The last stable offset is the start of that transaction. One that started after the partition was seen to be
+    blocked cannot block it.
+    """
+    oldest = next(
+        (
+            record
+            for record in found.on(topic, row["partition"])
+            if (record.start_timestamp or 0) <= requested_at + _SKEW_MS
+        ),
+        None,
+    )
+    if oldest is None:
         return row
-    known = {"start_offset": stable, "producer_id": first.producer_id, "producer_epoch": first.producer_epoch}
-    return row | known | _told(first) | {"hanging": False}
+    producer = {
+        "start_offset": last_stable,
+        "producer_id": oldest.producer_id,
+        "producer_epoch": oldest.producer_epoch,
+    }
+    return row | producer | _coordinator_columns(oldest) | {"hanging": False}
 
 
-def _covers(record: TransactionStateRecorded, topic: str, partition: int) -> bool:
+def _has_partition(record: TransactionStateRecorded, topic: str, partition: int) -> bool:
     return any(name == topic and partition in numbers for name, numbers in record.partitions)
 
 
-def _told(record: TransactionStateRecorded) -> dict[str, Any]:
-    open_, began = record.transaction_state in ENDS_BY_ITSELF, record.start_timestamp
+def _coordinator_columns(record: TransactionStateRecorded) -> dict[str, Any]:
+    """Return the columns that a coordinator answers, from its log."""
+    is_open, started = record.transaction_state in ENDS_BY_ITSELF, record.start_timestamp
     return {
         "transactional_id": record.transactional_id,
         "state": record.transaction_state,
-        "start_time": None if not open_ or began is None else _EPOCH + dt.timedelta(milliseconds=began),
+        "start_time": None if not is_open or started is None else _EPOCH + dt.timedelta(milliseconds=started),
         "timeout_ms": record.timeout,
         "error": None,
     }

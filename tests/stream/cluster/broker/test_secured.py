@@ -389,7 +389,7 @@ class TestRights:
             log = TransactionLogLookup(cluster, LookupLimits(), time.monotonic)
             culprits = OpenTransactionLookup(cluster, LookupLimits(), time.monotonic, log)
             held = {(NAME, row["partition"]): row["start_offset"], ("held", 0): 0}
-            told = culprits.look(held, int(time.time() * 1000))
+            told = culprits.update(held, int(time.time() * 1000))
         producer.abort_transaction(30)
         consumer.close()
         assert row["partition"] == partition_for("held", 4)

@@ -16,7 +16,7 @@ from stream.cluster.transport.errors import Unreachable
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition
-from stream.tick.lookups import open_transactions as enquiries_transactions
+from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.open_transactions import OpenTransactionLookup
 from tests.support.fleets import ends_of
@@ -35,7 +35,7 @@ class Leader:
         self.asked: list[tuple[str, list[int]]] = []
         self.row: dict[str, Any] | None = {"start_offset": 5, "producer_id": 7, "transactional_id": "tx"}
         self.away = False
-        monkeypatch.setattr(enquiries_transactions, "read_open_transactions", self._read)
+        monkeypatch.setattr(lookup, "read_open_transactions", self._read)
 
     def _read(self, _: object, topic: str, partitions: Collection[int]) -> pa.Table:
         if self.away:

@@ -213,7 +213,7 @@ def test_a_commit_of_a_partition_that_the_log_does_not_know_gets_a_row(cluster: 
 
 def test_so_many_groups_at_a_tick_the_longest_waiting_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each has its turn; one that was not asked again keeps its answer."""
-    cluster = Cluster(monkeypatch, groups=2)
+    cluster = Cluster(monkeypatch, fetched_groups=2)
     names = IN_0[:5]
     for name in names:
         cluster.commit(name, 1)

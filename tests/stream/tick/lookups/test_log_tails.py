@@ -13,7 +13,7 @@ from stream.cluster.log_tails import TailRead, TailRequest
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
 from stream.tick.ends_index import EndsIndex
-from stream.tick.lookups import log_tails as enquiries_tails
+from stream.tick.lookups import log_tails as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.log_tails import LogTailLookup
 from tests.stream.health.panes import Row, pane
@@ -36,8 +36,8 @@ class Brokers:
         self.reason: ErrorReason | None = None
         self.away = False
         self.transactions = True
-        monkeypatch.setattr(enquiries_tails, "read_tails", self._read)
-        monkeypatch.setattr(enquiries_tails, "has_transactions", lambda _: self.transactions)
+        monkeypatch.setattr(lookup, "read_tails", self._read)
+        monkeypatch.setattr(lookup, "has_transactions", lambda _: self.transactions)
 
     def _read(self, _: object, wanted: Sequence[TailRequest], **__: Any) -> list[TailRead]:
         if self.away:
@@ -81,59 +81,59 @@ def rows_of(tails: Any) -> list[tuple[int, ...]]:
 def test_a_tail_is_read_once_for_as_long_as_it_stands(brokers: Brokers) -> None:
     """What was found stays known without another question, and is forgotten when the end moves."""
     tails = watch()
-    assert rows_of(tails.look(TOPICS, ends(orders=10_003))) == []
-    tails.note(window(ROW))
+    assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == []
+    tails.schedule(window(ROW))
     for _ in range(3):
-        assert rows_of(tails.look(TOPICS, ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
+        assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
     assert brokers.asked == [TailRequest("orders", 0, 10_000, 10_003)]
-    assert rows_of(tails.look(TOPICS, ends(orders=10_004))) == []
+    assert rows_of(tails.update(TOPICS, ends(orders=10_004))) == []
 
 
 def test_an_end_that_is_not_known_forgets_nothing(brokers: Brokers) -> None:
     """A leader that is away for a tick costs no second reading."""
     tails = watch()
-    tails.note(window(ROW))
-    tails.look(TOPICS, ends(orders=10_003))
-    tails.look(TOPICS, EndsIndex(ends_of([("orders", 0, None, None, None, "no_leader")])))
-    tails.look(TOPICS, EndsIndex(ends_of([("orders", -1, None, None, None, "unknown_topic")])))
-    assert len(rows_of(tails.look(TOPICS, ends(orders=10_003)))) == 1
+    tails.schedule(window(ROW))
+    tails.update(TOPICS, ends(orders=10_003))
+    tails.update(TOPICS, EndsIndex(ends_of([("orders", 0, None, None, None, "no_leader")])))
+    tails.update(TOPICS, EndsIndex(ends_of([("orders", -1, None, None, None, "unknown_topic")])))
+    assert len(rows_of(tails.update(TOPICS, ends(orders=10_003)))) == 1
     assert len(brokers.asked) == 1
 
 
 def test_a_tail_that_moved_since_it_was_noted_is_not_read(brokers: Brokers) -> None:
     """It is none of those that stand still."""
     tails = watch()
-    tails.note(window(ROW))
-    assert rows_of(tails.look(TOPICS, ends(orders=10_009))) == []
+    tails.schedule(window(ROW))
+    assert rows_of(tails.update(TOPICS, ends(orders=10_009))) == []
     assert brokers.asked == []
 
 
 def test_one_reading_for_all_groups_before_a_tail(brokers: Brokers) -> None:
     """The one that is furthest from the end counts; one further still has it read again."""
     tails = watch()
-    tails.note(window(ROW, Row(group="other", committed=9_998, end=10_003, lag=5)))
-    tails.look(TOPICS, ends(orders=10_003))
+    tails.schedule(window(ROW, Row(group="other", committed=9_998, end=10_003, lag=5)))
+    tails.update(TOPICS, ends(orders=10_003))
     assert brokers.asked == [TailRequest("orders", 0, 9_998, 10_003)]
-    tails.note(window(Row(group="third", committed=9_000, end=10_003, lag=1_003)))
-    assert rows_of(tails.look(TOPICS, ends(orders=10_003))) == [(0, 9_000, 10_001, 10_003)]
+    tails.schedule(window(Row(group="third", committed=9_000, end=10_003, lag=1_003)))
+    assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == [(0, 9_000, 10_001, 10_003)]
 
 
 def test_places_are_numbered_by_the_topics_given(brokers: Brokers) -> None:
     """Topics come and go between ticks; the tails of one that is not among them are left out."""
     tails = watch()
-    tails.note(window(ROW, Row(topic="payments", committed=10_000, end=10_003, lag=3)))
+    tails.schedule(window(ROW, Row(topic="payments", committed=10_000, end=10_003, lag=3)))
     at_rest = ends(orders=10_003, payments=10_003)
-    assert [row[0] for row in rows_of(tails.look(TOPICS, at_rest))] == [0, 1 << 32]
-    assert [row[0] for row in rows_of(tails.look(["a", "orders", "payments"], at_rest))] == [1 << 32, 2 << 32]
-    assert [row[0] for row in rows_of(tails.look(["payments"], at_rest))] == [0]
+    assert [row[0] for row in rows_of(tails.update(TOPICS, at_rest))] == [0, 1 << 32]
+    assert [row[0] for row in rows_of(tails.update(["a", "orders", "payments"], at_rest))] == [1 << 32, 2 << 32]
+    assert [row[0] for row in rows_of(tails.update(["payments"], at_rest))] == [0]
     assert len(brokers.asked) == 2
 
 
 def test_the_shortest_first_and_so_many_at_a_tick(brokers: Brokers) -> None:
     """Those that are left are noted again by whoever still wants them."""
     tails = watch(LookupLimits(tails=1))
-    tails.note(window(Row(committed=9_000, end=10_003, lag=1_003), Row(topic="payments", end=10_003, lag=1)))
-    tails.look(TOPICS, ends(orders=10_003, payments=10_003))
+    tails.schedule(window(Row(committed=9_000, end=10_003, lag=1_003), Row(topic="payments", end=10_003, lag=1)))
+    tails.update(TOPICS, ends(orders=10_003, payments=10_003))
     assert [each.topic for each in brokers.asked] == ["payments"]
 
 
@@ -157,13 +157,13 @@ def test_a_tail_that_cannot_be_read_is_told_with_its_reason(
     brokers.data_end, brokers.reason = None, reason
     tails = watch()
     for attempt in range(1, attempts + 2):
-        tails.note(window(ROW))
-        found = tails.look(TOPICS, ends(orders=10_003))
+        tails.schedule(window(ROW))
+        found = tails.update(TOPICS, ends(orders=10_003))
         assert rows_of(found) == []
         told = list(zip(found.unreadable.tolist(), found.reasons.tolist(), strict=True))
         assert told == ([(0, word)] if attempt >= attempts else [])
     assert len(brokers.asked) == attempts
-    assert tails.look(["another", *TOPICS], ends(orders=10_003)).unreadable.tolist() == [1 << 32]
+    assert tails.update(["another", *TOPICS], ends(orders=10_003)).unreadable.tolist() == [1 << 32]
 
 
 @UNREADABLE
@@ -175,8 +175,8 @@ def test_without_any_transaction_a_tail_that_cannot_be_read_holds_records(
     tails = watch()
     found = []
     for _ in range(attempts):
-        tails.note(window(ROW))
-        found.append(tails.look(TOPICS, ends(orders=10_003)))
+        tails.schedule(window(ROW))
+        found.append(tails.update(TOPICS, ends(orders=10_003)))
     assert [rows_of(each) for each in found] == [[]] * (attempts - 1) + [[(0, 10_000, 10_003, 10_003)]]
     assert word not in found[-1].reasons
 
@@ -190,16 +190,16 @@ def test_a_tail_that_cannot_be_read_is_tried_again_later(brokers: Brokers) -> No
     """A right may be granted while the monitor runs; until then the reason stays, and the brokers are spared."""
     brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
     clock = [0.0]
-    tails = LogTailLookup(cast("Any", None), LookupLimits(seldom=600), lambda: clock[0])
+    tails = LogTailLookup(cast("Any", None), LookupLimits(slow_refresh=600), lambda: clock[0])
     unreadable = []
     for clock[0] in (10, 20, 300, 600, 620):
-        tails.note(kept(window(ROW)))
-        unreadable.append(len(tails.look(TOPICS, ends(orders=10_003)).unreadable))
+        tails.schedule(kept(window(ROW)))
+        unreadable.append(len(tails.update(TOPICS, ends(orders=10_003)).unreadable))
     assert (unreadable, len(brokers.asked)) == ([1] * 5, 2)
     brokers.data_end, brokers.reason = 10_000, None
     clock[0] = 1_230
-    tails.note(kept(window(ROW)))
-    found = tails.look(TOPICS, ends(orders=10_003))
+    tails.schedule(kept(window(ROW)))
+    found = tails.update(TOPICS, ends(orders=10_003))
     assert (rows_of(found), len(found.unreadable)) == ([(0, 10_000, 10_000, 10_003)], 0)
 
 
@@ -207,43 +207,43 @@ def test_the_reason_does_not_go_when_the_partition_grows(brokers: Brokers) -> No
     """Else a group without the right would look stuck at the tick at which a record comes."""
     brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
     tails = watch()
-    tails.note(window(ROW))
-    assert len(tails.look(TOPICS, ends(orders=10_003)).unreadable) == 1
-    assert len(tails.look(TOPICS, ends(orders=10_008)).unreadable) == 1
+    tails.schedule(window(ROW))
+    assert len(tails.update(TOPICS, ends(orders=10_003)).unreadable) == 1
+    assert len(tails.update(TOPICS, ends(orders=10_008)).unreadable) == 1
 
 
 def test_an_unreadable_tail_that_nobody_waits_before_is_let_go(brokers: Brokers) -> None:
     """The groups have read on, and nothing will ask for it again."""
     brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
     clock = [0.0]
-    tails = LogTailLookup(cast("Any", None), LookupLimits(seldom=600), lambda: clock[0])
-    tails.note(window(ROW))
-    assert len(tails.look(TOPICS, ends(orders=10_003)).unreadable) == 1
-    tails.note(pane(ROW))
+    tails = LogTailLookup(cast("Any", None), LookupLimits(slow_refresh=600), lambda: clock[0])
+    tails.schedule(window(ROW))
+    assert len(tails.update(TOPICS, ends(orders=10_003)).unreadable) == 1
+    tails.schedule(pane(ROW))
     clock[0] = 601
-    assert len(tails.look(TOPICS, ends(orders=10_003)).unreadable) == 0
+    assert len(tails.update(TOPICS, ends(orders=10_003)).unreadable) == 0
 
 
 def test_a_tail_of_markers_is_remembered_while_a_group_stands_before_it(brokers: Brokers) -> None:
     """What has come behind the markers is what the group has not read; they do not make it older."""
     brokers.data_end = 10_000
     tails = watch()
-    tails.note(window(ROW))
-    tails.look(TOPICS, ends(orders=10_003))
-    tails.note(kept(pane(ROW)))
-    assert rows_of(tails.look(TOPICS, ends(orders=10_009))) == [(0, 10_000, 10_000, 10_003)]
-    tails.note(pane(ROW))
-    assert rows_of(tails.look(TOPICS, ends(orders=10_009))) == []
+    tails.schedule(window(ROW))
+    tails.update(TOPICS, ends(orders=10_003))
+    tails.schedule(kept(pane(ROW)))
+    assert rows_of(tails.update(TOPICS, ends(orders=10_009))) == [(0, 10_000, 10_000, 10_003)]
+    tails.schedule(pane(ROW))
+    assert rows_of(tails.update(TOPICS, ends(orders=10_009))) == []
 
 
 def test_a_tail_above_the_end_is_forgotten_at_once(brokers: Brokers) -> None:
     """The log was cut, and other records may stand there now."""
     brokers.data_end = 10_000
     tails = watch()
-    tails.note(window(ROW))
-    tails.look(TOPICS, ends(orders=10_003))
-    tails.note(kept(pane(ROW)))
-    assert rows_of(tails.look(TOPICS, ends(orders=10_002))) == []
+    tails.schedule(window(ROW))
+    tails.update(TOPICS, ends(orders=10_003))
+    tails.schedule(kept(pane(ROW)))
+    assert rows_of(tails.update(TOPICS, ends(orders=10_002))) == []
 
 
 def test_while_nobody_answers_no_tail_is_to_blame(brokers: Brokers) -> None:
@@ -251,20 +251,20 @@ def test_while_nobody_answers_no_tail_is_to_blame(brokers: Brokers) -> None:
     brokers.away = True
     tails = watch()
     for _ in range(5):
-        tails.note(window(ROW))
-        assert rows_of(tails.look(TOPICS, ends(orders=10_003))) == []
+        tails.schedule(window(ROW))
+        assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == []
     brokers.away = False
-    tails.note(window(ROW))
-    assert rows_of(tails.look(TOPICS, ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
+    tails.schedule(window(ROW))
+    assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
 
 
 def test_names_of_topics_that_came_and_went_are_let_go(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster that makes topics for minutes only must not fill the memory over years."""
-    monkeypatch.setattr(enquiries_tails, "_SPARE_NAMES", 5)
+    monkeypatch.setattr(lookup, "_SPARE_NAMES", 5)
     tails = watch()
     for number in range(40):
         name = f"t{number}"
-        tails.note(window(Row(topic=name, committed=10_000, end=10_003, lag=3)))
-        assert rows_of(tails.look([name], ends(**{name: 10_003}))) == [(0, 10_000, 10_001, 10_003)]
+        tails.schedule(window(Row(topic=name, committed=10_000, end=10_003, lag=3)))
+        assert rows_of(tails.update([name], ends(**{name: 10_003}))) == [(0, 10_000, 10_001, 10_003)]
     assert len(tails._names) < 10
     assert len(brokers.asked) == 40

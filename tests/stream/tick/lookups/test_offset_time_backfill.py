@@ -15,9 +15,9 @@ from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED
 from stream.health.features.partition_history import PartitionHistory
 from stream.tick.context import NOWHERE
 from stream.tick.inputs.builder import observed
-from stream.tick.lookups import offset_time_backfill as enquiries_seeding
+from stream.tick.lookups import offset_time_backfill as lookup
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.offset_time_backfill import COARSE, FINE, seed
+from stream.tick.lookups.offset_time_backfill import COARSE, FINE, backfill
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value
 
@@ -41,7 +41,7 @@ class Log:
         self.away_after = 10**6
         self.time = 0.0
         self.takes = 0.0
-        monkeypatch.setattr(enquiries_seeding, "read_offsets_for_times", self._read)
+        monkeypatch.setattr(lookup, "read_offsets_for_times", self._read)
 
     def _read(self, _: object, wanted: pa.Table) -> pa.Table:
         if len(self.asked) >= self.away_after:
@@ -58,7 +58,7 @@ class Log:
 
     def seed(self, seen: HealthInputs, **bounds: Any) -> tuple[Any, Any] | None:
         """Ask for the seed."""
-        return seed(cast("Any", None), seen, LookupLimits(**bounds), lambda: self.time)
+        return backfill(cast("Any", None), seen, LookupLimits(**bounds), lambda: self.time)
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_no_later_record_and_no_answer(log: Log) -> None:
 def test_what_has_something_unread_comes_first(log: Log) -> None:
     """With more partitions than may be asked for, the times are fewer, and the others go without."""
     seen = moment({("t", p): 10_000 if p % 2 else 5 for p in range(8)})
-    told = log.seed(seen, seed_lookups=6 * len(COARSE))
+    told = log.seed(seen, backfill_lookups=6 * len(COARSE))
     assert told is not None
     assert len(told[0]) == len(COARSE)
     asked = (told[1] != NOT_ANSWERED).all(axis=1).tolist()

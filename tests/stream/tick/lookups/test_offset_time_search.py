@@ -15,7 +15,7 @@ from stream.cluster.transport.errors import Unreachable
 from stream.health.features import window as windows
 from stream.health.features.partition_history import PartitionHistory
 from stream.health.limits import HealthLimits
-from stream.tick.lookups import offset_time_search as enquiries_narrowing
+from stream.tick.lookups import offset_time_search as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.offset_time_search import OffsetTimeSearch
 from tests.stream.health.simulator import HOUR, MINUTE, NOON, SECOND, TICK, Partition, Scene, evenly, look
@@ -43,7 +43,7 @@ class Brokers:
         self.rounds = 0
         self.away = False
         self.error: str | None = None
-        monkeypatch.setattr(enquiries_narrowing, "read_offsets_for_times", self._read)
+        monkeypatch.setattr(lookup, "read_offsets_for_times", self._read)
 
     def _read(self, _: object, wanted: pa.Table) -> pa.Table:
         if self.away:
@@ -72,7 +72,7 @@ class Ticks:
 
     def __init__(self, parts: Sequence[Partition], **bounds: Any) -> None:
         self.memory = PartitionHistory(tick=TICK)
-        self.narrowing = OffsetTimeSearch(cast("Any", None), LookupLimits(**bounds), lambda: 0.0)
+        self.search = OffsetTimeSearch(cast("Any", None), LookupLimits(**bounds), lambda: 0.0)
         self.scene = Scene(parts)
         self.now = 0
         self.window = self._build()
@@ -83,7 +83,7 @@ class Ticks:
     def tick(self, times: int = 1) -> list[int]:
         """Ask after the last window, and look again; gives the ages of the oldest unread records (ms)."""
         for _ in range(times):
-            self.narrowing.look(self.window, self.memory)
+            self.search.update(self.window, self.memory)
             self.now += TICK
             self.window = self._build()
         return cast("list[int]", self.window.time_lag.age.tolist())
@@ -155,7 +155,7 @@ def test_so_many_at_a_tick_and_the_most_doubtful_first(monkeypatch: pytest.Monke
     """All come in their turn."""
     ends = [evenly(2)] * 5
     brokers = Brokers(monkeypatch, *ends)
-    ticks = Ticks([still(end, 3_000 + 100 * number) for number, end in enumerate(ends)], lookups=2)
+    ticks = Ticks([still(end, 3_000 + 100 * number) for number, end in enumerate(ends)], time_lookups=2)
     ticks.tick()
     assert brokers.asked == 2
     ages = ticks.tick(30)

@@ -11,9 +11,9 @@ import pytest
 
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.tick.ends_index import EndsIndex
-from stream.tick.lookups import open_transactions as enquiries_transactions
+from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
-from stream.tick.lookups.open_transactions import OpenTransactionLookup, held_places, still_held
+from stream.tick.lookups.open_transactions import OpenTransactionLookup, blocked_partitions, still_blocked
 from tests.stream.health.panes import SECOND, Row, pane
 from tests.support.fleets import ends_of
 
@@ -31,7 +31,7 @@ class Leaders:
         self.asked: list[tuple[str, tuple[int, ...]]] = []
         self.time = 0.0
         self.takes = 0.0
-        monkeypatch.setattr(enquiries_transactions, "read_open_transactions", self._read)
+        monkeypatch.setattr(lookup, "read_open_transactions", self._read)
 
     def _read(self, _: object, topic: str, partitions: Collection[int]) -> pa.Table:
         self.time += self.takes
@@ -59,21 +59,21 @@ def test_what_was_told_stands_while_nothing_moves(leaders: Leaders) -> None:
     """It is asked again after a minute, at once when the last stable offset has moved, and forgotten when it may go."""
     culprits = leaders.culprits()
     for tick in range(5):
-        assert producers(culprits.look({("t", 1): 50, ("t", 2): 60}, NOON + tick * TICK)) == {"t": [1, 2]}
+        assert producers(culprits.update({("t", 1): 50, ("t", 2): 60}, NOON + tick * TICK)) == {"t": [1, 2]}
     assert leaders.asked == [("t", (1, 2))]
-    culprits.look({("t", 1): 50, ("t", 2): 61}, NOON + 50_000)
-    culprits.look({("t", 1): 50, ("t", 2): 61}, NOON + 60_000)
+    culprits.update({("t", 1): 50, ("t", 2): 61}, NOON + 50_000)
+    culprits.update({("t", 1): 50, ("t", 2): 61}, NOON + 60_000)
     assert leaders.asked[1:] == [("t", (2,)), ("t", (1,))]
-    assert culprits.look({}, NOON + 70_000) == {}
+    assert culprits.update({}, NOON + 70_000) == {}
 
 
 def test_so_many_topics_and_partitions_at_a_tick(leaders: Leaders) -> None:
     """The most urgent come first, and each comes in its turn."""
-    culprits = leaders.culprits(culprit_topics=2, culprit_partitions=3)
+    culprits = leaders.culprits(transaction_topics=2, transaction_partitions=3)
     held = {("b", 1): 5, ("a", 1): 5, ("c", 1): 5, ("b", 2): 5}
-    culprits.look(held, NOON)
+    culprits.update(held, NOON)
     assert leaders.asked == [("b", (1,)), ("a", (1,))]
-    culprits.look(held, NOON + TICK)
+    culprits.update(held, NOON + TICK)
     assert leaders.asked[2:] == [("c", (1,)), ("b", (2,))]
 
 
@@ -82,7 +82,7 @@ def test_time_is_bounded(leaders: Leaders) -> None:
     leaders.takes = 5.0
     culprits = leaders.culprits()
     for tick in range(3):
-        culprits.look({("a", 1): 5, ("b", 1): 5, ("c", 1): 5}, NOON + tick * TICK)
+        culprits.update({("a", 1): 5, ("b", 1): 5, ("c", 1): 5}, NOON + tick * TICK)
     assert leaders.asked == [("a", (1,)), ("b", (1,)), ("c", (1,))]
 
 
@@ -95,7 +95,7 @@ def test_places_worth_asking_about() -> None:
         Row(topic="longer", stable=10_000, held_for=99 * SECOND, stable_lag=100),
         Row(topic="waiting", stable=10_000, held_for=20 * SECOND, stable_lag=0),
     )
-    assert list(held_places(window, 8_000).items()) == [
+    assert list(blocked_partitions(window, 8_000).items()) == [
         (("waiting", 0), 10_000),
         (("longer", 0), 10_000),
         (("long", 0), 10_000),
@@ -107,11 +107,11 @@ def test_a_place_of_many_groups_is_one() -> None:
     rows = [Row(group=name, stable=10_000, held_for=20 * SECOND, stable_lag=0) for name in "ab"]
     window = pane(*rows)
     window = dataclasses.replace(window, inputs=dataclasses.replace(window.inputs, partition=np.zeros(2, np.int32)))
-    assert held_places(window, 8_000) == {("orders", 0): 10_000}
+    assert blocked_partitions(window, 8_000) == {("orders", 0): 10_000}
 
 
 def test_places_that_are_free_by_now_are_not_asked_about() -> None:
     """The ends are younger than what was noted of them."""
     ends = [("a", 0, 9, 5, 0, None), ("b", 0, 9, 6, 0, None), ("c", 0, 5, 5, 0, None), ("d", 0, None, None, None, "x")]
     noted = {(topic, 0): 5 for topic in "abcde"}
-    assert still_held(noted, EndsIndex(ends_of(ends))) == {("a", 0): 5}
+    assert still_blocked(noted, EndsIndex(ends_of(ends))) == {("a", 0): 5}

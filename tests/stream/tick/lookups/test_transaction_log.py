@@ -11,7 +11,7 @@ import structlog
 
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.cluster.transport.errors import NotAuthorised, Unreachable
-from stream.tick.lookups import open_transactions as enquiries_transactions
+from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.open_transactions import OpenTransactionLookup
 from stream.tick.lookups.transaction_log import TransactionLogLookup
@@ -44,7 +44,7 @@ class Ticks:
         nobody = cast("Any", None)
         of_log = TransactionLogLookup(nobody, bounds, self._clock)
         self._culprits = OpenTransactionLookup(nobody, bounds, lambda: self.time, of_log)
-        monkeypatch.setattr(enquiries_transactions, "read_open_transactions", self._leader)
+        monkeypatch.setattr(lookup, "read_open_transactions", self._leader)
 
     def _clock(self) -> float:
         self.time += 1.0
@@ -57,7 +57,7 @@ class Ticks:
     def look(self, times: int = 1) -> dict[str, Any]:
         """Look so many times; give what is known of the place at the end."""
         for _ in range(times):
-            tables = self._culprits.look({PLACE: 4}, self.now)
+            tables = self._culprits.update({PLACE: 4}, self.now)
             self.now += TICK
         (row,) = tables["t"].to_pylist()
         return cast("dict[str, Any]", row)
@@ -121,7 +121,7 @@ def test_a_topic_that_may_not_be_read(
 
 def test_a_long_log_is_read_over_several_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until it has been read, what the leader said stands."""
-    ticks = Ticks(monkeypatch, *(record(f"id-{number}", number) for number in range(5, 9)), seconds=0.5)
+    ticks = Ticks(monkeypatch, *(record(f"id-{number}", number) for number in range(5, 9)), request_seconds=0.5)
     assert [ticks.look()["transactional_id"] for _ in range(4)] == [None, None, None, "id-7"]
     assert ticks.log.begun == 1
 
