@@ -130,7 +130,7 @@ def _share_partition_removed(key: Fields) -> cluster_facts.SharePartitionStateRe
 
 
 _KEYED: Final[Mapping[str, EventFunctions]] = {
-    # type: (event of a value, event of a tombstone)
+    # By record type: the event of a value and the event of a tombstone.
     "LEGACY_OFFSET_COMMIT": (
         functools.partial(_offset_committed, legacy=True),
         functools.partial(_offset_removed, legacy=True),

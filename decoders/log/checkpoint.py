@@ -80,18 +80,3 @@ def read_snapshot(path: Path, *, limit: int = DEFAULT_LIMIT) -> KraftSnapshot | 
         detail = "the snapshot does not begin with a header and end with a footer"
         return LogError(LogFault.INCOMPLETE_SNAPSHOT, str(path), segment.size, None, detail)
     return KraftSnapshot(path, snapshot_id(path), tuple(values), control)
-
-
-def newest_snapshot(directory: Path) -> tuple[KraftSnapshot | None, tuple[LogError, ...]]:
-    """Read the newest complete snapshot of a directory; return it with the errors of newer ones. Raises OSError.
-
-    The log continues at its `end_offset`.
-    """
-    files = {id_: file for file in directory.iterdir() if (id_ := snapshot_id(file))}
-    faults: list[LogError] = []
-    for id_ in sorted(files, key=lambda each: (each.end_offset, each.epoch), reverse=True):
-        snapshot = read_snapshot(files[id_])
-        if isinstance(snapshot, KraftSnapshot):
-            return snapshot, tuple(faults)
-        faults.append(snapshot)
-    return None, tuple(faults)

@@ -47,13 +47,6 @@ class ProducerEntry(NamedTuple):
     current_transaction_first_offset: int
 
 
-class EpochEntry(NamedTuple):
-    """A leader epoch and the first offset written in it."""
-
-    epoch: int
-    start_offset: int
-
-
 class PartitionOffset(NamedTuple):
     """One line of a checkpoint of a log directory; the meaning of the offset depends on the file."""
 
@@ -82,11 +75,6 @@ def read_producer_snapshot(path: Path) -> tuple[ProducerEntry, ...] | LogError:
     if count < 0 or len(raw) != _SNAPSHOT_HEAD.size + count * _PRODUCER.size:
         return _bad(path, _CRC_STARTS, f"{count} producers in {len(raw)} bytes")
     return tuple(map(ProducerEntry._make, _PRODUCER.iter_unpack(raw[_SNAPSHOT_HEAD.size :])))
-
-
-def read_leader_epochs(path: Path) -> tuple[EpochEntry, ...] | LogError:
-    """Read a `leader-epoch-checkpoint`: `epoch startOffset` per line, ascending."""
-    return _checkpoint(path, lambda words: EpochEntry(int(words[0]), int(words[1])), 2)
 
 
 def read_partition_offsets(path: Path) -> tuple[PartitionOffset, ...] | LogError:

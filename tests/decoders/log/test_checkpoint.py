@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 from typing import TYPE_CHECKING
 
 import pytest
 
-from decoders.log.checkpoint import KraftSnapshot, SnapshotId, newest_snapshot, read_snapshot, snapshot_id
+from decoders.log.checkpoint import KraftSnapshot, SnapshotId, read_snapshot, snapshot_id
 from decoders.log.control import ControlType
 from decoders.log.errors import LogError, LogFault
 from tests.decoders.log import logwriter as write
@@ -86,20 +85,6 @@ def test_values_are_in_order(tmp_path: Path) -> None:
     snapshot = read_snapshot(path)
     assert isinstance(snapshot, KraftSnapshot)
     assert (snapshot.values, snapshot.id) == ((b"one", b"two"), SnapshotId(9, 2))
-
-
-def test_the_newest_complete_snapshot_is_found(tmp_path: Path) -> None:
-    """Incomplete newer snapshots are errors and skipped; `.part` and `.deleted` files are ignored."""
-    for name in ("00000000000000000009-0000000002", "00000000000000000030-0000000001"):
-        (tmp_path / f"{name}.checkpoint").write_bytes(HEADER + DATA + FOOTER)
-    shutil.copy(
-        tmp_path / "00000000000000000009-0000000002.checkpoint", tmp_path / f"{'9' * 20}-0000000009.checkpoint.part"
-    )
-    (tmp_path / "00000000000000000040-0000000001.checkpoint").write_bytes(HEADER + DATA)
-    snapshot, faults = newest_snapshot(tmp_path)
-    assert snapshot is not None
-    assert snapshot.id == SnapshotId(30, 1)
-    assert [fault.fault for fault in faults] == [LogFault.INCOMPLETE_SNAPSHOT]
 
 
 @pytest.mark.parametrize("name", ["bootstrap.checkpoint", "1-1.checkpoint", f"{0:020}-{0:010}.checkpoint.deleted"])

@@ -23,7 +23,6 @@ from decoders.log.legacy import legacy_batch
 from decoders.log.lookup import SegmentIndex
 from decoders.log.segment import Segment
 from decoders.log.state_files import (
-    read_leader_epochs,
     read_partition_metadata,
     read_partition_offsets,
     read_producer_snapshot,
@@ -104,7 +103,7 @@ def read_everything(folder: Path, content: bytes) -> None:
         index = SegmentIndex.load(segment)
         index.batch_at(3)
         index.record_at_time(1_000)
-    for reader in (read_producer_snapshot, read_leader_epochs, read_partition_offsets, read_partition_metadata):
+    for reader in (read_producer_snapshot, read_partition_offsets, read_partition_metadata):
         reader(log)
     OffsetIndex.read(log, 0).fault()
     TimeIndex.read(log, 0).fault()

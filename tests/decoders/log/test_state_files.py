@@ -10,11 +10,9 @@ import pytest
 
 from decoders.log.errors import LogError, LogFault
 from decoders.log.state_files import (
-    EpochEntry,
     PartitionMetadata,
     PartitionOffset,
     ProducerEntry,
-    read_leader_epochs,
     read_partition_metadata,
     read_partition_offsets,
     read_producer_snapshot,
@@ -61,9 +59,8 @@ def test_a_truncated_or_changed_snapshot_is_an_error(tmp_path: Path) -> None:
 
 
 def test_checkpoints_of_a_real_broker_are_read() -> None:
-    """Leader epochs, high watermarks, log start offsets and the topic id of a real broker are read."""
+    """High watermarks, log start offsets and the topic id of a real broker are read."""
     folder = RECORDED / "__consumer_offsets-0"
-    assert read_leader_epochs(folder / "leader-epoch-checkpoint") == (EpochEntry(0, 0),)
     assert read_partition_offsets(RECORDED / "log-start-offset-checkpoint") == ()
     high_watermarks = read_partition_offsets(RECORDED / "replication-offset-checkpoint")
     assert not isinstance(high_watermarks, LogError)
@@ -75,13 +72,24 @@ def test_checkpoints_of_a_real_broker_are_read() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "0", "0\n1\n", "1\n0\n", "0\n1\n5\n", "0\n1\n5 x\n", "0\n2\n5 6\n", "0\n1\n5 6 7\n", "x\n0\n", "\xff\n\0"],
+    [
+        "",
+        "0",
+        "0\n1\n",
+        "1\n0\n",
+        "0\n1\nt 5\n",
+        "0\n1\nt 5 x\n",
+        "0\n2\nt 5 6\n",
+        "0\n1\nt 5 6 7\n",
+        "x\n0\n",
+        "\xff\n\0",
+    ],
 )
 def test_a_malformed_checkpoint_is_an_error(tmp_path: Path, text: str) -> None:
     """Another version, missing or extra lines, and words that are not numbers are one typed error."""
-    path = tmp_path / "leader-epoch-checkpoint"
+    path = tmp_path / "replication-offset-checkpoint"
     path.write_text(text, encoding="latin-1")
-    error = read_leader_epochs(path)
+    error = read_partition_offsets(path)
     assert isinstance(error, LogError)
     assert error.fault is LogFault.BAD_STATE_FILE
 

@@ -1,0 +1,130 @@
+"""The rules of the source tree that import contracts cannot express."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import itertools
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+PRODUCT: Final = ("decoders", "exporters", "stream")
+TREES: Final = (*PRODUCT, "sandbox", "bench", "deploy", "tests")
+MOST_MODULES: Final = 21
+FAMILY: Final = 3
+"""Modules of one folder that share a `prefix_`: so many are a package."""
+UNTESTED: Final[dict[str, str]] = {}
+"""Modules that no test of their package imports, and why."""
+UNUSED: Final[dict[str, str]] = {}
+"""Modules that no module of the product imports, and why. `__main__` modules need no entry."""
+
+
+def folders() -> list[Path]:
+    """Return all folders with Python modules, relative to the root of the project."""
+    found = {path.parent for tree in TREES for path in (ROOT / tree).rglob("*.py")}
+    return sorted(path.relative_to(ROOT) for path in found)
+
+
+def modules(folder: Path) -> list[str]:
+    """Return the names of the modules in a folder, without `__init__`."""
+    return sorted(path.stem for path in (ROOT / folder).glob("*.py") if path.stem != "__init__")
+
+
+def product_modules() -> list[Path]:
+    """Return the modules of the product, relative to the root of the project."""
+    found = itertools.chain.from_iterable((ROOT / tree).rglob("*.py") for tree in PRODUCT)
+    return sorted(path.relative_to(ROOT) for path in found if not path.stem.startswith("__"))
+
+
+def imported(path: Path) -> set[str]:
+    """Return the dotted names that a file imports; of `from a import b` both `a` and `a.b`."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def dotted(path: Path) -> str:
+    """Return the import name of a module."""
+    return ".".join(path.with_suffix("").parts)
+
+
+def test_no_folder_has_more_modules_than_a_reader_can_overlook() -> None:
+    """A folder has at most 21 modules."""
+    assert {str(folder): len(modules(folder)) for folder in folders() if len(modules(folder)) > MOST_MODULES} == {}
+
+
+def test_modules_that_share_a_prefix_are_a_package() -> None:
+    """No three modules of one folder begin with the same word and an underscore."""
+    families = {}
+    for folder in folders():
+        names = [name.removeprefix("test_") for name in modules(folder)]
+        words = collections.Counter(name.partition("_")[0] for name in names if "_" in name)
+        families |= {f"{folder}/{word}_*": number for word, number in words.items() if number >= FAMILY}
+    assert families == {}
+
+
+def test_public_class_names_are_unique_in_the_product() -> None:
+    """A public class name stands for one class."""
+    places: dict[str, list[str]] = collections.defaultdict(list)
+    for path in product_modules():
+        for node in ast.parse((ROOT / path).read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(str(path))
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+def test_the_root_of_stream_has_few_modules() -> None:
+    """Only the leaves that every package may import lie at the root of `stream`."""
+    assert modules(Path("stream")) == ["errors", "logs", "wording"]
+
+
+@pytest.mark.parametrize("tree", [*PRODUCT, "sandbox", "bench", "deploy"])
+def test_each_package_says_what_belongs_there(tree: str) -> None:
+    """The `__init__` of each package has a docstring, and code lies only in packages."""
+    for folder in (each for each in folders() if each.parts[0] == tree):
+        init = ROOT / folder / "__init__.py"
+        assert init.exists(), folder
+        assert ast.get_docstring(ast.parse(init.read_text())), folder
+
+
+def reached_by_tests(package: Path) -> set[str]:
+    """Return the names that tests of a package import, and what its modules of those names import in turn."""
+    tests = (ROOT / "tests" / package).rglob("*.py")
+    reached = {name for file in tests for name in imported(file)}
+    uses = {
+        dotted(path.relative_to(ROOT)).removesuffix(".__init__"): imported(path)
+        for path in (ROOT / package).rglob("*.py")
+    }
+    while True:
+        further = {name for module, names in uses.items() if module in reached for name in names} - reached
+        if not further:
+            return reached
+        reached |= further
+
+
+def test_each_module_is_reached_by_a_test_of_its_package() -> None:
+    """A test under the folder of its package imports each module, directly or through other modules of the package."""
+    packages = {
+        path: Path(*path.parts[:2]) if path.parts[0] == "stream" and len(path.parts) > 2 else Path(path.parts[0])
+        for path in product_modules()
+    }
+    reached = {package: reached_by_tests(package) for package in set(packages.values())}
+    assert [str(path) for path, package in packages.items() if dotted(path) not in reached[package]] == sorted(UNTESTED)
+
+
+def test_each_module_is_used_by_the_product() -> None:
+    """No module of the product exists for tests or benchmarks only."""
+    everywhere: set[str] = set()
+    for tree in PRODUCT:
+        for path in (ROOT / tree).rglob("*.py"):
+            everywhere |= imported(path) - {dotted(path.relative_to(ROOT))}
+    programs = {path for path in product_modules() if '__name__ == "__main__"' in (ROOT / path).read_text()}
+    unused = [str(path) for path in product_modules() if path not in programs and dotted(path) not in everywhere]
+    assert unused == sorted(UNUSED)
