@@ -8,7 +8,7 @@ import pytest
 
 from stream.cluster.configs import TopicConfig, read_broker_configs, read_topic_config, read_topic_configs
 from stream.cluster.transport.error_codes import ErrorReason
-from tests.stream.cluster.scripted import AWAY, TOO_OLD, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 NAMES = ("cleanup.policy", "retention.ms")
 

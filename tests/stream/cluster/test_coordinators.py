@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from stream.cluster.coordinators import Coordinators, by_node
 from stream.cluster.transport.admin_requests import TRANSACTION
 from stream.cluster.transport.error_codes import ErrorReason
-from tests.stream.cluster.scripted import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
 if TYPE_CHECKING:
     import pytest

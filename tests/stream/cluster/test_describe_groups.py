@@ -9,7 +9,7 @@ import pytest
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.describe_groups import DescribedGroup, describe_groups
 from stream.cluster.transport.error_codes import ErrorReason
-from tests.stream.cluster.scripted import AWAY, SILENT, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, SILENT, ScriptedCluster, says
 
 if TYPE_CHECKING:
     from collections.abc import Callable

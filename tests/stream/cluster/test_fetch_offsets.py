@@ -8,7 +8,7 @@ import pytest
 
 from stream.cluster.coordinators import Coordinators
 from stream.cluster.fetch_offsets import GROUP_OFFSETS, fetch_offsets
-from tests.stream.cluster.scripted import AWAY, TOO_OLD, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 FIND, FETCH = "FindCoordinatorRequest", "OffsetFetchRequest"
 

@@ -9,7 +9,7 @@ import pytest
 
 from stream.cluster.hidden_records import HiddenBatch, read_hidden
 from tests.decoders.log import logwriter
-from tests.stream.cluster.scripted import AWAY, Answers, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, Answers, ScriptedCluster, says
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ import pytest
 from stream.cluster.leaders import find_leaders
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
-from tests.stream.cluster.scripted import AWAY, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, ScriptedCluster, says
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stream.cluster.log_dirs import REPLICA_SIZES, read_replica_sizes, size_per_broker
-from tests.stream.cluster.scripted import AWAY, TOO_OLD, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 TOPIC = "__consumer_offsets"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from stream.cluster.log_tails import TailRead, TailRequest, read_tails
 from stream.cluster.transport.error_codes import ErrorReason
 from tests.decoders.log import logwriter as write
-from tests.stream.cluster.scripted import AWAY, TOO_OLD, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

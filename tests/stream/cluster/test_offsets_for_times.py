@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stream.cluster.offsets_for_times import OFFSETS_FOR_TIMES, WANTED, read_offsets_for_times
 from stream.cluster.transport.requests import LATEST, NEWEST
-from tests.stream.cluster.scripted import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
 LIST = "ListOffsetsRequest"
 

@@ -10,7 +10,7 @@ import pytest
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS, read_open_transactions
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
-from tests.stream.cluster.scripted import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, SILENT, TOO_OLD, ScriptedCluster, says
 
 TOPIC = "__consumer_offsets"
 METADATA = says(

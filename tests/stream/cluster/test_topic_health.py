@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.cluster.topic_health import PARTITION_FACTS, TOPIC_FACTS, partition_facts, topic_facts
-from tests.stream.cluster.layouts import Partition, layout
 from tests.support.laws import examples
+from tests.support.topologies import Partition, layout
 
 
 def by_hand(name: str, partitions: list[Partition], brokers: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 from stream.cluster.topology import REPLICAS, TOPICS, read_topology
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster.transport.errors import Unreachable
-from tests.stream.cluster.scripted import AWAY, TOO_OLD, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, TOO_OLD, ScriptedCluster, says
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

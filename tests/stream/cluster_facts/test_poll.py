@@ -11,12 +11,12 @@ from stream.cluster_facts.log_cleaner import PATIENCE_SECONDS
 from stream.cluster_facts.poll import BROKER_SETTINGS, OFFSETS_SETTINGS, TOPIC_SETTINGS, ClusterPoll, living_keys
 from stream.groups.placement import partition_for
 from tests.exporters.snapshots import snapshot
-from tests.stream.cluster.scripted import AWAY, ScriptedCluster, says
+from tests.support.scripted_cluster import AWAY, ScriptedCluster, says
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from tests.stream.cluster.scripted import Answers
+    from tests.support.scripted_cluster import Answers
 
 OFFSETS = "__consumer_offsets"
 MB = 1_000_000

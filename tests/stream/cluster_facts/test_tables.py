@@ -15,10 +15,10 @@ from stream.cluster.transport.client import Broker
 from stream.cluster.transport.error_codes import ErrorReason
 from stream.cluster_facts import tables
 from tests.exporters.snapshots import table
-from tests.stream.cluster.layouts import layout
+from tests.support.topologies import layout
 
 if TYPE_CHECKING:
-    from tests.stream.cluster.layouts import Partition
+    from tests.support.topologies import Partition
 
 GOOD: Partition = (0, [0, 1], [0, 1])
 ELSEWHERE: Partition = (1, [0, 1], [0, 1])

@@ -16,7 +16,7 @@ from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.watch import ClusterWatch
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import snapshot, table
-from tests.stream.cluster.scripted import AWAY
+from tests.support.scripted_cluster import AWAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,9 +20,9 @@ from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import observed
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.scheduler import LookupScheduler
-from tests.stream.cluster.scripted import AWAY, ScriptedCluster
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value
+from tests.support.scripted_cluster import AWAY, ScriptedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
