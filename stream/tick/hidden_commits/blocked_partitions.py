@@ -1,7 +1,7 @@
-"""Which offsets partitions are held back, since when and by whom. Owns the memory of the gaps, and the log lines.
+"""Detects offsets partitions that are blocked by an open transaction, since when and by which producer, and logs it.
 
-A partition is held back when its last stable offset stands still below its high watermark for longer than a grace: a
-transaction that ends in time moves it. The line is logged once when that begins and once when it ends.
+A partition is blocked when its last stable offset has not moved for longer than a grace period while it is below the
+high watermark; a transaction that ends in time moves it. One line is logged when that starts and one when it ends.
 """
 
 from __future__ import annotations
@@ -30,73 +30,77 @@ _log = structlog.get_logger(__name__)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Gap:
-    stable: int
+    """A last stable offset below the high watermark, and when (ms) it was first seen there."""
+
+    last_stable: int
     since: int
 
 
 class BlockedPartitions:
-    """Used by the thread of the ticks alone."""
+    """Tracks the offsets partitions from tick to tick. Used by the tick thread only."""
 
-    def __init__(self, allowances: LookupLimits, culprits: OpenTransactionLookup) -> None:
-        self._grace_ms = int(allowances.blocked_grace * 1000)
-        self._culprits = culprits
+    def __init__(self, limits: LookupLimits, transactions: OpenTransactionLookup) -> None:
+        self._grace_ms = int(limits.blocked_grace * 1000)
+        self._transactions = transactions
         self._gaps: dict[int, _Gap] = {}
-        self._told: dict[int, BlockedOffsetsPartition] = {}
+        self._blocked: dict[int, BlockedOffsetsPartition] = {}
 
     @property
-    def held_back(self) -> tuple[BlockedOffsetsPartition, ...]:
-        """What is held back as of the last look, by partition."""
-        return tuple(held for _, held in sorted(self._told.items()))
+    def blocked(self) -> tuple[BlockedOffsetsPartition, ...]:
+        """The partitions that were blocked at the last update, sorted."""
+        return tuple(blocked for _, blocked in sorted(self._blocked.items()))
 
-    def look(self, ends: EndsIndex, now: int) -> Mapping[int, BlockedOffsetsPartition]:
-        """Look at the ends as they were at `now` (ms); give the partitions that are held back."""
-        self._measure(ends, now)
-        held = {partition: gap.stable for partition, gap in self._gaps.items() if now - gap.since >= self._grace_ms}
-        tables = self._culprits.update({(NAME, partition): stable for partition, stable in held.items()}, now)
-        told = {partition: self._told_of(partition, tables.get(NAME)) for partition in held}
-        self._say(told, now)
-        self._told = told
-        return told
+    def update(self, ends: EndsIndex, now: int) -> Mapping[int, BlockedOffsetsPartition]:
+        """Return the blocked partitions by number; `ends` were read at `now` (ms)."""
+        self._update_gaps(ends, now)
+        stable = {
+            partition: gap.last_stable for partition, gap in self._gaps.items() if now - gap.since >= self._grace_ms
+        }
+        tables = self._transactions.update({(NAME, partition): offset for partition, offset in stable.items()}, now)
+        blocked = {partition: self._blocked_partition(partition, tables.get(NAME)) for partition in stable}
+        self._log_changes(blocked, now)
+        self._blocked = blocked
+        return blocked
 
-    def _measure(self, ends: EndsIndex, now: int) -> None:
-        """Note the gaps; of a partition whose ends are not known now nothing changes."""
+    def _update_gaps(self, ends: EndsIndex, now: int) -> None:
+        """Record the gaps; a partition whose ends are not known at this tick keeps its gap."""
         gaps = {}
         rows = ends.rows_of_topic(NAME)
         columns = (ends.partitions(rows), ends.last_stable_offset[rows], ends.high_watermark[rows])
         for partition, stable, high in zip(*(column.tolist() for column in columns), strict=True):
-            before = self._gaps.get(partition)
+            previous = self._gaps.get(partition)
             if stable < 0 or high < 0:
-                if before is not None:
-                    gaps[partition] = before
+                if previous is not None:
+                    gaps[partition] = previous
             elif stable < high:
-                same = before is not None and before.stable == stable
-                gaps[partition] = before if before is not None and same else _Gap(stable, now)
+                is_same = previous is not None and previous.last_stable == stable
+                gaps[partition] = previous if previous is not None and is_same else _Gap(stable, now)
         self._gaps = gaps
 
-    def _told_of(self, partition: int, table: pa.Table | None) -> BlockedOffsetsPartition:
-        """Name the oldest transaction of a partition, if it is known."""
+    def _blocked_partition(self, partition: int, table: pa.Table | None) -> BlockedOffsetsPartition:
+        """Return a blocked partition with its oldest open transaction, if that is known."""
         since = self._gaps[partition].since
         rows = [] if table is None else [row for row in table.to_pylist() if row["partition"] == partition]
         row = next((row for row in rows if row["start_offset"] is not None), None)
         if row is None:
             return BlockedOffsetsPartition(partition, since)
-        # Of one that hangs, what its coordinator tells may be about a later transaction of the same id.
-        began = row["last_write_time"] if row["hanging"] else row["start_time"]
-        if began is not None:
-            since = min(since, int(began.replace(tzinfo=dt.UTC).timestamp() * 1000))
+        # For a hanging transaction, the coordinator may describe a later transaction of the same transactional id.
+        started = row["last_write_time"] if row["hanging"] else row["start_time"]
+        if started is not None:
+            since = min(since, int(started.replace(tzinfo=dt.UTC).timestamp() * 1000))
         return BlockedOffsetsPartition(partition, since, row["producer_id"], row["transactional_id"], row["hanging"])
 
-    def _say(self, told: Mapping[int, BlockedOffsetsPartition], now: int) -> None:
-        for partition in sorted(told.keys() - self._told.keys()):
-            held = told[partition]
+    def _log_changes(self, blocked: Mapping[int, BlockedOffsetsPartition], now: int) -> None:
+        for partition in sorted(blocked.keys() - self._blocked.keys()):
+            new = blocked[partition]
             _log.warning(
-                "an open transaction holds back an offsets partition; its groups are asked for",
+                "offsets partition blocked by an open transaction; fetching offsets of its groups from the coordinator",
                 offsets_partition=partition,
-                since=rfc3339(held.since / 1000),
-                producer_id=held.producer_id,
-                transactional_id=held.transactional_id,
-                hanging=held.hanging,
+                since=rfc3339(new.since / 1000),
+                producer_id=new.producer_id,
+                transactional_id=new.transactional_id,
+                hanging=new.hanging,
             )
-        for partition in sorted(self._told.keys() - told.keys()):
-            seconds = (now - self._told[partition].since) / 1000
-            _log.info("an offsets partition is not held back any more", offsets_partition=partition, seconds=seconds)
+        for partition in sorted(self._blocked.keys() - blocked.keys()):
+            seconds = (now - self._blocked[partition].since) / 1000
+            _log.info("offsets partition unblocked", offsets_partition=partition, seconds=seconds)

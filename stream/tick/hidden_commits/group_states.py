@@ -1,8 +1,7 @@
-"""(fleet, what the log says behind the last stable offsets) -> the fleet as its coordinators have it.
+"""Applies hidden membership records, tombstones and pending commits to the driver state of one tick. Pure.
 
-Owns how memberships, deleted offsets and ended groups that a transaction hides come into the fleet; asks nothing. What
-the log says there is newer than what the job has read of it, so the newest record of each key counts. How often a group
-was rebalanced is not told here: counters follow the job.
+The hidden part of the log is newer than what the job has read of it, so the newest record of each key counts. Event
+counts in group histories are not changed: they count what the job has read.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from stream.groups.membership.memberships import SIMPLE, Membership, Memberships
 from stream.groups.row_order import RowLabels, RowOrder
 from stream.groups.shard import MembershipRecords
 from stream.tick.hidden_commits.log import NEVER
-from stream.tick.hidden_commits.overlay import rows_of_groups
+from stream.tick.hidden_commits.overlay import logged_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,187 +33,211 @@ _EMPTY: Final = "Empty"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OverlaidGroups:
-    """The fleet, which of its rows were asked for, and the records of the groups whose membership is told by them."""
+    """The driver state with the hidden changes."""
 
-    fleet: GroupColumns
-    asked: Flags
-    members: Mapping[str, Memberships] = dataclasses.field(default_factory=dict)
+    state: GroupColumns
+    fetched: Flags
+    """Which rows have a fetched commit."""
+    memberships: Mapping[str, Memberships] = dataclasses.field(default_factory=dict)
+    """The membership records, with the hidden ones, of the groups that have any."""
 
 
-class _Told(NamedTuple):
+class _HiddenMemberships(NamedTuple):
+    """The memberships of a group, and what they were computed from."""
+
     base: Membership | None
     version: int
     memberships: Memberships
 
 
-class _Seen(NamedTuple):
-    """What the life of a group was restated from."""
+class _HistorySources(NamedTuple):
+    """What the history of a group is computed from."""
 
-    life: GroupHistory | None
+    history: GroupHistory | None
     membership: Membership | None
     newest: NewestRecord
-    ended: bool
+    is_dead: bool
 
-    def same(self, other: _Seen) -> bool:
-        return self.life is other.life and self.membership is other.membership and self[2:] == other[2:]
+    def same(self, other: _HistorySources) -> bool:
+        return self.history is other.history and self.membership is other.membership and self[2:] == other[2:]
 
 
 class HiddenGroupStates:
-    """Restates fleets, tick after tick; what did not change stays the same object, as it does in a fleet."""
+    """Applies hidden changes tick after tick; what did not change stays the same object, as in the driver state."""
 
     def __init__(self) -> None:
-        self._told: dict[str, _Told] = {}
-        self._lives: dict[str, tuple[_Seen, GroupHistory]] = {}
-        self._named: tuple[RowOrder, bytes, frozenset[str], RowLabels, RowOrder] | None = None
+        self._memberships: dict[str, _HiddenMemberships] = {}
+        self._histories: dict[str, tuple[_HistorySources, GroupHistory]] = {}
+        self._last_order: tuple[RowOrder, bytes, frozenset[str], RowLabels, RowOrder] | None = None
 
-    def put(self, fleet: GroupColumns, asked: Flags, logs: Iterable[HiddenLog]) -> OverlaidGroups:
-        """Restate a fleet, which must have the records of the groups in question (`GroupColumns.records`)."""
+    def apply(self, state: GroupColumns, fetched: Flags, logs: Iterable[HiddenLog]) -> OverlaidGroups:
+        """Return the driver state with the changes in `logs`.
+
+        `state` must have the membership records of the groups in question (`GroupColumns.records`); `fetched` says
+        which of its rows have a fetched commit.
+        """
         logs = [log for log in logs if log.complete and (log.memberships or log.deleted or log.pending)]
         if not logs:
-            return OverlaidGroups(fleet, asked)
-        hidden = {group: each for log in logs for group, each in log.memberships.items() if group in fleet.records}
-        self._told = {group: self._tell(group, each, fleet) for group, each in hidden.items()}
-        memberships = dict(fleet.memberships)
-        for group, told in list(self._told.items()):
-            known = told.memberships.of.get(group)
-            if group in told.memberships.faults:  # then it stays as the job has read it
-                del self._told[group], hidden[group]
-            elif known is None:
+            return OverlaidGroups(state, fetched)
+        hidden = {group: each for log in logs for group, each in log.memberships.items() if group in state.records}
+        self._memberships = {group: self._joined(group, each, state) for group, each in hidden.items()}
+        memberships = dict(state.memberships)
+        for group, joined in list(self._memberships.items()):
+            membership = joined.memberships.of.get(group)
+            if group in joined.memberships.faults:  # the group stays as the job has read it
+                del self._memberships[group], hidden[group]
+            elif membership is None:
                 memberships.pop(group, None)
             else:
-                memberships[group] = known
-        gone = _gone(fleet, logs)
-        lives = self._restated_lives(fleet, memberships, hidden, gone, logs)
+                memberships[group] = membership
+        deleted = _deleted(state, logs)
+        histories = self._changed_histories(state, memberships, hidden, deleted, logs)
         pending = frozenset(key for log in logs for key in log.pending)
-        restated = dataclasses.replace(fleet, memberships=memberships, lives=lives, pending=pending)
-        restated, asked = self._without(restated, asked, gone.rows)
-        return OverlaidGroups(restated, asked, {group: told.memberships for group, told in self._told.items()})
+        changed = dataclasses.replace(state, memberships=memberships, lives=histories, pending=pending)
+        changed, fetched = self._without(changed, fetched, deleted.rows)
+        return OverlaidGroups(
+            changed, fetched, {group: joined.memberships for group, joined in self._memberships.items()}
+        )
 
-    def _tell(self, group: str, hidden: HiddenMembership, fleet: GroupColumns) -> _Told:
-        """Join the records that the job has read of a group to those that it has not."""
-        base, before = fleet.memberships.get(group), self._told.get(group)
-        if before is not None and before.base is base and before.version == hidden.version:
-            return before
-        living = {**fleet.records[group], **hidden.records}
-        records = {key: value for key, value in living.items() if value is not None}
+    def _joined(self, group: str, hidden: HiddenMembership, state: GroupColumns) -> _HiddenMemberships:
+        """Join the records of a group that the job has read with the hidden ones."""
+        base, last = state.memberships.get(group), self._memberships.get(group)
+        if last is not None and last.base is base and last.version == hidden.version:
+            return last
+        newest = {**state.records[group], **hidden.records}
         memberships = Memberships()
-        memberships.apply(_records(records))
-        return _Told(base, hidden.version, memberships)
+        memberships.apply(_membership_records({key: value for key, value in newest.items() if value is not None}))
+        return _HiddenMemberships(base, hidden.version, memberships)
 
-    def _restated_lives(
+    def _changed_histories(
         self,
-        fleet: GroupColumns,
+        state: GroupColumns,
         memberships: Mapping[str, Membership],
         hidden: Mapping[str, HiddenMembership],
-        gone: _Gone,
+        deleted: _Deleted,
         logs: Iterable[HiddenLog],
     ) -> dict[str, GroupHistory]:
-        """Restate the lives of groups that have another state now, or none any more."""
-        kept = {group_of_offset(key) for log in logs for key in log.pending} | gone.left
-        lives, before, self._lives = dict(fleet.lives), self._lives, {}
-        for group in hidden.keys() | (gone.newest.keys() & fleet.lives.keys()):
-            newest = max(gone.newest.get(group, NEVER), hidden[group].newest if group in hidden else NEVER)
-            now = memberships.get(group)
-            seen = _Seen(fleet.lives.get(group), now, newest, now is None and group not in kept)
-            known = before.get(group)
-            if known is None or not seen.same(known[0]):
-                was = fleet.memberships.get(group)
-                life = _ended(group, fleet, gone, newest) if seen.ended else _moved(seen.life, was, now, newest)
-                known = seen, life
-            self._lives[group], lives[group] = known, known[1]
-        return lives
+        """Return the group histories, changed where a group has another state now, or is dead."""
+        with_offsets = {group_of_offset(key) for log in logs for key in log.pending} | deleted.groups_left
+        histories, previous, self._histories = dict(state.lives), self._histories, {}
+        for group in hidden.keys() | (deleted.newest.keys() & state.lives.keys()):
+            newest = max(deleted.newest.get(group, NEVER), hidden[group].newest if group in hidden else NEVER)
+            membership = memberships.get(group)
+            is_dead = membership is None and group not in with_offsets
+            sources = _HistorySources(state.lives.get(group), membership, newest, is_dead)
+            last = previous.get(group)
+            if last is None or not sources.same(last[0]):
+                old = state.memberships.get(group)
+                history = (
+                    _dead(group, state, deleted, newest)
+                    if sources.is_dead
+                    else _alive(sources.history, old, membership, newest)
+                )
+                last = sources, history
+            self._histories[group], histories[group] = last, last[1]
+        return histories
 
-    def _without(self, fleet: GroupColumns, asked: Flags, rows: Ints) -> tuple[GroupColumns, Flags]:
-        """Leave out rows, and bring names and ranks up to date."""
-        groups = frozenset(fleet.memberships.keys() | fleet.lives.keys())
-        if not len(rows) and groups <= set(fleet.ranks.groups):
-            return fleet, asked
-        kept = np.ones(len(fleet.runs), np.bool_)
+    def _without(self, state: GroupColumns, fetched: Flags, rows: Ints) -> tuple[GroupColumns, Flags]:
+        """Return state and `fetched` without these rows, with the row order of the groups that exist now."""
+        groups = frozenset(state.memberships.keys() | state.lives.keys())
+        if not len(rows) and groups <= set(state.ranks.groups):
+            return state, fetched
+        kept = np.ones(len(state.runs), np.bool_)
         kept[rows] = False
-        known = self._named
-        if known is None or known[0] is not fleet.ranks or known[1] != rows.tobytes() or known[2] != groups:
+        last = self._last_order
+        if last is None or last[0] is not state.ranks or last[1] != rows.tobytes() or last[2] != groups:
             mask = pa.array(kept)
-            columns = (each.filter(mask).cast(pa.string()).dictionary_encode() for each in (fleet.group, fleet.topic))
+            columns = (each.filter(mask).cast(pa.string()).dictionary_encode() for each in (state.group, state.topic))
             group, topic = columns
-            names = RowLabels([(group, topic, fleet.partition[kept])])
-            known = self._named = fleet.ranks, rows.tobytes(), groups, names, RowOrder(names, groups)
-        names, ranks = known[3:]
-        runs = fleet.runs.take(kept)
-        named = {"group": names.group, "topic": names.topic, "partition": names.partition, "ranks": ranks}
-        return dataclasses.replace(fleet, runs=runs, **named), asked[kept]
+            labels = RowLabels([(group, topic, state.partition[kept])])
+            last = self._last_order = state.ranks, rows.tobytes(), groups, labels, RowOrder(labels, groups)
+        labels, ranks = last[3:]
+        runs = state.runs.take(kept)
+        columns_by_name = {"group": labels.group, "topic": labels.topic, "partition": labels.partition, "ranks": ranks}
+        return dataclasses.replace(state, runs=runs, **columns_by_name), fetched[kept]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Gone:
-    """The rows of a fleet that were deleted; the newest tombstone of each group, and which of these have rows left."""
+class _Deleted:
+    """The deleted rows of a driver state."""
 
     rows: Ints
     newest: Mapping[str, NewestRecord]
-    left: frozenset[str]
+    """The newest tombstone of each group with one."""
+    groups_left: frozenset[str]
+    """Those of the changed groups that still have rows."""
 
 
-def _gone(fleet: GroupColumns, logs: Iterable[HiddenLog]) -> _Gone:
+def _deleted(state: GroupColumns, logs: Iterable[HiddenLog]) -> _Deleted:
     newest: dict[str, NewestRecord] = {}
-    touched: set[str] = set()
+    with_memberships: set[str] = set()
     for log in logs:
-        touched |= log.memberships.keys()
-        for key, told in log.deleted.items():
+        with_memberships |= log.memberships.keys()
+        for key, tombstone in log.deleted.items():
             group = group_of_offset(key)
-            newest[group] = max(newest.get(group, told), told)
-    known = rows_of_groups(fleet, newest.keys() | touched)
-    deleted = sorted(key for log in logs for key in log.deleted)
-    is_gone = find_rows(pa.array(deleted, pa.binary()), known.log.runs.keys) >= 0
-    left = fleet.group.take(pa.array(known.rows[~is_gone])).unique().to_pylist()
-    return _Gone(known.rows[is_gone], newest, frozenset(left))
+            newest[group] = max(newest.get(group, tombstone), tombstone)
+    logged = logged_rows(state, newest.keys() | with_memberships)
+    keys = sorted(key for log in logs for key in log.deleted)
+    is_deleted = find_rows(pa.array(keys, pa.binary()), logged.log.runs.keys) >= 0
+    groups_left = state.group.take(pa.array(logged.rows[~is_deleted])).unique().to_pylist()
+    return _Deleted(logged.rows[is_deleted], newest, frozenset(groups_left))
 
 
-def _ended(group: str, fleet: GroupColumns, gone: _Gone, newest: NewestRecord) -> GroupHistory:
-    """Return the life of a group that is gone, with the evidence of its end: only an empty group can be deleted."""
-    life, known = fleet.lives.get(group), fleet.memberships.get(group)
-    if life is not None and life.died is not None:
-        return life
-    rows = gone.rows[np.array([name == group for name in fleet.group.take(pa.array(gone.rows)).to_pylist()], np.bool_)]
-    time, expire = fleet.runs.spans.last_time[rows], fleet.runs.expire_time[rows]
-    ending = Removal(
-        kind=SIMPLE if known is None else known.kind,
+def _dead(group: str, state: GroupColumns, deleted: _Deleted, newest: NewestRecord) -> GroupHistory:
+    """Return the history of a dead group with the evidence of its removal; only an empty group can be deleted."""
+    history, membership = state.lives.get(group), state.memberships.get(group)
+    if history is not None and history.died is not None:
+        return history
+    names = state.group.take(pa.array(deleted.rows)).to_pylist()
+    rows = deleted.rows[np.array([name == group for name in names], np.bool_)]
+    time, expire = state.runs.spans.last_time[rows], state.runs.expire_time[rows]
+    removal = Removal(
+        kind=SIMPLE if membership is None else membership.kind,
         state=_EMPTY,
-        state_time=known.state_time if known is not None and known.state == _EMPTY else None,
-        protocol_type=None if known is None else known.protocol_type,
+        state_time=membership.state_time if membership is not None and membership.state == _EMPTY else None,
+        protocol_type=None if membership is None else membership.protocol_type,
         offsets=len(rows),
-        topics=tuple(sorted(set(fleet.topic.take(pa.array(rows)).to_pylist())))[:TOPICS],
+        topics=tuple(sorted(set(state.topic.take(pa.array(rows)).to_pylist())))[:TOPICS],
         last_commit=int(time.max()) if len(rows) else None,
         first_commit=int(time.min()) if len(rows) else None,
         expire_time=int(expire.max()) if len(rows) and expire.max() >= 0 else None,
         time=newest.time,
     )
-    end = Transition(TransitionType.DEAD, newest.time, newest.position, live=True, ending=ending)
-    if life is None:
-        life = GroupHistory(ending.kind, None, None, None, None, {}, ())
+    death = Transition(TransitionType.DEAD, newest.time, newest.position, live=True, ending=removal)
+    if history is None:
+        history = GroupHistory(removal.kind, None, None, None, None, {}, ())
     return dataclasses.replace(
-        life, state=DEAD_STATE, since=newest.time, died=newest.time, transitions=(*life.transitions, end)
+        history, state=DEAD_STATE, since=newest.time, died=newest.time, transitions=(*history.transitions, death)
     )
 
 
-def _moved(
-    life: GroupHistory | None, before: Membership | None, now: Membership | None, newest: NewestRecord
+def _alive(
+    history: GroupHistory | None, old: Membership | None, new: Membership | None, newest: NewestRecord
 ) -> GroupHistory:
-    """Return the life of a group that lives on, since its newest record in another state if it differs."""
-    kind, state = (SIMPLE, _EMPTY) if now is None else (now.kind, now.state)
-    if life is None:
+    """Return the history of a group that exists, with its new state since its newest record if that differs."""
+    kind, state = (SIMPLE, _EMPTY) if new is None else (new.kind, new.state)
+    if history is None:
         return GroupHistory(kind, state, newest.time, newest.time, None, {}, ())
-    if _standing(before) == _standing(now):
-        return life
-    return dataclasses.replace(life, kind=kind, state=state, since=newest.time, died=None)
+    if _state_fields(old) == _state_fields(new):
+        return history
+    return dataclasses.replace(history, kind=kind, state=state, since=newest.time, died=None)
 
 
-def _standing(known: Membership | None) -> tuple[object, ...]:
-    if known is None:
+def _state_fields(membership: Membership | None) -> tuple[object, ...]:
+    if membership is None:
         return ()
-    return known.kind, known.state, known.generation, known.group_epoch, known.assignment_epoch, known.member_names
+    return (
+        membership.kind,
+        membership.state,
+        membership.generation,
+        membership.group_epoch,
+        membership.assignment_epoch,
+        membership.member_names,
+    )
 
 
-def _records(living: Mapping[bytes, bytes]) -> MembershipRecords:
-    none = np.zeros(len(living), np.int64)
+def _membership_records(records: Mapping[bytes, bytes]) -> MembershipRecords:
+    none = np.zeros(len(records), np.int64)
     return MembershipRecords(
-        pa.array(list(living), pa.binary()), pa.array(list(living.values()), pa.binary()), none, none
+        pa.array(list(records), pa.binary()), pa.array(list(records.values()), pa.binary()), none, none
     )

@@ -1,9 +1,9 @@
-"""What the log of one offsets partition says behind its last stable offset: memberships, tombstones, pending commits.
+"""The hidden part of one offsets partition, behind its last stable offset: memberships, tombstones, pending commits.
 
-An open transaction hides all of that from a reader of committed records, though only the transaction's own records wait
-for it: membership records and tombstones are never part of one, and count for the coordinator at once. Which commits
-count is decided as the coordinator does it (OffsetMetadataManager#replayEndTransactionMarker): a pending one counts
-from its marker on, if nothing newer of the same offset does, and a tombstone cancels it. Pure.
+An open transaction hides all of these from a reader of committed records, but only the transaction's own records depend
+on it: membership records and tombstones are never transactional, so the coordinator applies them at once. Commits are
+applied as the coordinator does it (OffsetMetadataManager#replayEndTransactionMarker): a pending commit applies from its
+transaction marker on, unless a newer commit of the same offset exists, and a tombstone cancels it. Pure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _Key(NamedTuple):
-    """What a key is about; `commit` is the canonical key of an offset, None for a membership record."""
+    """A decoded key; `commit` is the canonical key of an offset, None for a membership record."""
 
     group: str
     commit: bytes | None
@@ -62,13 +62,13 @@ class HiddenMembership:
 
 
 class HiddenLog:
-    """Takes the batches of one offsets partition in log order, from a last stable offset on."""
+    """Receives the batches of one offsets partition in log order, from a last stable offset on."""
 
     def __init__(self, position: int) -> None:
         self.position = position
         """The offset to read next."""
         self.complete = False
-        """It was read to its end once, and has been followed since: what it says is of now, and not of the past."""
+        """Whether it was read to its end at least once; before that it describes the past of the groups."""
         self.memberships: dict[str, HiddenMembership] = {}
         self._commits: dict[bytes, _Commit] = {}
         self._pending: dict[int, dict[bytes, _Commit]] = {}
@@ -76,68 +76,68 @@ class HiddenLog:
 
     @property
     def deleted(self) -> Mapping[bytes, NewestRecord]:
-        """The offsets (canonical keys) that were deleted and not committed again since, each with its tombstone."""
-        return {key: NewestRecord(each.time, each.position) for key, each in self._commits.items() if each.deleted}
+        """The offsets (canonical keys) that were deleted and not committed again, each with its tombstone."""
+        return {key: NewestRecord(last.time, last.position) for key, last in self._commits.items() if last.deleted}
 
     @property
     def pending(self) -> frozenset[bytes]:
-        """The offsets (canonical keys) with a commit in a transaction that is open."""
+        """The offsets (canonical keys) with a commit in an open transaction."""
         return frozenset(key for keys in self._pending.values() for key in keys)
 
-    def take(self, batches: Iterable[HiddenBatch]) -> None:
-        """Take batches that follow those taken before."""
+    def add(self, batches: Iterable[HiddenBatch]) -> None:
+        """Add batches that follow the last ones."""
         batches = list(batches)
-        self._learn_keys({each.key for batch in batches for each in batch.records if each.key is not None})
+        self._decode_keys({record.key for batch in batches for record in batch.records if record.key is not None})
         for batch in batches:
             if batch.committed is not None:
-                self._end(batch.producer_id, committed=batch.committed)
+                self._end_transaction(batch.producer_id, committed=batch.committed)
                 continue
             for record in batch.records:
-                self._note(record, batch.producer_id)
+                self._add_record(record, batch.producer_id)
 
-    def _learn_keys(self, keys: set[bytes]) -> None:
-        """Find out what the keys are about that are new; the others repeat themselves."""
-        fresh = sorted(keys - self._keys.keys())
-        if not fresh:
+    def _decode_keys(self, keys: set[bytes]) -> None:
+        """Decode the keys that have not occurred before."""
+        new_keys = sorted(keys - self._keys.keys())
+        if not new_keys:
             return
-        column = pa.array(fresh, pa.binary())
+        column = pa.array(new_keys, pa.binary())
         distinct = DistinctKeys.of(column, decode_keys(column))
         canonical = distinct.identities.to_pylist()
-        for at, key in enumerate(fresh):
-            known: _Key | None = None
+        for at, key in enumerate(new_keys):
+            decoded: _Key | None = None
             if distinct.kind[at] == RecordRole.MEMBERSHIP:
-                known = _Key(group_of(key), None)
+                decoded = _Key(group_of(key), None)
             elif distinct.kind[at] == RecordRole.COMMIT:
                 commit = canonical[int(distinct.identity[at])]
-                known = _Key(group_of_offset(commit), commit)
-            self._keys[key] = known
+                decoded = _Key(group_of_offset(commit), commit)
+            self._keys[key] = decoded
 
-    def _note(self, record: LogRecord, producer: int | None) -> None:
-        known = None if record.key is None else self._keys[record.key]
-        if known is None or record.key is None:
-            return  # the job counts what cannot be read, when it comes to it
-        if known.commit is None:
-            self._note_membership(known.group, record.key, record)
+    def _add_record(self, record: LogRecord, producer: int | None) -> None:
+        key = None if record.key is None else self._keys[record.key]
+        if key is None or record.key is None:
+            return  # not decoded; the job counts such records when it reads them
+        if key.commit is None:
+            self._add_membership(key.group, record.key, record)
         elif producer is not None:
-            told = _Commit(record.offset, record.timestamp, deleted=False)
-            self._pending.setdefault(producer, {})[known.commit] = told
+            commit = _Commit(record.offset, record.timestamp, deleted=False)
+            self._pending.setdefault(producer, {})[key.commit] = commit
         else:
-            self._commits[known.commit] = _Commit(record.offset, record.timestamp, deleted=record.value is None)
+            self._commits[key.commit] = _Commit(record.offset, record.timestamp, deleted=record.value is None)
             if record.value is None:
                 for keys in self._pending.values():
-                    keys.pop(known.commit, None)
+                    keys.pop(key.commit, None)
 
-    def _note_membership(self, group: str, key: bytes, record: LogRecord) -> None:
+    def _add_membership(self, group: str, key: bytes, record: LogRecord) -> None:
         if record.value is not None and isinstance(scalar.decode(key, record.value, scalar.NO_FIELDS), DecodeError):
             return
-        mine = self.memberships.setdefault(group, HiddenMembership())
-        mine.records[key] = record.value
-        mine.newest = NewestRecord(record.timestamp, record.offset)
-        mine.version += 1
+        membership = self.memberships.setdefault(group, HiddenMembership())
+        membership.records[key] = record.value
+        membership.newest = NewestRecord(record.timestamp, record.offset)
+        membership.version += 1
 
-    def _end(self, producer: int | None, *, committed: bool) -> None:
-        """End a transaction: its commits count, or they never will."""
-        for key, told in self._pending.pop(-1 if producer is None else producer, {}).items():
-            known = self._commits.get(key)
-            if committed and (known is None or known.position < told.position):
-                self._commits[key] = told
+    def _end_transaction(self, producer: int | None, *, committed: bool) -> None:
+        """Apply the pending commits of a producer's transaction if it was committed; drop them if it was aborted."""
+        for key, pending in self._pending.pop(-1 if producer is None else producer, {}).items():
+            last = self._commits.get(key)
+            if committed and (last is None or last.position < pending.position):
+                self._commits[key] = pending

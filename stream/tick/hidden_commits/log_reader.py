@@ -1,4 +1,4 @@
-"""Reads what open transactions hide in offsets partitions, tick after tick, and forgets it when the job has read it."""
+"""Reads the hidden part of blocked offsets partitions, tick after tick, until the job has read it."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ if TYPE_CHECKING:
 
 
 class HiddenLogReader:
-    """Used by the thread of the ticks alone."""
+    """The hidden logs by offsets partition. Used by the tick thread only."""
 
-    def __init__(self, cluster: Cluster, allowances: LookupLimits, clock: Callable[[], float]) -> None:
+    def __init__(self, cluster: Cluster, limits: LookupLimits, clock: Callable[[], float]) -> None:
         self._cluster = cluster
-        self._seconds = allowances.request_seconds
+        self._seconds = limits.request_seconds
         self._clock = clock
         self.logs: dict[int, HiddenLog] = {}
 
     @property
-    def touched(self) -> frozenset[str]:
-        """Return the groups with membership records behind a last stable offset."""
+    def groups(self) -> frozenset[str]:
+        """The groups with hidden membership records."""
         return frozenset(group for log in self.logs.values() for group in log.memberships)
 
-    def read(self, stable: Mapping[int, int]) -> None:
-        """Read on in these partitions, in a new one from its last stable offset on."""
-        for partition, offset in stable.items():
+    def read(self, last_stable: Mapping[int, int]) -> None:
+        """Continue reading these partitions; a new one starts at its last stable offset."""
+        for partition, offset in last_stable.items():
             log = self.logs.get(partition)
-            if log is None or log.position < offset:  # else the job may have read what is missing here
+            if log is None or log.position < offset:  # records in between are no longer hidden, and are missing here
                 self.logs[partition] = HiddenLog(offset)
-        positions = {partition: self.logs[partition].position for partition in stable}
+        positions = {partition: self.logs[partition].position for partition in last_stable}
         if not positions:
             return
         deadline = self._clock() + self._seconds
-        found = read_hidden(self._cluster, NAME, positions, clock=self._clock, deadline=deadline)
+        reads = read_hidden(self._cluster, NAME, positions, clock=self._clock, deadline=deadline)
         for partition in positions:
-            told = found.get(partition)
+            read = reads.get(partition)
             log = self.logs[partition]
-            if told is None:
+            if read is None:
                 continue
-            if told.gone:
+            if read.gone:
                 del self.logs[partition]
                 continue
-            log.take(told.batches)
-            log.position = told.position
-            log.complete = log.complete or told.complete
+            log.add(read.batches)
+            log.position = read.position
+            log.complete = log.complete or read.complete
 
-    def forget(self, positions: Mapping[int, int], held: Collection[int], settling: Collection[int]) -> None:
-        """Forget partitions that are not held back any more and that the job has read as far (`positions`).
+    def drop_read(self, positions: Mapping[int, int], blocked: Collection[int], settling: Collection[int]) -> None:
+        """Drop the logs that the job has read (up to `positions`), except those of `blocked` partitions.
 
-        Those that are not `settling` any more are forgotten too.
+        Logs of partitions that are not `settling` any more are dropped too.
         """
         for partition, log in list(self.logs.items()):
-            if partition in held:
+            if partition in blocked:
                 continue
             if partition not in settling or positions.get(partition, -1) >= log.position:
                 del self.logs[partition]

@@ -1,8 +1,9 @@
-"""(fleet, commits that were asked for) -> the fleet with these in it. Owns how the two are put together; asks nothing.
+"""Adds fetched commits to the driver state of one tick. Pure.
 
-A key that the log has keeps its row. A key that it has not (the group's first commit of a partition is hidden) gets a
-row behind the others, if the ends of its partition are known: without it a partition would pass for never committed.
-Offsets that were deleted behind the transaction are left out afterwards (`stream.tick.hidden_commits.group_states`).
+A key that the log has keeps its row. A key that the log does not have (the group's first commit of a partition is
+hidden) gets a row after the others, if the ends of its partition are known; without the row the partition would count
+as never committed. Offsets that were deleted behind the transaction are removed afterwards
+(`stream.tick.hidden_commits.group_states`).
 """
 
 from __future__ import annotations
@@ -29,58 +30,60 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class LogRows:
-    """The rows that the log has of some groups."""
+class LoggedRows:
+    """The rows of some groups in the driver state."""
 
     rows: Ints
-    """Of the fleet."""
     log: LoggedCommits
 
 
-def rows_of_groups(fleet: GroupColumns, groups: Collection[str]) -> LogRows:
-    """Find the rows of these groups."""
-    names = fleet.group.dictionary.to_pylist()
-    mine = np.array([name in groups for name in names] or [False], np.bool_)
-    rows = np.flatnonzero(mine[fleet.group.indices.to_numpy(zero_copy_only=False)])
-    return LogRows(rows, LoggedCommits(fleet.runs.take(rows) if len(rows) else no_runs()))
+def logged_rows(state: GroupColumns, groups: Collection[str]) -> LoggedRows:
+    """Return the rows of these groups."""
+    names = state.group.dictionary.to_pylist()
+    is_chosen = np.array([name in groups for name in names] or [False], np.bool_)
+    rows = np.flatnonzero(is_chosen[state.group.indices.to_numpy(zero_copy_only=False)])
+    return LoggedRows(rows, LoggedCommits(state.runs.take(rows) if len(rows) else no_runs()))
 
 
 class Overlay:
-    """Puts commits into fleets. While no row comes or goes, the ranks that it gives stay the same object too."""
+    """Adds commits tick after tick. The row order stays the same object until a row is added or removed."""
 
     def __init__(self, keep_slots: int) -> None:
         self._keep_slots = keep_slots
-        self._of: tuple[RowOrder, pa.BinaryArray, RowLabels, RowOrder] | None = None
+        self._last: tuple[RowOrder, pa.BinaryArray, RowLabels, RowOrder] | None = None
 
-    def put(self, fleet: GroupColumns, known: LogRows, asked: Runs) -> tuple[GroupColumns, Flags]:
-        """Let these runs (one per key) follow those of the log; give the fleet, and which of its rows are such ones."""
-        place, _, _ = known.log.of(asked.keys)
-        met = place >= 0
-        before = known.log.runs.take(place[met])
-        joined = join_runs([before, asked.take(met), asked.take(~met)], self._keep_slots)
-        old, new = int(met.sum()), int((~met).sum())
-        order = np.arange(len(fleet.runs) + new)
-        order[known.rows[place[met]]] = len(fleet.runs) + np.arange(old)
-        order[len(fleet.runs) :] = len(fleet.runs) + old + np.arange(new)
-        runs = concat_runs([fleet.runs, joined]).take(order)
-        flags = order >= len(fleet.runs)
+    def add(self, state: GroupColumns, logged: LoggedRows, fetched: Runs) -> tuple[GroupColumns, Flags]:
+        """Return the driver state in which these runs (one per key) follow those of the log, and which rows have one.
+
+        `logged` must have the rows of all groups in `fetched`.
+        """
+        row, _, _ = logged.log.find(fetched.keys)
+        is_logged = row >= 0
+        logged_runs = logged.log.runs.take(row[is_logged])
+        joined = join_runs([logged_runs, fetched.take(is_logged), fetched.take(~is_logged)], self._keep_slots)
+        old, new = int(is_logged.sum()), int((~is_logged).sum())
+        order = np.arange(len(state.runs) + new)
+        order[logged.rows[row[is_logged]]] = len(state.runs) + np.arange(old)
+        order[len(state.runs) :] = len(state.runs) + old + np.arange(new)
+        runs = concat_runs([state.runs, joined]).take(order)
+        is_fetched = order >= len(state.runs)
         if not new:
-            return dataclasses.replace(fleet, runs=runs), flags
-        return self._with_names(fleet, runs, joined.keys.slice(old)), flags
+            return dataclasses.replace(state, runs=runs), is_fetched
+        return self._with_labels(state, runs, joined.keys.slice(old)), is_fetched
 
-    def _with_names(self, fleet: GroupColumns, runs: Runs, keys: pa.BinaryArray) -> GroupColumns:
-        known = self._of
-        if known is None or known[0] is not fleet.ranks or not known[1].equals(keys):
-            names = RowLabels([(fleet.group, fleet.topic, fleet.partition), names_of(keys)])
-            ranks = RowOrder(names, fleet.memberships.keys() | fleet.lives.keys())
-            known = self._of = (fleet.ranks, keys, names, ranks)
-        _, _, names, ranks = known
+    def _with_labels(self, state: GroupColumns, runs: Runs, new_keys: pa.BinaryArray) -> GroupColumns:
+        last = self._last
+        if last is None or last[0] is not state.ranks or not last[1].equals(new_keys):
+            labels = RowLabels([(state.group, state.topic, state.partition), decode_names(new_keys)])
+            ranks = RowOrder(labels, state.memberships.keys() | state.lives.keys())
+            last = self._last = (state.ranks, new_keys, labels, ranks)
+        _, _, labels, ranks = last
         return dataclasses.replace(
-            fleet, runs=runs, group=names.group, topic=names.topic, partition=names.partition, ranks=ranks
+            state, runs=runs, group=labels.group, topic=labels.topic, partition=labels.partition, ranks=ranks
         )
 
 
-def names_of(keys: pa.BinaryArray) -> RowNames:
-    """Give group, topic and partition of each key."""
-    read = decode_keys(keys)
-    return read.group.dictionary_encode(), read.topic.dictionary_encode(), read.partition
+def decode_names(keys: pa.BinaryArray) -> RowNames:
+    """Return group, topic and partition of each key."""
+    columns = decode_keys(keys)
+    return columns.group.dictionary_encode(), columns.topic.dictionary_encode(), columns.partition

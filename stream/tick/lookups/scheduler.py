@@ -67,7 +67,7 @@ class LookupScheduler:
     @property
     def offsets_held_back(self) -> tuple[BlockedOffsetsPartition, ...]:
         """The offsets partitions that an open transaction holds back as of the last tick, and its producers."""
-        return self._gaps.held_back
+        return self._gaps.blocked
 
     @property
     def topics(self) -> frozenset[str]:
@@ -77,18 +77,18 @@ class LookupScheduler:
     @property
     def touched(self) -> frozenset[str]:
         """Groups whose membership records the fleet of the next tick must have."""
-        return self._hidden.touched
+        return self._hidden.groups_with_records
 
     def follow(self, positions: Mapping[int, int]) -> None:
         """Note how far the offsets partitions had been read before the fleet was made."""
-        self._hidden.follow(positions)
+        self._hidden.set_read_positions(positions)
 
     def ask_first(self, fleet: GroupColumns, now: float) -> None:
         """Ask for commits that were hidden at the last tick, before the ends of this one are read.
 
         Left out, `held_back` asks for the next tick instead, and its answers are one tick older.
         """
-        self._hidden.ask(fleet, int(now * 1000))
+        self._hidden.fetch(fleet, int(now * 1000))
 
     def held_back(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> HiddenCommits:  # noqa: ARG002 - what surrounds groups plays no part yet
         """Put into the fleet what the log cannot tell because an open transaction hides it.
@@ -96,7 +96,7 @@ class LookupScheduler:
         `ends` had been read at `now`. Gives the very same fleet where nothing is hidden.
         """
         moment = int(now * 1000)
-        return self._hidden.put(fleet, ends, self._gaps.look(ends, moment), moment)
+        return self._hidden.apply(fleet, ends, self._gaps.update(ends, moment), moment)
 
     def asked(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> LookupResults:
         """Ask what is due; places in the answer are numbered by the topics of this very fleet."""

@@ -14,7 +14,7 @@ from stream.groups.expiry.broker_rules import RetentionStart, clock_of
 from stream.groups.expiry.predict import NEVER, UNKNOWN, ExpiryPrediction, ExpiryRules, OffsetsRetention, predict
 from stream.groups.lifecycle.model import GroupHistory
 from stream.groups.membership.memberships import Membership
-from stream.tick.hidden_commits.commits import key_of
+from stream.tick.hidden_commits.commits import offset_key
 from tests.support.offsets import Offset, columns
 
 DAY: Final = 86_400_000
@@ -229,7 +229,7 @@ def test_a_pending_commit_keeps_the_offset_and_the_group(rules: ExpiryRules, *, 
     """While its transaction is open, with the coordinator of 4.0; the one before did not look at transactions."""
     offsets = [Offset("g", "t", 0, 5), Offset("g", "t", 1, 5), Offset("h", "t", 0, 5)]
     fleet = columns(offsets, {"e": classic("Empty", "consumer", since=3)})
-    pending = frozenset({key_of("g", "t", 1), key_of("e", "t", 0)})
+    pending = frozenset({offset_key("g", "t", 1), offset_key("e", "t", 0)})
     found = predict(dataclasses.replace(fleet, pending=pending), OffsetsRetention(10, None, "broker", rules))
     assert found.offset.tolist() == [15, NEVER if kept else 15, 15]
     soonest, group = found.of_groups(["e", "g", "h"])

@@ -67,9 +67,9 @@ class Ticks:
         for each in stable:
             self.now += TICK
             ends = EndsIndex(ends_of([(NAME, 0, high, each, 0, None), (NAME, 1, high, high, 0, None)]))
-            found = self.gaps.look(ends, self.now)
-            assert tuple(found.values()) == self.gaps.held_back
-        return self.gaps.held_back
+            found = self.gaps.update(ends, self.now)
+            assert tuple(found.values()) == self.gaps.blocked
+        return self.gaps.blocked
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.commits.run_table import join_runs
-from stream.tick.hidden_commits.commits import FetchedCommits, FetchedOffsets, LoggedCommits, key_of
+from stream.tick.hidden_commits.commits import FetchedCommits, FetchedOffsets, LoggedCommits, offset_key
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.fleets import World, delta_of
 from tests.support.laws import examples
@@ -50,13 +50,13 @@ class Coordinator:
         truth = self.truth()
         answers = FetchedOffsets(
             time=self.now,
-            keys=pa.array([key_of("g", key, 0) for key in truth], pa.binary()),
+            keys=pa.array([offset_key("g", key, 0) for key in truth], pa.binary()),
             offset=np.array(list(truth.values()), np.int64),
             leader_epoch=np.full(len(truth), -1, np.int32),
             offsets_partition=np.zeros(len(truth), np.int64),
             low=np.full(len(truth), self.low, np.int64),
         )
-        self.commits.take(answers, self._log())
+        self.commits.add(answers, self._log())
 
     def read(self, stable: int) -> None:
         """Let the monitor read the log up to a position, and see where it ends."""
@@ -68,20 +68,20 @@ class Coordinator:
             ]
             self.log.take(delta_of(timed, self.read_to))
         self.read_to = max(self.read_to, stable)
-        self.commits.bound({0: len(self.records)})
+        self.commits.set_log_ends({0: len(self.records)})
 
     def shown(self, *, held: bool) -> dict[str, Shown]:
         """Give what readers see of each key."""
         log = self._log()
         used = self.commits.newer(log, np.full(len(self.commits), held)) & ~self.commits.outdated(log)
-        runs = join_runs([log.runs, self.commits.after(log, used)], KEEP)
+        runs = join_runs([log.runs, self.commits.runs_after(log, used)], KEEP)
         asked = set(self.commits.runs.take(used).keys.to_pylist())
         self.runs = runs
         return {
-            key: (int(runs.spans.last_offset[row]), key_of("g", key, 0) in asked)
+            key: (int(runs.spans.last_offset[row]), offset_key("g", key, 0) in asked)
             for row, raw in enumerate(runs.keys.to_pylist())
             for key in {key for _, key, _ in self.records}
-            if raw == key_of("g", key, 0)
+            if raw == offset_key("g", key, 0)
         }
 
     def _log(self) -> LoggedCommits:
@@ -223,4 +223,4 @@ def test_readers_see_what_the_coordinator_knows(ticks: list[Tick]) -> None:
 def test_keys_are_those_of_runs() -> None:
     """What is asked for lies where the log's own commits lie, whatever the names."""
     for name in ("g", "ü", "x" * 300):
-        assert key_of(name, name, 2**31 - 1) == commit_key(name, name, 2**31 - 1)
+        assert offset_key(name, name, 2**31 - 1) == commit_key(name, name, 2**31 - 1)

@@ -14,9 +14,9 @@ from stream.cluster.offsets_topic import NAME
 from stream.groups.membership.memberships import Memberships
 from stream.groups.placement import partition_for
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits import groups as held_back_groups
-from stream.tick.hidden_commits import log_reader as held_back_readings
-from stream.tick.hidden_commits.commits import key_of
+from stream.tick.hidden_commits import groups as groups_module
+from stream.tick.hidden_commits import log_reader
+from stream.tick.hidden_commits.commits import offset_key
 from stream.tick.hidden_commits.groups import HiddenGroups
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition
 from stream.tick.lookups.budget import LookupLimits
@@ -49,8 +49,8 @@ class Cluster:
         self.ends: list[tuple[str, int, int | None, int | None, int | None, str | None]] = [("t", 0, 99, 99, 0, None)]
         self.now = NOON
         self.groups = HiddenGroups(cast("Any", None), LookupLimits(**bounds))
-        monkeypatch.setattr(held_back_groups, "fetch_offsets", self._fetch)
-        monkeypatch.setattr(held_back_readings, "read_hidden", self._read)
+        monkeypatch.setattr(groups_module, "fetch_offsets", self._fetch)
+        monkeypatch.setattr(log_reader, "read_hidden", self._read)
         self.log: list[HiddenBatch] = []
         self.gone, self.wrote, self.complete = False, False, True
 
@@ -96,13 +96,13 @@ class Cluster:
     def tick(self, *held: int, first: bool = False) -> HiddenCommits:
         """Let a tick go by while these offsets partitions are held back; `first`: asked before the ends are read."""
         self.now += TICK
-        fleet = self.world.fleet.columns(self.groups.touched)
-        self.groups.follow({0: self.world._position})
+        fleet = self.world.fleet.columns(self.groups.groups_with_records)
+        self.groups.set_read_positions({0: self.world._position})
         if first:
-            self.groups.ask(fleet, self.now)
+            self.groups.fetch(fleet, self.now)
         own = [(NAME, p, self.high, self.stable if p in held else self.high, 0, None) for p in range(PARTITIONS)]
         ends = EndsIndex(ends_of([*own, *self.ends]))
-        shown = self.groups.put(fleet, ends, {p: BlockedOffsetsPartition(p, NOON) for p in held}, self.now)
+        shown = self.groups.apply(fleet, ends, {p: BlockedOffsetsPartition(p, NOON) for p in held}, self.now)
         if not shown.asked.any() and not self.wrote:
             assert shown.fleet is fleet, "the very same fleet where nothing is put in"
         return shown
@@ -359,7 +359,7 @@ def test_pending_commits_are_told(cluster: Cluster) -> None:
     del cluster.offsets[GROUP, "t", 0]
     cluster.tick(0)
     shown = cluster.tick(0)
-    assert shown.fleet.pending == {key_of(GROUP, "t", 0)}
+    assert shown.fleet.pending == {offset_key(GROUP, "t", 0)}
     assert shown.fleet.lives[GROUP].died is None
     cluster.end(5, committed=False)
     cluster.tick(0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from decoders.log.batch import LogRecord
 from stream.cluster.hidden_records import HiddenBatch
-from stream.tick.hidden_commits.commits import key_of
+from stream.tick.hidden_commits.commits import offset_key
 from stream.tick.hidden_commits.log import HiddenLog, NewestRecord
 from tests.support.laws import examples
 from tests.support.raw import commit_key, commit_value, group_key, group_value
@@ -17,7 +17,7 @@ from tests.support.raw import commit_key, commit_value, group_key, group_value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-KEY = key_of("g", "t", 0)
+KEY = offset_key("g", "t", 0)
 
 
 class Writer:
@@ -29,12 +29,12 @@ class Writer:
 
     def write(self, key: bytes | None, value: bytes | None, producer: int | None = None) -> None:
         """Write one record; its timestamp is its offset."""
-        self.log.take([HiddenBatch((LogRecord(self.at, self.at, key, value),), producer)])
+        self.log.add([HiddenBatch((LogRecord(self.at, self.at, key, value),), producer)])
         self.at += 1
 
     def end(self, producer: int, *, committed: bool) -> None:
         """Write a marker."""
-        self.log.take([HiddenBatch(producer_id=producer, committed=committed)])
+        self.log.add([HiddenBatch(producer_id=producer, committed=committed)])
         self.at += 1
 
 
@@ -123,5 +123,5 @@ def test_deleted_is_what_a_reader_of_the_ended_log_sees_as_deleted(
                     pending.pop(partition, None)
             writer.write(commit_key("g", "t", partition), None if what == "delete" else commit_value(1, 1))
     newest = {partition: deleted for _, partition, deleted in sorted(rows)}
-    assert set(writer.log.deleted) == {key_of("g", "t", p) for p, deleted in newest.items() if deleted}
+    assert set(writer.log.deleted) == {offset_key("g", "t", p) for p, deleted in newest.items() if deleted}
     assert writer.log.pending == frozenset()

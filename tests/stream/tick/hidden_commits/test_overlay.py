@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.commits.runs import columns_of
-from stream.tick.hidden_commits.commits import FetchedCommits, FetchedOffsets, key_of
-from stream.tick.hidden_commits.overlay import Overlay, names_of, rows_of_groups
+from stream.tick.hidden_commits.commits import FetchedCommits, FetchedOffsets, offset_key
+from stream.tick.hidden_commits.overlay import Overlay, decode_names, logged_rows
 from tests.support.commits import KEEP, SLOT_MS
 from tests.support.fleets import World
 from tests.support.laws import examples
@@ -28,11 +28,11 @@ def asked(offsets: dict[Key, int]) -> FetchedCommits:
     """Give commits that were asked for, of which the log knows nothing."""
     commits = FetchedCommits(SLOT_MS, KEEP)
     count = len(offsets)
-    keys = pa.array([key_of(*key) for key in offsets], pa.binary())
+    keys = pa.array([offset_key(*key) for key in offsets], pa.binary())
     offset = np.array(list(offsets.values()), np.int64)
     partition, low = np.zeros(count, np.int64), np.full(count, 10**6)
     answers = FetchedOffsets(5_000, keys, offset, np.full(count, 3, np.int32), partition, low)
-    commits.take(answers, rows_of_groups(World().fleet.columns(), frozenset()).log)
+    commits.add(answers, logged_rows(World().fleet.columns(), frozenset()).log)
     return commits
 
 
@@ -50,12 +50,12 @@ def test_each_commit_lands_in_its_own_row(log: dict[Key, int], more: dict[Key, i
     world.read([(commit_key(*key), commit_value(offset, 1_000)) for key, offset in log.items()], time=1_000)
     fleet = world.fleet.columns()
     before = [column.copy() for column in columns_of(fleet.runs.spans)]
-    known = rows_of_groups(fleet, frozenset("abc"))
-    put, flags = Overlay(KEEP).put(fleet, known, asked(more).runs)
+    known = logged_rows(fleet, frozenset("abc"))
+    put, flags = Overlay(KEEP).add(fleet, known, asked(more).runs)
 
     assert offsets_of(put) == log | more
     assert {key for key, flag in zip(offsets_of(put), flags.tolist(), strict=True) if flag} == set(more)
-    assert put.runs.keys.to_pylist() == [key_of(*key) for key in offsets_of(put)]
+    assert put.runs.keys.to_pylist() == [offset_key(*key) for key in offsets_of(put)]
     assert put.runs.leader_epoch.tolist() == [3 if key in more else -1 for key in offsets_of(put)]
     ranked = [
         (put.ranks.groups[group], put.ranks.topics[topic], partition)
@@ -76,11 +76,11 @@ def test_no_new_row_no_new_names() -> None:
     world = World()
     world.read([(commit_key("a", "t", 0), commit_value(1, 1))])
     fleet = world.fleet.columns()
-    put, _ = Overlay(KEEP).put(fleet, rows_of_groups(fleet, frozenset("a")), asked({("a", "t", 0): 9}).runs)
+    put, _ = Overlay(KEEP).add(fleet, logged_rows(fleet, frozenset("a")), asked({("a", "t", 0): 9}).runs)
     assert (put.ranks is fleet.ranks, put.group is fleet.group, put.topic is fleet.topic) == (True, True, True)
 
 
 def test_names_are_read_from_keys() -> None:
     """Any name that a key can hold."""
-    group, topic, partition = names_of(pa.array([key_of("ü" * 99, "t.x", 2**31 - 1)], pa.binary()))
+    group, topic, partition = decode_names(pa.array([offset_key("ü" * 99, "t.x", 2**31 - 1)], pa.binary()))
     assert (group.to_pylist(), topic.to_pylist(), partition.tolist()) == (["ü" * 99], ["t.x"], [2**31 - 1])
