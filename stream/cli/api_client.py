@@ -35,7 +35,7 @@ def address_of(configured: HttpOptions) -> str:
     return f"http://[{host}]:{configured.port}" if ":" in host else f"http://{host}:{configured.port}"
 
 
-class Running:
+class InstanceClient:
     """An instance at an address such as `http://127.0.0.1:10848`, behind whatever path a proxy has put it."""
 
     knows_ends = True

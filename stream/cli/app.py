@@ -21,6 +21,7 @@ from stream.cli import explain as cli_explain
 from stream.cli import groups as cli_groups
 from stream.cli import offline as cli_offline
 from stream.cli.options import BootstrapServers, ConfigFile, Settings, load_config
+from stream.cli.render.stdout import report_internal_error
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _unexpected(error: Exception) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.UNWRITABLE
     traceback.print_exception(error)
-    typer.echo("error: this is a fault of lagwarden; please report it with the lines above", err=True)
+    report_internal_error()
     return ExitCode.INTERNAL
 
 

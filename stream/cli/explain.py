@@ -20,7 +20,7 @@ from stream.errors import ExitCode
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stream.cli.api_client import Running
+    from stream.cli.api_client import InstanceClient
 
 
 def register(app: typer.Typer) -> None:
@@ -65,10 +65,10 @@ def top(
     return watch(_running(url, config), every)
 
 
-def _running(url: str | None, config: Path | None) -> Running:
+def _running(url: str | None, config: Path | None) -> InstanceClient:
     """Give the instance that is asked. Raises Refusal."""
-    from stream.cli.api_client import Running, address_of
+    from stream.cli.api_client import InstanceClient, address_of
     from stream.config.options import HttpOptions
 
     address = url or address_of(load_section(HttpOptions, config))
-    return Running(address, otherwise="start `lagwarden run`, or name a running one with --url")
+    return InstanceClient(address, otherwise="start `lagwarden run`, or name a running one with --url")

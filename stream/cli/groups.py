@@ -61,9 +61,9 @@ class _Where:
             raise typer.BadParameter("--url and --capture exclude each other")
         if self.capture is not None:
             return _captured(self.capture, load_section(GroupsOptions, self.config))
-        from stream.cli.api_client import Running, address_of
+        from stream.cli.api_client import InstanceClient, address_of
 
-        return Running(self.url or address_of(load_section(HttpOptions, self.config)))
+        return InstanceClient(self.url or address_of(load_section(HttpOptions, self.config)))
 
 
 def _captured(path: Path, configured: GroupsOptions) -> GroupSource:

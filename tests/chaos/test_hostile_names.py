@@ -38,7 +38,9 @@ ALL_GROUPS: Final = (*GROUPS.values(), MEMBERS_GROUP, *(f"live {what}" for what 
 LONG_ADDRESS: Final = 60_000
 """Bytes of a request line that a server need not read."""
 REFUSED_ADDRESS: Final = {400, 414, 431}
-STYLES: Final = re.compile(r"\x1b\[[0-9;]*m|\x1b\[[?0-9;]*[hlHJK]|\r(?=\r*\n)")
+STYLES: Final = re.compile(
+    r"\x1b\[[0-9;]*m|\x1b\[[?0-9;]*[hlHJK]|\x1b\[\?\d+\$p|\x1b\[[<>]\d*u|\x1b\]22;\w+\x07|\r(?=\r*\n)"
+)
 """What the program itself writes to a terminal: styles, modes, positions, erasing, ends of lines. None of them reports
 or sets a title, so a hostile sequence is left over."""
 

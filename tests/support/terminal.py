@@ -15,11 +15,71 @@ import termios
 import time
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from rich.cells import cell_len
+
 if TYPE_CHECKING:
     import signal
 
 PATIENCE: Final = 60.0
 """Seconds that anything may take on a busy machine."""
+
+_CONTROL: Final = re.compile(
+    r"\x1b\[(?P<parameters>[0-?]*)[ -/]*(?P<final>[@-~])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[^\[\]]"
+)
+
+
+class Display:
+    """The cells of a terminal: printed characters, cursor positions and erasing; styles and modes are ignored."""
+
+    def __init__(self, size: tuple[int, int]) -> None:
+        self._unread = ""
+        self.resize(size)
+
+    def resize(self, size: tuple[int, int]) -> None:
+        """Start with empty cells; `size` is (lines, columns)."""
+        self._cells = [[" "] * size[1] for _ in range(size[0])]
+        self._line = self._column = 0
+
+    @property
+    def lines(self) -> list[str]:
+        """The text of each line without trailing blanks."""
+        return ["".join(line).rstrip() for line in self._cells]
+
+    def feed(self, text: str) -> None:
+        """Apply what a program has printed; an incomplete control sequence waits for its rest."""
+        text, self._unread = self._unread + text, ""
+        position = 0
+        while position < len(text):
+            if text[position] != "\x1b":
+                self._print(text[position])
+                position += 1
+            elif control := _CONTROL.match(text, position):
+                self._obey(control["final"], control["parameters"])
+                position = control.end()
+            else:
+                self._unread = text[position:]
+                return
+
+    def _print(self, character: str) -> None:
+        if character == "\r":
+            self._column = 0
+        elif character == "\n":
+            self._line = min(self._line + 1, len(self._cells) - 1)
+        elif character.isprintable() and self._column < len(self._cells[self._line]):
+            width = cell_len(character)
+            if width:
+                self._cells[self._line][self._column : self._column + width] = [character, *[""] * (width - 1)]
+                self._column += width
+            elif self._column:
+                self._cells[self._line][self._column - 1] += character
+
+    def _obey(self, final: str | None, parameters: str | None) -> None:
+        if final == "H":
+            line, _, column = (parameters or "").partition(";")
+            self._line = min(int(line or 1), len(self._cells)) - 1
+            self._column = int(column or 1) - 1
+        elif final == "J":
+            self._cells = [[" "] * len(line) for line in self._cells]
 
 
 class Program:
@@ -27,6 +87,7 @@ class Program:
 
     def __init__(self, script: str, *arguments: str, size: tuple[int, int] = (24, 100)) -> None:
         self._terminal, below = pty.openpty()
+        self._display = Display(size)
         self.resize(size)
         self.mode = termios.tcgetattr(below)
         self._process = subprocess.Popen(
@@ -55,6 +116,7 @@ class Program:
 
     def resize(self, size: tuple[int, int]) -> None:
         """Give the window so many lines and columns."""
+        self._display.resize(size)
         fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
 
     def press(self, keys: str) -> None:
@@ -63,12 +125,8 @@ class Program:
 
     @property
     def screen(self) -> list[str]:
-        """Give the lines of the last screen that was drawn to its end, without styles."""
-        frames = self.said.split("\x1b[H")[1:]
-        # A screen whose last line reaches the edge ends only where the next one begins.
-        whole = [frame for at, frame in enumerate(frames) if "\x1b[J" in frame or at < len(frames) - 1]
-        last = whole[-1].partition("\x1b[J")[0] if whole else ""
-        return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", last).split("\r\n")]
+        """The lines of the screen without styles."""
+        return self._display.lines
 
     def wait_for(self, words: str) -> list[str]:
         """Wait until these words stand on the screen; give its lines."""
@@ -97,7 +155,9 @@ class Program:
     def _listen(self, seconds: float) -> None:
         """Take what it says, waiting so long for the first of it."""
         while select.select([self._terminal], [], [], seconds)[0]:
-            self.said += self._decoder.decode(os.read(self._terminal, 65536))
+            text = self._decoder.decode(os.read(self._terminal, 65536))
+            self.said += text
+            self._display.feed(text)
             seconds = 0
 
     def hang_up(self) -> int:

@@ -41,6 +41,11 @@ def tell_problems(problems: Sequence[str]) -> int:
     return ExitCode.UNREADABLE if problems else ExitCode.OK
 
 
+def report_internal_error() -> None:
+    """Print below a traceback that it is a fault of lagwarden."""
+    typer.echo("error: internal error of lagwarden; please report it with the lines above", err=True)
+
+
 def printable(text: str) -> str:
     r"""Escape what a terminal would obey instead of showing, such as escape sequences, as Python does (`\x1b`)."""
     if text.isprintable():

@@ -1,73 +1,136 @@
-"""`lagwarden top`: all groups live in a terminal, the worst first, and one of them in full. Joins its parts.
+"""`lagwarden top`: all groups live in a terminal, the worst first, and one of them in full.
 
-Keys come from `top_terminal`, what they do is `top_state`, what is shown `top_screen`, the news come from `top_asking`.
+Textual owns the terminal: its modes, its size, its keys. It draws on stderr and reads stdin.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import asyncio
+import contextlib
+import os
+import signal
+import sys
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from stream.cli.group_source import unix_time
-from stream.cli.top.keys import Key
-from stream.cli.top.model import State, press
-from stream.cli.top.poller import Answers, Asking, answered
-from stream.cli.top.terminal import EndedError, require_terminal, taken_over
-from stream.cli.top.view import lines_seen, rows_seen, screen
+from textual.app import App
+from textual.binding import Binding
+from textual.message import Message
+
+from stream.cli.render.stdout import report_internal_error
+from stream.cli.top.poller import Poller, PollResult, poll_groups
+from stream.cli.top.screens import GroupListScreen, GroupScreen
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
-    from stream.cli.api_client import Running
-    from stream.cli.top.terminal import Terminal
+    from collections.abc import Callable
 
-_TICK_SECONDS: Final = 1.0
-"""How often ages are drawn anew where nothing else happens."""
+    from textual.binding import BindingType
+
+    from stream.cli.api_client import InstanceClient
+
+_REDRAW_SECONDS: Final = 1.0
+"""How often ages are redrawn if nothing else happens."""
 
 
-def watch(source: Running, every: float) -> int:
-    """Show the groups until a person has seen enough; gives the exit code. Raises Refusal where that cannot be."""
-    require_terminal()
-    first = _first(source)
+def watch(source: InstanceClient, interval: float) -> int:
+    """Show the groups until the person quits; returns the exit code.
+
+    Raises Refusal if there is no terminal, and if no instance answers. An instance that is not ready yet is waited for.
+    """
+    _require_terminal()
     try:
-        with taken_over() as terminal, Asking(source, every, first) as asking:
-            _go_on(terminal, asking, source.address)
-    except (EndedError, KeyboardInterrupt):
-        pass
-    return ExitCode.OK
-
-
-def _first(source: Running) -> Answers:
-    """Ask once before the screen is taken: where nobody answers it need not be. For one not ready yet we wait."""
-    try:
-        return answered(source)
+        first = poll_groups(source)
     except Refusal as refusal:
         if refusal.code is not ExitCode.NOT_READY:
             raise
-        return Answers(trouble=refusal.what)
+        first = PollResult(error=refusal.what)
+    app = TopApp(source, interval, first)
+    # Without mouse reporting a terminal lets a person select text.
+    app.run(mouse=False)
+    if app.return_code:  # Textual has printed the traceback
+        report_internal_error()
+        return ExitCode.INTERNAL
+    return ExitCode.OK
 
 
-def _go_on(terminal: Terminal, asking: Asking, where: str) -> None:
-    """Draw, wait for whatever comes first, and let it change what is drawn."""
-    state = State()
-    while not state.ended:
-        state = _told(state, asking.answers)
-        columns, lines = terminal.size
-        state, drawn = screen(state, where, columns, lines, time.time())
-        terminal.show(drawn)
-        seen = rows_seen(lines) if state.opened is None else lines_seen(lines)
-        for key in terminal.keys([asking.wake], _TICK_SECONDS):
-            if key == Key.REDRAW:
-                terminal.clear()
-            state = press(state, key, seen)
-        asking.quietened()
-        asking.look_at(state.opened)
+def _require_terminal() -> None:
+    """Raise Refusal unless stdin, stdout and stderr are a terminal that can move its cursor."""
+    is_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    if not is_terminal or os.environ.get("TERM") == "dumb":
+        what = "`lagwarden top` draws on a terminal: stdin, stdout and stderr must be one that can move its cursor"
+        raise Refusal(what, "`lagwarden groups` prints a table without one", ExitCode.USAGE)
 
 
-def _told(state: State, answers: Answers) -> State:
-    """Put the newest answers into what is shown; of another group than the opened one nothing."""
-    detail = answers.detail if answers.detail and answers.detail["group"] == state.opened else None
-    groups = state.groups if answers.groups is None else answers.groups
-    return dataclasses.replace(
-        state, groups=groups, snapshot_time=unix_time(answers.snapshot_time), detail=detail, trouble=answers.trouble
-    )
+class TopApp(App[None]):
+    """The application: polls the instance, and shows the list of groups or one group."""
+
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "quit", priority=True),
+        Binding("ctrl+l", "redraw", priority=True),
+    ]
+    # Only the terminal's own colours: they are readable on any background that a person has chosen.
+    CSS = """
+    Screen { background: ansi_default; color: ansi_default; }
+    .line { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    #sentence { height: 2; }
+    VerticalScroll { scrollbar-size: 0 0; }
+    """
+
+    class Polled(Message):
+        """The poller has an answer."""
+
+        def __init__(self, result: PollResult) -> None:
+            super().__init__()
+            self.result = result
+
+    def __init__(
+        self, source: InstanceClient, interval: float, first: PollResult, clock: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__(ansi_color=True)
+        self._clock = clock
+        self._list = GroupListScreen(first, source.address, clock)
+        self._poller = Poller(source, interval, first, self._post_result)
+
+    def on_mount(self) -> None:
+        """Start polling, and end on signals as on a key: the terminal gets its mode and content back."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self.exit)
+        self.push_screen(self._list)
+        self.set_interval(_REDRAW_SECONDS, self._redraw_screen)
+        self._poller.__enter__()
+
+    def on_unmount(self) -> None:
+        """Stop polling."""
+        self._poller.__exit__()
+
+    def _post_result(self, result: PollResult) -> None:
+        """Hand a result from the poller's thread to the application; after its end nobody reads it."""
+        with contextlib.suppress(RuntimeError):  # the event loop is closed
+            self.post_message(self.Polled(result))
+
+    def on_top_app_polled(self, message: Polled) -> None:
+        """Show the newest answers."""
+        self._list.show(message.result)
+        if isinstance(self.screen, GroupScreen):
+            self.screen.show(message.result)
+
+    def on_group_list_screen_opened(self, message: GroupListScreen.Opened) -> None:
+        """Show one group in full."""
+        self._poller.poll_group(message.group)
+        self.push_screen(GroupScreen(message.group, self._clock))
+
+    def on_group_screen_closed(self) -> None:
+        """Show the list again."""
+        self._poller.poll_group(None)
+        self.pop_screen()
+
+    def _redraw_screen(self) -> None:
+        if isinstance(self.screen, (GroupListScreen, GroupScreen)):
+            self.screen.redraw()
+
+    def action_redraw(self) -> None:
+        """Draw the whole screen, whatever another program has written over it."""
+        self.screen.refresh(layout=True)

@@ -1,135 +1,109 @@
-"""What is on the screen of `lagwarden top` and what a key changes in it: values and pure functions, no terminal."""
+"""The state of the list of groups in `lagwarden top`, and the pure functions that change it. No terminal, no clock."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from exporters.wording import SEVERITIES
-from stream.cli.top.keys import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from stream.cli.group_source import Answer
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class State:
-    """What a person sees and has typed. The chosen group is kept by its name: rows come, go and change places."""
+class GroupListState:
+    """The groups, the filter and the selected row.
+
+    The selection is the name of a group, because rows appear, disappear and change places.
+    """
 
     groups: tuple[Answer, ...] = ()
-    """All that is known, the worst first."""
-    snapshot_time: float | None = None
-    """Of what moment that is, in Unix seconds."""
-    trouble: str = ""
-    """Why nothing newer comes."""
+    """All known groups, the worst first."""
     filter: str = ""
-    typing: bool = False
-    """Whether every sign belongs to the filter, also those that are commands otherwise."""
-    chosen: str | None = None
-    first: int = 0
-    """The row at the top of the list."""
-    opened: str | None = None
-    """The group of which all is shown, instead of the list."""
-    detail: Answer | None = None
-    scrolled: int = 0
-    """The line of the opened group at the top."""
-    ended: bool = False
+    is_typing: bool = False
+    """Whether every character belongs to the filter, including those that are commands otherwise."""
+    selected: str | None = None
+    first_row: int = 0
+    """The index of the row at the top of the window."""
 
     @property
     def rows(self) -> Sequence[Answer]:
-        """Give the groups whose name or verdict has in it what was typed."""
-        wanted = self.filter.casefold()
-        return [group for group in self.groups if wanted in _searched(group)] if wanted else self.groups
+        """The groups whose name or verdict contains the filter, without regard to case."""
+        words = self.filter.casefold()
+        return [group for group in self.groups if words in _searched_text(group)] if words else self.groups
 
     @property
-    def place(self) -> int:
-        """Give the row of the chosen group; the first where it is not among the rows."""
-        return next((at for at, group in enumerate(self.rows) if group["group"] == self.chosen), 0)
+    def selected_row(self) -> int:
+        """The index of the selected group; 0 if it is not among the rows."""
+        return next((row for row, group in enumerate(self.rows) if group["group"] == self.selected), 0)
 
 
-def worst_first(groups: Sequence[Answer]) -> tuple[Answer, ...]:
-    """Sort by severity, then by how long records wait, then by lag, then by name; the dead come last."""
-    return tuple(sorted(groups, key=_badness))
+def sort_worst_first(groups: Sequence[Answer]) -> tuple[Answer, ...]:
+    """Sort by severity, then by time lag, then by lag, then by name; dead groups come last."""
+    return tuple(sorted(groups, key=_sort_key))
 
 
-def _badness(group: Answer) -> tuple[bool, int, float, int, str]:
+def _sort_key(group: Answer) -> tuple[bool, int, float, int, str]:
     severity = SEVERITIES.index(group["severity"]) if group["severity"] in SEVERITIES else 1
     time_lag, lag = group["time_lag_max"], group["lag_sum"]
-    waits = -1.0 if time_lag is None else time_lag
-    return group["state"] == "Dead", -severity, -waits, -1 if lag is None else -lag, group["group"]
+    return (
+        group["state"] == "Dead",
+        -severity,
+        1.0 if time_lag is None else -time_lag,
+        -1 if lag is None else -lag,
+        group["group"],
+    )
 
 
-def _searched(group: Answer) -> str:
+def _searched_text(group: Answer) -> str:
     verdict = (group["verdict"] or "").replace("_", " ")
     return f"{group['group']}\n{verdict}".casefold()
 
 
-def press(state: State, key: str, height: int) -> State:
-    """Give what a key makes of it; `height` is how many rows of the list, or lines of a group, are seen at once."""
-    if state.opened is not None:
-        return _in_group(state, key, height)
-    if key in _STEPS:
-        return _choose(state, _STEPS[key](state.place, height), height)
-    if key == Key.ENTER or (key == Key.RIGHT and not state.typing):
-        name = state.rows[state.place]["group"] if state.rows else None
-        return dataclasses.replace(state, chosen=name, opened=name, detail=None, scrolled=0)
-    return settled(_type(state, key), height)
+def select_row(state: GroupListState, row: int, height: int) -> GroupListState:
+    """Select a row, the nearest one if there is no such row, and scroll no further than necessary to show it.
 
-
-_FAR: Final = 1 << 30
-_STEPS: Final[Mapping[str, Callable[[int, int], int]]] = {
-    Key.UP: lambda at, _: at - 1,
-    Key.DOWN: lambda at, _: at + 1,
-    Key.PAGE_UP: lambda at, height: at - height,
-    Key.PAGE_DOWN: lambda at, height: at + height,
-    Key.HOME: lambda _, __: 0,
-    Key.END: lambda _, __: _FAR,
-}
-"""Where a key leads from a row or a line; beyond the ends is at the end."""
-
-
-def settled(state: State, height: int) -> State:
-    """Have the chosen row on the screen, after rows have come or gone or the window has another size."""
-    return _choose(state, state.place, height)
-
-
-def _choose(state: State, at: int, height: int) -> State:
+    `height` is the number of rows in the window.
+    """
     rows = state.rows
     if not rows:
-        return dataclasses.replace(state, chosen=None, first=0)
-    at = min(max(at, 0), len(rows) - 1)
-    first = min(max(state.first, at - max(height, 1) + 1), at)
-    # Where all fits on the screen nothing is scrolled away.
-    first = min(first, max(len(rows) - max(height, 1), 0))
-    return dataclasses.replace(state, chosen=rows[at]["group"], first=first)
+        return dataclasses.replace(state, selected=None, first_row=0)
+    row = min(max(row, 0), len(rows) - 1)
+    height = max(height, 1)
+    first_row = min(max(state.first_row, row - height + 1), row)
+    # No row is scrolled out if all of them fit.
+    first_row = min(first_row, max(len(rows) - height, 0))
+    return dataclasses.replace(state, selected=rows[row]["group"], first_row=first_row)
 
 
-def _in_group(state: State, key: str, height: int) -> State:
-    """Scroll, or go back to the list. How long the text is, only who draws it knows: it holds the line at the end."""
-    if key in _STEPS:
-        return dataclasses.replace(state, scrolled=max(_STEPS[key](state.scrolled, height), 0))
-    if key in {Key.ESCAPE, Key.LEFT, Key.BACKSPACE, Key.ENTER}:
-        return dataclasses.replace(state, opened=None, detail=None)
-    return dataclasses.replace(state, ended=True) if key == "q" else state
+def show_selection(state: GroupListState, height: int) -> GroupListState:
+    """Scroll the selected row into the window, after rows or the size of the window have changed."""
+    return select_row(state, state.selected_row, height)
 
 
-def _type(state: State, key: str) -> State:
-    """Filter as one types. While nothing is typed `q` ends, and `/` begins a filter that may begin with a `q`."""
-    if key in {Key.ESCAPE, Key.CLEAR}:
-        return _filtered(state, "", typing=False)
-    if key == Key.BACKSPACE:
-        return _filtered(state, state.filter[:-1], typing=len(state.filter) > 1)
-    if isinstance(key, Key):
-        return state
-    if not state.typing and key == "q":
-        return dataclasses.replace(state, ended=True)
-    if not state.typing and key == "/":
-        return dataclasses.replace(state, typing=True)
-    return _filtered(state, state.filter + key, typing=True)
+def begin_filter(state: GroupListState) -> GroupListState:
+    """Start an empty filter: the next character belongs to it even if it is a command otherwise."""
+    return dataclasses.replace(state, is_typing=True)
 
 
-def _filtered(state: State, words: str, *, typing: bool) -> State:
-    """Begin at the top; what was chosen stays so where it is among the rows."""
-    return dataclasses.replace(state, filter=words, typing=typing, first=0)
+def type_character(state: GroupListState, character: str) -> GroupListState:
+    """Append a character to the filter."""
+    return _set_filter(state, state.filter + character, is_typing=True)
+
+
+def erase_character(state: GroupListState) -> GroupListState:
+    """Remove the last character of the filter; typing ends with an empty filter."""
+    return _set_filter(state, state.filter[:-1], is_typing=len(state.filter) > 1)
+
+
+def clear_filter(state: GroupListState) -> GroupListState:
+    """Remove the filter."""
+    return _set_filter(state, "", is_typing=False)
+
+
+def _set_filter(state: GroupListState, words: str, *, is_typing: bool) -> GroupListState:
+    """Scroll to the top; the selected group stays selected if it is among the rows."""
+    return dataclasses.replace(state, filter=words, is_typing=is_typing, first_row=0)

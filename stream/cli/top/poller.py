@@ -1,91 +1,90 @@
-"""Asks an instance again and again on a thread of its own, so that keys are answered while an answer is on its way."""
+"""Polls an instance in a thread of its own, so that keys are answered while a request is in flight."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import os
-import select
 import threading
 from typing import TYPE_CHECKING, Self
 
-from stream.cli.top.model import worst_first
+from stream.cli.top.model import sort_worst_first
 from stream.errors import Refusal
 
 if TYPE_CHECKING:
-    from stream.cli.api_client import Running
+    from collections.abc import Callable
+
+    from stream.cli.api_client import InstanceClient
     from stream.cli.group_source import Answer
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Answers:
-    """The newest there is. `trouble` says why it is not newer; an opened group that is gone is trouble too."""
+class PollResult:
+    """The newest known answers."""
 
     groups: tuple[Answer, ...] | None = None
+    """All groups, the worst first; None before the first answer."""
     snapshot_time: str | None = None
+    """When the instance took the snapshot of `groups`, in RFC 3339."""
     detail: Answer | None = None
-    trouble: str = ""
+    """The opened group."""
+    error: str = ""
+    """Why the answers are not newer, or that the opened group no longer exists."""
 
 
-def answered(source: Running) -> Answers:
-    """Ask once for all groups. Raises Refusal."""
+def poll_groups(source: InstanceClient) -> PollResult:
+    """Request all groups once. Raises Refusal."""
     answer = source.groups()
-    return Answers(worst_first(answer["groups"]), answer["snapshot_time"])
+    return PollResult(sort_worst_first(answer["groups"]), answer["snapshot_time"])
 
 
-class Asking:
-    """Keeps `answers` new while it is entered. `wake` becomes readable when they have changed."""
+class Poller:
+    """Requests all groups, or the opened one, every `interval` seconds while its context is entered.
 
-    def __init__(self, source: Running, every: float, first: Answers) -> None:
-        """Take who is asked, how many seconds lie between two questions, and what is known already."""
+    `on_result` is called in the thread of the poller.
+    """
+
+    def __init__(
+        self, source: InstanceClient, interval: float, first: PollResult, on_result: Callable[[PollResult], None]
+    ) -> None:
         self._source = source
-        self._every = every
+        self._interval = interval
+        self._result = first
+        self._on_result = on_result
         self._opened: str | None = None
-        self._changed = threading.Event()
-        self._over = False
-        self.answers = first
-        self.wake, self._woken = os.pipe()
-        os.set_blocking(self.wake, False)
-        os.set_blocking(self._woken, False)
-        # A question may hang for its whole time limit; nobody waits for it at the end.
-        self._thread = threading.Thread(target=self._run, name="asking", daemon=True)
+        self._wake = threading.Event()
+        self._stopped = threading.Event()
+        # A request may take its whole timeout; the process does not wait for it at exit.
+        self._thread = threading.Thread(target=self._run, name="poller", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over = True
-        self._changed.set()
+        self._stopped.set()
+        self._wake.set()
 
-    def look_at(self, group: str | None) -> None:
-        """Ask for this group from now on, at once; None: for all groups."""
-        if group != self._opened:
-            self._opened = group
-            self._changed.set()
-
-    def quietened(self, seconds: float = 0.0) -> bool:
-        """Take note that the answers will be looked at; tell whether they have changed, waiting so long for it."""
-        if not select.select([self.wake], [], [], seconds)[0]:
-            return False
-        os.read(self.wake, 4096)
-        return True
+    def poll_group(self, name: str | None) -> None:
+        """Request this group from now on, at once; None: all groups."""
+        if name != self._opened:
+            self._opened = name
+            self._wake.set()
 
     def _run(self) -> None:
-        while not self._over:
-            self._changed.wait(self._every)
-            self._changed.clear()
-            self.answers = self._ask(self.answers, self._opened)
-            # Where nobody has looked for long, it is readable already.
-            with contextlib.suppress(BlockingIOError):
-                os.write(self._woken, b".")
+        while True:
+            self._wake.wait(self._interval)
+            self._wake.clear()
+            if self._stopped.is_set():
+                return
+            self._result = self._poll(self._result, self._opened)
+            if not self._stopped.is_set():
+                self._on_result(self._result)
 
-    def _ask(self, before: Answers, opened: str | None) -> Answers:
+    def _poll(self, previous: PollResult, opened: str | None) -> PollResult:
         try:
-            if opened is not None:
-                detail = self._source.group(opened)
-                gone = "" if detail else "this group is not known any more"
-                return dataclasses.replace(before, detail=detail or before.detail, trouble=gone)
-            return answered(self._source)
+            if opened is None:
+                return poll_groups(self._source)
+            detail = self._source.group(opened)
         except Refusal as refusal:
-            return dataclasses.replace(before, trouble=refusal.what)
+            return dataclasses.replace(previous, error=refusal.what)
+        error = "" if detail else "this group no longer exists"
+        return dataclasses.replace(previous, detail=detail or previous.detail, error=error)

@@ -1,4 +1,7 @@
-"""What `lagwarden top` shows, as lines of a width and a height: the list, or one group. Draws; decides nothing."""
+"""The texts of `lagwarden top`: the lines around the list of groups, its table, and the explanation of one group. Pure.
+
+`now` is Unix seconds, widths are terminal cells.
+"""
 
 from __future__ import annotations
 
@@ -14,180 +17,138 @@ from stream.cli.group_source import duration, unix_time, waits
 from stream.cli.render.blocks import COLOURS, drawn
 from stream.cli.render.explanation import explain
 from stream.cli.render.tables import shown
-from stream.cli.top.model import settled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
+
+    from rich.console import RenderableType
 
     from stream.cli.group_source import Answer
-    from stream.cli.top.model import State
+    from stream.cli.top.model import GroupListState
+    from stream.cli.top.poller import PollResult
 
-ABOVE: Final = 3
-"""Lines above the rows: the fleet, the filter, the heads."""
-BELOW: Final = 3
-"""Lines below them: the chosen group's sentence on two, and the keys."""
-_LEAST_NAME: Final = 16
-_SPACE: Final = 2
+LIST_KEYS: Final = "type to filter · ↑↓ · Enter opens · q quits"
+TYPING_KEYS: Final = "↑↓ · Enter opens · Esc shows all · Ctrl-C quits"
+GROUP_KEYS: Final = "↑↓ scrolls · Esc goes back · q quits"
 
-_LIST_KEYS: Final = "type to filter · ↑↓ · Enter opens · q quits"
-_TYPING_KEYS: Final = "↑↓ · Enter opens · Esc shows all · Ctrl-C quits"
-_GROUP_KEYS: Final = "↑↓ scrolls · Esc goes back · q quits"
+_NAME_WIDTH: Final = 16
+"""The smallest width of a group's name."""
+_GAP: Final = 2
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Column:
+class _LiveColumn:
     head: str
     cell: Callable[[Answer, float], str]
-    right: bool = True
+    is_right: bool = True
 
 
 _COLUMNS: Final = (
-    # Where the window is too narrow the last is given up first.
-    _Column("VERDICT", lambda group, _: _word(group["verdict"]), right=False),
-    _Column("LAG", lambda group, _: _number(group["lag_sum"])),
-    _Column("TIME-LAG", lambda group, _: waits(group["time_lag_max"], exact=group["time_lag_max_exact"])),
-    _Column("FOR", lambda group, now: _age(group["verdict_since"], now)),
-    _Column("SEVERITY", lambda group, _: _word(group["severity"]), right=False),
-    _Column("STATE", lambda group, _: _word(group["state"]), right=False),
-    _Column("MEMBERS", lambda group, _: _number(group["members"])),
-    _Column("COMMIT", lambda group, now: _age(group["last_commit_time"], now)),
-    _Column("EXPIRES", lambda group, now: _left(group["first_offset_expiry_time"], now)),
-    _Column("PARTITIONS", lambda group, _: _number(group["partitions"])),
+    # The last ones are dropped first in a narrow window.
+    _LiveColumn("VERDICT", lambda group, _: _word(group["verdict"]), is_right=False),
+    _LiveColumn("LAG", lambda group, _: _number(group["lag_sum"])),
+    _LiveColumn("TIME-LAG", lambda group, _: waits(group["time_lag_max"], exact=group["time_lag_max_exact"])),
+    _LiveColumn("FOR", lambda group, now: _age(group["verdict_since"], now)),
+    _LiveColumn("SEVERITY", lambda group, _: _word(group["severity"]), is_right=False),
+    _LiveColumn("STATE", lambda group, _: _word(group["state"]), is_right=False),
+    _LiveColumn("MEMBERS", lambda group, _: _number(group["members"])),
+    _LiveColumn("COMMIT", lambda group, now: _age(group["last_commit_time"], now)),
+    _LiveColumn("EXPIRES", lambda group, now: _time_left(group["first_offset_expiry_time"], now)),
+    _LiveColumn("PARTITIONS", lambda group, _: _number(group["partitions"])),
 )
 
 
-def rows_seen(height: int) -> int:
-    """Give how many rows of the list a window of this height shows."""
-    return max(height - ABOVE - BELOW, 1)
-
-
-def lines_seen(height: int) -> int:
-    """Give how many lines of an opened group it shows."""
-    return max(height - 2, 1)
-
-
-def screen(state: State, where: str, width: int, height: int, now: float) -> tuple[State, list[Text]]:
-    """Give the lines of the screen, and the state as it fits on it. `where` is who is asked, `now` Unix seconds."""
-    if state.opened is None:
-        state = settled(state, rows_seen(height))
-        lines = list(_list(state, where, width, height, now))
-    else:
-        state, lines = _opened(state, width, height, now)
-    cut = [_fitted(line, width) for line in lines[:height]]
-    return state, cut
-
-
-def _list(state: State, where: str, width: int, height: int, now: float) -> Iterator[Text]:
-    rows, seen, chosen = state.rows, rows_seen(height), state.place
-    shown_rows = rows[state.first : state.first + seen]
-    yield _fleet(state, where, now)
-    yield _prompt(state, len(rows))
-    yield from _table(shown_rows, chosen - state.first, width, now)
-    yield from [Text("")] * (seen - len(shown_rows))
-    yield from _story(rows[chosen] if rows else None, width)
-    yield Text(_TYPING_KEYS if state.typing else _LIST_KEYS, "dim")
-
-
-def _table(rows: Sequence[Answer], chosen: int, width: int, now: float) -> Iterator[Text]:
-    """Give the heads and the rows, as wide as what they show; the name has what the others leave."""
-    cells = [[column.head, *(column.cell(row, now) for row in rows)] for column in _COLUMNS]
-    widths = [max(map(len, column)) for column in cells]
-    while widths and width - sum(widths) - _SPACE * len(widths) < _LEAST_NAME:
-        widths.pop()
-    names = ["GROUP", *(shown(row["group"]) for row in rows)]
-    left = width - sum(widths) - _SPACE * len(widths)
-    for at, name in enumerate(names):
-        parts = [_cell(name, left, right=False)]
-        parts += [
-            _cell(column[at], wide, right=kind.right)
-            for column, wide, kind in zip(cells, widths, _COLUMNS, strict=False)
-        ]
-        line = Text((" " * _SPACE).join(parts), _style(rows[at - 1]) if at else "bold underline")
-        if at - 1 == chosen:
-            line.stylize("reverse")
-        yield line
-
-
-def _style(group: Answer) -> str:
-    return "dim" if group["state"] == "Dead" else _colour(group)
-
-
-def _cell(text: str, width: int, *, right: bool) -> str:
-    """Bring a text to a width, as a terminal counts it: some signs take two places."""
-    cell = Text(text)
-    cell.truncate(max(width, 1), overflow="ellipsis")
-    space = " " * max(width - cell.cell_len, 0)
-    return space + cell.plain if right else cell.plain + space
-
-
-def _fleet(state: State, where: str, now: float) -> Text:
-    counts = collections.Counter(group["severity"] for group in state.groups if group["state"] != "Dead")
-    line = Text(f"{len(state.groups):,} groups", "bold")
+def status_line(result: PollResult, address: str, now: float) -> Text:
+    """Return the number of groups, also by severity, the age of the snapshot, and the address of the instance."""
+    groups = result.groups or ()
+    counts = collections.Counter(group["severity"] for group in groups if group["state"] != "Dead")
+    line = Text(f"{len(groups):,} groups", "bold")
     for severity in reversed(SEVERITIES):
         if counts[severity]:
             line.append(" · ").append(f"{counts[severity]:,} {severity}", COLOURS[severity])
-    if state.snapshot_time is not None:
-        line.append(f" · {duration(now - state.snapshot_time)} old", "dim")
-    return line.append(f" · {where}", "dim")
+    snapshot_time = unix_time(result.snapshot_time)
+    if snapshot_time is not None:
+        line.append(f" · {duration(now - snapshot_time)} old", "dim")
+    return line.append(f" · {address}", "dim")
 
 
-def _prompt(state: State, found: int) -> Text:
-    if state.trouble:
-        return _trouble(state)
-    if not state.typing:
+def filter_line(state: GroupListState) -> Text:
+    """Return the filter and the number of groups that match it; empty while nothing is typed."""
+    if not state.is_typing:
         return Text("")
     words = shown(state.filter) if state.filter else ""
     return Text.assemble(
-        ("filter: ", "bold"), words, "\N{LEFT ONE EIGHTH BLOCK}", (f"  {found:,} of {len(state.groups):,}", "dim")
+        ("filter: ", "bold"),
+        words,
+        "\N{LEFT ONE EIGHTH BLOCK}",
+        (f"  {len(state.rows):,} of {len(state.groups):,}", "dim"),
     )
 
 
-def _trouble(state: State) -> Text:
-    return Text(shown(state.trouble) if state.trouble else "", "bold red")
+def error_line(error: str) -> Text:
+    """Return why there are no newer answers; empty for no error."""
+    return Text(shown(error) if error else "", "bold red")
 
 
-def _story(group: Answer | None, width: int) -> Iterator[Text]:
-    """Give two lines for what there is to say of the chosen group."""
-    if group is None:
-        said = Text("no group is so", "dim")
-    elif group["state"] == "Dead":
-        said = Text(f"died: {shown(group['death_cause'] or 'cause unknown')}", "dim")
+def table_lines(rows: Sequence[Answer], selected: int, width: int, now: float) -> list[Text]:
+    """Return the heads and a line per row, each exactly `width` cells wide.
+
+    The row with the index `selected` is reversed. A column is as wide as its cells, the name takes the rest. Columns
+    that do not fit are dropped.
+    """
+    cells = [[column.head, *(column.cell(row, now) for row in rows)] for column in _COLUMNS]
+    widths = [max(map(len, column)) for column in cells]
+    while widths and width - sum(widths) - _GAP * len(widths) < _NAME_WIDTH:
+        widths.pop()
+    name_width = width - sum(widths) - _GAP * len(widths)
+    lines = []
+    for line_number, name in enumerate(["GROUP", *(shown(row["group"]) for row in rows)]):
+        parts = [_fit(name, name_width, is_right=False)]
+        parts += [
+            _fit(column[line_number], column_width, is_right=kind.is_right)
+            for column, column_width, kind in zip(cells, widths, _COLUMNS, strict=False)
+        ]
+        style = _row_style(rows[line_number - 1]) if line_number else "bold underline"
+        line = Text((" " * _GAP).join(parts), style, no_wrap=True, overflow="crop")
+        if line_number - 1 == selected:
+            line.stylize("reverse")
+        lines.append(line)
+    return lines
+
+
+def sentence_lines(state: GroupListState, width: int) -> list[Text]:
+    """Return two lines: the sentence of the selected group's verdict, or why it died."""
+    rows = state.rows
+    if not rows:
+        text = Text("no group matches the filter" if state.filter else "", "dim")
     else:
-        said = Text(shown(group["sentence"]) if group["sentence"] else "", _colour(group))
-    first, second, *rest = [*said.wrap(Console(width=width), width), Text(""), Text("")]
+        group = rows[state.selected_row]
+        if group["state"] == "Dead":
+            text = Text(f"died: {shown(group['death_cause'] or 'cause unknown')}", "dim")
+        else:
+            text = Text(shown(group["sentence"]) if group["sentence"] else "", _colour(group))
+    first, second, *rest = [*text.wrap(Console(width=width), width), Text(""), Text("")]
     if len(rest) > 2:
         second.truncate(width - 1)
         second.append("…")
-    yield from (first, second)
+    return [first, second]
 
 
-def _opened(state: State, width: int, height: int, now: float) -> tuple[State, list[Text]]:
-    seen = lines_seen(height)
-    if state.detail is None:
-        told = [Text(f"asking for {shown(state.opened or '')} …", "dim")]
-    else:
-        told = _told(state.detail, width, now)
-    scrolled = min(state.scrolled, max(len(told) - seen, 0))
-    lines = told[scrolled : scrolled + seen]
-    left = len(told) - scrolled - seen
-    more = f" · {left} lines more" if left > 0 else ""
-    lines += [Text("")] * (seen - len(lines))
-    return dataclasses.replace(state, scrolled=scrolled), [_trouble(state), *lines, Text(f"{_GROUP_KEYS}{more}", "dim")]
+def explanation(group: Answer, now: float) -> RenderableType:
+    """Return the explanation of a group as printed by `lagwarden explain`."""
+    return Group(*drawn(explain(group, now)))
 
 
-def _told(group: Answer, width: int, now: float) -> list[Text]:
-    """Give the lines of what `lagwarden explain` says of a group."""
-    console = Console(width=width, highlight=False)
-    content = Group(*drawn(explain(group, now)))
-    return [
-        Text.assemble(*((segment.text, segment.style or "") for segment in line))
-        for line in console.render_lines(content, pad=False)
-    ]
+def _row_style(group: Answer) -> str:
+    return "dim" if group["state"] == "Dead" else _colour(group)
 
 
-def _fitted(line: Text, width: int) -> Text:
-    line.truncate(width, overflow="ellipsis")
-    return line
+def _fit(text: str, width: int, *, is_right: bool) -> str:
+    """Truncate or pad a text to a width in cells: some characters are two cells wide."""
+    cell = Text(text)
+    cell.truncate(max(width, 1), overflow="ellipsis")
+    padding = " " * max(width - cell.cell_len, 0)
+    return padding + cell.plain if is_right else cell.plain + padding
 
 
 def _colour(group: Answer) -> str:
@@ -204,7 +165,7 @@ def _number(value: int | None) -> str:
     return f"{value:,}" if abs(value) < 10**8 else f"{value:.3g}"
 
 
-def _left(moment: str | None, now: float) -> str:
+def _time_left(moment: str | None, now: float) -> str:
     then = unix_time(moment)
     if then is None:
         return "-"

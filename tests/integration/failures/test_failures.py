@@ -49,7 +49,7 @@ def assert_query_failed(monitor: Monitor, ending: Ending, words: str) -> None:
     assert "\n" not in line["cause"]
     assert "Traceback" not in monitor.said
     assert "str() failed" not in monitor.said
-    assert "fault of lagwarden" not in monitor.said
+    assert "internal error of lagwarden" not in monitor.said
 
 
 def test_jvm_that_is_killed_is_named_as_the_cause(cluster: Broker, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from stream.config.options import Config
 
-HEAVY = ("pyspark", "kafka", "pandas", "pyarrow", "starlette")
+HEAVY = ("pyspark", "kafka", "pandas", "pyarrow", "starlette", "textual")
 
 
 @pytest.fixture(autouse=True)

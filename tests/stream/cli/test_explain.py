@@ -149,7 +149,7 @@ def test_top_needs_a_terminal(url: str, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_explaining_loads_nothing_heavy(url: str) -> None:
     """It is there at once: neither Spark nor Arrow nor a Kafka client is loaded."""
-    heavy = ("pyspark", "kafka", "pandas", "pyarrow", "numpy", "starlette")
+    heavy = ("pyspark", "kafka", "pandas", "pyarrow", "numpy", "starlette", "textual")
     script = (
         "import sys; from stream.cli.app import main; code = main(sys.argv[1:]);"
         f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr); sys.exit(code)"

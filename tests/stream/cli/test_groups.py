@@ -22,7 +22,7 @@ from exporters.http.server import HttpServer
 from exporters.text.exposition import PublishedSnapshot
 from stream.cli import app as cli
 from stream.cli import groups as cli_groups
-from stream.cli.api_client import Running
+from stream.cli.api_client import InstanceClient
 from stream.errors import ExitCode, Refusal
 from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, NOON, detail, small_world, snapshot, status
 from tests.stream.offline.captures import RECORDED, capture_of, commit, generation, row
@@ -433,7 +433,7 @@ class TestRefusals:
         with stranger(code, body) as address:
             said.by("history", "a", "--url", address, code=ExitCode.NO_INSTANCE)
             with pytest.raises(Refusal):
-                Running(address).group("a")
+                InstanceClient(address).group("a")
         assert len(said.err.splitlines()) == 1
         assert address in said.err
         assert "there is no group" not in said.err
@@ -464,7 +464,7 @@ def test_behind_a_proxy_with_a_prefix() -> None:
     with http.server.HTTPServer(("127.0.0.1", 0), Records) as server:
         thread = threading.Thread(target=server.handle_request)
         thread.start()
-        Running(f"http://127.0.0.1:{server.server_port}/kafka/", clock=lambda: NOON / 1000).group("a/../b c&d")
+        InstanceClient(f"http://127.0.0.1:{server.server_port}/kafka/", clock=lambda: NOON / 1000).group("a/../b c&d")
         thread.join()
     (path,) = asked
     assert path.startswith("/kafka/api/v1/group?")
@@ -486,7 +486,7 @@ def test_on_a_terminal_rich_draws(url: str, said: Said, monkeypatch: pytest.Monk
 
 def test_asking_an_instance_loads_nothing_heavy(url: str) -> None:
     """A table of a running instance needs neither Spark nor Arrow nor a Kafka client: it is there at once."""
-    heavy = ("pyspark", "kafka", "pandas", "pyarrow", "numpy", "starlette")
+    heavy = ("pyspark", "kafka", "pandas", "pyarrow", "numpy", "starlette", "textual")
     script = (
         "import sys; from stream.cli import app as cli, groups as cli_groups;"
         "import typer; cli.app = typer.Typer(name='lagwarden');"

@@ -1,318 +1,292 @@
-"""The parts of `lagwarden top` without a terminal: keys, what they change, and what is drawn."""
+"""`lagwarden top` in a terminal of Textual's pilot: the lines on the screen after keys, answers and changes of size."""
 
 from __future__ import annotations
 
-import dataclasses
+import asyncio
 import json
 import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.cells import cell_len
+from textual import events
 
-from exporters.http.api import group_json, groups_json
-from exporters.text.exposition import PublishedSnapshot
-from stream.cli.top.keys import Key, Keys
-from stream.cli.top.model import State, press, worst_first
-from stream.cli.top.poller import Answers, Asking, answered
-from stream.cli.top.view import rows_seen, screen
-from stream.errors import ExitCode, Refusal
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, small_world, snapshot
-from tests.support.laws import examples
+from exporters.http.api import group_json
+from stream.cli.top.app import TopApp
+from stream.cli.top.poller import PollResult
+from stream.cli.top.screens import GroupListScreen, GroupScreen
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, small_world
+from tests.stream.cli.top.api_answers import groups_of, healthy_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
-    from stream.cli.api_client import Running
+    from textual.pilot import Pilot
 
 NOW = NOON / 1000 + 5
-WHERE = "http://here"
+BILLING = json.loads(group_json(small_world(), "billing", detail()) or "")
 
 
-def groups_of(rows: list[dict[str, Any]] | None = None) -> tuple[dict[str, Any], ...]:
-    """Give the groups of the small world, or of one with these rows, as the instance tells them."""
-    world = small_world() if rows is None else snapshot(groups=rows)
-    return worst_first(json.loads(groups_json(PublishedSnapshot.build(world)))["groups"])
+class SilentClient:
+    """A client of an instance that knows billing. Its list of groups does not change."""
+
+    address = "http://here"
+
+    def __init__(self) -> None:
+        self.groups_answer: dict[str, Any] = {"snapshot_time": "2023-11-14T22:13:20.000Z", "groups": groups_of()}
+
+    def groups(self) -> dict[str, Any]:
+        """Return all groups."""
+        return self.groups_answer
+
+    def group(self, name: str) -> Any:
+        """Return billing; None for any other name."""
+        return BILLING if name == "billing" else None
 
 
-def many(number: int) -> State:
-    """Give a list of so many groups that are fine."""
-    return State(groups_of([{"group": f"g{at:03}", "severity": "fine", "verdict": "ok"} for at in range(number)]))
+class Session:
+    """The application under a pilot."""
+
+    def __init__(self, app: TopApp, pilot: Pilot[None]) -> None:
+        self.app = app
+        self._pilot = pilot
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of the screen without styles and trailing blanks."""
+        strips = self.app.screen._compositor.render_strips(self.app.size)
+        return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+    @property
+    def state(self) -> Any:
+        """The state of the list of groups."""
+        return self.app._list.state
+
+    async def press(self, *keys: str) -> None:
+        """Press keys and wait until they are processed."""
+        await self._pilot.press(*keys)
+        await self._pilot.pause()
+
+    async def resize(self, width: int, height: int) -> None:
+        """Change the size of the window."""
+        await self._pilot.resize_terminal(width, height)
+        await self._pilot.pause()
+
+    async def receive(self, result: PollResult) -> None:
+        """Deliver an answer."""
+        self.app.post_message(TopApp.Polled(result))
+        await self._pilot.pause()
+
+    async def wait_for(self, is_reached: Callable[[], bool]) -> None:
+        """Wait until a condition holds."""
+        while not is_reached():
+            await asyncio.sleep(0.01)
+            await self._pilot.pause()
 
 
-def after(state: State, *keys: str, height: int = 5) -> State:
-    """Press one key after the other."""
-    for key in keys:
-        state = press(state, key, height)
-    return state
+def run(
+    scenario: Callable[[Session], Coroutine[Any, Any, None]],
+    groups: tuple[dict[str, Any], ...] | None = None,
+    size: tuple[int, int] = (100, 14),
+) -> TopApp:
+    """Run a scenario with these groups (default: those of the small world), without polling by time."""
+    client: Any = SilentClient()
+    known = groups_of() if groups is None else groups
+    first = PollResult(known, "2023-11-14T22:13:20.000Z")
+    app = TopApp(client, 3600.0, first, lambda: NOW)
+
+    async def main() -> None:
+        async with asyncio.timeout(60), app.run_test(size=size) as pilot:
+            await pilot.pause()
+            await scenario(Session(app, pilot))
+
+    asyncio.run(main())
+    return app
 
 
-def drawn(state: State, width: int = 100, height: int = 14) -> list[str]:
-    """Give the lines of the screen without styles, and without what fills a line."""
-    return [line.plain.rstrip() for line in screen(state, WHERE, width, height, NOW)[1]]
+def test_list_fits_into_80_columns_and_24_lines() -> None:
+    """Number of groups, table, sentence of the selected group, keys."""
 
-
-class TestKeys:
-    """Bytes of a terminal become keys."""
-
-    @pytest.mark.parametrize(
-        ("came", "keys"),
-        [
-            (b"aq/", ["a", "q", "/"]),
-            ("ß消\U0001f40c".encode(), ["ß", "消", "\U0001f40c"]),
-            (b"\x1b[A\x1b[B\x1bOA\x1bOB", [Key.UP, Key.DOWN, Key.UP, Key.DOWN]),
-            (
-                b"\x1b[5~\x1b[6~\x1b[1~\x1b[4~\x1b[H\x1b[F",
-                [Key.PAGE_UP, Key.PAGE_DOWN, Key.HOME, Key.END, Key.HOME, Key.END],
-            ),
-            (b"\r\n\x7f\x08\x15\x0c", [Key.ENTER, Key.ENTER, Key.BACKSPACE, Key.BACKSPACE, Key.CLEAR, Key.REDRAW]),
-            (b"\x1b[1;5A\x1b[200~x\x1b[15~\x1bx", ["x"]),
-            (b"\x1b\x1b[A", [Key.ESCAPE, Key.UP]),
-            (b"\x01\x00\xff\xfe", []),
-        ],
-        ids=[
-            "signs",
-            "other scripts",
-            "arrows",
-            "far",
-            "controls",
-            "what is no key of ours",
-            "escape first",
-            "garbage",
-        ],
-    )
-    def test_of_bytes(self, came: bytes, keys: list[str]) -> None:
-        """Each is told once; what is no key is nothing."""
-        assert Keys().feed(came) == keys
-
-    @given(
-        st.lists(st.sampled_from([b"a", "消".encode(), b"\x1b[A", b"\x1bOB", b"\x1b[6~", b"\r", b"\x7f"])), st.data()
-    )
-    def test_however_they_are_cut(self, parts: list[bytes], data: st.DataObject) -> None:
-        """Law: keys do not depend on how the bytes arrive."""
-        came = b"".join(parts)
-        at = data.draw(st.integers(0, len(came)))
-        keys = Keys()
-        assert keys.feed(came[:at]) + keys.feed(came[at:]) == Keys().feed(came)
-
-    @given(st.binary(max_size=40))
-    def test_any_bytes(self, came: bytes) -> None:
-        """Law: whatever comes, each key is a sign that prints or one of those with names."""
-        keys = Keys()
-        assert all(
-            isinstance(key, Key) or (len(key) == 1 and key.isprintable()) for key in keys.feed(came) + keys.rest()
-        )
-
-    def test_an_escape_alone_waits(self) -> None:
-        """Whether it is the key or begins a sequence, only time tells."""
-        keys = Keys()
-        assert keys.feed(b"\x1b") == []
-        assert keys.waiting
-        assert keys.rest() == [Key.ESCAPE]
-        assert not keys.waiting
-
-
-class TestState:
-    """What a key makes of what is shown."""
-
-    def test_the_worst_come_first(self) -> None:
-        """By severity, then by how long records wait, then by lag, then by name; the dead are last."""
-        assert [group["group"] for group in groups_of()] == ["billing", "plain", 'say "hi"\\\nthere', "gone"]
-        rows = [
-            {"group": "a", "severity": "warning", "lag_sum": 5},
-            {"group": "b", "severity": "warning", "lag_sum": 9},
-            {"group": "c", "severity": "warning", "time_lag_max": 1.0},
-            {"group": "d", "severity": "critical"},
-            {"group": "e", "severity": "warning", "lag_sum": 5},
-        ]
-        assert [group["group"] for group in groups_of(rows)] == ["d", "c", "b", "a", "e"]
-
-    @pytest.mark.parametrize(
-        ("typed", "names"),
-        [
-            pytest.param("BILL", ["billing"], id="a part of the name, in whatever case"),
-            pytest.param("stopped", ["billing"], id="a verdict"),
-            pytest.param("caught up", ['say "hi"\\\nthere'], id="a verdict of two words"),
-            pytest.param("nothing", [], id="none"),
-        ],
-    )
-    def test_filter_as_one_types(self, typed: str, names: list[str]) -> None:
-        """Every sign narrows the list at once, and each one taken back widens it."""
-        state = after(State(groups_of()), *typed)
-        assert [group["group"] for group in state.rows] == names
-        assert state.chosen == (names[0] if names else None)
-        assert len(after(state, *[Key.BACKSPACE] * len(typed)).rows) == 4
-        assert len(after(state, Key.ESCAPE).rows) == len(after(state, Key.CLEAR).rows) == 4
-
-    def test_q_ends_but_for_who_types(self) -> None:
-        """While a filter is typed q is a sign like any; a slash begins a filter that begins with q."""
-        state = State(groups_of())
-        assert after(state, "q").ended
-        assert after(state, "a", "q").filter == "aq"
-        assert after(state, "/", "q").filter == "q"
-        assert after(state, "/", "q", Key.BACKSPACE, "q").ended
-        assert not after(state, "a", "q").ended
-
-    @pytest.mark.parametrize(
-        ("keys", "chosen", "first"),
-        [
-            ([Key.DOWN], "g001", 0),
-            ([Key.UP], "g000", 0),
-            ([Key.DOWN] * 5, "g005", 1),
-            ([Key.PAGE_DOWN], "g005", 1),
-            ([Key.END], "g019", 15),
-            ([Key.END, Key.UP], "g018", 15),
-            ([Key.END, *[Key.UP] * 5], "g014", 14),
-            ([Key.END, Key.HOME], "g000", 0),
-            ([Key.END, Key.PAGE_UP], "g014", 14),
-            ([Key.END, Key.DOWN], "g019", 15),
-        ],
-    )
-    def test_choosing(self, keys: list[str], chosen: str, first: int) -> None:
-        """The chosen row is always seen, and the list moves no further than it must."""
-        state = after(many(20), *keys)
-        assert (state.chosen, state.first) == (chosen, first)
-
-    @examples(60)
-    @given(st.lists(st.sampled_from([*Key, "g", "1", "q", "/"]), max_size=30), st.integers(1, 9), st.integers(0, 25))
-    def test_any_keys(self, keys: list[str], height: int, number: int) -> None:
-        """Law: whatever is pressed, what is chosen is among the rows and on the screen."""
-        state = after(many(number), *keys, height=height)
-        if state.opened is None and state.rows:
-            assert 0 <= state.place - state.first < height
-            assert state.chosen is None or state.chosen in {group["group"] for group in state.rows}
-
-    def test_what_is_chosen_stays_so_when_rows_change_places(self) -> None:
-        """The name is what was chosen, not the line."""
-        state = after(many(20), Key.DOWN, Key.DOWN)
-        worse = dataclasses.replace(
-            state, groups=groups_of([{"group": "g002", "severity": "critical"}, {"group": "a"}])
-        )
-        assert worse.rows[worse.place]["group"] == "g002"
-
-    def test_open_and_back(self) -> None:
-        """Enter opens the chosen group; escape leads back to the same row, with the filter as it was."""
-        state = after(many(20), "g", "0", "1", Key.DOWN, Key.ENTER)
-        assert state.opened == "g011"
-        back = after(state, Key.DOWN, Key.ESCAPE)
-        assert (back.opened, back.chosen, back.filter) == (None, "g011", "g01")
-        assert after(state, "q").ended
-        assert after(State(), Key.ENTER).opened is None
-
-
-class TestScreen:
-    """What is drawn."""
-
-    def test_the_list(self) -> None:
-        """The fleet in a line, the groups, what there is to say of the chosen one, and the keys."""
-        state = State(groups_of(), snapshot_time=NOON / 1000)
-        lines = drawn(state, 100, 11)
+    async def scenario(session: Session) -> None:
+        lines = session.lines
         assert lines[:2] == ["4 groups · 1 critical · 1 unknown · 1 fine · 5s old · http://here", ""]
         assert [re.split("  +", line) for line in lines[2:7]] == [
-            ["GROUP", "VERDICT", "LAG", "TIME-LAG", "FOR", "SEVERITY", "STATE", "MEMBERS", "COMMIT", "EXPIRES"],
-            ["billing", "stopped", f"{2**62:.3g}", "≥1m1s", "35s", "critical", "Stable", "3", "5s", "-"],
-            ["plain", "unknown", "-", "-", "-", "unknown", "-", "-", "-", "-"],
-            ['say "hi"\\\\nthere', "caught up", "0", "0s", "1m5s", "fine", "Empty", "0", "5s", "59m55s"],
-            ["gone", "-", "-", "-", "-", "-", "Dead", "-", "-", "-"],
+            ["GROUP", "VERDICT", "LAG", "TIME-LAG", "FOR", "SEVERITY", "STATE", "MEMBERS"],
+            ["billing", "stopped", f"{2**62:.3g}", "≥1m1s", "35s", "critical", "Stable", "3"],
+            ["plain", "unknown", "-", "-", "-", "unknown", "-", "-"],
+            ['say "hi"\\\\nthere', "caught up", "0", "0s", "1m5s", "fine", "Empty", "0"],
+            ["gone", "-", "-", "-", "-", "-", "Dead", "-"],
         ]
-        assert lines[7:] == [
-            "",
+        assert lines[7:21] == [""] * 14
+        assert lines[21:] == [
             "1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread.",
             "",
             "type to filter · ↑↓ · Enter opens · q quits",
         ]
 
-    @pytest.mark.parametrize("width", [20, 33, 60, 100, 300])
-    @pytest.mark.parametrize("height", [8, 9, 30])
-    def test_it_fills_the_window_and_no_more(self, width: int, height: int) -> None:
-        """As many lines as there are, none wider than the window, however wide the signs of a name are."""
-        names = [*HOSTILE_NAMES, "消" * 80, "\x1b[2J", "a\u0301" * 90]
-        rows = [{"group": name, "severity": "critical", "sentence": name * 9, "verdict": name} for name in names]
-        for state in (State(groups_of(rows)), after(State(groups_of(rows)), "消"), State(trouble="x" * 400)):
-            lines = screen(state, WHERE, width, height, NOW)[1]
-            assert len(lines) == height
-            assert all(cell_len(line.plain) <= width for line in lines)
-            assert all(line.plain.isprintable() for line in lines)
-
-    def test_the_chosen_row_stands_out(self) -> None:
-        """In reverse, in the colour of its severity."""
-        lines = screen(after(State(groups_of()), Key.DOWN), WHERE, 100, 14, NOW)[1]
-        styled = [line.plain[:7] for line in lines if any("reverse" in str(span.style) for span in line.spans)]
-        assert styled == ["plain  "]
-        assert "red" in str(lines[3].style)
-
-    def test_a_group_is_explained(self) -> None:
-        """Opened, it is told as `lagwarden explain` tells it, and can be scrolled to its end and no further."""
-        answer = group_json(small_world(), "billing", detail())
-        assert answer is not None
-        state = State(groups_of(), opened="billing", detail=json.loads(answer))
-        assert drawn(state)[:2] == ["", "billing: stopped (critical) for 35 s."]
-        assert "lines more" in drawn(state)[-1]
-        end, lines = screen(after(state, Key.END), WHERE, 100, 14, NOW)
-        assert lines[-1].plain == "↑↓ scrolls · Esc goes back · q quits"
-        assert "forgotten" in lines[-2].plain
-        assert 0 < end.scrolled < 60
-        assert drawn(dataclasses.replace(state, detail=None))[1] == "asking for billing …"
-
-    def test_trouble_is_said_and_what_is_known_stays(self) -> None:
-        """The list is old then, and a line says why there is nothing newer."""
-        lines = drawn(State(groups_of(), trouble="no lagwarden answers at http://here"))
-        assert lines[1] == "no lagwarden answers at http://here"
-        assert lines[3].startswith("billing")
-
-    def test_a_window_too_narrow_for_all_keeps_what_matters(self) -> None:
-        """Columns are given up from the last; name and verdict stay."""
-        assert drawn(State(groups_of()), width=40)[2].split() == ["GROUP", "VERDICT", "LAG"]
-        assert rows_seen(1) == 1
+    run(scenario, size=(80, 24))
 
 
-class Instance:
-    """An instance that answers as it is told to."""
+@pytest.mark.parametrize(
+    ("keys", "selected", "first_row"),
+    [
+        (["down"], "g001", 0),
+        (["up"], "g000", 0),
+        (["down"] * 8, "g008", 1),
+        (["pagedown"], "g008", 1),
+        (["end"], "g019", 12),
+        (["end", "up"], "g018", 12),
+        (["end", "pageup"], "g011", 11),
+        (["end", "home"], "g000", 0),
+        (["end", "down"], "g019", 12),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_keys_move_the_selection(keys: list[str], selected: str, first_row: int) -> None:
+    """A window of 14 lines shows 8 rows; the selected row is reversed and in the window."""
 
-    def __init__(self, group: Callable[[str], Any]) -> None:
-        self.asked: list[str] = []
-        self._group = group
+    async def scenario(session: Session) -> None:
+        await session.press(*keys)
+        assert (session.state.selected, session.state.first_row) == (selected, first_row)
+        assert session.lines[3].startswith(f"g{first_row:03} ")
 
-    def groups(self) -> dict[str, Any]:
-        """Give one group."""
-        self.asked.append("")
-        return {"snapshot_time": "2023-11-14T22:13:20.000Z", "groups": list(groups_of())}
-
-    def group(self, name: str) -> Any:
-        """Give what the test says, which may be a refusal."""
-        self.asked.append(name)
-        return self._group(name)
+    run(scenario, healthy_groups(20).groups)
 
 
-class TestAsking:
-    """News come on a thread of their own."""
+def test_typing_filters_and_escape_shows_all() -> None:
+    """A command is a character of the filter while one is typed."""
 
-    @pytest.mark.parametrize(
-        ("answer", "trouble"),
-        [
-            pytest.param({"group": "billing"}, "", id="there"),
-            pytest.param(None, "this group is not known any more", id="gone meanwhile"),
-            pytest.param(Refusal("no lagwarden answers", "", ExitCode.NO_INSTANCE), "no lagwarden answers", id="away"),
-        ],
-    )
-    def test_an_opened_group_is_asked_for_at_once(self, answer: Any, trouble: str) -> None:
-        """Whatever becomes of it, the list that is known stays; the waiting side is woken up."""
+    async def scenario(session: Session) -> None:
+        await session.press(*"Pla")
+        assert session.lines[1] == "filter: Pla▏  1 of 4"
+        assert session.lines[3].startswith("plain ")
+        assert session.lines[4] == ""
+        assert session.lines[-1] == "↑↓ · Enter opens · Esc shows all · Ctrl-C quits"
+        await session.press("escape")
+        assert session.lines[1] == ""
+        await session.press("slash", "q")
+        assert session.lines[1] == "filter: q▏  0 of 4"
+        assert session.lines[-3] == "no group matches the filter"
+        await session.press("enter", "right")
+        assert isinstance(session.app.screen, GroupListScreen)
+        await session.press("backspace")
+        assert session.lines[1] == ""
+        session.app.screen.post_message(events.Paste("bil\nling"))
+        await session.press("ctrl+l")
+        assert session.lines[1] == "filter: billing▏  1 of 4"
+        await session.press("ctrl+u")
+        assert session.lines[-1] == "type to filter · ↑↓ · Enter opens · q quits"
 
-        def told(_: str) -> Any:
-            if isinstance(answer, Refusal):
-                raise answer
-            return answer
+    run(scenario)
 
-        instance: Any = Instance(told)
-        source: Running = instance
-        with Asking(source, 3600.0, answered(source)) as asking:
-            asking.look_at("billing")
-            while not asking.quietened(60):
-                pass
-            assert instance.asked == ["", "billing"]
-            assert (asking.answers.detail is None) == (answer is None or isinstance(answer, Refusal))
-            assert asking.answers.trouble == trouble
-            assert asking.answers.groups is not None
-        assert Answers().groups is None
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c", "ctrl+q"])
+@pytest.mark.parametrize("opened", [False, True], ids=["list", "group"])
+def test_keys_that_quit(key: str, opened: bool) -> None:  # noqa: FBT001 -- a parameter of the test
+    """The exit code is that of a normal end."""
+
+    async def scenario(session: Session) -> None:
+        await session.press(*["enter"] * opened)
+        assert isinstance(session.app.screen, GroupScreen if opened else GroupListScreen)
+        await session.press(key)
+        assert not session.app.is_running
+
+    assert run(scenario).return_code == 0
+
+
+@pytest.mark.parametrize(
+    ("open_key", "close_key"), [("enter", "escape"), ("right", "left"), ("enter", "backspace"), ("enter", "enter")]
+)
+def test_group_is_explained(open_key: str, close_key: str) -> None:
+    """The explanation scrolls to its end and no further; the list is as it was afterwards."""
+
+    async def scenario(session: Session) -> None:
+        await session.press("end", "home", open_key)
+        await session.wait_for(lambda: "billing: stopped" in session.lines[1])
+        assert session.lines[:2] == ["", "billing: stopped (critical) for 35 s."]
+        assert re.fullmatch(r"↑↓ scrolls · Esc goes back · q quits · \d+ lines more", session.lines[-1])
+        await session.press("down")
+        assert session.lines[1].startswith("1 of 2 partitions;")
+        await session.press("end", "down")
+        assert session.lines[-1] == "↑↓ scrolls · Esc goes back · q quits"
+        assert "forgotten" in session.lines[-2]
+        await session.press("pageup", "home")
+        assert session.lines[1].startswith("billing: stopped")
+        await session.press(close_key)
+        assert session.lines[3].startswith("billing ")
+
+    run(scenario)
+
+
+def test_removed_group_says_so() -> None:
+    """The error stands above the last known explanation, or above the name of the requested group."""
+
+    async def scenario(session: Session) -> None:
+        await session.press("down", "enter")
+        await session.wait_for(lambda: session.lines[0] != "")
+        assert session.lines[:2] == ["this group no longer exists", "requesting plain …"]
+
+    run(scenario)
+
+
+def test_lost_server_keeps_the_known_groups() -> None:
+    """The second line says why there is nothing newer, until there is."""
+
+    async def scenario(session: Session) -> None:
+        await session.receive(PollResult(groups_of(), None, None, "no lagwarden answers at http://here"))
+        assert session.lines[1] == "no lagwarden answers at http://here"
+        assert session.lines[3].startswith("billing")
+        await session.receive(PollResult(groups_of([{"group": "new"}]), "2023-11-14T22:13:20.000Z"))
+        assert session.lines[1] == ""
+        assert session.lines[3].startswith("new ")
+        assert session.lines[4] == ""
+
+    run(scenario)
+
+
+def test_answer_about_another_group_is_not_shown() -> None:
+    """An answer that was requested for a group that is closed by now has no effect."""
+
+    async def scenario(session: Session) -> None:
+        await session.press("end", "enter")
+        await session.receive(PollResult(groups_of(), None, BILLING))
+        assert session.lines[1] == "requesting gone …"
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("size", [(20, 8), (33, 9), (60, 30), (300, 50)], ids=str)
+def test_resized_window_is_filled_and_not_exceeded(size: tuple[int, int]) -> None:
+    """The selected row stays in the window; no line is wider than it, and all characters can be printed."""
+    names = [*HOSTILE_NAMES, "消" * 80, "\x1b[2J", "[red]x[/red]", *(f"g{number}" for number in range(60))]
+    rows = [{"group": name, "severity": "critical", "sentence": name * 9, "verdict": name} for name in names]
+
+    async def scenario(session: Session) -> None:
+        await session.press("end")
+        await session.resize(*size)
+        lines = session.lines
+        assert len(lines) == size[1]
+        assert max(map(cell_len, lines)) <= size[0]
+        assert all(line.isprintable() for line in lines)
+        assert 0 <= session.state.selected_row - session.state.first_row < max(size[1] - 6, 1)
+        assert lines[-1] != ""
+
+    run(scenario, groups_of(rows))
+
+
+@pytest.mark.parametrize("no_color", [False, True], ids=["colour", "NO_COLOR"])
+def test_colours_are_those_of_the_terminal(no_color: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
+    """A severity has one of the sixteen colours of the terminal, and none with NO_COLOR; the selection is reversed."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", "1")
+
+    async def scenario(session: Session) -> None:
+        strips = session.app.screen._compositor.render_strips(session.app.size)
+        segments = [segment for strip in strips for segment in strip]
+        colours = {segment.style.color.number for segment in segments if segment.style and segment.style.color}
+        default, red, green, magenta = None, 1, 2, 5
+        assert colours == ({default} if no_color else {default, red, green, magenta})
+        assert any(segment.style and segment.style.reverse for segment in segments)
+
+    run(scenario)

@@ -1,0 +1,255 @@
+"""The two screens of `lagwarden top`: the list of groups, and one group in full."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.console import Group
+from rich.text import Text
+from textual.binding import Binding
+from textual.containers import VerticalScroll
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from stream.cli.render.tables import shown
+from stream.cli.top import model, view
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import RenderableType
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from stream.cli.group_source import Answer
+    from stream.cli.top.poller import PollResult
+
+
+class GroupTable(Widget):
+    """The heads and the rows of the list that fit into its area."""
+
+    DEFAULT_CSS = "GroupTable { height: 1fr; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._state = model.GroupListState()
+        self._now = 0.0
+
+    @property
+    def rows_shown(self) -> int:
+        """The number of rows that fit under the heads, at least 1."""
+        return max(self.size.height - 1, 1)
+
+    def show(self, state: model.GroupListState, now: float) -> None:
+        """Draw this state; `now` is Unix seconds."""
+        self._state, self._now = state, now
+        self.refresh()
+
+    def render(self) -> RenderableType:
+        """See Widget."""
+        first_row = self._state.first_row
+        rows = self._state.rows[first_row : first_row + self.rows_shown]
+        return Group(*view.table_lines(rows, self._state.selected_row - first_row, max(self.size.width, 1), self._now))
+
+
+class GroupListScreen(Screen[None]):
+    """All groups, the worst first. Typing filters them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)"),
+        Binding("down", "move(1)"),
+        Binding("pageup", "page(-1)"),
+        Binding("pagedown", "page(1)"),
+        Binding("home", "select_first"),
+        Binding("end", "select_last"),
+        Binding("enter,ctrl+j", "open"),
+        Binding("right", "open_unless_typing"),
+        Binding("backspace,ctrl+h", "erase_character"),
+        Binding("escape,ctrl+u", "clear_filter"),
+    ]
+
+    class Opened(Message):
+        """The person wants to see this group in full."""
+
+        def __init__(self, group: str) -> None:
+            super().__init__()
+            self.group = group
+
+    def __init__(self, result: PollResult, address: str, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self.state = model.GroupListState(result.groups or ())
+        self._result = result
+        self._address = address
+        self._clock = clock
+        self._status = Static(classes="line")
+        self._filter = Static(classes="line")
+        self._table = GroupTable()
+        self._sentence = Static(id="sentence")
+        self._keys = Static(classes="line")
+
+    def compose(self) -> ComposeResult:
+        """See Screen."""
+        yield from (self._status, self._filter, self._table, self._sentence, self._keys)
+
+    def on_mount(self) -> None:
+        """Draw for the first time."""
+        self.redraw()
+
+    def on_resize(self) -> None:
+        """Keep the selected row in the window, once the new layout is known."""
+        self.call_after_refresh(self.redraw)
+
+    def on_screen_resume(self) -> None:
+        """Draw the current ages when the list is shown again."""
+        self.redraw()
+
+    def show(self, result: PollResult) -> None:
+        """Replace the groups by newer ones."""
+        self._result = result
+        if result.groups is not None:
+            self.state = dataclasses.replace(self.state, groups=result.groups)
+        if self.is_current:
+            self.redraw()
+
+    def redraw(self) -> None:
+        """Draw everything with the current ages."""
+        now = self._clock()
+        self.state = model.show_selection(self.state, self._table.rows_shown)
+        self._table.show(self.state, now)
+        self._status.update(view.status_line(self._result, self._address, now))
+        self._filter.update(view.error_line(self._result.error) if self._result.error else view.filter_line(self.state))
+        self._sentence.update(Text("\n").join(view.sentence_lines(self.state, max(self.size.width, 2))))
+        self._keys.update(Text(view.TYPING_KEYS if self.state.is_typing else view.LIST_KEYS, "dim"))
+
+    def on_key(self, event: events.Key) -> None:
+        """Filter by what is typed. Before that `q` quits, and `/` begins a filter that may begin with a q."""
+        if event.character is None or not event.is_printable:
+            return
+        event.stop()
+        if not self.state.is_typing and event.character == "q":
+            self.app.exit()
+        elif not self.state.is_typing and event.character == "/":
+            self._update(model.begin_filter(self.state))
+        else:
+            self._update(model.type_character(self.state, event.character))
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Filter by what is pasted."""
+        event.stop()  # the application would send it back to the screen
+        state = self.state
+        for character in filter(str.isprintable, event.text):
+            state = model.type_character(state, character)
+        self._update(state)
+
+    def action_move(self, rows: int) -> None:
+        """Move the selection by rows."""
+        self._select(self.state.selected_row + rows)
+
+    def action_page(self, pages: int) -> None:
+        """Move the selection by windows."""
+        self._select(self.state.selected_row + pages * self._table.rows_shown)
+
+    def action_select_first(self) -> None:
+        """Select the first row."""
+        self._select(0)
+
+    def action_select_last(self) -> None:
+        """Select the last row."""
+        self._select(len(self.state.rows) - 1)
+
+    def action_erase_character(self) -> None:
+        """Remove the last character of the filter."""
+        self._update(model.erase_character(self.state))
+
+    def action_clear_filter(self) -> None:
+        """Show all groups again."""
+        self._update(model.clear_filter(self.state))
+
+    def action_open_unless_typing(self) -> None:
+        """Open the selected group, unless a filter is being typed."""
+        if not self.state.is_typing:
+            self.action_open()
+
+    def action_open(self) -> None:
+        """Open the selected group."""
+        if self.state.rows:
+            self.post_message(self.Opened(self.state.rows[self.state.selected_row]["group"]))
+
+    def _select(self, row: int) -> None:
+        self._update(model.select_row(self.state, row, self._table.rows_shown))
+
+    def _update(self, state: model.GroupListState) -> None:
+        self.state = state
+        self.redraw()
+
+
+class GroupScreen(Screen[None]):
+    """One group as `lagwarden explain` prints it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll('scroll_up')"),
+        Binding("down", "scroll('scroll_down')"),
+        Binding("pageup", "scroll('scroll_page_up')"),
+        Binding("pagedown", "scroll('scroll_page_down')"),
+        Binding("home", "scroll('scroll_home')"),
+        Binding("end", "scroll('scroll_end')"),
+        Binding("escape,left,backspace,ctrl+h,enter,ctrl+j", "close"),
+        Binding("q", "app.quit"),
+    ]
+
+    class Closed(Message):
+        """The person wants to see the list again."""
+
+    def __init__(self, group: str, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self.group = group
+        self._clock = clock
+        self._answer: Answer | None = None
+        self._error = ""
+        self._error_line = Static(classes="line")
+        self._explanation = Static()
+        self._scroller = VerticalScroll(self._explanation, can_focus=False)
+        self._keys = Static(classes="line")
+
+    def compose(self) -> ComposeResult:
+        """See Screen."""
+        yield from (self._error_line, self._scroller, self._keys)
+
+    def on_mount(self) -> None:
+        """Draw for the first time, and count the hidden lines whenever their number may have changed."""
+        for attribute in ("scroll_y", "virtual_size", "size"):
+            self.watch(self._scroller, attribute, self._show_keys, init=False)
+        self.redraw()
+
+    def show(self, result: PollResult) -> None:
+        """Replace the answer by a newer one. An answer about another group is not shown."""
+        if result.detail is not None and result.detail["group"] == self.group:
+            self._answer = result.detail
+        self._error = result.error
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw everything with the current ages."""
+        self._error_line.update(view.error_line(self._error))
+        if self._answer is None:
+            self._explanation.update(Text(f"requesting {shown(self.group)} …"))
+        else:
+            self._explanation.update(view.explanation(self._answer, self._clock()))
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        hidden = round(self._scroller.max_scroll_y - self._scroller.scroll_y)
+        more = f" · {hidden} lines more" if hidden > 0 else ""
+        self._keys.update(Text(f"{view.GROUP_KEYS}{more}", "dim"))
+
+    def action_scroll(self, how: str) -> None:
+        """Call a scroll method of the container by its name."""
+        getattr(self._scroller, how)(animate=False)
+
+    def action_close(self) -> None:
+        """Go back to the list."""
+        self.post_message(self.Closed())

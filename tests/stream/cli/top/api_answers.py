@@ -1,0 +1,24 @@
+"""Answers of the HTTP API for the tests of `lagwarden top`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from exporters.http.api import groups_json
+from exporters.text.exposition import PublishedSnapshot
+from stream.cli.top.model import GroupListState, sort_worst_first
+from tests.exporters.snapshots import small_world, snapshot
+
+
+def groups_of(rows: list[dict[str, Any]] | None = None) -> tuple[dict[str, Any], ...]:
+    """Return the groups of the small world, or of a world with these rows, as the HTTP API returns them."""
+    world = small_world() if rows is None else snapshot(groups=rows)
+    return sort_worst_first(json.loads(groups_json(PublishedSnapshot.build(world)))["groups"])
+
+
+def healthy_groups(number: int) -> GroupListState:
+    """Return a list of healthy groups named g000, g001 and so on."""
+    return GroupListState(
+        groups_of([{"group": f"g{index:03}", "severity": "fine", "verdict": "ok"} for index in range(number)])
+    )

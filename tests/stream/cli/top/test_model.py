@@ -1,0 +1,128 @@
+"""The state of the list of groups: order, filter, selection and scrolling."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream.cli.top.model import (
+    GroupListState,
+    begin_filter,
+    clear_filter,
+    erase_character,
+    select_row,
+    show_selection,
+    type_character,
+)
+from tests.stream.cli.top.api_answers import groups_of, healthy_groups
+from tests.support.laws import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEIGHT = 5
+
+
+def typed(state: GroupListState, words: str) -> GroupListState:
+    """Type words into the filter."""
+    for character in words:
+        state = type_character(state, character)
+    return show_selection(state, HEIGHT)
+
+
+def test_worst_group_comes_first() -> None:
+    """Groups are sorted by severity, then by time lag, then by lag, then by name; dead groups are last."""
+    assert [group["group"] for group in groups_of()] == ["billing", "plain", 'say "hi"\\\nthere', "gone"]
+    rows = [
+        {"group": "a", "severity": "warning", "lag_sum": 5},
+        {"group": "b", "severity": "warning", "lag_sum": 9},
+        {"group": "c", "severity": "warning", "time_lag_max": 1.0},
+        {"group": "d", "severity": "critical"},
+        {"group": "e", "severity": "warning", "lag_sum": 5},
+    ]
+    assert [group["group"] for group in groups_of(rows)] == ["d", "c", "b", "a", "e"]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        pytest.param("BILL", ["billing"], id="part of the name in any case"),
+        pytest.param("stopped", ["billing"], id="verdict"),
+        pytest.param("caught up", ['say "hi"\\\nthere'], id="verdict of two words"),
+        pytest.param("nothing", [], id="no match"),
+    ],
+)
+def test_every_character_narrows_the_list(words: str, names: list[str]) -> None:
+    """The first match is selected; each erased character widens the list again."""
+    state = typed(GroupListState(groups_of()), words)
+    assert [group["group"] for group in state.rows] == names
+    assert state.selected == (names[0] if names else None)
+    assert clear_filter(state).rows == groups_of()
+    for _ in words:
+        assert state.is_typing
+        state = erase_character(state)
+    assert (len(state.rows), state.is_typing) == (4, False)
+
+
+def test_filter_may_begin_with_a_command() -> None:
+    """A begun filter is empty and takes every character."""
+    state = begin_filter(GroupListState(groups_of()))
+    assert (state.filter, state.is_typing) == ("", True)
+    assert type_character(state, "q").filter == "q"
+
+
+@pytest.mark.parametrize(
+    ("rows", "selected", "first_row"),
+    [
+        ([1], "g001", 0),
+        ([-1], "g000", 0),
+        ([5], "g005", 1),
+        ([99], "g019", 15),
+        ([19, 18], "g018", 15),
+        ([19, 14], "g014", 14),
+        ([19, 0], "g000", 0),
+    ],
+    ids=["next", "before the first", "below the window", "behind the last", "up in the window", "above it", "first"],
+)
+def test_selected_row_is_in_the_window(rows: list[int], selected: str, first_row: int) -> None:
+    """The list scrolls no further than necessary."""
+    state = healthy_groups(20)
+    for row in rows:
+        state = select_row(state, row, HEIGHT)
+    assert (state.selected, state.first_row) == (selected, first_row)
+
+
+@examples(60)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from([erase_character, clear_filter, begin_filter]),
+            st.sampled_from("g1q/").map(lambda character: lambda state: type_character(state, character)),
+            st.integers(-3, 30).map(lambda row: lambda state: select_row(state, row, 4)),
+        ),
+        max_size=30,
+    ),
+    st.integers(1, 9),
+    st.integers(0, 25),
+)
+def test_any_changes(changes: list[Callable[[GroupListState], GroupListState]], height: int, number: int) -> None:
+    """Law: after any changes the selected group is one of the rows and in the window."""
+    state = show_selection(healthy_groups(number), height)
+    for change in changes:
+        state = show_selection(change(state), height)
+    if state.rows:
+        assert 0 <= state.selected_row - state.first_row < height
+        assert state.selected in {group["group"] for group in state.rows}
+    else:
+        assert state.selected is None
+
+
+def test_selection_follows_the_group() -> None:
+    """The selected group stays selected when its row moves."""
+    state = select_row(healthy_groups(20), 2, HEIGHT)
+    newer = dataclasses.replace(state, groups=groups_of([{"group": "g002", "severity": "critical"}, {"group": "a"}]))
+    assert newer.rows[newer.selected_row]["group"] == "g002"

@@ -1,0 +1,85 @@
+"""The poller of `lagwarden top`: requests in a thread of their own."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stream.cli.top.poller import Poller, PollResult, poll_groups
+from stream.errors import ExitCode, Refusal
+from tests.stream.cli.top.api_answers import groups_of
+from tests.support.terminal import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream.cli.api_client import InstanceClient
+
+
+class ScriptedClient:
+    """A client of an instance whose answers about one group are those of a function."""
+
+    def __init__(self, answer_group: Callable[[str], Any]) -> None:
+        self.requests: list[str] = []
+        self._answer_group = answer_group
+
+    def groups(self) -> dict[str, Any]:
+        """Return all groups."""
+        self.requests.append("")
+        return {"snapshot_time": "2023-11-14T22:13:20.000Z", "groups": list(groups_of())}
+
+    def group(self, name: str) -> Any:
+        """Return the scripted answer, or raise it."""
+        self.requests.append(name)
+        answer = self._answer_group(name)
+        if isinstance(answer, Refusal):
+            raise answer
+        return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        pytest.param({"group": "billing"}, "", id="known group"),
+        pytest.param(None, "this group no longer exists", id="removed group"),
+        pytest.param(
+            Refusal("no lagwarden answers", "", ExitCode.NO_INSTANCE), "no lagwarden answers", id="lost instance"
+        ),
+    ],
+)
+def test_opened_group_is_requested_at_once(answer: Any, error: str) -> None:
+    """The known list of groups stays, whatever the answer."""
+    client: Any = ScriptedClient(lambda _: answer)
+    source: InstanceClient = client
+    results: queue.Queue[PollResult] = queue.Queue()
+    with Poller(source, 3600.0, poll_groups(source), results.put) as poller:
+        poller.poll_group("billing")
+        result = results.get(timeout=PATIENCE)
+    assert client.requests == ["", "billing"]
+    assert (result.detail is not None) == (answer == {"group": "billing"})
+    assert result.error == error
+    assert result.groups is not None
+    assert PollResult().groups is None
+
+
+def test_exit_does_not_wait_for_a_request() -> None:
+    """A hanging request ends with the process; its answer is not delivered."""
+    requested, answered = threading.Event(), threading.Event()
+
+    def answer(_: str) -> Any:
+        requested.set()
+        answered.wait(PATIENCE)
+        return {"group": "billing"}
+
+    client: Any = ScriptedClient(answer)
+    results: queue.Queue[PollResult] = queue.Queue()
+    with Poller(client, 3600.0, PollResult(), results.put) as poller:
+        poller.poll_group("billing")
+        assert requested.wait(PATIENCE)
+    answered.set()
+    poller._thread.join(PATIENCE)
+    assert not poller._thread.is_alive()
+    assert results.empty()
