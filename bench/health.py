@@ -115,7 +115,7 @@ class _Fleet:
         committed = self._written(committed_at)
         none = np.full(self._size, runs.NEVER)
         spans = dataclasses.replace(
-            runs.units(committed_at, committed, committed_at, np.zeros(self._size, np.bool_)),
+            runs.single_record_spans(committed_at, committed, committed_at, np.zeros(self._size, np.bool_)),
             first_time=np.full(self._size, _NOW - 3_600_000),
             first_offset=self._written(np.full(self._size, _NOW - 3_600_000)),
             commits=np.full(self._size, 720),

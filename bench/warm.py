@@ -142,7 +142,7 @@ class Bench:
         return PipelineOptions(
             partitions=range(self._traffic.offsets_partitions),
             security={"kafka.bootstrap.servers": self._bootstrap},
-            placement=Placement.of(self._traffic.offsets_partitions, _SHARDS),
+            placement=Placement.build(self._traffic.offsets_partitions, _SHARDS),
             checkpoint=str(self._scratch / name.replace(" ", "-")),
             tasks=self._tasks,
             trigger_seconds=TRIGGER_SECONDS,

@@ -73,7 +73,7 @@ class Job:
 
     def __init__(self, traffic: Traffic, shards: int) -> None:
         self._traffic = traffic
-        self._placement = Placement.of(traffic.offsets_partitions, shards)
+        self._placement = Placement.build(traffic.offsets_partitions, shards)
         self._keys = {True: _objects(group_keys(traffic)), False: _objects(commit_keys(traffic))}
         homes = [partition_for(traffic.group(group), traffic.offsets_partitions) for group in range(traffic.groups)]
         self._home = np.array(homes, np.int32)

@@ -1,4 +1,4 @@
-"""What was read and what could not be: counts that travel with a batch from the tasks to the driver."""
+"""Counts of decoded and malformed records, which travel with a batch from the tasks to the driver."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections import Counter
 from typing import Any, Final
 
 SAMPLES: Final = 3
-"""Malformed records kept per reason and batch, for a person to look at."""
+"""Malformed records kept as samples per fault and batch."""
 SAMPLE_BYTES: Final = 256
+"""Bytes kept of the key and of the value of a sample."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecodeFault:
-    """A kind of decode error: what the metrics count by. None means not known (no key, no value)."""
+    """A decode error as the metrics count it. None: not known (no key, no value)."""
 
     record_type: int | None
     version: int | None
@@ -23,7 +24,7 @@ class DecodeFault:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FaultSample:
-    """One malformed record, cut to `SAMPLE_BYTES` per side, hexadecimal."""
+    """A malformed record: key and value in hexadecimal, each cut to `SAMPLE_BYTES`."""
 
     fault: DecodeFault
     field: str
@@ -35,33 +36,33 @@ class FaultSample:
 
 @dataclasses.dataclass(slots=True)
 class DecodeStats:
-    """Records by type (None: no type to read) and malformed ones by fault, with a few samples."""
+    """Records by type (None: the key has no type) and malformed records by fault, with a few samples."""
 
     records: Counter[int | None] = dataclasses.field(default_factory=Counter)
     faults: Counter[DecodeFault] = dataclasses.field(default_factory=Counter)
     samples: list[FaultSample] = dataclasses.field(default_factory=list)
 
-    def fault(self, sample: FaultSample) -> None:
-        """Count a malformed record; keep it while there are few of its kind."""
+    def count_fault(self, sample: FaultSample) -> None:
+        """Count a malformed record; the first `SAMPLES` of each fault are kept."""
         self.faults[sample.fault] += 1
         if self.faults[sample.fault] <= SAMPLES:
             self.samples.append(sample)
 
     def add(self, other: DecodeStats) -> None:
-        """Take the counts of another in; of its samples the newest ones push out the oldest."""
+        """Add the counts of `other`; its samples replace the oldest ones of the same fault."""
         self.records.update(other.records)
         self.faults.update(other.faults)
         for sample in other.samples:
-            alike = [kept for kept in self.samples if kept.fault == sample.fault]
-            if len(alike) >= SAMPLES:
-                self.samples.remove(alike[0])
+            same_fault = [kept for kept in self.samples if kept.fault == sample.fault]
+            if len(same_fault) >= SAMPLES:
+                self.samples.remove(same_fault[0])
             self.samples.append(sample)
 
     def __bool__(self) -> bool:
         return bool(self.records or self.faults)
 
     def to_json(self) -> str:
-        """Write the tally for the way from a task to the driver."""
+        """Return the counts as JSON, for `from_json` on the driver."""
         return json.dumps(
             {
                 "records": list(self.records.items()),
@@ -72,7 +73,7 @@ class DecodeStats:
 
     @classmethod
     def from_json(cls, text: str) -> DecodeStats:
-        """Read what `to_json` wrote."""
+        """Parse the JSON that `to_json` returned."""
         read: dict[str, Any] = json.loads(text)
         return cls(
             Counter(dict(map(tuple, read["records"]))),
@@ -82,5 +83,5 @@ class DecodeStats:
 
 
 def hexadecimal(raw: bytes | None) -> str | None:
-    """Give the first bytes as a person can copy them."""
+    """Return the first `SAMPLE_BYTES` bytes in hexadecimal; None for None."""
     return None if raw is None else raw[:SAMPLE_BYTES].hex()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from stream.groups.lifecycle.model import GroupHistory, Transition
     from stream.groups.lifecycle.table import HistoryTable
     from stream.groups.membership.memberships import Member
-    from stream.groups.row_order import RowNames
+    from stream.groups.row_order import ShardLabels
     from stream.groups.shard import ShardState
 
 
@@ -140,8 +140,9 @@ class DriverState:
         }
         lives = {name: life for gone, shard in shards for name, life in shard.lives.items() if name not in gone}
         parts = [shard.rows_without(gone) for gone, shard in held] if left else []
-        self._names = self._names.of([names for _, names in parts] if left else [shard.names() for _, shard in held])
-        self._ranks = self._ranks.of(self._names, memberships.keys() | lives.keys())
+        labels = [names for _, names in parts] if left else [shard.names() for _, shard in held]
+        self._names = self._names.for_shards(labels)
+        self._ranks = self._ranks.for_labels(self._names, memberships.keys() | lives.keys())
         return GroupColumns(
             runs=concat_runs([runs for runs, _ in parts]) if parts else _whole([shard for _, shard in held]),
             group=self._names.group,
@@ -189,7 +190,7 @@ class _Held:
         self.lives: dict[str, GroupHistory] = {}
         self._dead: dict[str, int] = {}
         self._position = NOTHING_READ
-        self._names: RowNames | None = None
+        self._names: ShardLabels | None = None
 
     def apply(self, change: ShardChange) -> ChangeEvents:
         if change.position < self._position:
@@ -242,7 +243,7 @@ class _Held:
         life = self.lives[group]
         return life.died is None, -1 if life.created is None else life.created
 
-    def rows_without(self, groups: AbstractSet[str]) -> tuple[Runs, RowNames]:
+    def rows_without(self, groups: AbstractSet[str]) -> tuple[Runs, ShardLabels]:
         """Return the rows of all groups but these, with their names."""
         group, topic, partition = self.names()
         if not groups:
@@ -251,7 +252,7 @@ class _Held:
         rows = stays[group.indices.to_numpy(zero_copy_only=False)]
         return self.runs.take(rows), (group.filter(pa.array(rows)), topic.filter(pa.array(rows)), partition[rows])
 
-    def names(self) -> RowNames:
+    def names(self) -> ShardLabels:
         """Group, topic and partition of each row; decoded anew only when rows moved."""
         if self._names is None:
             read = decode_keys(self.runs.keys)

@@ -1,7 +1,7 @@
-"""Where a group lives: its partition of `__consumer_offsets`, and its shard of our state.
+"""Placement of groups: their partition of `__consumer_offsets`, and their shard of the state.
 
-Kafka keeps the state of a group in the coordinator shard of one partition; so do we, and split a partition into
-sub-shards only so far that about the wanted number of shards results.
+As Kafka's coordinator shards, a shard belongs to one partition. A partition is split into sub-shards only if the topic
+has fewer partitions than the wanted number of shards.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import dataclasses
 
 
 def java_hash(text: str) -> int:
-    """`String.hashCode` of Java: over UTF-16 code units, in 32 bits, signed."""
+    """Return Java's `String.hashCode`: over UTF-16 code units, in 32 bits, signed."""
     total = 0
     encoded = text.encode("utf-16-be", "surrogatepass")
     for at in range(0, len(encoded), 2):
@@ -19,37 +19,37 @@ def java_hash(text: str) -> int:
 
 
 def partition_for(name: str, partitions: int) -> int:
-    """Partition of a coordinator topic that holds this group or transactional id (`Utils.abs`: of -2^31 it is 0)."""
+    """Return the partition of a coordinator topic for a group or transactional id (`Utils.abs` of -2^31 is 0)."""
     hashed = java_hash(name)
     return (0 if hashed == -(1 << 31) else abs(hashed)) % partitions
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Placement:
-    """The layout of the state, fixed for the life of a checkpoint."""
+    """The layout of the state; it cannot change for an existing checkpoint."""
 
     offsets_partitions: int
     sub_shards: int
 
     @classmethod
-    def of(cls, offsets_partitions: int, wanted_shards: int) -> Placement:
-        """Split each offsets partition into as many sub-shards as come nearest to the wanted number of shards."""
+    def build(cls, offsets_partitions: int, wanted_shards: int) -> Placement:
+        """Return the placement whose number of shards is nearest to the wanted number."""
         return cls(offsets_partitions, max(1, round(wanted_shards / max(1, offsets_partitions))))
 
     @property
     def shards(self) -> int:
-        """How many shards there are."""
+        """The number of shards."""
         return self.offsets_partitions * self.sub_shards
 
     def offsets_partition(self, shard: int) -> int:
-        """Give the offsets partition whose records this shard holds."""
+        """Return the offsets partition whose records this shard holds."""
         return shard // self.sub_shards
 
     def shard(self, offsets_partition: int, group: str) -> int:
-        """Shard of a group whose records stand in this offsets partition.
+        """Return the shard of a group whose records are in this offsets partition.
 
-        The partition is where the records *are*: after the topic was given more partitions, that need not be where the
-        group's coordinator is today.
+        The partition is the one that has the records. After partitions were added to the topic, that need not be the
+        partition of the group's current coordinator.
         """
         if self.sub_shards == 1:
             return offsets_partition

@@ -96,7 +96,7 @@ class Replay:
                 state, change = reduce(self.states.get(shard, empty_state()), [delta], self._rules)
                 self.states[shard] = state
                 self.fleet.apply(shard, change)
-        self.tally = self._fold.tally
+        self.tally = self._fold.stats
 
     def outcome(self) -> Outcome:
         """Give all groups as they are now."""

@@ -170,7 +170,7 @@ class MonitorJob:
     def _kept_state(self, topic: OffsetsTopic, logs: Logs) -> KeptState:
         job = self._config.job
         wanted = Layout(
-            sub_shards=Placement.of(len(topic.partitions), job.shards).sub_shards,
+            sub_shards=Placement.build(len(topic.partitions), job.shards).sub_shards,
             offsets_partitions=len(topic.partitions),
             shuffle_partitions=tasks_of(self._config),
             slot_ms=job.commit_window_slot_seconds * 1000,

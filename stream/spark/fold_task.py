@@ -53,11 +53,11 @@ class FoldTask:
                 fold.add(_batch(batch))
                 if pulse:
                     pulse.beat(batch)
-        tally: str | None = fold.tally.to_json()
+        tally: str | None = fold.stats.to_json()
         for shard, delta in fold.drain():
             yield _row(shard, delta, tally)
             tally = None
-        if tally is not None and fold.tally:
+        if tally is not None and fold.stats:
             # Records that belong to no group, malformed ones above all, touch no shard; they are counted all the same.
             yield _row(self.placement.shard(0, ""), empty_delta(), tally)
 

@@ -78,7 +78,7 @@ def _unit(key: bytes, commit: Commit) -> Runs:
     slots = window.Slots(0 * one, commit.time // SLOT_MS * one, (commit.offset or 0) * one, commit.time * one, one)
     return Runs(
         keys=pa.array([key], pa.binary()),
-        spans=runs.units(
+        spans=runs.single_record_spans(
             commit.position * one, (NEVER if dead else commit.offset) * one, commit.time * one, np.array([dead])
         ),
         leader_epoch=np.array([commit.position], np.int32),

@@ -42,7 +42,7 @@ def columns(offsets: Sequence[Offset], memberships: Mapping[str, Membership]) ->
     runs = dataclasses.replace(
         no_runs(),
         keys=pa.array([each.key for each in offsets], pa.binary()),
-        spans=run_columns.units(numbers, numbers, times, np.zeros(len(offsets), np.bool_)),
+        spans=run_columns.single_record_spans(numbers, numbers, times, np.zeros(len(offsets), np.bool_)),
         expire_time=np.array([each.stored for each in offsets], np.int64),
     )
     return dataclasses.replace(

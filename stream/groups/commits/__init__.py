@@ -1,1 +1,1 @@
-"""Commit runs: keys, slots, merged summaries and offset tombstones."""
+"""Offset commits: canonical keys, runs, slots and offset tombstones."""

@@ -1,4 +1,4 @@
-"""The distinct keys of a batch: what kind of record each is, whose it is, and which commits belong together."""
+"""The distinct keys of a batch: the role of their records, and the canonical key of each commit key."""
 
 from __future__ import annotations
 
@@ -22,91 +22,93 @@ if TYPE_CHECKING:
 
 _TYPE_1: Final = b"\x00\x01"
 LONGEST_NAME: Final = 32767
-"""Bytes of a string in a key: its length is an int16."""
+"""Maximum number of bytes of a string in a key: its length is an int16."""
 
 
 class RecordRole(enum.IntEnum):
-    """What the fold does with a record."""
+    """How the fold processes a record."""
 
-    REFUSED = 0
+    UNREADABLE = 0
+    """The key cannot be decoded; the record is counted only."""
     COMMIT = 1
     MEMBERSHIP = 2
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DistinctKeys:
-    """One entry per distinct key, and a last one for the null key."""
+    """One entry per distinct key, and one more at the end for the null key."""
 
     record_type: NDArray[np.int16]
-    kind: NDArray[np.int8]
-    identity: NDArray[np.int64]
-    """For a commit: which of `identities` it belongs to."""
-    identities: pa.BinaryArray
-    """Canonical keys of type 1; keys of type 0, with trailing bytes or broken UTF-8 share one with their like."""
+    role: NDArray[np.int8]
+    canonical: NDArray[np.int64]
+    """Of a commit key: its index in `canonical_keys`."""
+    canonical_keys: pa.BinaryArray
+    """Keys of type 1 without trailing bytes and invalid UTF-8; all spellings of one offset share one of them."""
 
     @classmethod
-    def of(cls, keys: pa.BinaryArray, read: KeyColumns) -> DistinctKeys:
-        """Sort keys out; the scalar interpreter is asked about those that the columnar one declined."""
-        kind = np.select(
+    def build(cls, keys: pa.BinaryArray, read: KeyColumns) -> DistinctKeys:
+        """Classify keys; the scalar interpreter decodes those that the columnar one declined."""
+        role = np.select(
             [read.declined, read.record_type <= 1],
-            [np.int8(RecordRole.REFUSED), np.int8(RecordRole.COMMIT)],
+            [np.int8(RecordRole.UNREADABLE), np.int8(RecordRole.COMMIT)],
             RecordRole.MEMBERSHIP,
         ).astype(np.int8)
-        canonical = _odd_commit_keys(keys, read)
+        rewritten = _rewritten_keys(keys, read)
         for at in np.flatnonzero(read.declined).tolist():
             record = scalar.decode(keys[at].as_py(), None)
             if isinstance(record, DecodeError):
                 continue
             if record.type.number <= 1:
-                kind[at], canonical[at] = RecordRole.COMMIT, _canonical(record)
+                role[at], rewritten[at] = RecordRole.COMMIT, _canonical_key(record)
             else:
-                kind[at] = RecordRole.MEMBERSHIP
-        identities, identity = _identities(keys, canonical)
+                role[at] = RecordRole.MEMBERSHIP
+        canonical_keys, canonical = _canonical_keys(keys, rewritten)
         return cls(
             record_type=np.append(read.record_type, np.int16(-1)),
-            kind=np.append(kind, np.int8(RecordRole.REFUSED)),
-            identity=identity,
-            identities=identities,
+            role=np.append(role, np.int8(RecordRole.UNREADABLE)),
+            canonical=canonical,
+            canonical_keys=canonical_keys,
         )
 
 
-def groups_of_commits(keys: pa.BinaryArray) -> pa.BinaryArray:
-    """Name the group of each canonical key, in UTF-8: it begins with its type and its group."""
+def groups_of_commit_keys(keys: pa.BinaryArray) -> pa.BinaryArray:
+    """Return the group of each canonical key, in UTF-8. A key begins with its type and its group."""
     column = BinaryColumn(keys)
     begin = column.start + 4
     lengths = column.numbers(column.start + 2, np.dtype(">i2"), absent=0)
     return column.slices(begin, begin + lengths)
 
 
-def group_of_offset(key: bytes) -> str:
-    """Return the group of one canonical key."""
+def group_of_commit_key(key: bytes) -> str:
+    """Return the group of a canonical key."""
     return key[4 : 4 + int.from_bytes(key[2:4], "big")].decode()
 
 
-def _odd_commit_keys(keys: pa.BinaryArray, read: KeyColumns) -> dict[int, bytes]:
-    """Canonical form of the sound commit keys that are not in it: those of type 0, and those with trailing bytes."""
+def _rewritten_keys(keys: pa.BinaryArray, read: KeyColumns) -> dict[int, bytes]:
+    """Return, by index, the canonical form of readable commit keys of type 0 and of those with trailing bytes."""
     lengths = pc.binary_length(keys).to_numpy(zero_copy_only=False)
-    odd = ~read.declined & ((read.record_type == 0) | ((read.record_type == 1) & (read.end != lengths)))
-    return {at: _TYPE_1 + keys[at].as_py()[2 : read.end[at]] for at in np.flatnonzero(odd).tolist()}
+    differs = ~read.declined & ((read.record_type == 0) | ((read.record_type == 1) & (read.end != lengths)))
+    return {at: _TYPE_1 + keys[at].as_py()[2 : read.end[at]] for at in np.flatnonzero(differs).tolist()}
 
 
-def _identities(keys: pa.BinaryArray, canonical: dict[int, bytes]) -> tuple[pa.BinaryArray, NDArray[np.int64]]:
-    if not canonical:
+def _canonical_keys(keys: pa.BinaryArray, rewritten: dict[int, bytes]) -> tuple[pa.BinaryArray, NDArray[np.int64]]:
+    """Return the distinct canonical keys, and for each key, and the null key, its index among them."""
+    if not rewritten:
         return keys, np.arange(len(keys) + 1)
-    spelled = keys.to_pylist()
-    for at, key in canonical.items():
-        spelled[at] = key
-    encoded = pa.array(spelled, pa.binary()).dictionary_encode()
+    canonical = keys.to_pylist()
+    for at, key in rewritten.items():
+        canonical[at] = key
+    encoded = pa.array(canonical, pa.binary()).dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return encoded.dictionary, np.append(codes, -1)
 
 
-def _fitting(name: str) -> bytes:
-    """Spell a name so that its length fits a key: replacing broken UTF-8 makes bytes more, up to three for one."""
+def _truncated(name: str) -> bytes:
+    """Encode a name in at most `LONGEST_NAME` bytes: the replacement of invalid UTF-8 can make three bytes of one."""
     return name.encode("utf-8", "surrogatepass")[:LONGEST_NAME].decode(errors="ignore").encode()
 
 
-def _canonical(record: Record) -> bytes:
-    group, topic = (_fitting(record.key[name]) for name in ("group", "topic"))
+def _canonical_key(record: Record) -> bytes:
+    group, topic = (_truncated(record.key[name]) for name in ("group", "topic"))
     partition = record.key["partition"].to_bytes(4, "big", signed=True)
     return b"".join((_TYPE_1, len(group).to_bytes(2, "big"), group, len(topic).to_bytes(2, "big"), topic, partition))

@@ -1,10 +1,10 @@
-"""The commit window: a run's recent past, one slot per stretch of wall time.
+"""Slots: the recent commits of a run, one slot per interval of commit time.
 
-A slot holds the last offset committed within its stretch (its number is commit time // width), when, and how many
-commits fell into it. A key keeps its newest slots only. Which slots those are depends on the commits alone, not on the
-batches they came in, so windows merge like runs do: union of the slots, equal numbers joined in log order, newest kept.
+A slot holds the last offset committed in its interval (its number is commit time // width), the time of that commit,
+and the number of commits. A key keeps only its newest slots. Which slots those are depends on the commits alone, not on
+the batches, so slots merge as runs do: union of the slots, equal numbers joined in log order, newest kept.
 
-Slots of many keys lie in one long table, sorted by (row, number): quiet keys cost nothing.
+The slots of many keys are one table, sorted by (row, number): keys without recent commits take no space.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Slots:
-    """One row per slot. `row` says which run it belongs to."""
+    """One row per slot; `row` is the row of its run. The field names are column names in stored bytes (`codec`)."""
 
     row: NDArray[np.int64]
     number: NDArray[np.int64]
@@ -34,27 +34,27 @@ class Slots:
     """Timestamp (ms) of the last commit in the slot."""
     commits: NDArray[np.int64]
 
-    def take(self, chosen: NDArray[Any]) -> Slots:
-        """Give these rows (indices or a mask)."""
-        return Slots(*(column[chosen] for column in columns_of(self)))
+    def take(self, rows: NDArray[Any]) -> Slots:
+        """Return these rows (indices or a mask)."""
+        return Slots(*(column[rows] for column in columns_of(self)))
 
     def __len__(self) -> int:
         return len(self.row)
 
 
 def no_slots() -> Slots:
-    """Give a table without slots."""
+    """Return a table without slots."""
     none = np.empty(0, np.int64)
     return Slots(none, none, none, none, none)
 
 
 def concat(parts: Sequence[Slots]) -> Slots:
-    """Put several tables one after the other."""
+    """Concatenate the rows of several tables."""
     return Slots(*(np.concatenate(columns) for columns in zip(*(columns_of(part) for part in parts), strict=True)))
 
 
 def merge(slots: Slots, keep: int) -> Slots:
-    """Join equal slots of a row and keep each row's newest `keep`; the slots of a row come in log order."""
+    """Join slots of equal row and number, and keep the newest `keep` of each row; equal slots are in log order."""
     if not len(slots):
         return slots
     same = slots.row[1:] == slots.row[:-1]
@@ -76,5 +76,5 @@ def _newest(slots: Slots, keep: int) -> Slots:
     if len(slots) <= keep:
         return slots
     kept = np.ones(len(slots), np.bool_)
-    kept[:-keep] = slots.row[:-keep] != slots.row[keep:]  # a newer one `keep` further on pushes this one out
+    kept[:-keep] = slots.row[:-keep] != slots.row[keep:]  # dropped if the row also has the slot `keep` rows further
     return slots if kept.all() else slots.take(kept)

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stream.groups.commits.keys import group_of_offset
+from stream.groups.commits.keys import group_of_commit_key
 from stream.groups.commits.run_table import find_rows
 from stream.groups.expiry.broker_rules import (
     EMPTY,
@@ -108,7 +108,7 @@ def predict(fleet: GroupColumns, retention: OffsetsRetention) -> ExpiryPredictio
     pending = fleet.pending if retention.rules is ExpiryRules.NONE_PENDING else frozenset()
     if pending:
         offset[find_rows(pa.array(sorted(pending), pa.binary()), fleet.runs.keys) >= 0] = NEVER
-        groups.keep(group_of_offset(key) for key in pending)
+        groups.keep(group_of_commit_key(key) for key in pending)
     soonest, group = _of_groups(offset, commits.codes, groups)
     for number in np.flatnonzero(group == _SINCE_EMPTY).tolist():
         life = fleet.lives.get(groups.names[number])

@@ -16,14 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from decoders.columnar import decode_keys
-from stream.groups.commits.keys import groups_of_commits
+from stream.groups.commits.keys import groups_of_commit_keys
 from stream.groups.commits.run_table import find_rows
 from stream.groups.commits.runs import NEVER
 from stream.groups.lifecycle import record as remembered
 from stream.groups.lifecycle.record import GroupRecord
 from stream.groups.lifecycle.table import HistoryTable, concat_histories, history_table, no_histories
 from stream.groups.lifecycle.transitions import close_operation, open_operation, record_without_past
-from stream.groups.membership.summary import MembershipSummaries, groups_of, type_of
+from stream.groups.membership.summary import MembershipSummaries, groups_of, record_type_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -189,7 +189,7 @@ def _add_births(
     A group in which nothing ends lives from its first one on: there the others change nothing.
     """
     births = births[np.argsort(runs.spans.first_position[births], kind="stable")]
-    groups = groups_of_commits(runs.keys.take(pa.array(births))).dictionary_encode()
+    groups = groups_of_commit_keys(runs.keys.take(pa.array(births))).dictionary_encode()
     codes = groups.indices.to_numpy(zero_copy_only=False)
     names = groups.dictionary.cast(pa.string()).to_pylist()
     known = find_rows(state.histories.groups, groups.dictionary)
@@ -249,7 +249,7 @@ class _Teller:
         """How many offsets a group had in the state; all are counted when the first is asked for."""
         if self._offsets is None:
             names = pa.array([name.encode() for name in self._looked_at], pa.binary())
-            rows = find_rows(names, groups_of_commits(self._state.runs.keys))
+            rows = find_rows(names, groups_of_commit_keys(self._state.runs.keys))
             counts = np.bincount(rows[rows >= 0], minlength=len(names))
             self._offsets = Counter(dict(zip(self._looked_at, counts.tolist(), strict=True)))
         return self._offsets[group]
@@ -349,7 +349,7 @@ class _Walk:
         told = self._teller
         for row in self._fresh:
             key, value = told.keys[row], told.values[row]
-            if value is not None and type_of(key) in _TARGETS:
+            if value is not None and record_type_of(key) in _TARGETS:
                 self._life.assigned = True
             told.outlines.note(self._group, key, value)
         self._fresh = []

@@ -72,7 +72,7 @@ class MembershipSummaries:
         """Take one record of a group in."""
         if value is None:
             self._forget(group, key)
-        elif type_of(key) == _GROUP_METADATA:
+        elif record_type_of(key) == _GROUP_METADATA:
             read = scalar.read_value(BY_NUMBER[_GROUP_METADATA], value, _SHOWN)
             if read is not None:
                 self._classic[group] = _classic(read)
@@ -86,10 +86,10 @@ class MembershipSummaries:
         """
         living = self._newer.get(group)
         if living:
-            numbers = set(map(type_of, living))
+            numbers = set(map(record_type_of, living))
             for kind, alive in _ALIVE.items():
                 if not alive.isdisjoint(numbers):
-                    return _newer(kind, [said for key, said in living.items() if type_of(key) in alive])
+                    return _newer(kind, [said for key, said in living.items() if record_type_of(key) in alive])
         return self._classic.get(group)
 
     def groups(self) -> Collection[str]:
@@ -97,7 +97,7 @@ class MembershipSummaries:
         return self._classic.keys() | self._newer.keys()
 
     def _forget(self, group: str, key: bytes) -> None:
-        if type_of(key) == _GROUP_METADATA:
+        if record_type_of(key) == _GROUP_METADATA:
             self._classic.pop(group, None)
         elif (living := self._newer.get(group)) is not None:
             living.pop(key, None)
@@ -105,7 +105,7 @@ class MembershipSummaries:
                 del self._newer[group]
 
 
-def type_of(key: bytes) -> int:
+def record_type_of(key: bytes) -> int:
     """Give the record type of a key."""
     return key[1] if not key[0] else int.from_bytes(key[:2], "big", signed=True)
 
@@ -123,7 +123,7 @@ def groups_of(keys: Sequence[bytes]) -> list[str]:
 
 def _said(key: bytes, value: bytes) -> Any:
     """Give what a record of a newer kind says of the state; None if that is nothing."""
-    if type_of(key) not in _STATE:
+    if record_type_of(key) not in _STATE:
         return None
     read = scalar.decode(key, value)
     return None if isinstance(read, DecodeError) else events(read)[0]

@@ -189,7 +189,7 @@ def _single_commits(
     count = len(offset)
     return Runs(
         keys=keys,
-        spans=run_columns.units(position, offset, time, np.zeros(count, np.bool_)),
+        spans=run_columns.single_record_spans(position, offset, time, np.zeros(count, np.bool_)),
         leader_epoch=leader_epoch,
         expire_time=np.full(count, NEVER, np.int64),
         metadata=pa.array([b""] * count, pa.binary()),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.commits.keys import group_of_offset
+from stream.groups.commits.keys import group_of_commit_key
 from stream.groups.commits.run_table import find_rows
 from stream.groups.lifecycle.model import DEAD_STATE, TOPICS, GroupHistory, Removal, Transition, TransitionType
 from stream.groups.membership.memberships import SIMPLE, Membership, Memberships
@@ -118,7 +118,7 @@ class HiddenGroupStates:
         logs: Iterable[HiddenLog],
     ) -> dict[str, GroupHistory]:
         """Return the group histories, changed where a group has another state now, or is dead."""
-        with_offsets = {group_of_offset(key) for log in logs for key in log.pending} | deleted.groups_left
+        with_offsets = {group_of_commit_key(key) for log in logs for key in log.pending} | deleted.groups_left
         histories, previous, self._histories = dict(state.lives), self._histories, {}
         for group in hidden.keys() | (deleted.newest.keys() & state.lives.keys()):
             newest = max(deleted.newest.get(group, NEVER), hidden[group].newest if group in hidden else NEVER)
@@ -174,7 +174,7 @@ def _deleted(state: GroupColumns, logs: Iterable[HiddenLog]) -> _Deleted:
     for log in logs:
         with_memberships |= log.memberships.keys()
         for key, tombstone in log.deleted.items():
-            group = group_of_offset(key)
+            group = group_of_commit_key(key)
             newest[group] = max(newest.get(group, tombstone), tombstone)
     logged = logged_rows(state, newest.keys() | with_memberships)
     keys = sorted(key for log in logs for key in log.deleted)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from stream.cluster.transport.client import Cluster
     from stream.groups.driver_state import GroupColumns
-    from stream.groups.row_order import RowNames
+    from stream.groups.row_order import ShardLabels
     from stream.health.columns import Flags
     from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import BlockedOffsetsPartition
@@ -200,7 +200,7 @@ def _keeps_no_offsets(state: GroupColumns, group: str) -> bool:
     return membership is not None and membership.kind == _NO_OFFSETS
 
 
-def _have_ends(ends: EndsIndex, names: RowNames) -> Flags:
+def _have_ends(ends: EndsIndex, names: ShardLabels) -> Flags:
     """Return for which keys the ends of their partition were requested."""
     _, topic, partition = names
     number = topic.indices.to_numpy(zero_copy_only=False).astype(np.int64)

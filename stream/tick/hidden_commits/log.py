@@ -16,7 +16,7 @@ import pyarrow as pa
 from decoders import scalar
 from decoders.columnar import decode_keys
 from decoders.errors import DecodeError
-from stream.groups.commits.keys import DistinctKeys, RecordRole, group_of_offset
+from stream.groups.commits.keys import DistinctKeys, RecordRole, group_of_commit_key
 from stream.groups.membership.summary import group_of
 
 if TYPE_CHECKING:
@@ -101,15 +101,15 @@ class HiddenLog:
         if not new_keys:
             return
         column = pa.array(new_keys, pa.binary())
-        distinct = DistinctKeys.of(column, decode_keys(column))
-        canonical = distinct.identities.to_pylist()
+        distinct = DistinctKeys.build(column, decode_keys(column))
+        canonical = distinct.canonical_keys.to_pylist()
         for at, key in enumerate(new_keys):
             decoded: _Key | None = None
-            if distinct.kind[at] == RecordRole.MEMBERSHIP:
+            if distinct.role[at] == RecordRole.MEMBERSHIP:
                 decoded = _Key(group_of(key), None)
-            elif distinct.kind[at] == RecordRole.COMMIT:
-                commit = canonical[int(distinct.identity[at])]
-                decoded = _Key(group_of_offset(commit), commit)
+            elif distinct.role[at] == RecordRole.COMMIT:
+                commit = canonical[int(distinct.canonical[at])]
+                decoded = _Key(group_of_commit_key(commit), commit)
             self._keys[key] = decoded
 
     def _add_record(self, record: LogRecord, producer: int | None) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from stream.groups.commits.run_table import Runs
     from stream.groups.driver_state import GroupColumns
-    from stream.groups.row_order import RowNames
+    from stream.groups.row_order import ShardLabels
     from stream.health.columns import Flags, Ints
 
 
@@ -83,7 +83,7 @@ class Overlay:
         )
 
 
-def decode_names(keys: pa.BinaryArray) -> RowNames:
+def decode_names(keys: pa.BinaryArray) -> ShardLabels:
     """Return group, topic and partition of each key."""
     columns = decode_keys(keys)
     return columns.group.dictionary_encode(), columns.topic.dictionary_encode(), columns.partition

@@ -71,7 +71,7 @@ def test_a_key_with_a_negative_partition_is_refused_and_counted() -> None:
     fold.add(batch_of(log, 0))
     ((_, delta),) = fold.drain()
     assert decode_keys(delta.runs.keys).partition.tolist() == [0]
-    assert fold.tally.faults == {DecodeFault(1, None, "out_of_range"): 1, DecodeFault(0, None, "out_of_range"): 1}
+    assert fold.stats.faults == {DecodeFault(1, None, "out_of_range"): 1, DecodeFault(0, None, "out_of_range"): 1}
 
 
 def batch_of(log: list[Raw], first: int) -> RecordColumns:
@@ -102,7 +102,7 @@ def folded(log: list[Raw], cuts: list[int], placement: Placement) -> tuple[dict[
     for kept in seen.values():
         if isinstance(kept, list):
             kept.sort(key=repr)
-    return seen, fold.tally
+    return seen, fold.stats
 
 
 def named(runs: Runs) -> list[tuple[tuple[str, str, int], dict[str, Any]]]:
@@ -183,7 +183,7 @@ def test_a_batch_of_garbage_moves_only_the_position() -> None:
     ((_, delta),) = fold.drain()
     state, change = reduce(empty_state(), [delta], KEEP)
     assert (len(state.runs), len(change.runs), state.position) == (0, 0, 6)
-    assert [sample.key for sample in fold.tally.samples] == ["00016a756e6b", None]
+    assert [sample.key for sample in fold.stats.samples] == ["00016a756e6b", None]
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])
@@ -191,8 +191,8 @@ def test_a_tally_survives_its_json(count: int) -> None:
     """Counts and samples arrive at the driver as the task wrote them, and add up."""
     fold = Fold(Placement(1, 1), slot_ms=SLOT_MS, keep_slots=KEEP)
     fold.add(batch_of([(0, b"\x00\x01junk", None), (0, None, b"v"), (0, group_key("g"), None)] * count, 0))
-    back = DecodeStats.from_json(fold.tally.to_json())
-    assert back == fold.tally
+    back = DecodeStats.from_json(fold.stats.to_json())
+    assert back == fold.stats
     total = DecodeStats()
     total.add(back)
     total.add(back)

@@ -28,12 +28,12 @@ def test_names_hash_as_in_java(name: str, hashed: int, partition: int) -> None:
 @pytest.mark.parametrize(("partitions", "sub_shards"), [(50, 1), (4, 16), (1, 64), (100, 1), (24, 3)])
 def test_about_the_wanted_number_of_shards(partitions: int, sub_shards: int) -> None:
     """A partition is split only so far that about 64 shards result."""
-    assert Placement.of(partitions, 64).sub_shards == sub_shards
+    assert Placement.build(partitions, 64).sub_shards == sub_shards
 
 
 def test_a_group_stays_in_the_shards_of_its_partition() -> None:
     """Sub-shards of a partition follow each other, are all used, and hold nothing of another partition."""
-    placement = Placement.of(4, 64)
+    placement = Placement.build(4, 64)
     shards = {placement.shard(2, f"group-{n}") for n in range(500)}
     assert shards == set(range(32, 48))
     assert {placement.offsets_partition(shard) for shard in shards} == {2}

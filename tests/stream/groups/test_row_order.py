@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.row_order import RowLabels, RowNames, RowOrder
+from stream.groups.row_order import RowLabels, RowOrder, ShardLabels
 
 
-def rows(*keys: tuple[str, str, int]) -> RowNames:
+def rows(*keys: tuple[str, str, int]) -> ShardLabels:
     """Give the names of a shard's rows."""
     groups, topics, partitions = zip(*keys, strict=True)
     named = (pa.array(names, pa.string()).dictionary_encode() for names in (groups, topics))
@@ -38,15 +38,15 @@ def test_nothing_has_an_order_too() -> None:
 def test_the_same_shards_are_the_same_names() -> None:
     """By identity: another shard, one more or one less, or another order of them is something else."""
     names = RowLabels([ONE, OTHER])
-    assert names.of([ONE, OTHER]) is names
+    assert names.for_shards([ONE, OTHER]) is names
     for others in ([ONE], [OTHER, ONE], [ONE, OTHER, ONE], [ONE, rows(("c", "t", 0), ("a", "t", 2))]):
-        assert names.of(others) is not names
+        assert names.for_shards(others) is not names
 
 
 def test_another_group_is_another_order() -> None:
     """Also one without rows: it has its place among the others."""
     names = RowLabels([ONE])
     ranks = RowOrder(names, frozenset({"x"}))
-    assert ranks.of(names, {"x"}) is ranks
-    assert ranks.of(names, {"x", "y"}).groups == ["a", "b", "x", "y"]
-    assert ranks.of(RowLabels([OTHER]), {"x"}).groups == ["a", "c", "x"]
+    assert ranks.for_labels(names, {"x"}) is ranks
+    assert ranks.for_labels(names, {"x", "y"}).groups == ["a", "b", "x", "y"]
+    assert ranks.for_labels(RowLabels([OTHER]), {"x"}).groups == ["a", "c", "x"]

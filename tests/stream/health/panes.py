@@ -169,7 +169,7 @@ def _within(rows: tuple[Row, ...]) -> list[int]:
 
 def _spans(rows: tuple[Row, ...]) -> runs.Spans:
     committed, time = _column(rows, "committed"), _ago([row.commit_ago for row in rows])
-    made = runs.units(np.zeros(len(rows), np.int64), committed, time, np.zeros(len(rows), np.bool_))
+    made = runs.single_record_spans(np.zeros(len(rows), np.int64), committed, time, np.zeros(len(rows), np.bool_))
     return dataclasses.replace(
         made,
         reached_time=_ago([row.progress_ago for row in rows]),

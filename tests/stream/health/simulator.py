@@ -223,11 +223,11 @@ def _commits(there: list[Partition], now: int) -> tuple[runs.Spans, Slots]:
         made = int(np.searchsorted(times, NOON + now, side="right"))
         if not made:
             none = np.array([NO_COMMIT], np.int64)
-            one = runs.units(none, none, none, np.array([False]))
+            one = runs.single_record_spans(none, none, none, np.array([False]))
             spans.append(dataclasses.replace(one, commits=np.zeros(1, np.int64)))
             continue
         time, offset = times[:made], offsets[:made]
-        unit = runs.units(np.arange(made), offset, time, np.zeros(made, np.bool_))
+        unit = runs.single_record_spans(np.arange(made), offset, time, np.zeros(made, np.bool_))
         spans.append(runs.merge(unit, np.array([0], np.intp))[0])
         slots.append(Slots(np.full(made, row), time // SLOT, offset, time, np.ones(made, np.int64)))
     return runs.concat(spans), window.merge(window.concat([window.no_slots(), *slots]), SLOTS)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.columnar import decode_keys
-from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commits
+from stream.groups.commits.keys import DistinctKeys, RecordRole, groups_of_commit_keys
 from tests.support.raw import commit_key, group_key
 
 NAMES = st.one_of(st.text(max_size=12), st.sampled_from(["", "g", "groupé", "😀", "x" * 300]))
@@ -20,8 +20,8 @@ KEYS = st.lists(st.one_of(COMMITS, st.builds(group_key, NAMES), ODD), max_size=2
 def test_the_group_of_a_canonical_key_is_that_of_the_key(keys: list[bytes]) -> None:
     """Read from the beginning of the key alone, it is what the decoded key says, for every key of a commit."""
     column = pa.array(keys, pa.binary())
-    distinct = DistinctKeys.of(column, decode_keys(column))
-    canonical = distinct.identities.take(pa.array(distinct.identity[:-1][distinct.kind[:-1] == RecordRole.COMMIT]))
+    distinct = DistinctKeys.build(column, decode_keys(column))
+    canonical = distinct.canonical_keys.take(pa.array(distinct.canonical[:-1][distinct.role[:-1] == RecordRole.COMMIT]))
     read = decode_keys(canonical)
     assert not read.declined.any()
-    assert groups_of_commits(canonical).cast(pa.string()).to_pylist() == read.group.to_pylist()
+    assert groups_of_commit_keys(canonical).cast(pa.string()).to_pylist() == read.group.to_pylist()

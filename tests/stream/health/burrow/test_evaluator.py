@@ -40,7 +40,7 @@ def moment(now: int, *parts: At | None, groups: tuple[str, ...] = ("g",), slots:
     offset, time, position, end = (
         np.array([getattr(part, name) for part in known], np.int64) for name in ("offset", "time", "position", "end")
     )
-    spans = runs.units(position, offset, time, np.array([part is None for part in parts], np.bool_))
+    spans = runs.single_record_spans(position, offset, time, np.array([part is None for part in parts], np.bool_))
     never, no = np.full(len(groups), -1, np.int64), np.zeros(len(groups), np.bool_)
     return HealthInputs(
         now=now,

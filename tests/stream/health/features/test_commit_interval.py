@@ -92,7 +92,7 @@ def test_the_mean_gap_is_a_first_guess_for_three_commits_or_more() -> None:
     """Two may be any distance apart by chance, and where none has moved on yet all of them say nothing."""
     none = np.zeros(4, np.int64)
     spans = dataclasses.replace(
-        runs.units(none, none, none, np.zeros(4, np.bool_)),
+        runs.single_record_spans(none, none, none, np.zeros(4, np.bool_)),
         commits=np.array([1, 2, 5, 5]),
         first_time=np.array([0, 0, 1_000, 1_000]),
         reached_time=np.array([0, 9_000, 5_000, 1_000]),
