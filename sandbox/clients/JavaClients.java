@@ -40,32 +40,32 @@ import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 
 /**
- * One JVM for all that a play needs of Java: Kafka's own consumers, share consumers and streams programs as actors, and
- * Kafka's official tools with their output captured. Requests and answers are lines of JSON on standard input and
- * output, each with the number of its request; the end of the input ends the program.
+ * One JVM with Kafka's own clients (consumers, share consumers, streams programs) and Kafka's official tools, whose
+ * output is captured. Requests and answers are lines of JSON on standard input and output, each with the id of its
+ * request; the end of the input ends the program.
  */
 public final class JavaClients {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final long TASK_SECONDS = 60;
 
     private final PrintStream answers;
-    private final Map<String, Actor> actors = new ConcurrentHashMap<>();
+    private final Map<String, Client> clients = new ConcurrentHashMap<>();
 
     private JavaClients(PrintStream answers) {
         this.answers = answers;
     }
 
     public static void main(String[] arguments) throws Exception {
-        JavaClients desk = new JavaClients(System.out);
+        JavaClients program = new JavaClients(System.out);
         System.setOut(System.err);
-        // A tool that wants to end its JVM would end everybody's.
+        // A tool that exits would end the JVM of all clients.
         Exit.setExitProcedure((code, message) -> {
             throw new ToolEnded(code, message);
         });
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             JsonNode request = JSON.readTree(line);
-            Thread worker = new Thread(() -> desk.answer(request));
+            Thread worker = new Thread(() -> program.answer(request));
             worker.setDaemon(true);
             worker.start();
         }
@@ -75,7 +75,7 @@ public final class JavaClients {
     private void answer(JsonNode request) {
         ObjectNode answer = JSON.createObjectNode().put("id", request.get("id").asLong());
         try {
-            answer.put("said", perform(request));
+            answer.put("result", perform(request));
         } catch (Throwable error) {
             Throwable cause = error instanceof ExecutionException ? error.getCause() : error;
             answer.put("error", String.valueOf(cause));
@@ -87,57 +87,57 @@ public final class JavaClients {
     }
 
     private String perform(JsonNode request) throws Exception {
-        String name = request.path("actor").asText();
+        String name = request.path("name").asText();
         switch (request.get("do").asText()) {
             case "tool":
                 return tool(request.get("main").asText(), words(request.get("arguments")));
             case "open":
-                actors.put(name, open(request));
+                clients.put(name, open(request));
                 return "";
             case "subscribe":
-                actors.get(name).call(actor -> actor.subscribe(request));
+                clients.get(name).call(client -> client.subscribe(request));
                 return "";
             case "commit":
-                actors.get(name).call(actor -> actor.commit(request.path("offsets")));
+                clients.get(name).call(client -> client.commit(request.path("offsets")));
                 return "";
             case "close":
-                actors.get(name).end(request.get("leaving").asBoolean());
-                actors.remove(name);
+                clients.get(name).end(request.get("leaving").asBoolean());
+                clients.remove(name);
                 return "";
             default:
                 throw new IllegalArgumentException(request.toString());
         }
     }
 
-    /** Run a tool and give what it prints; one at a time, for its output is the JVM's. */
+    /** Runs a tool and returns its output; one at a time, because standard output belongs to the whole JVM. */
     private static synchronized String tool(String main, List<String> arguments) throws Exception {
-        ByteArrayOutputStream said = new ByteArrayOutputStream();
-        PrintStream before = System.out;
-        System.setOut(new PrintStream(said, true, StandardCharsets.UTF_8));
+        ByteArrayOutputStream captured = new ByteArrayOutputStream();
+        PrintStream previous = System.out;
+        System.setOut(new PrintStream(captured, true, StandardCharsets.UTF_8));
         try {
             Class.forName(main)
                     .getMethod("main", String[].class)
                     .invoke(null, (Object) arguments.toArray(new String[0]));
         } catch (InvocationTargetException error) {
             if (!(error.getCause() instanceof ToolEnded ended && ended.code == 0)) {
-                said.write(("\nError: " + error.getCause()).getBytes(StandardCharsets.UTF_8));
+                captured.write(("\nError: " + error.getCause()).getBytes(StandardCharsets.UTF_8));
             }
         } finally {
-            System.setOut(before);
+            System.setOut(previous);
         }
-        return said.toString(StandardCharsets.UTF_8);
+        return captured.toString(StandardCharsets.UTF_8);
     }
 
-    private static Actor open(JsonNode request) throws Exception {
+    private static Client open(JsonNode request) throws Exception {
         Properties config = new Properties();
         request.get("config").fields().forEachRemaining(entry -> config.put(entry.getKey(), entry.getValue().asText()));
-        switch (request.get("client").asText()) {
+        switch (request.get("kind").asText()) {
             case "consumer":
                 return new Consumer(config, request);
             case "share":
-                return new Sharer(config, request);
+                return new ShareConsumer(config, request);
             case "streams":
-                return new Streamer(config, request);
+                return new StreamsProgram(config, request);
             default:
                 throw new IllegalArgumentException(request.toString());
         }
@@ -149,7 +149,7 @@ public final class JavaClients {
         return words;
     }
 
-    /** What a tool meets where it would have ended its JVM. */
+    /** Thrown in a tool in place of ending the JVM. */
     private static final class ToolEnded extends RuntimeException {
         private final int code;
 
@@ -160,21 +160,21 @@ public final class JavaClients {
     }
 
     private interface Task {
-        void run(Actor actor) throws Exception;
+        void run(Client client) throws Exception;
     }
 
-    /** Somebody in a group. Kafka's clients belong to one thread: it polls, and does between polls what is asked. */
-    private abstract static class Actor {
+    /** A member of a group. Kafka's clients belong to one thread: it polls, and runs requested tasks between polls. */
+    private abstract static class Client {
         private final BlockingQueue<FutureTask<Void>> tasks = new LinkedBlockingQueue<>();
         private volatile boolean ended;
 
         final void begin() {
-            Thread thread = new Thread(this::live);
+            Thread thread = new Thread(this::run);
             thread.setDaemon(true);
             thread.start();
         }
 
-        private void live() {
+        private void run() {
             while (!ended) {
                 FutureTask<Void> task = tasks.poll();
                 if (task != null) {
@@ -184,7 +184,7 @@ public final class JavaClients {
                 try {
                     poll();
                 } catch (Exception error) {
-                    System.err.println("actor: " + error);
+                    System.err.println("client: " + error);
                     pause();
                 }
             }
@@ -198,9 +198,9 @@ public final class JavaClients {
             }
         }
 
-        final void call(Task asked) throws Exception {
+        final void call(Task requested) throws Exception {
             Callable<Void> body = () -> {
-                asked.run(this);
+                requested.run(this);
                 return null;
             };
             FutureTask<Void> task = new FutureTask<>(body);
@@ -209,7 +209,7 @@ public final class JavaClients {
         }
 
         final void end(boolean leaving) throws Exception {
-            call(actor -> {
+            call(client -> {
                 ended = true;
                 close(leaving);
             });
@@ -226,8 +226,8 @@ public final class JavaClients {
         void commit(JsonNode offsets) {}
     }
 
-    /** A consumer, classic or of KIP-848 by its configuration; it commits the positions of what it owns. */
-    private static final class Consumer extends Actor {
+    /** A consumer, classic or KIP-848 by its configuration; without given offsets it commits its positions. */
+    private static final class Consumer extends Client {
         private final KafkaConsumer<byte[], byte[]> consumer;
 
         Consumer(Properties config, JsonNode request) {
@@ -274,11 +274,11 @@ public final class JavaClients {
         }
     }
 
-    /** An assignor with a fault: the last partition of the last topic is given to nobody. */
-    public static final class LeavingOut extends RangeAssignor {
+    /** A faulty assignor: the last partition of the last topic is assigned to no member. */
+    public static final class IncompleteAssignor extends RangeAssignor {
         @Override
         public String name() {
-            return "leaving-out";
+            return "incomplete";
         }
 
         @Override
@@ -300,11 +300,11 @@ public final class JavaClients {
         }
     }
 
-    /** A share consumer: what it reads is acknowledged by its next poll. */
-    private static final class Sharer extends Actor {
+    /** A share consumer: its next poll acknowledges the records of the previous one. */
+    private static final class ShareConsumer extends Client {
         private final KafkaShareConsumer<byte[], byte[]> consumer;
 
-        Sharer(Properties config, JsonNode request) {
+        ShareConsumer(Properties config, JsonNode request) {
             consumer = new KafkaShareConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
             subscribe(request);
             begin();
@@ -327,10 +327,10 @@ public final class JavaClients {
     }
 
     /** A streams program that reads its topics and counts the records by value: two subtopologies, one store. */
-    private static final class Streamer extends Actor {
+    private static final class StreamsProgram extends Client {
         private final KafkaStreams streams;
 
-        Streamer(Properties config, JsonNode request) {
+        StreamsProgram(Properties config, JsonNode request) {
             config.put("default.key.serde", Serdes.StringSerde.class);
             config.put("default.value.serde", Serdes.StringSerde.class);
             StreamsBuilder builder = new StreamsBuilder();

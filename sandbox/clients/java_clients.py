@@ -1,14 +1,13 @@
-"""The desk: one JVM with Kafka's own Java clients as actors, and its official tools without a JVM start for each call.
+"""One JVM with Kafka's own Java clients, and with Kafka's tools, which need no JVM start per call there.
 
-Owns the process and the lines that go to and fro; what the actors do is `JavaClients.java`. The desk ends when its
-standard input does, so it never outlives this process.
+`JavaClients` owns the process and exchanges lines of JSON with it; `JavaClients.java` is the program. It ends when its
+standard input is closed, so it never outlives this process.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.util
 import itertools
 import json
 import subprocess
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from sandbox.cache import cache_folder
 from sandbox.kafka import tools
 from sandbox.kafka.compiler import compile_java
-from sandbox.kafka.jars import broker_jars, jar_set
+from sandbox.kafka.jars import streams_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
 
 if TYPE_CHECKING:
@@ -32,23 +31,21 @@ SOURCE: Final = Path(__file__).with_name("JavaClients.java")
 LIMIT: Final = 90.0
 """Seconds that any request may take."""
 HEAP: Final = "384m"
-CLIENTS: Final = "messages-4.3.1"
-"""The jar set that has Kafka Streams beside the clients."""
 NO_ERROR: Final = "has no active members."
-"""What the tool for streams groups calls an error, and prints its table all the same."""
+"""The end of a line that the tool for streams groups marks as an error although it prints its table."""
 
 Offset = tuple[str, int, int]
 """A topic, a partition and an offset to commit."""
 
 
 class JavaClientError(RuntimeError):
-    """A request failed; the message is Java's."""
+    """A request to the JVM failed; the message is Java's."""
 
 
 class JavaClients:
-    """`with Desk(bootstrap, log) as desk: desk.open_consumer("a", {...}, topics=["t"])`. Thread-safe.
+    """`with JavaClients(bootstrap, log) as java_clients: java_clients.open("a", {...}, topics=["t"])`. Thread-safe.
 
-    Actors are known by names of the caller's choice. What Java complains about goes to the log.
+    Clients have names of the caller's choice. The standard error of the JVM goes to the log.
     """
 
     def __init__(self, bootstrap: str, log: Path) -> None:
@@ -57,14 +54,14 @@ class JavaClients:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Future[str]] = {}
         self._lock = threading.Lock()
-        self._scratch = tempfile.TemporaryDirectory(prefix="lagwarden-desk-")
+        self._scratch = tempfile.TemporaryDirectory(prefix="lagwarden-java-clients-")
         self._process: subprocess.Popen[str] | None = None
         self._listener = threading.Thread(target=self._listen, daemon=True)
 
     def __enter__(self) -> Self:
-        with self.log.open("ab") as complaints:
+        with self.log.open("ab") as errors:
             self._process = subprocess.Popen(
-                _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True,
+                _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
                 start_new_session=True,
             )  # fmt: skip
         self._listener.start()
@@ -84,56 +81,57 @@ class JavaClients:
             process.stdout.close()
         self._scratch.cleanup()
 
-    # --- actors ---
+    # --- clients ---
 
-    def open_consumer(
+    def open(
         self,
-        actor: str,
+        name: str,
         config: Mapping[str, str],
         topics: Collection[str] = (),
         regex: str | None = None,
-        client: str = "consumer",
+        kind: str = "consumer",
     ) -> None:
-        """Let a client begin: `consumer` (classic or KIP-848 by its configuration), `share` or `streams`."""
+        """Start a client: `consumer` (classic or KIP-848 by its configuration), `share` or `streams`."""
         settings = {"bootstrap.servers": self.bootstrap, **config}
-        if client == "streams":
-            settings["state.dir"] = str(Path(self._scratch.name) / actor)
-        self._ask(do="open", actor=actor, client=client, config=settings, topics=list(topics), regex=regex)
+        if kind == "streams":
+            settings["state.dir"] = str(Path(self._scratch.name) / name)
+        self._request(do="open", name=name, kind=kind, config=settings, topics=list(topics), regex=regex)
 
-    def subscribe(self, actor: str, topics: Collection[str]) -> None:
-        """Let a consumer want other topics."""
-        self._ask(do="subscribe", actor=actor, topics=list(topics))
+    def subscribe(self, name: str, topics: Collection[str]) -> None:
+        """Replace a consumer's subscription."""
+        self._request(do="subscribe", name=name, topics=list(topics))
 
-    def commit(self, actor: str, offsets: Collection[Offset] = ()) -> None:
-        """Let a consumer commit these offsets; without any, its positions in the partitions that it owns."""
-        self._ask(do="commit", actor=actor, offsets=list(offsets))
+    def commit(self, name: str, offsets: Collection[Offset] = ()) -> None:
+        """Commit these offsets, or without any the positions of the partitions that the consumer owns."""
+        self._request(do="commit", name=name, offsets=list(offsets))
 
-    def close(self, actor: str, *, leaving: bool = True) -> None:
-        """End a client: it leaves its group, or (`leaving` false) is gone without a word, as after a crash."""
-        self._ask(do="close", actor=actor, leaving=leaving)
+    def close(self, name: str, *, leaving: bool = True) -> None:
+        """End a client: it leaves its group, or (`leaving` false) stops without a leave request, as after a crash."""
+        self._request(do="close", name=name, leaving=leaving)
 
     # --- tools ---
 
     def tool(self, main_class: str, *arguments: str) -> str:
         """Return what one of Kafka's tools printed. Raises ToolError, as `sandbox.kafka.tools.run_tool` does."""
-        said = self._ask(do="tool", main=main_class, arguments=["--bootstrap-server", self.bootstrap, *arguments])
-        if any(line.startswith("Error:") and not line.endswith(NO_ERROR) for line in said.splitlines()):
-            raise tools.ToolError(said.strip())
-        return said
+        arguments = ("--bootstrap-server", self.bootstrap, *arguments)
+        printed = self._request(do="tool", main=main_class, arguments=list(arguments))
+        if any(line.startswith("Error:") and not line.endswith(NO_ERROR) for line in printed.splitlines()):
+            raise tools.ToolError(printed.strip())
+        return printed
 
-    # --- lines ---
+    # --- requests and answers ---
 
     @property
     def _running(self) -> subprocess.Popen[str]:
         if self._process is None:
-            raise RuntimeError("the desk was not started")
+            raise RuntimeError("the JVM of the Java clients was not started: use `with JavaClients(...)`")
         return self._process
 
     @property
     def _input(self) -> Any:
         return self._running.stdin
 
-    def _ask(self, **request: Any) -> str:
+    def _request(self, **request: Any) -> str:
         number = next(self._numbers)
         answer: Future[str] = Future()
         with self._lock:
@@ -142,7 +140,8 @@ class JavaClients:
                 self._input.write(json.dumps({"id": number, **request}) + "\n")
                 self._input.flush()
             except OSError as error:
-                raise JavaClientError(f"the desk is gone: {self.log.read_text(errors='replace')[-2000:]}") from error
+                log = self.log.read_text(errors="replace")[-2000:]
+                raise JavaClientError(f"the JVM of the Java clients has ended; its log ends: {log}") from error
         try:
             return answer.result(LIMIT)
         except FutureTimeoutError as error:
@@ -156,20 +155,20 @@ class JavaClients:
             if "error" in answer:
                 waiting.set_exception(JavaClientError(answer["error"]))
             else:
-                waiting.set_result(answer["said"])
+                waiting.set_result(answer["result"])
         with self._lock:
             for waiting in self._waiting.values():
-                waiting.set_exception(JavaClientError("the desk is gone"))
+                waiting.set_exception(JavaClientError("the JVM of the Java clients has ended"))
 
 
 def _command() -> Sequence[str]:
-    jars = [*broker_jars(), *(jar for jar in jar_set(CLIENTS) if jar.name.startswith("kafka-streams")), *_rocksdb()]
+    jars = streams_jars()
     path = class_path([*jars, _compiled(jars)])
     return [str(find_java()), f"-Xmx{HEAP}", *SMALL_JVM, tools.QUIET, "-cp", path, SOURCE.stem]
 
 
 def _compiled(jars: Sequence[Path]) -> Path:
-    """Give the folder with the compiled program; it is compiled once per text and cached."""
+    """Return the folder with the compiled program; it is compiled once per source text and then cached."""
     digest = hashlib.sha256("\n".join([SOURCE.read_text(), *(jar.name for jar in jars)]).encode()).hexdigest()[:16]
     folder = cache_folder() / "programs" / f"{SOURCE.stem}-{digest}"
     if not folder.exists():
@@ -177,14 +176,7 @@ def _compiled(jars: Sequence[Path]) -> Path:
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
             fresh = Path(scratch) / "classes"
             compile_java(SOURCE, jars, fresh)
-            # Two processes may both come here: the second finds the folder taken, and as good.
+            # When two processes compile at the same time, the second one finds a finished folder and uses that.
             with contextlib.suppress(OSError):
                 fresh.rename(folder)
     return folder
-
-
-def _rocksdb() -> list[Path]:
-    """Find the native store that Kafka Streams wants beside it: Spark ships the same library."""
-    found = importlib.util.find_spec("pyspark")
-    folder = Path(found.origin or "").parent if found else Path()
-    return sorted((folder / "jars").glob("rocksdbjni-*.jar"))

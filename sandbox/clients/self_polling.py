@@ -1,4 +1,4 @@
-"""Clients that live in a group by themselves: Kafka's own in Java at the desk, and librdkafka's in a thread here."""
+"""Clients that poll by themselves: Kafka's own in a JVM, and librdkafka's in a thread of this process."""
 
 from __future__ import annotations
 
@@ -15,108 +15,109 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from sandbox.clients.java_clients import JavaClients, Offset
-    from sandbox.demo.groups import GroupKind
+    from sandbox.clients.members import GroupKind
 
 GroupProtocol = Literal["classic", "consumer", "share", "streams"]
 HEARTBEAT_MS: Final = 300
-"""Members of classic groups hear of a rebalance with their heartbeat."""
+"""Members of classic groups learn of a rebalance from the answer to a heartbeat."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClientSpec:
-    """What a client is to be. Topics by their full names; with `regex` they are what it must match."""
+    """The settings of one client. Topics by their full names; with `regex` they are the topics it must match."""
 
     topics: tuple[str, ...]
     protocol: GroupProtocol = "classic"
     regex: str | None = None
     instance: str | None = None
-    # The class that assigns (classic), or the broker's assignor (consumer).
+    # The class of the assignor (classic), or the name of the broker's (consumer).
     assignor: str | None = None
-    # Of classic members; the broker decides for the others.
+    # Of classic members; for the others the broker decides.
     session_ms: int = 45_000
+    heartbeat_ms: int = HEARTBEAT_MS
 
 
 class PollingClient(Protocol):
-    """Somebody in a group."""
+    """A member of a group that needs no turns."""
 
-    wish: ClientSpec
+    spec: ClientSpec
 
     def commit(self, offsets: Collection[Offset] = ()) -> None:
-        """Commit these offsets, or without any the positions of all partitions owned."""
+        """Commit these offsets, or without any the positions of all owned partitions."""
 
     def subscribe(self, topics: tuple[str, ...]) -> None:
-        """Want other topics."""
+        """Replace the subscription."""
 
     def close(self, *, leaving: bool) -> None:
-        """Leave the group, or (`leaving` false) be gone without a word."""
+        """Leave the group, or (`leaving` false) stop without a leave request."""
 
 
 class JavaClient:
-    """A consumer, share consumer or streams program at the desk."""
+    """A consumer, share consumer or streams program in the JVM of `JavaClients`."""
 
-    def __init__(self, desk: JavaClients, group: str, name: str, wish: ClientSpec) -> None:
-        self.wish = wish
-        self._desk = desk
-        self._actor = f"{group}/{name}"
-        kind = wish.protocol if wish.protocol in {"share", "streams"} else "consumer"
-        desk.open_consumer(self._actor, _java_config(group, name, wish), wish.topics, wish.regex, kind)
+    def __init__(self, java_clients: JavaClients, group: str, name: str, spec: ClientSpec) -> None:
+        self.spec = spec
+        self._java_clients = java_clients
+        self._name = f"{group}/{name}"
+        kind = spec.protocol if spec.protocol in {"share", "streams"} else "consumer"
+        java_clients.open(self._name, _java_config(group, name, spec), spec.topics, spec.regex, kind)
 
     def commit(self, offsets: Collection[Offset] = ()) -> None:
-        """See Client."""
-        self._desk.commit(self._actor, offsets)
+        """See PollingClient."""
+        self._java_clients.commit(self._name, offsets)
 
     def subscribe(self, topics: tuple[str, ...]) -> None:
-        """See Client."""
-        self.wish = dataclasses.replace(self.wish, topics=topics)
-        self._desk.subscribe(self._actor, topics)
+        """See PollingClient."""
+        self.spec = dataclasses.replace(self.spec, topics=topics)
+        self._java_clients.subscribe(self._name, topics)
 
     def close(self, *, leaving: bool) -> None:
-        """See Client."""
-        self._desk.close(self._actor, leaving=leaving)
+        """See PollingClient."""
+        self._java_clients.close(self._name, leaving=leaving)
 
 
 class LibrdkafkaClient:
-    """A librdkafka consumer, classic or KIP-848, with a thread that reads; a static one never says that it leaves."""
+    """A librdkafka consumer, classic or KIP-848, and a thread that polls it; a static one never leaves its group."""
 
-    def __init__(self, bootstrap: str, group: str, wish: ClientSpec, number: int) -> None:
-        self.wish = wish
-        kind: GroupKind = "consumer" if wish.protocol == "consumer" else "classic"
-        self._member = Member(bootstrap, group, kind, number=number, instance=wish.instance or "")
-        self._member.consumer.subscribe(list(wish.topics))
+    def __init__(self, bootstrap: str, group: str, spec: ClientSpec, number: int) -> None:
+        self.spec = spec
+        kind: GroupKind = "consumer" if spec.protocol == "consumer" else "classic"
+        self._member = Member(bootstrap, group, kind, number=number, instance=spec.instance or "")
+        self._member.consumer.subscribe(list(spec.topics))
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._live, daemon=True)
+        self._thread = threading.Thread(target=self._poll, daemon=True)
         self._thread.start()
 
-    def _live(self) -> None:
+    def _poll(self) -> None:
         while not self._ended.wait(0.02):
             with self._lock:
                 self._member.read()
 
     def commit(self, offsets: Collection[Offset] = ()) -> None:
-        """See Client. librdkafka commits nothing while it looks for its coordinator anew: then again."""
+        """See PollingClient. Repeated for a while: librdkafka cannot commit while it looks up its coordinator."""
         with self._lock:
             eventually(lambda: self._member.commit([TopicPartition(*each) for each in offsets] or None))
 
     def subscribe(self, topics: tuple[str, ...]) -> None:
-        """See Client."""
+        """See PollingClient."""
         with self._lock:
-            self.wish = dataclasses.replace(self.wish, topics=topics)
+            self.spec = dataclasses.replace(self.spec, topics=topics)
             self._member.consumer.subscribe(list(topics))
 
     def close(self, *, leaving: bool) -> None:
-        """See Client."""
-        if not leaving and not self.wish.instance:
-            raise NotImplementedError("a dynamic member of librdkafka always says that it leaves")
+        """See PollingClient."""
+        if not leaving and not self.spec.instance:
+            raise NotImplementedError("a dynamic member of librdkafka always sends a leave request")
         self._ended.set()
         self._thread.join()
         self._member.leave()
 
 
-def _java_config(group: str, name: str, wish: ClientSpec) -> dict[str, str]:
+def _java_config(group: str, name: str, spec: ClientSpec) -> dict[str, str]:
     client_id = f"{group}-{name}"
-    if wish.protocol == "streams":
-        # Commits at its own pace, so that its offsets stand still when nothing is written.
+    if spec.protocol == "streams":
+        # A short commit interval, so that the offsets stop soon after the last record.
         return {
             "application.id": group,
             "client.id": client_id,
@@ -126,14 +127,14 @@ def _java_config(group: str, name: str, wish: ClientSpec) -> dict[str, str]:
             "auto.offset.reset": "earliest",
         }
     config = {"group.id": group, "client.id": client_id}
-    if wish.protocol == "share":
+    if spec.protocol == "share":
         return config
-    config |= {"auto.offset.reset": "earliest", "enable.auto.commit": "false", "group.protocol": wish.protocol}
-    if wish.protocol == "classic":
-        config |= {"session.timeout.ms": str(wish.session_ms), "heartbeat.interval.ms": str(HEARTBEAT_MS)}
-    if wish.assignor:
-        setting = "partition.assignment.strategy" if wish.protocol == "classic" else "group.remote.assignor"
-        config[setting] = wish.assignor
-    if wish.instance:
-        config["group.instance.id"] = wish.instance
+    config |= {"auto.offset.reset": "earliest", "enable.auto.commit": "false", "group.protocol": spec.protocol}
+    if spec.protocol == "classic":
+        config |= {"session.timeout.ms": str(spec.session_ms), "heartbeat.interval.ms": str(spec.heartbeat_ms)}
+    if spec.assignor:
+        setting = "partition.assignment.strategy" if spec.protocol == "classic" else "group.remote.assignor"
+        config[setting] = spec.assignor
+    if spec.instance:
+        config["group.instance.id"] = spec.instance
     return config

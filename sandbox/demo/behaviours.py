@@ -1,7 +1,7 @@
-"""The groups of the living traffic in action: one small class per behaviour of `sandbox.demo.groups`.
+"""The running groups of the traffic, one small class per behaviour of `sandbox.demo.groups`, and their producer.
 
-An actor acts when it is told to, once per `PERIOD`, and has no thread and no clock of its own. After each act all that
-it has committed is with the broker, so that between acts nothing of it moves.
+A worker does something only in its turns, one per `PERIOD`, and has no thread or clock of its own. When a turn ends,
+the broker has confirmed everything that was committed in it, so that between turns no offset changes.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from sandbox.clients.members import REQUEST_TIMEOUT, Member, client_config
 from sandbox.demo.groups import STUCK_PARTITION, DemoGroup, DemoTopic
 
 PERIOD: Final = 0.5
-"""Seconds between the acts of one actor."""
+"""Seconds between two turns of a worker."""
 REWIND_EVERY: Final = 20
 FIRST_REWIND: Final = 8
 REWIND_BY: Final = 30
 ROLL_EVERY: Final = 12
 BACKLOG: Final = 40
-"""Records that each partition has before the traffic begins."""
+"""Records of each partition before the traffic begins."""
 
 
 class TrafficWorker(ABC):
-    """Something that acts in turns. `settled` turns true when its story can be seen from outside."""
+    """A client that works in turns. `settled` becomes true when its behaviour can be seen from outside."""
 
     name: str
     settled = False
 
     @abstractmethod
-    def act(self) -> None:
-        """Do one turn's work and see it confirmed by the broker. On a KafkaException the next turn tries again."""
+    def run_turn(self) -> None:
+        """Do the work of one turn and wait for the broker's answers. After a KafkaException the next turn retries."""
 
     @abstractmethod
-    def rest(self) -> None:
-        """Spend one turn without changing anything, yet alive."""
+    def idle_turn(self) -> None:
+        """Stay a member for one turn without changing any offset."""
 
     @abstractmethod
     def close(self) -> None:
-        """Leave in good order."""
+        """Close all clients; they leave their groups."""
 
 
 class DemoProducer(TrafficWorker):
-    """The producer of all topics: every partition gets its share in every turn."""
+    """The producer of all topics: every turn writes to every partition."""
 
     def __init__(self, bootstrap: str, topics: dict[str, DemoTopic]) -> None:
         self.name = "producer"
@@ -52,8 +52,8 @@ class DemoProducer(TrafficWorker):
         self._producer = Producer({**client_config(bootstrap), "linger.ms": 5})
         self._written = 0
 
-    def act(self) -> None:
-        """See Actor."""
+    def run_turn(self) -> None:
+        """See TrafficWorker."""
         for name, topic in self._topics.items():
             for partition in range(topic.partitions):
                 self._write(name, partition, int(topic.records_per_second * PERIOD))
@@ -61,17 +61,17 @@ class DemoProducer(TrafficWorker):
         self.settled = True
 
     def write_backlog(self) -> None:
-        """Give every partition what stands there before the traffic begins."""
+        """Write the backlog of every partition."""
         for name, topic in self._topics.items():
             for partition in range(topic.partitions):
                 self._write(name, partition, BACKLOG)
         self._flush()
 
-    def rest(self) -> None:
-        """See Actor."""
+    def idle_turn(self) -> None:
+        """See TrafficWorker."""
 
     def close(self) -> None:
-        """See Actor."""
+        """See TrafficWorker."""
         self._producer.flush(5)
 
     def _write(self, topic: str, partition: int, records: int) -> None:
@@ -80,89 +80,89 @@ class DemoProducer(TrafficWorker):
             self._producer.produce(topic, f"record {self._written}", partition=partition)
 
     def _flush(self) -> None:
-        # Whatever is not out by now is late, not lost: the next turn goes on with it.
+        # Records that are not sent by then are late, not lost: the next turn continues with them.
         self._producer.flush(REQUEST_TIMEOUT)
 
 
 class TrafficGroup(TrafficWorker):
     """A consumer group with its members; the plain one reads everything and commits."""
 
-    # How many members the behaviour starts with, and how many records each of them takes in a turn.
-    crew = 2
-    appetite = 500
+    # The number of members at the start, and the records that each of them reads per turn.
+    member_count = 2
+    records_per_turn = 500
 
-    def __init__(self, bootstrap: str, fate: DemoGroup, group: str, topic: str) -> None:
+    def __init__(self, bootstrap: str, row: DemoGroup, group: str, topic: str) -> None:
         self.name = group
-        self.fate: Final = fate
+        self.row: Final = row
         self.topic: Final = topic
         self.bootstrap: Final = bootstrap
         self.turns = 0
-        self.members = [self.recruit(number) for number in range(self.crew)]
+        self.members = [self.new_member(number) for number in range(self.member_count)]
 
-    def recruit(self, number: int) -> Member:
-        """Give a new member that wants the topic."""
-        member = Member(self.bootstrap, self.name, self.fate.kind, number=number)
+    def new_member(self, number: int) -> Member:
+        """Return a new member that subscribes to the topic."""
+        member = Member(self.bootstrap, self.name, self.row.kind, number=number)
         member.consumer.subscribe([self.topic])
         return member
 
-    def act(self) -> None:
-        """See Actor."""
+    def run_turn(self) -> None:
+        """See TrafficWorker."""
         self.turns += 1
-        committed = [self.work(member) for member in self.members]
+        committed = [self.process(member) for member in self.members]
         self.settled = self.settled or all(committed)
 
-    def work(self, member: Member) -> bool:
-        """Let one member read and commit; tell whether it had something to commit."""
-        member.read(self.appetite)
+    def process(self, member: Member) -> bool:
+        """Read and commit with one member; returns whether there was something to commit."""
+        member.read(self.records_per_turn)
         return member.commit()
 
-    def rest(self) -> None:
-        """See Actor."""
+    def idle_turn(self) -> None:
+        """See TrafficWorker."""
         for member in self.members:
-            member.rest()
+            member.idle()
 
     def close(self) -> None:
-        """See Actor."""
+        """See TrafficWorker."""
         for member in self.members:
             member.leave()
         self.members = []
 
 
 class SlowGroup(TrafficGroup):
-    """Reads the backlog, so that it has committed every partition, and from then on a quarter of what is written."""
+    """Reads the backlog, which commits every partition, and from then on a quarter of what is written."""
 
-    crew = 1
-    appetite_afterwards = 2
+    member_count = 1
+    records_per_turn_afterwards = 2
 
-    def work(self, member: Member) -> bool:
-        """See Group."""
-        committed = super().work(member)
+    def process(self, member: Member) -> bool:
+        """See TrafficGroup."""
+        committed = super().process(member)
         if committed:
-            self.appetite = self.appetite_afterwards
+            self.records_per_turn = self.records_per_turn_afterwards
         return committed
 
 
 class StoppedGroup(TrafficGroup):
-    """Is gone after its first commits."""
+    """Leaves after its first commits."""
 
-    crew = 1
+    member_count = 1
 
-    def act(self) -> None:
-        """See Actor."""
-        if self.members and self.work(self.members[0]) and self.done():
+    def run_turn(self) -> None:
+        """See TrafficWorker."""
+        if self.members and self.process(self.members[0]) and self.finished():
             self.close()
             self.settled = True
 
-    def done(self) -> bool:
-        """Tell whether it is time to go: after a few turns with commits."""
+    def finished(self) -> bool:
+        """Return whether it is time to leave: after a few turns with commits."""
         self.turns += 1
         return self.turns >= 4
 
 
 class DrainedGroup(StoppedGroup):
-    """Is gone when it has read all there is."""
+    """Leaves when it has read its topic to the end."""
 
-    def done(self) -> bool:
+    def finished(self) -> bool:
         """See StoppedGroup."""
         member = self.members[0]
         assigned = member.consumer.assignment()
@@ -173,14 +173,14 @@ class DrainedGroup(StoppedGroup):
 
 
 class StalledGroup(TrafficGroup):
-    """Once it has committed the stuck partition, it commits that offset for ever."""
+    """Commits the stuck partition always with the offset of its first commit."""
 
-    crew = 1
+    member_count = 1
     stuck_at: int | None = None
 
-    def work(self, member: Member) -> bool:
-        """See Group."""
-        member.read(self.appetite)
+    def process(self, member: Member) -> bool:
+        """See TrafficGroup."""
+        member.read(self.records_per_turn)
         stuck = (self.topic, STUCK_PARTITION)
         if stuck in member.positions:
             self.stuck_at = member.positions[stuck] if self.stuck_at is None else self.stuck_at
@@ -189,60 +189,60 @@ class StalledGroup(TrafficGroup):
 
 
 class RewoundGroup(TrafficGroup):
-    """Goes back on one partition, commits that, and reads the stretch again a little faster than it is written."""
+    """Rewinds one partition, commits that, and reads the records again a little faster than new ones are written."""
 
-    crew = 1
-    appetite_afterwards = 8
+    member_count = 1
+    records_per_turn_afterwards = 8
 
-    def work(self, member: Member) -> bool:
-        """See Group."""
-        member.read(self.appetite)
+    def process(self, member: Member) -> bool:
+        """See TrafficGroup."""
+        member.read(self.records_per_turn)
         position = member.positions.get((self.topic, STUCK_PARTITION), 0)
         if self.turns % REWIND_EVERY == FIRST_REWIND and position > REWIND_BY:
-            member.go_back(self.topic, STUCK_PARTITION, position - REWIND_BY)
-            self.appetite = self.appetite_afterwards
-        return member.commit() and self.appetite == self.appetite_afterwards
+            member.seek_back(self.topic, STUCK_PARTITION, position - REWIND_BY)
+            self.records_per_turn = self.records_per_turn_afterwards
+        return member.commit() and self.records_per_turn == self.records_per_turn_afterwards
 
 
 class RollingGroup(TrafficGroup):
-    """Two static members; one of them restarts now and then under its instance id."""
+    """Two static members; from time to time one of them restarts under its instance id."""
 
-    def recruit(self, number: int) -> Member:
-        """See Group."""
-        member = Member(self.bootstrap, self.name, self.fate.kind, number=number, instance=f"{self.name}-{number}")
+    def new_member(self, number: int) -> Member:
+        """See TrafficGroup."""
+        member = Member(self.bootstrap, self.name, self.row.kind, number=number, instance=f"{self.name}-{number}")
         member.consumer.subscribe([self.topic])
         return member
 
-    def act(self) -> None:
-        """See Actor."""
+    def run_turn(self) -> None:
+        """See TrafficWorker."""
         self.turns += 1
-        committed = [self.work(member) for member in self.members]
+        committed = [self.process(member) for member in self.members]
         self.settled = self.settled or (self.turns > ROLL_EVERY and all(committed))
         if all(committed) and self.turns % ROLL_EVERY == 0:
-            number = self.turns // ROLL_EVERY % self.crew
-            # A static member does not leave when it closes: the broker keeps its place until the session times out.
+            number = self.turns // ROLL_EVERY % self.member_count
+            # A static member does not leave when it closes: the broker keeps its assignment until the session ends.
             self.members[number].leave()
-            self.members[number] = self.recruit(number)
+            self.members[number] = self.new_member(number)
 
 
 class UnmanagedGroup(TrafficGroup):
     """Assigns partitions to itself: the broker stores its offsets and knows no member."""
 
-    crew = 1
+    member_count = 1
 
-    def __init__(self, bootstrap: str, fate: DemoGroup, group: str, topic: str, partitions: int) -> None:
+    def __init__(self, bootstrap: str, row: DemoGroup, group: str, topic: str, partitions: int) -> None:
         self._partitions = partitions
-        super().__init__(bootstrap, fate, group, topic)
+        super().__init__(bootstrap, row, group, topic)
 
-    def recruit(self, number: int) -> Member:
-        """See Group."""
-        return Member(self.bootstrap, self.name, self.fate.kind, number=number)
+    def new_member(self, number: int) -> Member:
+        """See TrafficGroup."""
+        return Member(self.bootstrap, self.name, self.row.kind, number=number)
 
-    def work(self, member: Member) -> bool:
-        """See Group."""
+    def process(self, member: Member) -> bool:
+        """See TrafficGroup."""
         if not member.consumer.assignment():
-            # With explicit offsets: where librdkafka has to ask for them itself, it asks once, and never again when the
-            # answer is NOT_COORDINATOR, as it is while the broker makes the offsets topic.
+            # With explicit offsets: librdkafka requests missing ones only once, and not again when the answer is
+            # NOT_COORDINATOR, as it is while the broker creates the offsets topic.
             known = member.committed(self.topic, self._partitions)
             member.consumer.assign(
                 [
@@ -250,4 +250,4 @@ class UnmanagedGroup(TrafficGroup):
                     for each in range(self._partitions)
                 ]
             )
-        return super().work(member)
+        return super().process(member)

@@ -1,4 +1,4 @@
-"""Who plays which fate: the table from behaviours to the actors that make them come true."""
+"""Builds the running group for a row of `DEMO_GROUPS`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ GROUP_CLASSES: Final[dict[Behaviour, Callable[[str, DemoGroup, str, str], Traffi
 }
 
 
-def build_group(bootstrap: str, fate: DemoGroup, prefix: str, topics: dict[str, DemoTopic]) -> TrafficGroup:
-    """Give the actor that makes a fate come true; `topics` are known by their full names, prefix included."""
-    group, topic = prefix + fate.name, prefix + fate.topic
-    if fate.behaviour is Behaviour.UNMANAGED:
-        return UnmanagedGroup(bootstrap, fate, group, topic, topics[topic].partitions)
-    if fate.behaviour is Behaviour.TRANSACTIONAL:
-        return TransactionalGroup(bootstrap, fate, group, topic, prefix + "invoices")
-    return GROUP_CLASSES[fate.behaviour](bootstrap, fate, group, topic)
+def build_group(bootstrap: str, row: DemoGroup, prefix: str, topics: dict[str, DemoTopic]) -> TrafficGroup:
+    """Return the group that behaves as the row says; `topics` are by full name, prefix included."""
+    group, topic = prefix + row.name, prefix + row.topic
+    if row.behaviour is Behaviour.UNMANAGED:
+        return UnmanagedGroup(bootstrap, row, group, topic, topics[topic].partitions)
+    if row.behaviour is Behaviour.TRANSACTIONAL:
+        return TransactionalGroup(bootstrap, row, group, topic, prefix + "invoices")
+    return GROUP_CLASSES[row.behaviour](bootstrap, row, group, topic)

@@ -1,31 +1,30 @@
-"""What the groups of the living traffic are and what becomes of them: data, and the ground truth of tests.
+"""The topics and groups of the demo's traffic, as data, with the state that tests and readers must find.
 
-`DEMO_GROUPS` is the one table. `sandbox.demo.behaviours` implements each behaviour, `sandbox.demo.workload` runs them;
-whatever reads the offsets of the same cluster must find what stands here.
+`DEMO_GROUPS` is the one table. `sandbox.demo.behaviours` implements each behaviour, `sandbox.demo.workload` runs them.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-GroupKind = Literal["classic", "consumer", "simple"]
-"""As lagwarden names kinds of groups; consumer is KIP-848, simple means offsets without membership."""
+if TYPE_CHECKING:
+    from sandbox.clients.members import GroupKind
 
 LagTrend = Literal["near zero", "zero", "grows", "grows on one partition", "jumps"]
-"""What the group's lag does while traffic flows: near zero is a second's worth of records, jumps follow each rewind."""
+"""The group's lag while traffic flows: near zero means records of about a second, jumps follow each rewind."""
 
 
 class Behaviour(enum.Enum):
-    """What a group's members do."""
+    """What the members of a group do."""
 
     STEADY = "reads everything and commits"
     SLOW = "reads less than is written"
-    STOPPED = "reads for a while, then its members are gone"
+    STOPPED = "reads for a while, then its members leave"
     STALLED = "commits the same offset of one partition again and again"
-    REWOUND = "goes back on one partition every now and then"
-    DRAINED = "reads a topic that gets nothing more to its end, then its members are gone"
+    REWOUND = "rewinds one partition from time to time"
+    DRAINED = "reads a topic without new records to its end, then its members leave"
     ROLLING = "one static member after the other restarts under its instance id"
     TRANSACTIONAL = "commits offsets in transactions, and aborts some of them"
     UNMANAGED = "commits offsets without being a member"
@@ -33,7 +32,7 @@ class Behaviour(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DemoTopic:
-    """A topic of the living traffic, and how many records per second each of its partitions gets beside its backlog."""
+    """A topic of the traffic. Each of its partitions gets these records per second in addition to its backlog."""
 
     name: str
     partitions: int
@@ -42,17 +41,17 @@ class DemoTopic:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DemoGroup:
-    """One group: its id, its kind, the topic that it reads, and how it looks once its story has come true."""
+    """One group: its id, its kind, the topic that it reads, and its state once its behaviour can be seen."""
 
     name: str
     kind: GroupKind
     behaviour: Behaviour
     topic: str
-    # How many members it has when its story is told; the state is as Kafka's tools print it then.
+    # Members and state as Kafka's tools print them then.
     members: int
     state: Literal["Stable", "Empty"]
     lag: LagTrend
-    story: str
+    description: str
 
 
 TOPICS: Final = (
@@ -61,56 +60,56 @@ TOPICS: Final = (
     DemoTopic("archive", partitions=2, records_per_second=0),
     DemoTopic("invoices", partitions=2, records_per_second=0),
 )
-"""`invoices` is written by the transactional group alone."""
+"""Only the transactional group writes to `invoices`."""
 
 STUCK_PARTITION: Final = 1
-"""The partition on which the stalled group does not move, and on which the rewound group goes back."""
+"""The partition on which the stalled group makes no progress, and which the rewound group rewinds."""
 
 DEMO_GROUPS: Final = (
     DemoGroup(
         "steady", "classic", Behaviour.STEADY, "orders", members=2, state="Stable", lag="near zero",
-        story="Two members share four partitions and keep up.",
+        description="Two members share four partitions and keep up.",
     ),
     DemoGroup(
         "falling-behind", "classic", Behaviour.SLOW, "orders", members=1, state="Stable", lag="grows",
-        story="Alive and committing, but it reads a quarter of what is written: slow, not stopped.",
+        description="Commits regularly, but reads a quarter of what is written: slow, not stopped.",
     ),
     DemoGroup(
         "stopped", "classic", Behaviour.STOPPED, "orders", members=0, state="Empty", lag="grows",
-        story="Read and committed, then its process went away; its offsets stay and its lag grows.",
+        description="Read and committed, then its process ended; its offsets stay and its lag grows.",
     ),
     DemoGroup(
         "stalled", "classic", Behaviour.STALLED, "payments", members=1, state="Stable", lag="grows on one partition",
-        story="Alive and committing every partition; on one of them it commits the same offset for ever.",
+        description="Commits every partition regularly, on one of them always the same offset.",
     ),
     DemoGroup(
         "rewound", "classic", Behaviour.REWOUND, "payments", members=1, state="Stable", lag="jumps",
-        story="Keeps up, but commits a much lower offset on one partition every ten seconds and reads it again.",
+        description="Keeps up, but commits a much lower offset on one partition every ten seconds and reads it again.",
     ),
     DemoGroup(
         "empty-with-offsets", "classic", Behaviour.DRAINED, "archive", members=0, state="Empty", lag="zero",
-        story="Has read all there is of a topic that gets nothing more, and left: nothing is wrong with it.",
+        description="Has read a topic without new records to its end, and left: nothing is wrong with it.",
     ),
     DemoGroup(
         "static-rolling", "classic", Behaviour.ROLLING, "payments", members=2, state="Stable", lag="near zero",
-        story="Two static members restart in turn under the same group.instance.id: new member ids, no rebalance.",
+        description="Two static members restart in turn with the same group.instance.id: new member ids, no rebalance.",
     ),
     DemoGroup(
         "next-generation", "consumer", Behaviour.STEADY, "orders", members=2, state="Stable", lag="near zero",
-        story="The consumer protocol of KIP-848: two members keep up; it has epochs where others have generations.",
+        description="The consumer protocol of KIP-848, with epochs instead of generations: two members keep up.",
     ),
     DemoGroup(
         "transactional", "classic", Behaviour.TRANSACTIONAL, "payments", members=1, state="Stable", lag="near zero",
-        story="Commits its offsets with what it writes, in transactions; every fifth is aborted and leaves no trace.",
+        description="Commits offsets and records in the same transactions; every fifth is aborted and has no effect.",
     ),
     DemoGroup(
         "simple", "simple", Behaviour.UNMANAGED, "orders", members=0, state="Empty", lag="near zero",
-        story="Assigns partitions to itself and only stores offsets: never a member, always Empty.",
+        description="Assigns partitions to itself and only stores offsets: no members, always Empty.",
     ),
 )  # fmt: skip
-"""All groups of the living traffic."""
+"""All groups of the traffic."""
 
 
 def demo_group(name: str) -> DemoGroup:
-    """Give the fate of a group by its id without prefix. Raises KeyError."""
-    return {fate.name: fate for fate in DEMO_GROUPS}[name]
+    """Return a group of the table by its id without prefix. Raises KeyError."""
+    return {each.name: each for each in DEMO_GROUPS}[name]

@@ -1,17 +1,18 @@
-"""The transactional group of the living traffic: offsets that count only when their transaction is committed."""
+"""The transactional group of the traffic: its offsets take effect only when their transaction is committed."""
 
 from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING, Final
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaException
 
-from sandbox.clients.members import REQUEST_TIMEOUT, Member, client_config
+from sandbox.clients.members import REQUEST_TIMEOUT, Member
+from sandbox.clients.transactions import transactional_producer
 from sandbox.demo.behaviours import TrafficGroup
 
 if TYPE_CHECKING:
-    from confluent_kafka import TopicPartition
+    from confluent_kafka import Producer, TopicPartition
 
     from sandbox.demo.groups import DemoGroup
 
@@ -19,25 +20,25 @@ ABORT_EVERY: Final = 5
 
 
 class TransactionalGroup(TrafficGroup):
-    """Writes what it read and commits the offsets in the same transaction; aborts some and reads those again."""
+    """Writes a record per record read and commits the offsets in the same transaction; aborts some and reads again."""
 
-    crew = 1
+    member_count = 1
 
-    def __init__(self, bootstrap: str, fate: DemoGroup, group: str, topic: str, output: str) -> None:
+    def __init__(self, bootstrap: str, row: DemoGroup, group: str, topic: str, output: str) -> None:
         self._output = output
         self._producer: Producer | None = None
-        super().__init__(bootstrap, fate, group, topic)
+        super().__init__(bootstrap, row, group, topic)
 
-    def recruit(self, number: int) -> Member:
-        """See Group."""
-        member = Member(self.bootstrap, self.name, self.fate.kind, number=number, isolated=True)
+    def new_member(self, number: int) -> Member:
+        """See TrafficGroup."""
+        member = Member(self.bootstrap, self.name, self.row.kind, number=number, isolated=True)
         member.consumer.subscribe([self.topic])
         return member
 
-    def work(self, member: Member) -> bool:
-        """See Group."""
-        before = dict(member.positions)
-        records = member.read(self.appetite)
+    def process(self, member: Member) -> bool:
+        """See TrafficGroup."""
+        previous = dict(member.positions)
+        records = member.read(self.records_per_turn)
         offsets = member.owned_positions()
         if not records or not offsets:
             return False
@@ -45,21 +46,21 @@ class TransactionalGroup(TrafficGroup):
         try:
             self._transact_in_time(member, len(records), offsets, aborting=aborting)
         except (KafkaException, TimeoutError):
-            # Whatever broke it, a new producer with the same id fences the old one and aborts what it left open.
+            # Whatever failed, a new producer with the same id fences the previous one and aborts its transaction.
             self._producer = None
             raise
-        # The answer comes before the markers are written, and offsets count only then. Of a read_committed consumer
-        # the broker is asked for stable offsets: it answers once none is pending.
+        # The commit is answered before the markers are written, and offsets take effect only then. A read_committed
+        # consumer requests stable offsets, which the broker returns once none is pending.
         member.consumer.committed(offsets, timeout=REQUEST_TIMEOUT)
         if aborting:
-            for (topic, partition), position in before.items():
-                member.go_back(topic, partition, position)
+            for (topic, partition), position in previous.items():
+                member.seek_back(topic, partition, position)
         return not aborting
 
     def _transact_in_time(self, member: Member, records: int, offsets: list[TopicPartition], *, aborting: bool) -> None:
-        """Do the transaction in a thread that can be given up. Raises TimeoutError.
+        """Run the transaction in a thread that can be abandoned. Raises TimeoutError.
 
-        When the broker dies within send_offsets_to_transaction, librdkafka (2.16) may wait for the group's coordinator
+        When the broker stops within send_offsets_to_transaction, librdkafka (2.16) may wait for the group's coordinator
         for ever, whatever its time-out.
         """
         failed: list[KafkaException] = []
@@ -90,8 +91,5 @@ class TransactionalGroup(TrafficGroup):
             producer.commit_transaction(REQUEST_TIMEOUT)
 
     def _new_producer(self) -> Producer:
-        config = client_config(self.bootstrap) | {"transactional.id": self.name, "transaction.timeout.ms": 10_000}
-        producer = Producer(config)
-        producer.init_transactions(REQUEST_TIMEOUT)
-        self._producer = producer
-        return producer
+        self._producer = transactional_producer(self.bootstrap, self.name, timeout_ms=10_000)
+        return self._producer

@@ -1,8 +1,8 @@
-"""Living traffic: real topics, real producers, and a group for every fate in `sandbox.demo.groups`.
+"""The traffic of demo and tests: topics, a producer, and a group for every row of `sandbox.demo.groups.DEMO_GROUPS`.
 
-`Workload` runs each actor in a thread of its own, all of it under a tenth of a core. Its `pause` is exact: when it
-returns, committed offsets and the ends of partitions stand still, with every member alive and heartbeating, so that
-two readers of the cluster can be compared number by number.
+`Workload` runs each worker in its own thread, all of them with less than a tenth of a core. `pause` is exact: when it
+returns, committed offsets and end offsets no longer change while every member keeps its membership, so that two readers
+of the cluster can be compared number by number.
 
     python -m sandbox.demo.workload --bootstrap-servers 127.0.0.1:9092
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 LIMIT: Final = 60.0
-"""Seconds in which all actors must come to rest, or all stories come true."""
+"""Seconds in which all workers must be idle, or settled."""
 CONNECT_LIMIT: Final = 10.0
 FAULTS_KEPT: Final = 50
 
@@ -39,9 +39,9 @@ FAULTS_KEPT: Final = 50
 class Workload:
     """The traffic on one cluster: `with Workload(bootstrap) as traffic: traffic.wait_until_settled(); ...`.
 
-    `prefix` stands before all names, so that several may share a cluster; `fates` may be a part of the table; `more`
-    are actors beside it. Topics that exist are used as they are. `faults` keeps the last things that went wrong: a
-    broker that is restarted makes some, and every actor goes on as soon as it can.
+    `prefix` is put before all names, so that several workloads can share a cluster; `rows` may be a part of the table;
+    `more` are workers in addition to it. Existing topics are used as they are. `faults` keeps the latest errors: a
+    restart of the broker causes some, and every worker continues as soon as it can.
     """
 
     def __init__(
@@ -49,21 +49,21 @@ class Workload:
         bootstrap: str,
         *,
         prefix: str = "",
-        fates: Sequence[DemoGroup] = DEMO_GROUPS,
+        rows: Sequence[DemoGroup] = DEMO_GROUPS,
         more: Sequence[TrafficWorker] = (),
     ) -> None:
         self.bootstrap: Final = bootstrap
         self.prefix: Final = prefix
-        self.fates: Final = tuple(fates)
+        self.rows: Final = tuple(rows)
         self.topics: Final[dict[str, DemoTopic]] = {prefix + topic.name: topic for topic in TOPICS}
         self.faults: Final[collections.deque[str]] = collections.deque(maxlen=FAULTS_KEPT)
         self._more = tuple(more)
-        self._actors: list[TrafficWorker] = []
+        self._workers: list[TrafficWorker] = []
         self._threads: list[threading.Thread] = []
         self._turn = threading.Condition()
         self._running = True
         self._stopping = False
-        self._resting: set[str] = set()
+        self._idle_workers: set[str] = set()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -74,45 +74,49 @@ class Workload:
     @property
     def groups(self) -> list[str]:
         """The ids of the groups, prefix included."""
-        return [self.prefix + fate.name for fate in self.fates]
+        return [self.prefix + row.name for row in self.rows]
 
     def start(self) -> Self:
-        """Make the topics and let everybody begin. Raises KafkaException when the cluster refuses."""
-        there = AdminClient(client_config(self.bootstrap)).list_topics(timeout=CONNECT_LIMIT).topics
-        missing = {name: topic.partitions for name, topic in self.topics.items() if name not in there}
+        """Create missing topics and start all workers. Raises KafkaException when the cluster refuses a request."""
+        existing = AdminClient(client_config(self.bootstrap)).list_topics(timeout=CONNECT_LIMIT).topics
+        missing = {name: topic.partitions for name, topic in self.topics.items() if name not in existing}
         if missing:
             create_topics(self.bootstrap, missing)
-        writer = DemoProducer(self.bootstrap, self.topics)
+        producer = DemoProducer(self.bootstrap, self.topics)
         if missing:
-            writer.write_backlog()
-        groups = [build_group(self.bootstrap, fate, self.prefix, self.topics) for fate in self.fates]
-        self._actors = [writer, *groups, *self._more]
-        self._threads = [threading.Thread(target=self._live, args=(actor,), daemon=True) for actor in self._actors]
+            producer.write_backlog()
+        groups = [build_group(self.bootstrap, row, self.prefix, self.topics) for row in self.rows]
+        self._workers = [producer, *groups, *self._more]
+        self._threads = [threading.Thread(target=self._run, args=(worker,), daemon=True) for worker in self._workers]
         for thread in self._threads:
             thread.start()
         return self
 
     def wait_until_settled(self, limit: float = LIMIT) -> None:
-        """Wait until every group's story has begun to show. Raises TimeoutError that names who is not there."""
-        self._wait(lambda: [actor.name for actor in self._actors if not actor.settled], "to settle", limit)
+        """Wait until every worker is settled. Raises TimeoutError with the names of those that are not."""
+        self._wait(lambda: [worker.name for worker in self._workers if not worker.settled], "to settle", limit)
 
     def pause(self, limit: float = LIMIT) -> None:
-        """Stop producing, consuming and committing; when this returns, no offset on the cluster moves any more."""
+        """Stop producing, consuming and committing; when this returns, no offset of the cluster changes any more."""
         with self._turn:
             self._running = False
             self._turn.notify_all()
-        self._wait(lambda: [actor.name for actor in self._actors if actor.name not in self._resting], "to rest", limit)
+        self._wait(
+            lambda: [worker.name for worker in self._workers if worker.name not in self._idle_workers],
+            "to be idle",
+            limit,
+        )
         self._wait_for_still_ends(limit)
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Continue after a pause."""
         with self._turn:
-            self._resting.clear()
+            self._idle_workers.clear()
             self._running = True
             self._turn.notify_all()
 
     def stop(self) -> None:
-        """End all traffic: members leave their groups, offsets stay. An actor whose broker is away is left behind."""
+        """End all traffic: members leave their groups, offsets stay. A worker whose broker is down is abandoned."""
         with self._turn:
             self._stopping = True
             self._turn.notify_all()
@@ -122,7 +126,7 @@ class Workload:
         self._threads = []
 
     def ends(self) -> dict[tuple[str, int], int]:
-        """Ask the cluster for the high watermark of every partition of the traffic, again while it has no leader."""
+        """Return the high watermark of every partition of the traffic; repeated while a partition has no leader."""
         return eventually(self._ends)
 
     def _ends(self) -> dict[tuple[str, int], int]:
@@ -138,66 +142,66 @@ class Workload:
         finally:
             consumer.close()
 
-    def _live(self, actor: TrafficWorker) -> None:
-        """Take turns until the end: act while traffic flows, rest while it is paused."""
+    def _run(self, worker: TrafficWorker) -> None:
+        """Run the turns of a worker until the end: working ones while traffic flows, idle ones while it is paused."""
         while not self._stopping:
             with self._turn:
-                acting = self._running
-                if not acting:
-                    self._resting.add(actor.name)
+                working = self._running
+                if not working:
+                    self._idle_workers.add(worker.name)
                     self._turn.notify_all()
-            self._try(actor, actor.act if acting else actor.rest)
-            self._wait_a_turn(acting=acting)
-        self._try(actor, actor.close)
+            self._try(worker, worker.run_turn if working else worker.idle_turn)
+            self._wait_a_turn(working=working)
+        self._try(worker, worker.close)
 
-    def _wait_a_turn(self, *, acting: bool) -> None:
-        """Wait for the next turn; a pause or the end cuts the wait short."""
+    def _wait_a_turn(self, *, working: bool) -> None:
+        """Wait for the next turn; a pause or the end interrupts the wait."""
         with self._turn:
-            self._turn.wait_for(lambda: self._stopping or (acting and not self._running), PERIOD)
+            self._turn.wait_for(lambda: self._stopping or (working and not self._running), PERIOD)
 
-    def _try(self, actor: TrafficWorker, what: Callable[[], None]) -> None:
+    def _try(self, worker: TrafficWorker, call: Callable[[], None]) -> None:
         try:
-            what()
+            call()
         except (KafkaException, RuntimeError, TimeoutError) as error:
-            self.faults.append(f"{actor.name}: {error}")
+            self.faults.append(f"{worker.name}: {error}")
 
-    def _wait(self, absent: Callable[[], list[str]], what: str, limit: float) -> None:
+    def _wait(self, waiting: Callable[[], list[str]], what: str, limit: float) -> None:
         deadline = time.monotonic() + limit
-        while names := absent():
+        while names := waiting():
             if time.monotonic() > deadline:
                 raise TimeoutError(f"after {limit:.0f} s still waiting for {', '.join(names)} {what}: {self.faults}")
             time.sleep(0.05)
 
     def _wait_for_still_ends(self, limit: float) -> None:
-        """Wait until the ends are the same twice: a transaction's markers are written after its commit was answered."""
+        """Wait until the end offsets are equal twice: transaction markers are written after the commit is answered."""
         deadline = time.monotonic() + limit
-        before = self.ends()
+        previous = self.ends()
         while True:
             time.sleep(0.25)
             now = self.ends()
-            if now == before:
+            if now == previous:
                 return
             if time.monotonic() > deadline:
-                raise TimeoutError(f"after {limit:.0f} s the ends of partitions still move")
-            before = now
+                raise TimeoutError(f"after {limit:.0f} s the end offsets still change")
+            previous = now
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the traffic until Ctrl-C, SIGTERM or the duration is over. Gives the exit code."""
+    """Run the traffic until Ctrl-C, SIGTERM or the end of the duration. Returns the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m sandbox.demo.workload", description="living traffic for a test cluster"
+        prog="python -m sandbox.demo.workload", description="live traffic for a test cluster"
     )
     parser.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT")
-    parser.add_argument("--prefix", default="", help="stands before the names of all topics and groups")
+    parser.add_argument("--prefix", default="", help="is put before the names of all topics and groups")
     parser.add_argument("--duration", type=float, default=None, metavar="SECONDS", help="default: until Ctrl-C")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    for fate in DEMO_GROUPS:
-        print(f"{options.prefix + fate.name:20} {fate.kind:9} {fate.story}")
+    for row in DEMO_GROUPS:
+        print(f"{options.prefix + row.name:20} {row.kind:9} {row.description}")
     try:
         with Workload(options.bootstrap_servers, prefix=options.prefix) as traffic:
             traffic.wait_until_settled()
-            print("every group's story has begun; Ctrl-C ends it", flush=True)
+            print("every group behaves as described; Ctrl-C ends the traffic", flush=True)
             threading.Event().wait(options.duration)
     except KeyboardInterrupt:
         print("ended")

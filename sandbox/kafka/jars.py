@@ -46,6 +46,17 @@ def broker_jars(version: str = BROKER) -> list[Path]:
     return jar_set(f"broker-{version}")
 
 
+def streams_jars(version: str = BROKER) -> list[Path]:
+    """Return the broker's jars with Kafka Streams and its native store, RocksDB; fetch them where missing.
+
+    The library of the store is the one that pyspark ships.
+    """
+    streams = [jar for jar in jar_set(f"messages-{version}") if jar.name.startswith("kafka-streams")]
+    spec = importlib.util.find_spec("pyspark")
+    folder = Path(spec.origin or "").parent if spec else Path()
+    return [*broker_jars(version), *streams, *sorted((folder / "jars").glob("rocksdbjni-*.jar"))]
+
+
 def jar_set(name: str) -> list[Path]:
     """Give a set's jars in name order; fetch and verify them where missing. Raises JarError."""
     rows = checksums(name)

@@ -1,4 +1,4 @@
-"""Making topics, and waiting until they can be written to."""
+"""Creates topics, and waits until they can be written to."""
 
 from __future__ import annotations
 
@@ -15,16 +15,33 @@ if TYPE_CHECKING:
 def create_topics(bootstrap: str, partitions: Mapping[str, int], config: Mapping[str, str] | None = None) -> None:
     """Create topics (name -> number of partitions) and wait until every partition has a leader.
 
-    A topic that exists is an error of confluent_kafka (KafkaException), no leaders in time a TimeoutError.
+    Raises KafkaException when a topic exists already, and TimeoutError when a partition has no leader in time.
     """
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     wanted = [NewTopic(name, count, config=dict(config or {})) for name, count in partitions.items()]
     for done in admin.create_topics(wanted).values():
         done.result(LIMIT)
-    wait_until(lambda: _led(admin, partitions), f"leaders of {', '.join(partitions)}")
+    wait_until(lambda: _have_leaders(admin, partitions), f"leaders of {', '.join(partitions)}")
 
 
-def _led(admin: AdminClient, partitions: Mapping[str, int]) -> bool:
+def create_replicated_topic(bootstrap: str, topic: str, *, leader: int, follower: int) -> None:
+    """Create a topic with one partition on two brokers, given by node number, and wait until both are in sync.
+
+    Raises KafkaException, or TimeoutError when the replicas are not in sync in time.
+    """
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    admin.create_topics([NewTopic(topic, num_partitions=1, replica_assignment=[[leader, follower]])])[topic].result(
+        LIMIT
+    )
+
+    def in_sync() -> bool:
+        found = admin.list_topics(topic, timeout=LIMIT).topics[topic].partitions.get(0)
+        return found is not None and found.leader == leader and set(found.isrs) == {leader, follower}
+
+    wait_until(in_sync, f"broker {leader} to lead {topic}")
+
+
+def _have_leaders(admin: AdminClient, partitions: Mapping[str, int]) -> bool:
     topics = admin.list_topics(timeout=LIMIT).topics
     return all(
         name in topics and [each.leader >= 0 for each in topics[name].partitions.values()] == [True] * count

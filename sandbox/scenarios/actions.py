@@ -1,4 +1,4 @@
-"""What can be done to a group, each a value that knows how to do it. A new kind of action needs no change elsewhere."""
+"""The actions of histories, each a value with the method that performs it. A new action needs no change elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sandbox.kafka import tools
 if TYPE_CHECKING:
     from sandbox.clients.java_clients import Offset
     from sandbox.clients.self_polling import GroupProtocol
-    from sandbox.scenarios.group import ScenarioGroup
+    from sandbox.scenarios.group import HistoryGroup
 
 COOPERATIVE: Final = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 CONFIGS: Final = "kafka.admin.ConfigCommand"
@@ -23,15 +23,15 @@ GROUP_TOOLS: Final = {
 
 
 class HistoryAction(Protocol):
-    """One thing that is done; when `perform` returns, whoever did it has its answer."""
+    """One change of a group. When `perform` returns, the broker has confirmed it."""
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """Do it."""
+    def perform(self, group: HistoryGroup) -> None:
+        """Perform the action."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Join:
-    """A client begins; `java` false: one of librdkafka."""
+    """Starts a client: of librdkafka when `java` is false, else Kafka's own."""
 
     client: str
     protocol: GroupProtocol = "classic"
@@ -42,157 +42,159 @@ class Join:
     session_ms: int = 45_000
     java: bool = True
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """See Action."""
-        wish = ClientSpec(
-            tuple(stage.topic(short) for short in self.topics),
+    def perform(self, group: HistoryGroup) -> None:
+        """See HistoryAction."""
+        spec = ClientSpec(
+            tuple(group.topic(short) for short in self.topics),
             self.protocol,
-            self.regex and f"{stage.group}-{self.regex}",
+            self.regex and f"{group.group}-{self.regex}",
             self.instance,
             self.assignor,
             self.session_ms,
         )
-        stage.join(self.client, wish, java=self.java)
+        group.join(self.client, spec, java=self.java)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Leave:
-    """A client leaves in good order."""
+    """Closes a client, which leaves its group."""
 
     client: str
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """See Action."""
-        stage.end(self.client, leaving=True)
+    def perform(self, group: HistoryGroup) -> None:
+        """See HistoryAction."""
+        group.close_client(self.client)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Vanish:
-    """A client is gone without a word: killed, or a static member that is shut down."""
+    """Stops a client without a leave request: killed, or a static member that is shut down."""
 
     client: str
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """See Action."""
-        stage.end(self.client, leaving=False)
+    def perform(self, group: HistoryGroup) -> None:
+        """See HistoryAction."""
+        group.close_client(self.client, leaving=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subscribe:
-    """A client wants other topics."""
+    """Replaces a client's subscription."""
 
     client: str
     topics: tuple[str, ...]
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """See Action."""
-        stage.clients[self.client].subscribe(tuple(stage.topic(short) for short in self.topics))
+    def perform(self, group: HistoryGroup) -> None:
+        """See HistoryAction."""
+        group.clients[self.client].subscribe(tuple(group.topic(short) for short in self.topics))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CommitAll:
-    """Every client commits where it stands."""
+    """Commits the positions of every client."""
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """See Action."""
-        stage.commit_all()
+    def perform(self, group: HistoryGroup) -> None:
+        """See HistoryAction."""
+        group.commit_all()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Store:
-    """Somebody who is no member commits."""
+    """Commits offsets without a membership."""
 
     offsets: tuple[Offset, ...]
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """See Action."""
-        stage.store(self.offsets)
+    def perform(self, group: HistoryGroup) -> None:
+        """See HistoryAction."""
+        group.store(self.offsets)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SendInTransaction:
-    """Offsets are sent in a transaction that stays open."""
+    """Sends offsets in a transaction that stays open."""
 
     offsets: tuple[Offset, ...]
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """See Action."""
-        stage.send_in_transaction(self.offsets)
+    def perform(self, group: HistoryGroup) -> None:
+        """See HistoryAction."""
+        group.send_in_transaction(self.offsets)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EndTransaction:
-    """The open transaction is committed, or aborted."""
+    """Commits or aborts the open transaction."""
 
     committing: bool
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """See Action."""
-        stage.end_transaction(committing=self.committing)
+    def perform(self, group: HistoryGroup) -> None:
+        """See HistoryAction."""
+        group.end_transaction(committing=self.committing)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DeleteOffsets:
-    """A person deletes the offsets of a topic, or of one partition."""
+    """Deletes the offsets of a topic or of one partition with Kafka's tool."""
 
     topic: str
     partition: int | None = None
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """See Action."""
-        topic = stage.topic(self.topic)
+    def perform(self, group: HistoryGroup) -> None:
+        """See HistoryAction."""
+        topic = group.topic(self.topic)
         target = topic if self.partition is None else f"{topic}:{self.partition}"
-        said = stage.desk.tool(tools.CONSUMER_GROUPS, "--delete-offsets", "--group", stage.group, "--topic", target)
-        if any(row["STATUS"] != "Successful" for row in tools.table_rows(said)):
-            raise tools.ToolError(said)
+        printed = group.java_clients.tool(
+            tools.CONSUMER_GROUPS, "--delete-offsets", "--group", group.group, "--topic", target
+        )
+        if any(row["STATUS"] != "Successful" for row in tools.table_rows(printed)):
+            raise tools.ToolError(printed)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DeleteGroup:
-    """A person deletes the group."""
+    """Deletes the group with Kafka's tool."""
 
     tool: str = "consumer"
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """See Action."""
-        said = stage.desk.tool(GROUP_TOOLS[self.tool], "--delete", "--group", stage.group)
-        if "successful" not in said:
-            raise tools.ToolError(said)
+    def perform(self, group: HistoryGroup) -> None:
+        """See HistoryAction."""
+        printed = group.java_clients.tool(GROUP_TOOLS[self.tool], "--delete", "--group", group.group)
+        if "successful" not in printed:
+            raise tools.ToolError(printed)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CreateTopic:
-    """A topic is made, with some records."""
+    """Creates a topic with some records."""
 
     topic: str
     partitions: int
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """See Action."""
-        stage.create_topics({self.topic: self.partitions})
+    def perform(self, group: HistoryGroup) -> None:
+        """See HistoryAction."""
+        group.create_topics({self.topic: self.partitions})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DeleteTopic:
-    """A topic is deleted."""
+    """Deletes a topic."""
 
     topic: str
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """See Action."""
-        stage.delete_topic(self.topic)
+    def perform(self, group: HistoryGroup) -> None:
+        """See HistoryAction."""
+        group.delete_topic(self.topic)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Configure:
-    """The group gets a configuration of its own, as `kafka-configs --entity-type groups` sets it."""
+    """Sets a configuration of the group, as `kafka-configs --entity-type groups` does."""
 
     setting: str
     value: str
 
-    def perform(self, stage: ScenarioGroup) -> None:
-        """See Action."""
-        stage.desk.tool(
-            CONFIGS, "--alter", "--entity-type", "groups", "--entity-name", stage.group,
+    def perform(self, group: HistoryGroup) -> None:
+        """See HistoryAction."""
+        group.java_clients.tool(
+            CONFIGS, "--alter", "--entity-type", "groups", "--entity-name", group.group,
             "--add-config", f"{self.setting}={self.value}",
         )  # fmt: skip

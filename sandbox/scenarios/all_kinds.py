@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib.util
 import sys
 import tempfile
 import time
@@ -22,7 +21,7 @@ from sandbox.clients.members import Member, client_config
 from sandbox.kafka import tools
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.compiler import compile_java
-from sandbox.kafka.jars import broker_jars, jar_set
+from sandbox.kafka.jars import streams_jars
 from sandbox.kafka.java import SMALL_JVM, class_path, find_java
 from sandbox.kafka.topics import create_topics
 from sandbox.process import GuardedProcess
@@ -130,8 +129,7 @@ def _share(bootstrap: str) -> None:
 
 def _streams(bootstrap: str) -> None:
     """Run a streams group (KIP-1071): a program with two subtopologies, for some seconds."""
-    jars = [*broker_jars(), *(jar for jar in jar_set("messages-4.3.1") if jar.name.startswith("kafka-streams"))]
-    jars += _rocksdb()
+    jars = streams_jars()
     with tempfile.TemporaryDirectory() as scratch:
         path = class_path([*jars, Path(scratch)])
         compile_java(STREAMS_PROGRAM, jars, Path(scratch))
@@ -183,13 +181,6 @@ def _commit_now(*members: Member) -> None:
             member.read(5)
             eventually(member.commit)
         time.sleep(0.2)
-
-
-def _rocksdb() -> list[Path]:
-    """Find the native store that Kafka Streams wants beside it: Spark ships the same library."""
-    found = importlib.util.find_spec("pyspark")
-    folder = Path(found.origin or "").parent if found else Path()
-    return sorted((folder / "jars").glob("rocksdbjni-*.jar"))
 
 
 def main() -> int:

@@ -205,10 +205,10 @@ TRANSACTIONAL: Final = GroupHistory(
         ),
     ),
     ends=(dead("expired"),),
-    alone=True,
+    reserved=True,
 )
 
-SCENARIOS: Final = (
+HISTORIES: Final = (
     CLASSIC,
     COOPERATIVE_STICKY,
     STATIC_INSIDE,

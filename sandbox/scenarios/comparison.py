@@ -1,4 +1,4 @@
-"""A scene: one group after one step, as the official tools showed it and as each witness found it."""
+"""The comparison of one group after one round: as Kafka's tools showed it and as each observer showed it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 class Observer(Protocol):
-    """Somebody who watches the groups and is held against the official tools."""
+    """Watches the groups and is compared with Kafka's tools."""
 
     name: str
 
-    def look(self) -> Mapping[str, ObservedGroup] | None:
-        """Give what it has found by now of every group; None while it is away, which is no fault in itself."""
+    def observe(self) -> Mapping[str, ObservedGroup] | None:
+        """Return what it has found of every group so far; None while it is unavailable, which is not an error."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ObservedGroup:
-    """What a witness says of a group. `facts` is None for a group that it does not show as living."""
+    """What an observer shows of a group. `facts` is None for a group that it does not show, or shows as dead."""
 
     facts: GroupFacts | None
     transitions: tuple[ExpectedTransition, ...]
@@ -31,66 +31,67 @@ class ObservedGroup:
 
 @dataclasses.dataclass(slots=True)
 class GroupComparison:
-    """A group after a round, once it had settled: what the tools said, and each witness."""
+    """A group after a round, once it had settled: what the tools showed, and what each observer showed."""
 
-    scenario: str
+    history: str
     group: str
-    # Of the round, from 0; None: in the end.
+    # The number of the round, from 0; None: the end.
     number: int | None
     story: str
     expected: ExpectedTransitions
     official: GroupFacts | None = None
     found: dict[str, ObservedGroup] = dataclasses.field(default_factory=dict)
-    # Why the step could not be played, or the group did not settle.
+    # Why the step could not be performed, or why the group did not settle.
     failure: str | None = None
 
     def all_faults(self) -> list[str]:
-        """Say everything that is wrong with this scene."""
+        """Return a line per difference, over all observers, or the failure alone."""
         if self.failure:
             return [self.failure]
         return [f"{name}: {fault}" for name in self.found for fault in self.faults_of(name)]
 
-    def faults_of(self, witness: str) -> list[str]:
-        """Say what is wrong with what one witness found; nothing while it was away."""
+    def faults_of(self, observer: str) -> list[str]:
+        """Return a line per difference of one observer; none while it was unavailable."""
         if self.failure:
             return [self.failure]
-        return self.faults(self.found[witness]) if witness in self.found else []
+        return self.faults(self.found[observer]) if observer in self.found else []
 
     @property
     def hopeless(self) -> bool:
-        """Whether no time can make it right: it was not played, or a witness has found what was not there."""
+        """Whether waiting cannot help: the step failed, or an observer shows a transition that is not expected."""
         return self.failure is not None or not all(
-            self.expected.may_fit(finding.transitions) for finding in self.found.values()
+            self.expected.may_fit(observed.transitions) for observed in self.found.values()
         )
 
-    def faults(self, finding: ObservedGroup) -> list[str]:
-        """Say what is wrong with what a witness found; nothing when all is as it must be."""
-        wrong = [] if self.expected.fit(finding.transitions) else [self._other(finding)]
+    def faults(self, observed: ObservedGroup) -> list[str]:
+        """Return a line per difference between an observer's group and the expected one; none when they agree."""
+        wrong = [] if self.expected.fit(observed.transitions) else [self._other_transitions(observed)]
         official = None if self.expected.hidden else self.official
-        if finding.facts is None or official is None:
-            return wrong if finding.facts is official else [*wrong, f"found {finding.facts}, the tool says {official}"]
-        return [*wrong, *differences(finding.facts, official)]
+        if observed.facts is None or official is None:
+            agree = observed.facts is official
+            return wrong if agree else [*wrong, f"found {observed.facts}, the tool shows {official}"]
+        return [*wrong, *differences(observed.facts, official)]
 
-    def _other(self, finding: ObservedGroup) -> str:
+    def _other_transitions(self, observed: ObservedGroup) -> str:
         found, certain, possible = (
             ", ".join(map(str, some)) or "nothing"
-            for some in (finding.transitions, self.expected.certain, self.expected.possible)
+            for some in (observed.transitions, self.expected.certain, self.expected.possible)
         )
         return f"transitions: found {found}; expected {certain}, then perhaps {possible}"
 
 
 def differences(found: GroupFacts, official: GroupFacts) -> list[str]:
-    """Name what differs."""
+    """Return a line per field that differs; a field that one side does not show (None) is no difference."""
     wrong = [
-        f"{field}: found {mine!r}, the tool says {theirs!r}"
+        f"{field}: found {ours!r}, the tool shows {theirs!r}"
         for field in ("kind", "state", "offsets", "strategy", "group_epoch", "assignment_epoch")
-        if (mine := getattr(found, field)) != (theirs := getattr(official, field)) and None not in (mine, theirs)
+        if (ours := getattr(found, field)) != (theirs := getattr(official, field)) and None not in (ours, theirs)
     ]
     if len(found.members) != len(official.members):
-        return [*wrong, f"members: found {found.members}, the tool says {official.members}"]
-    for mine, theirs in zip(found.members, official.members, strict=True):
+        return [*wrong, f"members: found {found.members}, the tool shows {official.members}"]
+    for ours, theirs in zip(found.members, official.members, strict=True):
         for field in ("member_id", "client_id", "host", "instance_id", "assignment"):
-            one, other = getattr(mine, field), getattr(theirs, field)
+            one, other = getattr(ours, field), getattr(theirs, field)
             if one != other and None not in (one, other):
-                wrong.append(f"{field} of member {theirs.member_id}: found {one!r}, the tool says {other!r}")
+                wrong.append(f"{field} of member {theirs.member_id}: found {one!r}, the tool shows {other!r}")
     return wrong

@@ -154,7 +154,7 @@ OFFSETS_EXPIRED: Final = GroupHistory(
         HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
     ),
     ends=(forgotten("expired"),),
-    forgets=(("old", 0),),
+    removed=(("old", 0),),
 )
 
 OFFSETS_EXPIRED_CONSUMER: Final = GroupHistory(
@@ -172,7 +172,7 @@ OFFSETS_EXPIRED_CONSUMER: Final = GroupHistory(
         HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
     ),
     ends=(forgotten("expired"),),
-    forgets=(("old", 0),),
+    removed=(("old", 0),),
 )
 
 OFFSETS_EXPIRED_SIMPLE: Final = GroupHistory(
@@ -182,10 +182,10 @@ OFFSETS_EXPIRED_SIMPLE: Final = GroupHistory(
     (HistoryStep("somebody commits two partitions", (Store((("in", 0, 3), ("in", 1, 4))),), "Empty", 0, (created(),)),),
     meanwhile=(Store((("in", 1, 5),)),),
     ends=(forgotten("expired"),),
-    forgets=(("in", 0),),
+    removed=(("in", 0),),
 )
 
-SCENARIOS: Final = (
+HISTORIES: Final = (
     OFFSETS_DELETED,
     GROUP_DELETED,
     TOPIC_DELETED,

@@ -1,6 +1,6 @@
-"""All scenarios there are, and the play of all of them on a broker of its own.
+"""All histories, and their run on a broker of its own.
 
-`python -m sandbox.scenarios.everything` plays them with the replay as witness, and records the play for the tests.
+`python -m sandbox.scenarios.everything` runs them with the replay as observer, and records the run for the tests.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from sandbox.scenarios.comparison import GroupComparison
     from sandbox.scenarios.history import GroupHistory
 
-SCENARIOS: Final[tuple[GroupHistory, ...]] = (*classic.SCENARIOS, *newer.SCENARIOS, *ends.SCENARIOS)
+HISTORIES: Final[tuple[GroupHistory, ...]] = (*classic.HISTORIES, *newer.HISTORIES, *ends.HISTORIES)
 CAPTURES: Final = Path(__file__).resolve().parents[2] / "tests" / "captures"
 
 
-def replayed(cluster: Cluster) -> ReplayObserver:
-    """Give the witness that reads the offsets topic of this cluster."""
+def replay_observer(cluster: Cluster) -> ReplayObserver:
+    """Return the observer that reads the offsets topic of this cluster."""
     return ReplayObserver(
         lambda last: LiveTopics(cluster, [OFFSETS_TOPIC]).rows(last),
         lambda: TopicNames({topic.topic_id.bytes: topic.name for topic in cluster.metadata(None).topics}),
@@ -37,26 +37,26 @@ def replayed(cluster: Cluster) -> ReplayObserver:
 
 
 def record(folder: Path) -> list[GroupComparison]:
-    """Play everything and keep it in a folder; gives the scenes."""
+    """Run all histories and write the recording into a folder; returns the comparisons."""
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(HistoryBroker())
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        desk = stack.enter_context(JavaClients(broker.bootstrap, scratch / "desk.log"))
+        java_clients = stack.enter_context(JavaClients(broker.bootstrap, scratch / "java-clients.log"))
         cluster = stack.enter_context(Cluster([broker.bootstrap]))
-        watching = replayed(cluster)
-        recorder = HistoryRecorder(watching)
-        play = stack.enter_context(
-            HistoryRunner(desk, SCENARIOS, [watching], sweep=broker.sweep, after_look=recorder.note)
+        replay = replay_observer(cluster)
+        recorder = HistoryRecorder(replay)
+        runner = stack.enter_context(
+            HistoryRunner(java_clients, HISTORIES, [replay], expire=broker.expire, after_comparison=recorder.record)
         )
-        play.run(lambda said: print(said, flush=True))
+        runner.run(lambda line: print(line, flush=True))
         recorder.write(folder, LiveTopics(cluster, [OFFSETS_TOPIC]).origin)
-    return play.scenes
+    return runner.comparisons
 
 
 def main() -> int:
-    """Record the play for the tests; gives the exit code, 1 where something is not as it must be."""
-    wrong = [f"{scene.scenario}, {scene.story}: {fault}" for scene in record(CAPTURES) for fault in scene.all_faults()]
-    print("\n".join(wrong) or f"{len(SCENARIOS)} scenarios, all as they must be")
+    """Record the run for the tests. Returns the exit code: 1 where something differs from the expectation."""
+    wrong = [f"{each.history}, {each.story}: {fault}" for each in record(CAPTURES) for fault in each.all_faults()]
+    print("\n".join(wrong) or f"{len(HISTORIES)} histories, all as expected")
     return 1 if wrong else 0
 
 

@@ -1,14 +1,15 @@
-"""Where one scenario is played: the cluster, its group, its topics by their full names, and the clients alive in it."""
+"""The group of one history: its topics, its clients, and the offsets that are committed without a membership."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
 
+from sandbox.clients.group_control import GroupControl
 from sandbox.clients.members import REQUEST_TIMEOUT, Member, client_config
-from sandbox.clients.self_polling import JavaClient, LibrdkafkaClient
+from sandbox.clients.self_polling import JavaClient, LibrdkafkaClient, PollingClient
+from sandbox.clients.transactions import transactional_producer
 from sandbox.kafka.topics import create_topics
 from sandbox.waiting import LIMIT, eventually, wait_until
 
@@ -16,31 +17,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from sandbox.clients.java_clients import JavaClients, Offset
-    from sandbox.clients.self_polling import ClientSpec, PollingClient
+    from sandbox.clients.self_polling import ClientSpec
 
 RECORDS: Final = 20
 """Records that each partition of a new topic gets."""
 
 
-class ScenarioGroup:
-    """One group's surroundings. Actions act on it; offsets name topics by their short names."""
+class HistoryGroup(GroupControl[PollingClient]):
+    """The group that the actions of a history change. Offsets name topics by their short names."""
 
-    def __init__(self, desk: JavaClients, group: str) -> None:
-        self.desk: Final = desk
-        self.bootstrap: Final = desk.bootstrap
-        self.group: Final = group
-        self.clients: Final[dict[str, PollingClient]] = {}
+    def __init__(self, java_clients: JavaClients, group: str) -> None:
+        super().__init__(java_clients, group)
         self.topics: Final[dict[str, int]] = {}
         self._producer: Producer | None = None
 
     # --- topics ---
 
-    def topic(self, short: str) -> str:
-        """Give the full name of one of the scenario's topics."""
-        return f"{self.group}-{short}"
-
     def create_topics(self, topics: Mapping[str, int]) -> None:
-        """Make topics and give each partition some records."""
+        """Create topics (short name -> partitions) and write RECORDS records to each partition."""
         create_topics(self.bootstrap, {self.topic(short): partitions for short, partitions in topics.items()})
         self.topics.update(topics)
         self._write(topics, RECORDS)
@@ -52,58 +46,52 @@ class ScenarioGroup:
                 for number in range(records):
                     producer.produce(self.topic(short), f"{number}", key=f"{number}", partition=partition)
         if producer.flush(LIMIT):
-            raise TimeoutError(f"the topics of {self.group} could not be written")
+            raise TimeoutError(f"the topics of {self.group} could not be written in {LIMIT:.0f} s")
 
     def delete_topic(self, short: str) -> None:
-        """Delete a topic and wait until nobody knows it any more."""
-        name, admin = self.topic(short), AdminClient(client_config(self.bootstrap))
-        admin.delete_topics([name])[name].result(LIMIT)
+        """See GroupControl."""
         del self.topics[short]
-        wait_until(lambda: name not in admin.list_topics(timeout=LIMIT).topics, f"{name} to go")
+        super().delete_topic(short)
 
     # --- clients ---
 
-    def join(self, name: str, wish: ClientSpec, *, java: bool = True) -> None:
-        """Let a client begin."""
+    def join(self, name: str, spec: ClientSpec, *, java: bool = True) -> None:
+        """Start a client."""
         if java:
-            self.clients[name] = JavaClient(self.desk, self.group, name, wish)
+            self.clients[name] = JavaClient(self.java_clients, self.group, name, spec)
         else:
-            self.clients[name] = LibrdkafkaClient(self.bootstrap, self.group, wish, len(self.clients))
-
-    def end(self, name: str, *, leaving: bool) -> None:
-        """Let a client end."""
-        self.clients.pop(name).close(leaving=leaving)
+            self.clients[name] = LibrdkafkaClient(self.bootstrap, self.group, spec, len(self.clients))
 
     def commit_all(self) -> None:
-        """Let every client commit where it stands, patiently: a group may be rebalancing.
+        """Commit the positions of every client; repeated while the group rebalances.
 
-        Streams programs commit by themselves, when they have read something: they get something to read.
+        Streams programs commit by themselves when they have read something, so their topics get a record.
         """
         for client in self.clients.values():
             eventually_ok(client.commit)
-        if any(client.wish.protocol == "streams" for client in self.clients.values()):
+        if any(client.spec.protocol == "streams" for client in self.clients.values()):
             self._write(self.topics, 1)
 
     @property
     def wanted_partitions(self) -> int:
-        """How many partitions the topics have that living clients subscribe to."""
-        wanted = {topic for client in self.clients.values() for topic in client.wish.topics}
+        """The number of partitions of all topics that running clients subscribe to."""
+        wanted = {topic for client in self.clients.values() for topic in client.spec.topics}
         return sum(partitions for short, partitions in self.topics.items() if self.topic(short) in wanted)
 
     def close(self) -> None:
-        """Let everybody leave."""
+        """Close all clients; they leave the group."""
         for name in list(self.clients):
-            self.end(name, leaving=True)
+            self.close_client(name)
 
     # --- offsets without membership ---
 
-    def full(self, offsets: Collection[Offset]) -> list[Offset]:
-        """Write the offsets with the full names of their topics."""
+    def with_full_names(self, offsets: Collection[Offset]) -> list[Offset]:
+        """Return the offsets with the full names of their topics."""
         return [(self.topic(short), partition, offset) for short, partition, offset in offsets]
 
     def store(self, offsets: Collection[Offset]) -> None:
-        """Commit as a simple group does."""
-        self.restore(self.full(offsets))
+        """Commit offsets as a simple group does."""
+        self.restore(self.with_full_names(offsets))
 
     def restore(self, offsets: Collection[Offset]) -> None:
         """Commit like `store`, with the full names of topics."""
@@ -114,36 +102,34 @@ class ScenarioGroup:
             member.leave()
 
     def send_in_transaction(self, offsets: Collection[Offset]) -> None:
-        """Begin a transaction and send offsets in it; they count once it is committed."""
+        """Begin a transaction and send offsets in it; they take effect when it is committed."""
+        if self._producer is None:
+            self._producer = eventually(lambda: transactional_producer(self.bootstrap, self.group))
         producer = self._producer
-        if producer is None:
-            producer = Producer({**client_config(self.bootstrap), "transactional.id": self.group})
-            eventually(lambda: producer.init_transactions(REQUEST_TIMEOUT))
-            self._producer = producer
         producer.begin_transaction()
         member = Member(self.bootstrap, self.group, "simple")
         try:
             metadata = member.consumer.consumer_group_metadata()
-            places = [TopicPartition(*each) for each in self.full(offsets)]
+            places = [TopicPartition(*each) for each in self.with_full_names(offsets)]
             eventually(lambda: producer.send_offsets_to_transaction(places, metadata, REQUEST_TIMEOUT))
         finally:
             member.leave()
 
     def end_transaction(self, *, committing: bool) -> None:
-        """End the open transaction."""
+        """Commit or abort the open transaction."""
         if self._producer is None:
             raise RuntimeError("no transaction is open")
         (self._producer.commit_transaction if committing else self._producer.abort_transaction)(REQUEST_TIMEOUT)
 
 
 def eventually_ok(call: Callable[[], None], limit: float = LIMIT) -> None:
-    """Call until it works, for what a rebalance refuses; the last error is raised after `limit` s."""
+    """Call until no exception is raised, as long as a rebalance refuses it; after `limit` s the last one is raised."""
     failed: list[Exception] = []
 
     def works() -> bool:
         try:
             call()
-        except Exception as error:  # noqa: BLE001 -- either client's; raised in the end
+        except Exception as error:  # noqa: BLE001 -- of either client; raised in the end
             failed.append(error)
             return False
         return True

@@ -1,7 +1,6 @@
-"""A scenario: the history of one group as data, and what must be found of it after each step.
+"""The vocabulary of histories: what happens to one group, step by step, and the transitions each step must produce.
 
-Owns the vocabulary only. What an action does is in `actions`, who plays it in `play`, the histories themselves in
-`classic`, `newer`, `ends` and `expiring`.
+The actions are in `actions`, their execution in `runner`, the histories in `classic`, `newer` and `ends`.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ if TYPE_CHECKING:
     from sandbox.scenarios.actions import HistoryAction
 
 GONE: None = None
-"""The state of a group that the official tool does not know."""
+"""The state of a group that Kafka's tools do not know."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpectedTransition:
-    """One transition that must have been found: what happened, how many members came and went, why it ended.
+    """One transition that must be found: its name, how many members joined and left, and the cause of a removal.
 
-    Words: created, rebalanced, emptied, reborn, converted, forgotten, dead.
+    Names: created, rebalanced, emptied, reborn, converted, forgotten, dead, as in lagwarden's API.
     """
 
     what: str
     came: int = 0
     went: int = 0
-    # Of forgotten and dead only: expired, deleted, topic deleted, unknown.
+    # Only for forgotten and dead: expired, deleted, topic deleted or unknown.
     cause: str | None = None
 
     def __str__(self) -> str:
@@ -38,37 +37,37 @@ class ExpectedTransition:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpectedTransitions:
-    """Transitions that are there for certain, and those behind them that time may have added by now."""
+    """Transitions that must be there, and those that may follow them because offsets expire."""
 
     certain: tuple[ExpectedTransition, ...]
     possible: tuple[ExpectedTransition, ...]
-    # See Step.
+    # See HistoryStep.
     hidden: bool = False
-    # The broker was restarted after this many of them. From then on classic members may rebalance among themselves:
-    # what the leader's metadata shows while a broker starts can make it ask for that.
-    restless_after: int | None = None
+    # The broker was restarted after this many transitions. From then on classic members may rebalance without a change
+    # of members: the leader asks for that when the metadata of a starting broker is incomplete.
+    restarted_after: int | None = None
 
     def fit(self, found: tuple[ExpectedTransition, ...]) -> bool:
-        """Tell whether these transitions are the ones that must have been found, and no other."""
-        return len(self.certain) <= len(self._calm(found)) and self.may_fit(found)
+        """Return whether these transitions are complete and none is unexpected."""
+        return len(self.certain) <= len(self._without_rebalances(found)) and self.may_fit(found)
 
     def may_fit(self, found: tuple[ExpectedTransition, ...]) -> bool:
-        """Tell whether they are, as far as they go."""
-        calm = self._calm(found)
-        return calm == (*self.certain, *self.possible)[: len(calm)]
+        """Return whether these transitions are expected; they may be incomplete."""
+        transitions = self._without_rebalances(found)
+        return transitions == (*self.certain, *self.possible)[: len(transitions)]
 
-    def _calm(self, found: tuple[ExpectedTransition, ...]) -> tuple[ExpectedTransition, ...]:
-        if self.restless_after is None:
+    def _without_rebalances(self, found: tuple[ExpectedTransition, ...]) -> tuple[ExpectedTransition, ...]:
+        if self.restarted_after is None:
             return found
-        before, after = found[: self.restless_after], found[self.restless_after :]
-        return (*before, *(each for each in after if each != rebalanced()))
+        earlier, later = found[: self.restarted_after], found[self.restarted_after :]
+        return (*earlier, *(each for each in later if each != rebalanced()))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HistoryStep:
-    """What is done, and how the group looks once it has settled, by the official tool.
+    """Actions, and the state of the group that Kafka's tools must show once it has settled.
 
-    After the actions every client of the group commits where it stands, unless `commits` is false.
+    After the actions every client of the group commits its positions, unless `commits` is false.
     """
 
     story: str
@@ -79,85 +78,85 @@ class HistoryStep:
     # The transitions that this step adds.
     finds: tuple[ExpectedTransition, ...] = ()
     commits: bool = True
-    # The tool knows the group only from the broker's memory (from a transaction that is open, or until the broker looks
-    # for what has expired): in the log nothing is left of it, or nothing has come yet.
+    # The broker has the group only in memory (from an open transaction, or until the next check for expired offsets):
+    # the log has no record of it yet, or only tombstones.
     hidden: bool = False
-    # Partitions that members own in all; None: all of the topics that living clients subscribe to.
+    # Partitions that the members own together; None: all of the topics that running clients subscribe to.
     owned: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupHistory:
-    """The history of one group, which is called like the scenario.
+    """The history of one group, which has the name of the history.
 
-    `topics` (short name -> partitions) are the scenario's own and are there before it begins.
+    `topics` (short name -> partitions) belong to it alone and exist before it begins.
     """
 
     name: str
     tool: Literal["consumer", "share", "streams"]
     topics: Mapping[str, int]
     steps: tuple[HistoryStep, ...]
-    # What time alone adds after the last step (offsets.retention.minutes): it ends with a death, or with offsets gone.
+    # What expiration alone adds after the last step (offsets.retention.minutes): the group or some offsets are removed.
     ends: tuple[ExpectedTransition, ...] = ()
-    # The offsets (short topic, partition) that are gone then, of a group that lives on.
-    forgets: tuple[tuple[str, int], ...] = ()
-    # Done again and again while time passes.
+    # The offsets (short topic, partition) that are removed then, of a group that continues.
+    removed: tuple[tuple[str, int], ...] = ()
+    # Performed repeatedly while offsets expire.
     meanwhile: tuple[HistoryAction, ...] = ()
-    # Nobody else may live in its partition of the offsets topic: an open transaction holds all of it back.
-    alone: bool = False
+    # It needs an offsets partition of its own: its open transaction hides all later commits in the same partition.
+    reserved: bool = False
 
     def step(self, number: int) -> HistoryStep:
-        """Give the step of a round (from 0); when the history is told, its last."""
+        """Return the step of a round (from 0); after the end of the history the last one."""
         return self.steps[min(number, len(self.steps) - 1)]
 
     def over(self, number: int) -> bool:
-        """Tell whether the history is told by this round."""
+        """Return whether the history has no step for this round."""
         return number >= len(self.steps)
 
     def story(self, number: int | None) -> str:
-        """Tell a round in words; None: the end."""
+        """Return a description of a round; None: the end."""
         if number is None:
-            return "in the end, when time has passed"
-        return f"{number + 1}. {'nothing more is done' if self.over(number) else self.step(number).story}"
+            return "at the end, after expiration"
+        return f"{number + 1}. {'no more actions' if self.over(number) else self.step(number).story}"
 
     def found_after(self, number: int | None) -> ExpectedTransitions:
-        """Give what must have been found after a round; None: in the end, when time has passed."""
+        """Return what must be found after a round; None: at the end, after expiration."""
         certain = tuple(found for each in self.steps[: None if number is None else number + 1] for found in each.finds)
         if number is None:
-            return ExpectedTransitions((*certain, *self.ends), (), restless_after=len(certain))
+            return ExpectedTransitions((*certain, *self.ends), (), restarted_after=len(certain))
         return ExpectedTransitions(certain, self.ends if self.over(number) else (), hidden=self.step(number).hidden)
 
 
 def created() -> ExpectedTransition:
-    """Say that the group appeared."""
+    """Return the transition of a group that appears."""
     return ExpectedTransition("created")
 
 
 def reborn() -> ExpectedTransition:
-    """Say that the group appeared again after a death."""
+    """Return the transition of a group that appears again after its removal."""
     return ExpectedTransition("reborn")
 
 
 def rebalanced(came: int = 0, went: int = 0) -> ExpectedTransition:
-    """Say that partitions were given out anew."""
+    """Return the transition of a rebalance."""
     return ExpectedTransition("rebalanced", came, went)
 
 
 def emptied(went: int) -> ExpectedTransition:
-    """Say that the last members went."""
+    """Return the transition of a group whose last members leave."""
     return ExpectedTransition("emptied", went=went)
 
 
 def converted() -> ExpectedTransition:
-    """Say that the group went over to the other protocol."""
+    """Return the transition of a group that changes its protocol."""
     return ExpectedTransition("converted")
 
 
 def forgotten(cause: str) -> ExpectedTransition:
-    """Say that some of its offsets went."""
+    """Return the transition of a group that loses some of its offsets."""
     return ExpectedTransition("forgotten", cause=cause)
 
 
 def dead(cause: str) -> ExpectedTransition:
-    """Say that nothing is left of it."""
+    """Return the transition of a group that is removed."""
     return ExpectedTransition("dead", cause=cause)

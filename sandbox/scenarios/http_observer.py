@@ -1,4 +1,4 @@
-"""The witness that asks a running monitor by HTTP, as people and programs do."""
+"""The observer that reads the API of a running monitor over HTTP."""
 
 from __future__ import annotations
 
@@ -15,59 +15,59 @@ if TYPE_CHECKING:
 
 
 class HttpObserver:
-    """Asks `/api/v1/groups` and then for each group.
+    """Reads `/api/v1/groups`, and then each group.
 
-    `ask` gives the JSON under a path, None where there is no such thing. While nobody answers (OSError), or what
-    answers does not call itself ready, the witness is away.
+    `get` returns the JSON of a path, None where there is no such thing. While the monitor does not answer (OSError) or
+    is not ready, the observer is unavailable.
     """
 
-    def __init__(self, ask: Callable[[str], Any]) -> None:
+    def __init__(self, get: Callable[[str], Any]) -> None:
         self.name = "monitor"
-        self._ask = ask
+        self._get = get
 
-    def look(self) -> Mapping[str, ObservedGroup] | None:
-        """See Witness."""
+    def observe(self) -> Mapping[str, ObservedGroup] | None:
+        """See Observer."""
         try:
-            if not (self._ask("/readyz") or {}).get("ready"):
+            if not (self._get("/readyz") or {}).get("ready"):
                 return None
-            named = [row["group"] for row in self._ask("/api/v1/groups")["groups"]]
-            told = {name: self._ask(f"/api/v1/groups/{urllib.parse.quote(name, safe='')}") for name in named}
+            names = [row["group"] for row in self._get("/api/v1/groups")["groups"]]
+            groups = {name: self._get(f"/api/v1/groups/{urllib.parse.quote(name, safe='')}") for name in names}
         except OSError:
             return None
-        return {name: _finding(answer) for name, answer in told.items() if answer is not None}
+        return {name: _observed(group) for name, group in groups.items() if group is not None}
 
 
-def _finding(told: Mapping[str, Any]) -> ObservedGroup:
+def _observed(group: Mapping[str, Any]) -> ObservedGroup:
     transitions = tuple(
         ExpectedTransition(each["transition"], each["came"], each["went"], each["cause"])
-        for each in told["transitions"] or ()
+        for each in group["transitions"] or ()
     )
-    if told["state"] == DEAD_STATE:
+    if group["state"] == DEAD_STATE:
         return ObservedGroup(None, transitions)
     return ObservedGroup(
         GroupFacts(
-            kind="classic" if told["kind"] == "simple" else told["kind"],
-            state=told["state"],
-            members=tuple(_member(member, told["kind"]) for member in told["by_member"] or ()),
+            kind="classic" if group["kind"] == "simple" else group["kind"],
+            state=group["state"],
+            members=tuple(_member(member, group["kind"]) for member in group["by_member"] or ()),
             offsets=tuple(
                 ((each["topic"], each["partition"]), each["committed_offset"])
-                for each in told["by_partition"]
+                for each in group["by_partition"]
                 if each["committed_offset"] is not None
             ),
-            strategy=told["protocol"],
-            group_epoch=told["group_epoch"],
-            assignment_epoch=told["assignment_epoch"],
+            strategy=group["protocol"],
+            group_epoch=group["group_epoch"],
+            assignment_epoch=group["assignment_epoch"],
         ),
         transitions,
     )
 
 
-def _member(told: Mapping[str, Any], kind: str) -> MemberFacts:
-    places = tuple((topic, partition) for topic, partitions in told["assignment"].items() for partition in partitions)
+def _member(member: Mapping[str, Any], kind: str) -> MemberFacts:
+    places = tuple((topic, partition) for topic, partitions in member["assignment"].items() for partition in partitions)
     return MemberFacts(
-        member_id=told["member_id"],
-        client_id=told["client_id"],
-        host=told["client_host"],
-        instance_id=told["instance_id"],
+        member_id=member["member_id"],
+        client_id=member["client_id"],
+        host=member["client_host"],
+        instance_id=member["instance_id"],
         assignment=None if kind == "streams" else places,
     )

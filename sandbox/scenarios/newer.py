@@ -65,7 +65,7 @@ CONSUMER_REGEX: Final = GroupHistory(
         HistoryStep("it wants another topic", (Subscribe("b", ("in",)),), "Stable", 2, (rebalanced(),)),
     ),
     ends=(forgotten("expired"),),
-    forgets=(("out", 0),),
+    removed=(("out", 0),),
 )
 
 CONSUMER_STATIC: Final = GroupHistory(
@@ -183,7 +183,7 @@ UPGRADED_EMPTY: Final = GroupHistory(
     ),
 )  # fmt: skip
 
-SCENARIOS: Final = (
+HISTORIES: Final = (
     CONSUMER,
     CONSUMER_RDKAFKA,
     CONSUMER_REGEX,

@@ -1,7 +1,7 @@
-"""What Kafka's own tools say of all groups at this moment: the second opinion that every finding is held against.
+"""All groups at this moment as Kafka's own tools show them: the reference that every observer is compared with.
 
 `kafka-consumer-groups`, `kafka-share-groups` and `kafka-streams-groups`, each with `--list --state` and `--describe`
-with `--offsets`, `--members --verbose` and `--state --verbose`, run at the desk.
+with `--offsets`, `--members --verbose` and `--state --verbose`, run in the JVM of `JavaClients`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CONSUMER: Final = GROUP_TOOLS["consumer"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MemberFacts:
-    """One member. None: the tool of its kind does not tell."""
+    """One member. None: the tool for its kind of group does not show it."""
 
     member_id: str
     client_id: str
@@ -35,7 +35,7 @@ class MemberFacts:
     instance_id: str | None = None
     # Partitions owned now, sorted.
     assignment: tuple[Place, ...] | None = None
-    # Partitions that it owns and those that it is to own are the same; of classic members always.
+    # Its current and its target assignment are the same; always true of classic members.
     settled: bool = True
 
 
@@ -46,7 +46,7 @@ class GroupFacts:
     kind: str
     state: str
     members: tuple[MemberFacts, ...]
-    # Of partitions that have a committed offset; None: the tool keeps them to itself.
+    # Of partitions with a committed offset; None: the tool does not show them.
     offsets: tuple[tuple[Place, int], ...] | None
     strategy: str | None = None
     group_epoch: int | None = None
@@ -54,26 +54,28 @@ class GroupFacts:
 
     @property
     def owned(self) -> int:
-        """How many partitions the members own in all."""
+        """The number of partitions that the members own together."""
         return sum(len(member.assignment or ()) for member in self.members)
 
 
-def read_groups(desk: JavaClients) -> dict[str, GroupFacts]:
-    """Give all groups by name. Asks again when one goes away between two questions."""
+def read_groups(java_clients: JavaClients) -> dict[str, GroupFacts]:
+    """Return all groups by name. Repeated when a group is removed between two calls of the tools. Raises ToolError."""
     for _ in range(ATTEMPTS):
         try:
-            return _consumer_groups(desk) | _share_groups(desk) | _streams_groups(desk)
+            return _consumer_groups(java_clients) | _share_groups(java_clients) | _streams_groups(java_clients)
         except (tools.ToolError, KeyError) as error:
-            said = error
+            failed = error
             time.sleep(0.2)
-    raise tools.ToolError(f"the tools do not come to an end with all groups: {said!r}")
+    raise tools.ToolError(f"the tools failed {ATTEMPTS} times to describe all groups: {failed!r}")
 
 
-def _consumer_groups(desk: JavaClients) -> dict[str, GroupFacts]:
-    kinds = {_text(row, "GROUP"): _text(row, "TYPE") for row in _ask(desk, _CONSUMER, "--list", "--state", "--type")}
+def _consumer_groups(java_clients: JavaClients) -> dict[str, GroupFacts]:
+    kinds = {
+        _text(row, "GROUP"): _text(row, "TYPE") for row in _run(java_clients, _CONSUMER, "--list", "--state", "--type")
+    }
     if not kinds:
         return {}
-    offsets, members, states = _describe(desk, _CONSUMER, "--offsets")
+    offsets, members, states = _describe(java_clients, _CONSUMER, "--offsets")
     return {
         group: GroupFacts(
             kind=kinds[group].lower(),
@@ -89,11 +91,11 @@ def _consumer_groups(desk: JavaClients) -> dict[str, GroupFacts]:
     }
 
 
-def _share_groups(desk: JavaClients) -> dict[str, GroupFacts]:
+def _share_groups(java_clients: JavaClients) -> dict[str, GroupFacts]:
     tool = GROUP_TOOLS["share"]
-    if not _ask(desk, tool, "--list", "--state"):
+    if not _run(java_clients, tool, "--list", "--state"):
         return {}
-    _, members, states = _describe(desk, tool, "--offsets")
+    _, members, states = _describe(java_clients, tool, "--offsets")
     return {
         group: GroupFacts(
             kind="share",
@@ -118,12 +120,12 @@ def _share_groups(desk: JavaClients) -> dict[str, GroupFacts]:
     }
 
 
-def _streams_groups(desk: JavaClients) -> dict[str, GroupFacts]:
+def _streams_groups(java_clients: JavaClients) -> dict[str, GroupFacts]:
     tool = GROUP_TOOLS["streams"]
-    listed = {_text(row, "GROUP"): _text(row, "STATE") for row in _ask(desk, tool, "--list", "--state")}
+    listed = {_text(row, "GROUP"): _text(row, "STATE") for row in _run(java_clients, tool, "--list", "--state")}
     if not listed:
         return {}
-    offsets, members, states = _describe(desk, tool, "--offsets", "--verbose")
+    offsets, members, states = _describe(java_clients, tool, "--offsets", "--verbose")
     described = {_text(row, "GROUP"): row for row in states}
     with_members = {_text(row, "GROUP") for row in members}
     return {
@@ -131,7 +133,7 @@ def _streams_groups(desk: JavaClients) -> dict[str, GroupFacts]:
             kind="streams",
             state=state,
             members=_sorted(_streams_member(row) for row in members if row["GROUP"] == group),
-            # It prints no offsets of a group without members.
+            # The tool prints no offsets of a group without members.
             offsets=_offsets(row for row in offsets if row["GROUP"] == group) if group in with_members else None,
             group_epoch=_number(described.get(group, {}).get("GROUP-EPOCH")),
             assignment_epoch=_number(described.get(group, {}).get("TARGET-ASSIGNMENT-EPOCH")),
@@ -140,14 +142,18 @@ def _streams_groups(desk: JavaClients) -> dict[str, GroupFacts]:
     }
 
 
-def _describe(desk: JavaClients, tool: str, *offsets: str) -> tuple[list[ToolRow], list[ToolRow], list[ToolRow]]:
-    views = (offsets, ("--members", "--verbose"), ("--state", "--verbose"))
-    of_offsets, of_members, of_states = (_ask(desk, tool, "--describe", "--all-groups", *view) for view in views)
-    return of_offsets, of_members, of_states
+def _describe(
+    java_clients: JavaClients, tool: str, *offset_arguments: str
+) -> tuple[list[ToolRow], list[ToolRow], list[ToolRow]]:
+    views = (offset_arguments, ("--members", "--verbose"), ("--state", "--verbose"))
+    offsets_rows, member_rows, state_rows = (
+        _run(java_clients, tool, "--describe", "--all-groups", *view) for view in views
+    )
+    return offsets_rows, member_rows, state_rows
 
 
-def _ask(desk: JavaClients, tool: str, *arguments: str) -> list[ToolRow]:
-    return tools.table_rows(desk.tool(tool, *arguments))
+def _run(java_clients: JavaClients, tool: str, *arguments: str) -> list[ToolRow]:
+    return tools.table_rows(java_clients.tool(tool, *arguments))
 
 
 def _consumer_member(row: ToolRow) -> MemberFacts:
@@ -175,7 +181,7 @@ def _streams_member(row: ToolRow) -> MemberFacts:
 
 
 def _tasks(text: str | None) -> list[str]:
-    """Cut `ACTIVE: 0:[0,1]; 1:[0]; TARGET-ACTIVE: 0:[0,1];` at its words."""
+    """Split `ACTIVE: 0:[0,1]; 1:[0]; TARGET-ACTIVE: 0:[0,1];` into one text per kind of task."""
     parts: list[str] = []
     for piece in (text or "").strip("; ").split("; "):
         if parts and piece[:1].isdigit():
@@ -196,7 +202,7 @@ def _offsets(rows: Iterable[ToolRow]) -> tuple[tuple[Place, int], ...]:
 
 
 def _partitions(text: str | None) -> tuple[Place, ...]:
-    """Read `orders:0,1;payments:2`."""
+    """Parse `orders:0,1;payments:2`."""
     return tuple(
         sorted(
             (topic, int(partition))

@@ -1,7 +1,7 @@
-"""A play on record: its capture of the offsets topic, and beside it what the tools said in each scene.
+"""A recorded run: the capture of its offsets topic, and the groups as Kafka's tools showed them after each round.
 
-With it the whole play can be held against the replay of today's code in a second, without a broker. What must be found
-is not on record: that stands in the scenarios.
+With it today's replay is compared with the whole run in a second, without a broker. The expected transitions are not
+recorded: they are in the histories.
 """
 
 from __future__ import annotations
@@ -30,101 +30,101 @@ SCENES: Final = "lives.json.gz"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordedRound:
-    """All groups after a round: the last offset of each partition of the offsets topic, and the scenes."""
+    """All groups after a round: the last offset of each partition of the offsets topic, and the comparisons."""
 
     number: int | None
     last: dict[TopicAndPartition, int]
     topics: TopicNames
-    scenes: list[GroupComparison]
+    comparisons: list[GroupComparison]
 
 
 class HistoryRecorder:
-    """Takes down a play that `replayed` watches; give `note` to the play as its `after_look`."""
+    """Records a run that `replay` observes; pass `record` to the runner as its `after_comparison`."""
 
-    def __init__(self, replayed: ReplayObserver) -> None:
-        self._replayed = replayed
-        self._looks: list[dict[str, Any]] = []
+    def __init__(self, replay: ReplayObserver) -> None:
+        self._replay = replay
+        self._rounds: list[dict[str, Any]] = []
 
-    def note(self, scenes: Sequence[GroupComparison]) -> None:
-        """Take down what the tools said, and how far the log had come."""
-        seen = self._replayed
-        self._looks.append(
+    def record(self, comparisons: Sequence[GroupComparison]) -> None:
+        """Record what the tools showed, and the last offsets of the log that the replay has read."""
+        replay = self._replay
+        self._rounds.append(
             {
-                "number": scenes[0].number,
-                "last": [[topic, partition, last] for (topic, partition), last in seen.last.items()],
-                "topics": {topic_id.hex(): name for topic_id, name in seen.topics.names.items()},
+                "number": comparisons[0].number,
+                "last": [[topic, partition, last] for (topic, partition), last in replay.last.items()],
+                "topics": {topic_id.hex(): name for topic_id, name in replay.topics.names.items()},
                 "scenes": {
-                    scene.scenario: {
-                        "group": scene.group,
-                        "official": scene.official and dataclasses.asdict(scene.official),
+                    each.history: {
+                        "group": each.group,
+                        "official": each.official and dataclasses.asdict(each.official),
                     }
-                    for scene in scenes
+                    for each in comparisons
                 },
             }
         )
 
     def write(self, folder: Path, origin: Origin) -> None:
-        """Write both files anew."""
+        """Write both files; existing ones are replaced."""
         rows = folder / ROWS
         rows.unlink(missing_ok=True)
         with CaptureWriter(rows, origin) as capture:
-            for row in self._replayed.rows:
+            for row in self._replay.rows:
                 capture.write(row)
-        # Without a time in its header, the same play makes the same bytes.
-        text = json.dumps(self._looks, separators=(",", ":")).encode()
+        # Without a time in the gzip header, the same run gives the same bytes.
+        text = json.dumps(self._rounds, separators=(",", ":")).encode()
         (folder / SCENES).write_bytes(gzip.compress(text, mtime=0))
 
 
-def recorded_rounds(folder: Path, scenarios: Sequence[GroupHistory]) -> Iterator[tuple[RecordedRound, list[TopicRow]]]:
-    """Give each look with the rows that came since the one before, and the scenes as these scenarios want them."""
-    known = {scenario.name: scenario for scenario in scenarios}
+def recorded_rounds(folder: Path, histories: Sequence[GroupHistory]) -> Iterator[tuple[RecordedRound, list[TopicRow]]]:
+    """Return each round with the rows since the previous one, and with what these histories expect after it."""
+    known = {history.name: history for history in histories}
     rows = list(CaptureFile(folder / ROWS).rows())
-    before: Mapping[TopicAndPartition, int] = {}
-    for told in json.loads(gzip.decompress((folder / SCENES).read_bytes())):
-        last = {(topic, partition): offset for topic, partition, offset in told["last"]}
-        look = RecordedRound(
-            told["number"],
+    previous: Mapping[TopicAndPartition, int] = {}
+    for recorded in json.loads(gzip.decompress((folder / SCENES).read_bytes())):
+        last = {(topic, partition): offset for topic, partition, offset in recorded["last"]}
+        found = RecordedRound(
+            recorded["number"],
             last,
-            TopicNames({bytes.fromhex(topic_id): name for topic_id, name in told["topics"].items()}),
-            [_scene(known[name], told["number"], of) for name, of in told["scenes"].items()],
+            TopicNames({bytes.fromhex(topic_id): name for topic_id, name in recorded["topics"].items()}),
+            [_comparison(known[name], recorded["number"], group) for name, group in recorded["scenes"].items()],
         )
-        yield look, [row for row in rows if before.get(row.place, -1) < row.offset <= last.get(row.place, -1)]
-        before = last
+        yield found, [row for row in rows if previous.get(row.place, -1) < row.offset <= last.get(row.place, -1)]
+        previous = last
 
 
-def faults(look: RecordedRound, found: Mapping[str, ObservedGroup]) -> list[str]:
-    """Say everything that is wrong with what was found of all groups at this look."""
+def faults(recorded: RecordedRound, observed: Mapping[str, ObservedGroup]) -> list[str]:
+    """Return a line per difference between the observed groups and the recorded round."""
     return [
-        f"{scene.scenario}, {scene.story}: {fault}"
-        for scene in look.scenes
-        for fault in scene.faults(found.get(scene.group, ObservedGroup(None, ())))
+        f"{each.history}, {each.story}: {fault}"
+        for each in recorded.comparisons
+        for fault in each.faults(observed.get(each.group, ObservedGroup(None, ())))
     ]
 
 
-def _scene(scenario: GroupHistory, number: int | None, told: Mapping[str, Any]) -> GroupComparison:
-    official = told["official"]
+def _comparison(history: GroupHistory, number: int | None, recorded: Mapping[str, Any]) -> GroupComparison:
+    official = recorded["official"]
     return GroupComparison(
-        scenario.name,
-        told["group"],
+        history.name,
+        recorded["group"],
         number,
-        scenario.story(number),
-        scenario.found_after(number),
+        history.story(number),
+        history.found_after(number),
         None if official is None else _facts(official),
     )
 
 
-def _facts(told: Mapping[str, Any]) -> GroupFacts:
-    offsets = told["offsets"]
+def _facts(recorded: Mapping[str, Any]) -> GroupFacts:
+    offsets = recorded["offsets"]
     return GroupFacts(
         **{
-            **told,
+            **recorded,
             "members": tuple(
-                MemberFacts(**{**member, "assignment": _places(member["assignment"])}) for member in told["members"]
+                MemberFacts(**{**member, "assignment": _places(member["assignment"])}) for member in recorded["members"]
             ),
             "offsets": offsets if offsets is None else tuple((tuple(place), offset) for place, offset in offsets),
         }
     )
 
 
-def _places(told: Sequence[Sequence[Any]] | None) -> tuple[tuple[str, int], ...] | None:
-    return None if told is None else tuple((topic, partition) for topic, partition in told)
+def _places(recorded: Sequence[Sequence[Any]] | None) -> tuple[tuple[str, int], ...] | None:
+    return None if recorded is None else tuple((topic, partition) for topic, partition in recorded)

@@ -1,4 +1,4 @@
-"""The witness without a monitor: reads the offsets topic as it stands and replays it, as the offline verbs do."""
+"""The observer without a monitor: reads the offsets topic and replays it, as the offline verbs do."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 
 RETENTION: Final = OffsetsRetention(60_000, 2_000, "broker")
-"""As the brokers of `sandbox.scenarios.runner` are set."""
+"""The settings of `sandbox.scenarios.runner.HistoryBroker`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopicNames:
-    """The topics that the cluster has at a moment: names by id."""
+    """The topics of the cluster at one moment: names by id."""
 
     names: Mapping[bytes, str]
 
     def exists(self, name: str) -> bool:
-        """Tell whether there is a topic of this name."""
+        """Return whether there is a topic of this name."""
         return name in self.names.values()
 
 
 class ReplayObserver:
-    """Reads on at each look. `rows_after` gives the rows behind these last offsets, `topics` those of the moment."""
+    """Reads new rows at each observation: `rows_after` returns those after these last offsets, `topics` the topics."""
 
     def __init__(
         self,
@@ -48,34 +48,34 @@ class ReplayObserver:
         topics: Callable[[], TopicNames],
     ) -> None:
         self.name = "replay"
-        self.story: Final = IncrementalReplay()
+        self.replay: Final = IncrementalReplay()
         self.rows: Final[list[TopicRow]] = []
         self.last: Final[dict[TopicAndPartition, int]] = {}
         self.topics = TopicNames({})
         self._rows_after = rows_after
         self._topics = topics
 
-    def look(self) -> Mapping[str, ObservedGroup]:
-        """See Witness."""
+    def observe(self) -> Mapping[str, ObservedGroup]:
+        """See Observer."""
         self.topics = self._topics()
         fresh = [row for row in self._rows_after(self.last) if row.topic == OFFSETS_TOPIC]
         self.last.update({row.place: row.offset for row in fresh})
         self.rows.extend(fresh)
-        return self.story.go_on(fresh, self.topics)
+        return self.replay.read(fresh, self.topics)
 
 
 class IncrementalReplay:
-    """A replay that goes on from look to look. Why something ended is judged when it is first seen."""
+    """A replay that is continued round by round. The cause of a removal is determined when it is first seen."""
 
     def __init__(self, rows_at_once: int = ROWS_PER_BATCH) -> None:
         self._replay = Replay()
         self._rows_at_once = rows_at_once
-        # Also of topics that are gone: members may still be assigned to them.
+        # Also of deleted topics: members may still have them assigned.
         self._names: dict[bytes, str] = {}
         self._causes: dict[tuple[str, int], str] = {}
 
-    def go_on(self, rows: Iterable[TopicRow], topics: TopicNames) -> dict[str, ObservedGroup]:
-        """Read on, and give what has been found of every group, the dead ones too."""
+    def read(self, rows: Iterable[TopicRow], topics: TopicNames) -> dict[str, ObservedGroup]:
+        """Read rows, and return what has been found of every group so far, removed ones included."""
         self._names.update(topics.names)
         self._replay.read(rows, self._rows_at_once)
         outcome = self._replay.outcome()
@@ -104,7 +104,7 @@ def _facts(summary: GroupSummary, fleet: DriverState, names: Mapping[bytes, str]
     known = summary.membership
     kind = SIMPLE if known is None else known.kind
     return GroupFacts(
-        # To the tools a group without membership is a classic one.
+        # For Kafka's tools a group without a membership is a classic one.
         kind="classic" if kind == SIMPLE else kind,
         state=summary.life.state or "",
         members=tuple(_member(member, kind) for member in fleet.detail(summary.group, names)),
@@ -122,6 +122,6 @@ def _member(member: Member, kind: str) -> MemberFacts:
         client_id=member.client_id,
         host=member.client_host,
         instance_id=member.instance_id,
-        # The tool for streams groups tells tasks, not the partitions that they read.
+        # The tool for streams groups shows tasks, not the partitions that they read.
         assignment=None if kind == "streams" else places,
     )

@@ -1,7 +1,7 @@
-"""Plays many scenarios at once on one broker, in rounds: every group takes its next step, then all are looked at.
+"""Runs many histories at once on one broker, in rounds: every group does its next step, then all are compared.
 
-In rounds the official tools are asked for all groups together, and whoever watches is asked once per round. Time is
-only waited for once, at the end: `offsets.retention.minutes` passes for all groups at the same time.
+Rounds save time: Kafka's tools are called once for all groups, every observer once per round, and expiration is waited
+for once, at the end, when `offsets.retention.minutes` passes for all groups at the same time.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from sandbox.scenarios.history import GroupHistory
 
 PROPERTIES: Final = {
-    # The shortest there is. Nothing expires before the broker looks, and that it does not while rounds are played: a
-    # sweep would also remove groups in the moment between their first record and their first member.
+    # The minimum. Nothing expires before the broker checks for it, and it does not check during the rounds: a check
+    # would also remove groups between their first record and their first member.
     "offsets.retention.minutes": "1",
     "offsets.retention.check.interval.ms": "3600000",
-    # Members that vanish are to be missed while the play lasts.
+    # The sessions of members that vanish must end during the run.
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.session.timeout.ms": "1000",
-    # One heartbeat interval of a newer group is time in which nothing happens.
+    # Groups of the newer protocols change only at heartbeats.
     "group.consumer.min.heartbeat.interval.ms": "300",
     "group.consumer.heartbeat.interval.ms": "300",
     "group.share.min.heartbeat.interval.ms": "300",
@@ -42,162 +42,166 @@ PROPERTIES: Final = {
     "group.streams.heartbeat.interval.ms": "300",
     "group.streams.initial.rebalance.delay.ms": "0",
 }
-"""Kafka's properties of a broker on which scenarios are played."""
-SWEEPING: Final = {"offsets.retention.check.interval.ms": "2000"}
-"""What changes when time is to pass: the broker looks for what has expired."""
+"""Kafka's properties of a broker for histories."""
+EXPIRING: Final = {"offsets.retention.check.interval.ms": "2000"}
+"""The properties that change at the end: the broker checks for expired offsets."""
 SETTLE_LIMIT: Final = 40.0
 AGREE_LIMIT: Final = 25.0
-"""Seconds in which a witness must come to where the tools are."""
-YOUNG_SECONDS: Final = 8.0
-"""How often offsets are committed anew while witnesses are waited for."""
-DOUBT_LIMIT: Final = 5.0
-"""The same, for a witness that has found what never was: others grow old while it is waited for."""
+"""Seconds in which an observer must agree with the tools."""
+REFRESH_SECONDS: Final = 8.0
+"""Seconds between commits that keep offsets from expiring while observers are waited for."""
+HOPELESS_LIMIT: Final = 5.0
+"""Like AGREE_LIMIT, for an observer that shows an unexpected transition: meanwhile the offsets of others age."""
 END_LIMIT: Final = 150.0
-AT_ONCE: Final = 8
+PARALLEL: Final = 8
 
 
 class HistoryBroker(Broker):
-    """A broker on which scenarios can be played."""
+    """A broker with the properties that histories need."""
 
     def __init__(self) -> None:
         super().__init__(properties=PROPERTIES, offsets_partitions=OFFSETS_PARTITIONS)
 
-    def sweep(self) -> None:
-        """Look for what has expired from now on, which takes a restart: members and offsets outlive it."""
+    def expire(self) -> None:
+        """Check for expired offsets from now on. This takes a restart, which members and offsets survive."""
         self.stop()
-        self._properties |= SWEEPING
+        self._properties |= EXPIRING
         self.start()
 
 
 class HistoryRunner:
-    """All scenarios on one `HistoryBroker`.
+    """Runs all histories on one `HistoryBroker`.
 
-    `before_round` is told the number of each round (from 0) before its actions begin, `after_look` the scenes of each
-    look; `sweep` is called after the rounds and must let the broker look for what has expired. Leaving the `with` lets
-    all clients leave, which writes more than the scenes know of.
+    `before_round` is called with the number of each round (from 0) before its actions, `after_comparison` with the
+    comparisons of each round; `expire` is called after the rounds and must make the broker check for expired offsets.
+    Leaving the `with` closes all clients, which writes records that no comparison covers.
     """
 
     def __init__(
         self,
-        desk: JavaClients,
-        scenarios: Sequence[GroupHistory],
-        witnesses: Sequence[Observer] = (),
+        java_clients: JavaClients,
+        histories: Sequence[GroupHistory],
+        observers: Sequence[Observer] = (),
         *,
-        sweep: Callable[[], None],
+        expire: Callable[[], None],
         before_round: Callable[[int], None] = lambda _: None,
-        after_look: Callable[[list[GroupComparison]], None] = lambda _: None,
+        after_comparison: Callable[[list[GroupComparison]], None] = lambda _: None,
     ) -> None:
-        self.desk: Final = desk
-        self.witnesses: Final = tuple(witnesses)
-        self.scenes: Final[list[GroupComparison]] = []
-        self._sweep = sweep
+        self.java_clients: Final = java_clients
+        self.observers: Final = tuple(observers)
+        self.comparisons: Final[list[GroupComparison]] = []
+        self._expire = expire
         self._before_round = before_round
-        self._after_look = after_look
-        self._parts = [HistoryProgress(desk, scenario) for scenario in scenarios]
+        self._after_comparison = after_comparison
+        self._running = [HistoryProgress(java_clients, history) for history in histories]
         self._wrong: set[str] = set()
-        self._pool = ThreadPoolExecutor(AT_ONCE)
+        self._pool = ThreadPoolExecutor(PARALLEL)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for part in self._parts:
-            part.failure = None  # whoever failed has clients too
-        self._all(lambda part: part.stage.close())
+        for progress in self._running:
+            progress.failure = None  # failed histories have clients too
+        self._all(lambda progress: progress.group.close())
         self._pool.shutdown()
 
-    def run(self, say: Callable[[str], None] = lambda _: None) -> list[GroupComparison]:
-        """Play all rounds, then let time pass; gives a scene per group and round, and one per group at the end."""
-        self._all(lambda part: part.stage.create_topics(part.scenario.topics))
-        for number in range(max(len(part.scenario.steps) for part in self._parts)):
+    def run(self, report: Callable[[str], None] = lambda _: None) -> list[GroupComparison]:
+        """Run all rounds, then wait for expiration; returns a comparison per group and round, and one per group."""
+        self._all(lambda progress: progress.group.create_topics(progress.history.topics))
+        for number in range(max(len(progress.history.steps) for progress in self._running)):
             began = time.monotonic()
             self._round(number)
-            say(f"round {number + 1}: {time.monotonic() - began:.1f} s")
+            report(f"round {number + 1}: {time.monotonic() - began:.1f} s")
         began = time.monotonic()
-        self._let_time_pass()
-        say(f"the end: {time.monotonic() - began:.1f} s")
-        return self.scenes
+        self._wait_for_expiration()
+        report(f"expiration: {time.monotonic() - began:.1f} s")
+        return self.comparisons
 
     # --- rounds ---
 
     def _round(self, number: int) -> None:
         self._before_round(number)
-        self._all(lambda part: part.act(number))
-        self._settle(lambda part: part.unsettled(number))
-        self._all(lambda part: part.commit(number))
-        self._all(lambda part: part.keep_young(number))
-        self._look(number)
+        self._all(lambda progress: progress.perform(number))
+        self._settle(lambda progress: progress.unsettled(number))
+        self._commit(number)
+        self._compare(number)
 
-    def _settle(self, why_not: Callable[[HistoryProgress], str | None], limit: float = SETTLE_LIMIT) -> None:
-        """Wait until every group looks as it must, in two looks in a row; who does not is out of the play."""
+    def _commit(self, number: int) -> None:
+        self._all(lambda progress: progress.commit(number))
+        self._all(lambda progress: progress.refresh_offsets(number))
+
+    def _settle(self, reason: Callable[[HistoryProgress], str | None], limit: float = SETTLE_LIMIT) -> None:
+        """Wait until every group has its expected state twice in a row; a history that does not settle fails."""
 
         def settled() -> bool:
-            return not self._waiting(why_not) and not self._waiting(why_not)
+            return not self._unready(reason) and not self._unready(reason)
 
         try:
             wait_until(settled, "the groups to settle", limit=limit, pause=0.3)
         except TimeoutError:
-            for part, why in self._waiting(why_not).items():
-                part.failure = f"did not settle in {limit:.0f} s: {why}"
+            for progress, why in self._unready(reason).items():
+                progress.failure = f"did not settle in {limit:.0f} s: {why}"
 
-    def _waiting(self, why_not: Callable[[HistoryProgress], str | None]) -> dict[HistoryProgress, str]:
-        said = read_groups(self.desk)
-        for part in self._parts:
-            part.official = said.get(part.stage.group)
-        return {part: why for part in self._parts if not part.failure and (why := why_not(part))}
+    def _unready(self, reason: Callable[[HistoryProgress], str | None]) -> dict[HistoryProgress, str]:
+        """Read all groups with Kafka's tools and return those for which `reason` is not None."""
+        official = read_groups(self.java_clients)
+        for progress in self._running:
+            progress.official = official.get(progress.group.group)
+        return {progress: why for progress in self._running if not progress.failure and (why := reason(progress))}
 
-    def _look(self, number: int | None) -> None:
-        """Hold witnesses against the tools until they agree or time is over, while the tools say the same."""
-        scenes, began = [part.scene(number) for part in self._parts], time.monotonic()
-        young = began
-        while not self._agreed(scenes):
-            hopeless = all(scene.hopeless for scene in scenes if scene.all_faults())
-            if time.monotonic() > began + (DOUBT_LIMIT if hopeless else AGREE_LIMIT):
+    def _compare(self, number: int | None) -> None:
+        """Compare the observers with the tools until they agree or the limit has passed."""
+        comparisons = [progress.comparison(number) for progress in self._running]
+        refreshed = began = time.monotonic()
+        while not self._agreed(comparisons):
+            hopeless = all(each.hopeless for each in comparisons if each.all_faults())
+            if time.monotonic() > began + (HOPELESS_LIMIT if hopeless else AGREE_LIMIT):
                 break
             time.sleep(0.5)
-            if number is not None and time.monotonic() > young + YOUNG_SECONDS:
-                self._all(lambda part: part.commit(number))
-                self._all(lambda part: part.keep_young(number))
-                young = time.monotonic()
-        self._wrong |= {scene.scenario for scene in scenes if scene.all_faults()}
-        self._after_look(scenes)
-        self.scenes.extend(scenes)
+            if number is not None and time.monotonic() > refreshed + REFRESH_SECONDS:
+                self._commit(number)
+                refreshed = time.monotonic()
+        self._wrong |= {each.history for each in comparisons if each.all_faults()}
+        self._after_comparison(comparisons)
+        self.comparisons.extend(comparisons)
 
-    def _agreed(self, scenes: list[GroupComparison]) -> bool:
-        before = read_groups(self.desk)
-        found = {witness.name: witness.look() for witness in self.witnesses}
-        steady = read_groups(self.desk) == before
-        for scene in scenes:
-            scene.official = before.get(scene.group)
-            scene.found = {
-                name: groups.get(scene.group, ObservedGroup(None, ()))
+    def _agreed(self, comparisons: list[GroupComparison]) -> bool:
+        """Fill in the comparisons; return whether all agree while the tools show no change."""
+        official = read_groups(self.java_clients)
+        found = {observer.name: observer.observe() for observer in self.observers}
+        steady = read_groups(self.java_clients) == official
+        for each in comparisons:
+            each.official = official.get(each.group)
+            each.found = {
+                name: groups.get(each.group, ObservedGroup(None, ()))
                 for name, groups in found.items()
                 if groups is not None
             }
-        # Whoever was wrong once is not waited for again: the others grow old meanwhile.
-        return steady and not any(scene.all_faults() for scene in scenes if scene.scenario not in self._wrong)
+        # A history that was wrong once is not waited for again: meanwhile the offsets of all others age.
+        return steady and not any(each.all_faults() for each in comparisons if each.history not in self._wrong)
 
-    # --- the end ---
+    # --- expiration ---
 
-    def _let_time_pass(self) -> None:
-        """Go on with what keeps offsets young until every end has come, as far as the tools can tell."""
-        self._sweep()
+    def _wait_for_expiration(self) -> None:
+        """Keep committing what must not expire until, according to the tools, every end has come."""
+        self._expire()
         deadline = time.monotonic() + END_LIMIT
-        ages = itertools.count()
+        seconds = itertools.count()
         while time.monotonic() < deadline:
-            if next(ages) % 5 == 0:
-                self._all(lambda part: part.keep_going())
+            if next(seconds) % 5 == 0:
+                self._all(lambda progress: progress.keep_alive())
             time.sleep(1)
-            if not self._waiting(lambda part: part.unended()):
+            if not self._unready(lambda progress: progress.unended()):
                 break
-        for part, why in self._waiting(lambda part: part.unended()).items():
-            part.failure = f"did not end in {END_LIMIT:.0f} s: {why}"
-        self._look(None)
+        for progress, why in self._unready(lambda progress: progress.unended()).items():
+            progress.failure = f"did not end in {END_LIMIT:.0f} s: {why}"
+        self._compare(None)
 
-    def _all(self, do: Callable[[HistoryProgress], None]) -> None:
-        """Let all parts do something at the same time; one that fails is out of the play."""
-        playing = [part for part in self._parts if not part.failure]
-        doing: list[Future[None]] = [self._pool.submit(do, part) for part in playing]
-        for part, done in zip(playing, doing, strict=True):
+    def _all(self, call: Callable[[HistoryProgress], None]) -> None:
+        """Call this for all histories in parallel; one that raises an exception fails and takes no further part."""
+        running = [progress for progress in self._running if not progress.failure]
+        futures: list[Future[None]] = [self._pool.submit(call, progress) for progress in running]
+        for progress, done in zip(running, futures, strict=True):
             if error := done.exception():
-                part.failure = f"{type(error).__name__}: {error}"
+                progress.failure = f"{type(error).__name__}: {error}"

@@ -1,203 +1,203 @@
-"""What can happen to a group in the play, each a value that knows how to do it."""
+"""The actions of verdict scenarios, each a value with the method that performs it."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from sandbox.clients.workers import PacedConsumer, PacedJavaConsumer, SelfAssigningConsumer, TransactionalConsumer
+from sandbox.clients.paced import PacedConsumer, PacedJavaConsumer, SelfAssigningConsumer, TransactionalConsumer
+from sandbox.verdict_scenarios import pace
 
 if TYPE_CHECKING:
-    from sandbox.clients.workers import PacedClient
-    from sandbox.verdict_scenarios.group_runner import GroupRunner
+    from sandbox.clients.members import GroupKind
+    from sandbox.verdict_scenarios.group import VerdictGroup
 
-INCOMPLETE_ASSIGNOR: Final = "JavaClients$LeavingOut"
-"""An assignor that leaves the last partition to nobody."""
-
-
-class ScenarioAction(Protocol):
-    """Something that is done; when `perform` returns it has been done."""
-
-    def perform(self, stage: GroupRunner) -> None:
-        """Do it."""
+INCOMPLETE_ASSIGNOR: Final = "JavaClients$IncompleteAssignor"
+"""A faulty assignor: the last partition of the last topic is assigned to no member."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StartConsumer:
-    """A librdkafka consumer begins."""
+    """Starts a librdkafka consumer."""
 
     client: str = "a"
     topics: tuple[str, ...] = ("in",)
-    protocol: str = "classic"
+    kind: GroupKind = "classic"
     instance: str | None = None
     isolated: bool = False
     refresh: float = 1.0
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        topics = [stage.topic(short) for short in self.topics]
-        instance = self.instance and f"{stage.group}-{self.instance}"
-        stage.clients[self.client] = PacedConsumer(
-            stage.bootstrap, stage.group, topics, protocol=self.protocol, instance=instance,
-            isolated=self.isolated, refresh=self.refresh,
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        topics = [group.topic(short) for short in self.topics]
+        instance = self.instance and f"{group.group}-{self.instance}"
+        group.clients[self.client] = PacedConsumer(
+            group.bootstrap, group.group, topics, kind=self.kind, instance=instance, isolated=self.isolated,
+            refresh=self.refresh, session=pace.SESSION, heartbeat=pace.HEARTBEAT,
         )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StartSimpleConsumer:
-    """A consumer begins that assigns all partitions to itself: a simple group."""
+    """Starts a consumer that assigns all partitions to itself: a simple group."""
 
     client: str = "a"
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        stage.clients[self.client] = SelfAssigningConsumer(stage.bootstrap, stage.group, [stage.topic("in")])
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class StartTransactionalConsumer:
-    """A consumer begins that commits in transactions."""
-
-    client: str = "a"
-
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        stage.clients[self.client] = TransactionalConsumer(
-            stage.bootstrap, stage.group, [stage.topic("in")], stage.topic("out")
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        group.clients[self.client] = SelfAssigningConsumer(
+            group.bootstrap, group.group, [group.topic("in")], session=pace.SESSION, heartbeat=pace.HEARTBEAT
         )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class StartTransactionalConsumer:
+    """Starts a consumer that commits in transactions."""
+
+    client: str = "a"
+
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        group.clients[self.client] = TransactionalConsumer(
+            group.bootstrap, group.group, [group.topic("in")], group.topic("out"),
+            session=pace.SESSION, heartbeat=pace.HEARTBEAT,
+        )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class StartJavaConsumer:
-    """Kafka's own consumer begins, with the assignor of this class."""
+    """Starts Kafka's own consumer, with the assignor of this class."""
 
     client: str = "a"
     assignor: str | None = None
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        stage.clients[self.client] = PacedJavaConsumer(stage.desk, stage.group, [stage.topic("in")], self.assignor)
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        group.clients[self.client] = PacedJavaConsumer(
+            group.java_clients, group.group, [group.topic("in")], self.assignor,
+            session=pace.SESSION, heartbeat=pace.HEARTBEAT,
+        )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CloseClients:
-    """Clients leave in good order; static ones only go silent."""
+    """Closes clients, which leave the group; static ones only stop their heartbeats."""
 
     clients: tuple[str, ...] = ("a",)
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
         for name in self.clients:
-            stage.clients.pop(name).close(leaving=True)
+            group.close_client(name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KillClient:
-    """A guest is gone without a word."""
+    """Stops a Java client without a leave request."""
 
     client: str = "a"
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        stage.clients.pop(self.client).close(leaving=False)
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        group.close_client(self.client, leaving=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ChangeBehaviour:
-    """From now on the members have these habits, what is not named as it was."""
+    """Changes these fields of the group's ClientBehaviour; the others stay."""
 
     changes: dict[str, object]
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        stage.habit = dataclasses.replace(stage.habit, **self.changes)  # type: ignore[arg-type] # fields of Habit
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        group.behaviour = dataclasses.replace(group.behaviour, **self.changes)  # type: ignore[arg-type] # its fields
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeekBack:
-    """A live consumer goes back by so many offsets."""
+    """Moves the position of a running consumer back by `by` offsets."""
 
     by: int
     client: str = "a"
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        stage.clients[self.client].go_back((stage.topic("in"), 0), self.by)
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        group.clients[self.client].seek_back((group.topic("in"), 0), self.by)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResetOffsets:
-    """Somebody sets the group back while it is empty, as the official tool does: by a commit without a member."""
+    """Resets the empty group by `by` offsets as Kafka's tool does: with a commit without a membership."""
 
     by: int
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        stage.reset(self.by)
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        group.reset(self.by)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AddPartitions:
-    """The topic gets more partitions."""
+    """Increases the input topic to this number of partitions."""
 
     partitions: int
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        stage.grow("in", self.partitions)
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        group.add_partitions("in", self.partitions)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DeleteInputTopic:
-    """The topic is deleted."""
+    """Deletes the input topic."""
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        stage.delete_topic("in")
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        group.delete_topic("in")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DeleteRecords:
-    """The log start moves on, up to so many records before the end."""
+    """Deletes all but the last `leaving` records of the input topic's partition 0."""
 
     leaving: int
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        stage.delete_records("in", self.leaving)
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        group.delete_records("in", self.leaving)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KeepTransactionOpen:
-    """The topic's producer forgets to end its transactions."""
+    """Makes the producer of the input topic leave its next transaction open."""
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        stage.writer_of("in").hold()
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        group.producer_of("in").keep_open()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HangInCommit:
-    """A client that commits in transactions does not end the next one."""
+    """Makes a client that commits in transactions leave the next one open."""
 
     client: str = "a"
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        client: PacedClient = stage.clients[self.client]
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        client = group.clients[self.client]
         if isinstance(client, TransactionalConsumer):
             client.hangs = True
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SubscribeTo:
-    """The consumer wants another topic."""
+    """Subscribes a consumer to another topic only."""
 
     topic: str
     client: str = "a"
 
-    def perform(self, stage: GroupRunner) -> None:
-        """See Action."""
-        client = stage.clients[self.client]
+    def perform(self, group: VerdictGroup) -> None:
+        """See ScenarioAction."""
+        client = group.clients[self.client]
         if isinstance(client, PacedConsumer):
-            client.consumer.subscribe([stage.topic(self.topic)])
+            client.subscribe([group.topic(self.topic)])

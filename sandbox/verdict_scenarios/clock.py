@@ -1,4 +1,4 @@
-"""The time of the play."""
+"""The clock of a run."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import time
 
 
 class RunClock:
-    """The seconds of the play; 0 is when `begin` is called."""
+    """Seconds since `begin` was called."""
 
     def __init__(self) -> None:
         self._zero = float("inf")
 
     def begin(self) -> None:
-        """Let the play begin."""
+        """Start the clock at 0."""
         self._zero = time.monotonic()
 
     def now(self) -> float:
-        """Give the seconds since it began; none before."""
+        """Return the seconds since `begin`; 0 before it."""
         return max(time.monotonic() - self._zero, 0.0)
 
     def wait(self, until: float) -> None:
-        """Wait for a moment of the play."""
+        """Wait until a time of the run."""
         time.sleep(max(until - self.now(), 0.0))

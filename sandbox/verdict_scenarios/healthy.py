@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
+from sandbox.clients.traffic import RATE, ClientBehaviour, Flow, ScenarioTopic
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.actions import (
     AddPartitions,
@@ -16,15 +17,7 @@ from sandbox.verdict_scenarios.actions import (
     StartTransactionalConsumer,
 )
 from sandbox.verdict_scenarios.outages import BROKER_RESTART_AT
-from sandbox.verdict_scenarios.scenario import (
-    EVENT,
-    RATE,
-    ClientBehaviour,
-    Flow,
-    ScenarioTopic,
-    TimedStep,
-    VerdictScenario,
-)
+from sandbox.verdict_scenarios.scenario import EVENT, TimedStep, VerdictScenario
 from sandbox.verdict_scenarios.sick import BATCH, BATCH_TAKES, FOUR, OFFSETS_RETENTION, ONE, THREE, visits
 
 AWAY: Final = 35 / pace.FASTER
@@ -219,7 +212,7 @@ RECORDS: Final = (
         "commits as ever, while a transaction of somebody else keeps its offsets partition from being read",
         THREE,
         (StartConsumer(),),
-        corner=True,
+        reserved=True,
     ),
 )
 
@@ -263,10 +256,10 @@ PEOPLE: Final = (
         "healthy",
         "a group of the newer protocol whose members come and go",
         FOUR,
-        (StartConsumer("a", protocol="consumer"), StartConsumer("b", protocol="consumer")),
+        (StartConsumer("a", kind="consumer"), StartConsumer("b", kind="consumer")),
         script=(
             TimedStep(EVENT, (CloseClients(("b",)),)),
-            TimedStep(EVENT + 20, (StartConsumer("c", protocol="consumer"),)),
+            TimedStep(EVENT + 20, (StartConsumer("c", kind="consumer"),)),
         ),
     ),
     VerdictScenario(

@@ -1,4 +1,4 @@
-"""`lagwarden run` at the pace of the play, as a process of its own, and the recorder that samples what it says."""
+"""`lagwarden run` as a process with the shortened limits of a run, and the recorder that samples its API."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 READY_LIMIT: Final = 180.0
 STOP_LIMIT: Final = 45.0
-LOOK_EVERY: Final = 0.2
+POLL_SECONDS: Final = 0.2
 LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call] # of confluent_kafka
-ODD: Final = ("notice", "warning", "critical")
+DETAILED_SEVERITIES: Final = ("notice", "warning", "critical")
 
 
 def settings() -> dict[str, str]:
-    """Give the options of a monitor at the pace of the play."""
+    """Return the options of the monitor: all intervals and limits divided by `pace.FASTER`."""
     return {
         "job.tick_interval": f"{pace.TICK:g}s",
         "job.trigger_interval": "1s",
@@ -50,7 +50,7 @@ def settings() -> dict[str, str]:
 
 
 class MonitorProcess:
-    """One `lagwarden run` over a checkpoint of its own. After `stop`, `start` runs it again."""
+    """One `lagwarden run` with its own checkpoint. After `stop`, `start` starts it again."""
 
     def __init__(self, bootstrap: str, folder: Path) -> None:
         self.bootstrap: Final = bootstrap
@@ -81,22 +81,22 @@ class MonitorProcess:
         )
 
     def stop(self) -> None:
-        """Stop it as a supervisor does."""
+        """Stop it with SIGTERM, as a supervisor does."""
         if self._process is not None:
             self._process.terminate(STOP_LIMIT)
 
     def wait_ready(self) -> None:
-        """Wait until its numbers can be relied on. Raises RuntimeError with its log when it ends."""
+        """Wait until `/readyz` reports ready. Raises RuntimeError with the end of its log when the process ends."""
 
         def ready() -> bool:
             if self._process is None or not self._process.running:
                 raise RuntimeError(f"lagwarden ended:\n{self.log.read_text(errors='replace')[-4_000:]}")
-            return self.ask("/readyz") is not None
+            return self.get("/readyz") is not None
 
         wait_until(ready, "lagwarden to be ready", limit=READY_LIMIT)
 
-    def ask(self, path: str) -> Any:
-        """Give what it answers as JSON; None while it does not, or with an error."""
+    def get(self, path: str) -> Any:
+        """Return the JSON of a path; None when the monitor does not answer or answers with an error."""
         try:
             with urllib.request.urlopen(f"http://{LOOPBACK}:{self._port}{path}", timeout=5) as answer:
                 return json.loads(answer.read())
@@ -105,18 +105,20 @@ class MonitorProcess:
 
 
 class SnapshotRecorder:
-    """Samples the monitor at every snapshot, and the ends of topics at every tick, in two threads."""
+    """Samples every snapshot of the monitor, and the end offsets of topics at every tick, in two threads."""
 
-    def __init__(self, watcher: MonitorProcess, places: Collection[Collection[tuple[str, int]]]) -> None:
-        """Sample the ends of these partitions; each collection is asked for apart, so that a dead leader hides few."""
+    def __init__(self, monitor: MonitorProcess, places: Collection[Collection[tuple[str, int]]]) -> None:
+        """Sample the end offsets of these partitions, one request per collection: a dead leader fails only its own."""
         self.snapshots: Final[list[VerdictSnapshot]] = []
         self.details: Final[dict[str, list[dict[str, Any]]]] = {}
         self.ends: Final[list[RecordedEnds]] = []
-        self._watcher = watcher
+        self._monitor = monitor
         self._places = places
-        self._admin = AdminClient(client_config(watcher.bootstrap))
+        self._admin = AdminClient(client_config(monitor.bootstrap))
         self._ended = threading.Event()
-        self._threads = [threading.Thread(target=run, daemon=True) for run in (self._listen, self._measure)]
+        self._threads = [
+            threading.Thread(target=run, daemon=True) for run in (self._record_snapshots, self._record_ends)
+        ]
 
     def __enter__(self) -> Self:
         for thread in self._threads:
@@ -128,41 +130,41 @@ class SnapshotRecorder:
         for thread in self._threads:
             thread.join(2 * REQUEST_TIMEOUT)
 
-    def _listen(self) -> None:
+    def _record_snapshots(self) -> None:
         last: dict[str, GroupVerdict] = {}
-        while not self._ended.wait(LOOK_EVERY):
-            said = self._watcher.ask("/api/v1/groups")
-            if said is None or said.get("snapshot_time") is None:
+        while not self._ended.wait(POLL_SECONDS):
+            answer = self._monitor.get("/api/v1/groups")
+            if answer is None or answer.get("snapshot_time") is None:
                 continue
-            taken_at = dt.datetime.fromisoformat(said["snapshot_time"]).timestamp()
+            taken_at = dt.datetime.fromisoformat(answer["snapshot_time"]).timestamp()
             if self.snapshots and taken_at <= self.snapshots[-1].taken_at:
                 continue
-            groups = {each["group"]: _said(each) for each in said["groups"] if each.get("verdict")}
+            groups = {each["group"]: _verdict(each) for each in answer["groups"] if each.get("verdict")}
             self.snapshots.append(VerdictSnapshot(taken_at, groups))
             for group, now in groups.items():
-                if now.severity in ODD and (group not in last or last[group].verdict != now.verdict):
-                    self._look_closer(group)
+                if now.severity in DETAILED_SEVERITIES and (group not in last or last[group].verdict != now.verdict):
+                    self._record_detail(group)
             last = groups
 
-    def _look_closer(self, group: str) -> None:
-        detail = self._watcher.ask(f"/api/v1/groups/{group}")
+    def _record_detail(self, group: str) -> None:
+        detail = self._monitor.get(f"/api/v1/groups/{group}")
         if detail is not None:
             kept = ("snapshot_time", "verdict", "state", "finding", "by_partition", "held_back")
             self.details.setdefault(group, []).append({name: detail.get(name) for name in kept})
 
-    def _measure(self) -> None:
+    def _record_ends(self) -> None:
         while not self._ended.wait(pace.TICK):
-            asked = [self._ask_ends(places) for places in self._places]
+            requested = [self._request_ends(places) for places in self._places]
             offsets = []
-            for place, answer in itertools.chain.from_iterable(each.items() for each in asked):
-                # A topic that was deleted, a broker that is away.
+            for place, answer in itertools.chain.from_iterable(each.items() for each in requested):
+                # The topic was deleted, or the broker is down.
                 with contextlib.suppress(KafkaException, TimeoutError):
                     offset = int(answer.result(2 * pace.TICK).offset)
                     if offset >= 0:
                         offsets.append((place.topic, place.partition, offset))
             self.ends.append(RecordedEnds(time.time(), offsets))
 
-    def _ask_ends(self, places: Iterable[tuple[str, int]]) -> dict[TopicPartition, Future[ListOffsetsResultInfo]]:
+    def _request_ends(self, places: Iterable[tuple[str, int]]) -> dict[TopicPartition, Future[ListOffsetsResultInfo]]:
         found: dict[TopicPartition, Future[ListOffsetsResultInfo]] = self._admin.list_offsets(
             dict.fromkeys((TopicPartition(*place) for place in places), LATEST),
             isolation_level=IsolationLevel.READ_UNCOMMITTED,
@@ -171,5 +173,5 @@ class SnapshotRecorder:
         return found
 
 
-def _said(row: dict[str, Any]) -> GroupVerdict:
+def _verdict(row: dict[str, Any]) -> GroupVerdict:
     return GroupVerdict(row["verdict"], row["severity"], row.get("sentence"))

@@ -1,4 +1,4 @@
-"""What is done to brokers and monitor while all groups live on, each at its time and noted by its name."""
+"""The outages of a run, each at its time and recorded by name: of a leader, of the broker, and of the monitor."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING
 
+from sandbox.clients.group_names import topic_name
 from sandbox.kafka.log_truncation import truncate_log
-from sandbox.verdict_scenarios.group_runner import group_name, topic_name
+from sandbox.verdict_scenarios.group_runner import scenario_group
 from sandbox.verdict_scenarios.outages import (
     BROKER_RESTART_AT,
     KEPT_SHARE,
@@ -29,40 +30,44 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OutageTargets:
-    """Whom it hits."""
+    """The brokers and the monitor that have outages."""
 
     broker: Broker
     second: Broker
-    """It leads the topics of `two_broker_topics` until it is killed. Where there are none it does not run."""
-    watcher: MonitorProcess
+    """Leads the topics of `two_broker_topics` until it is killed; without such topics it does not run."""
+    monitor: MonitorProcess
 
 
 def run_outages(
-    on: OutageTargets, clock: RunClock, scenarios: Sequence[VerdictScenario], say: Callable[[str], None], end: float
+    targets: OutageTargets,
+    clock: RunClock,
+    scenarios: Sequence[VerdictScenario],
+    report: Callable[[str], None],
+    end: float,
 ) -> dict[str, float]:
-    """Do it all, as far as it comes before the end of the play, and wait for that. Gives when what was done."""
+    """Run all outages that come before `end`, wait for `end`, and return the time (Unix seconds) of each mark."""
     marks: dict[str, float] = {}
 
     def mark(name: str) -> None:
         marks[name] = time.time()
-        say(f"{clock.now():5.0f} s: {name}")
+        report(f"{clock.now():5.0f} s: {name}")
 
-    if end > LEADER_KILLED_AT and on.second.running:
+    if end > LEADER_KILLED_AT and targets.second.running:
         clock.wait(LEADER_KILLED_AT)
-        on.second.kill()
+        targets.second.kill()
         mark("leader dies")
     if end > BROKER_RESTART_AT:
         clock.wait(BROKER_RESTART_AT)
         mark("broker stops")
-        _restart(on.broker, scenarios)
+        _restart(targets.broker, scenarios)
         mark("broker is back")
     if end > MONITOR_RESTART_AT:
         clock.wait(MONITOR_RESTART_AT)
         mark("monitor stops")
-        on.watcher.stop()
+        targets.monitor.stop()
         mark("monitor is gone")
-        on.watcher.start()
-        on.watcher.wait_ready()
+        targets.monitor.start()
+        targets.monitor.wait_ready()
         mark("monitor is back")
         end = max(end, clock.now() + RUN_AFTER_MONITOR_RESTART)
     clock.wait(end)
@@ -73,10 +78,10 @@ def _restart(broker: Broker, scenarios: Sequence[VerdictScenario]) -> None:
     broker.stop()
     for each in scenarios:
         if each.name == TRUNCATED:
-            truncate_log(broker.data / f"{topic_name(group_name(each), 'in')}-0", KEPT_SHARE)
+            truncate_log(broker.data / f"{topic_name(scenario_group(each), 'in')}-0", KEPT_SHARE)
     broker.start()
 
 
 def two_broker_topics(scenarios: Sequence[VerdictScenario]) -> list[str]:
-    """Give the topics that the second broker leads."""
-    return [topic_name(group_name(each), "in") for each in scenarios if each.name == LEADER_ELECTION]
+    """Return the full names of the topics that the second broker leads."""
+    return [topic_name(scenario_group(each), "in") for each in scenarios if each.name == LEADER_ELECTION]

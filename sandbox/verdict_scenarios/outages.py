@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from sandbox.clients.traffic import Flow, ScenarioTopic
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.actions import ChangeBehaviour, CloseClients, StartConsumer
-from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, Flow, ScenarioTopic, TimedStep, VerdictScenario
+from sandbox.verdict_scenarios.scenario import EVENT, ExpectedVerdict, TimedStep, VerdictScenario
 from sandbox.verdict_scenarios.sick import ONE, THREE
 
 BROKER_RESTART_AT: Final = 185.0

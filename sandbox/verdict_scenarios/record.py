@@ -1,4 +1,4 @@
-"""What a play has left to be judged: every snapshot of the monitor, every commit, the ends, and when what was done."""
+"""The record of a run: every snapshot of the monitor, every commit, the end offsets, and the time of each mark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupVerdict:
-    """What one snapshot says of a group."""
+    """The verdict on a group in one snapshot."""
 
     verdict: str
     severity: str
@@ -21,7 +21,7 @@ class GroupVerdict:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VerdictSnapshot:
-    """One snapshot of the monitor, by group. `taken_at` is Unix seconds."""
+    """One snapshot of the monitor: verdicts by group. `taken_at` is Unix seconds."""
 
     taken_at: float
     groups: dict[str, GroupVerdict]
@@ -29,20 +29,20 @@ class VerdictSnapshot:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordedCommit:
-    """One record of an offset in the offsets topic. Time in Unix ms."""
+    """One offset commit in the offsets topic. `time` is Unix ms."""
 
     group: str
     topic: str
     partition: int
     offset: int
     order: int
-    """Its position in the offsets partition."""
+    """Its offset in the partition of the offsets topic."""
     time: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordedEnds:
-    """The high watermarks at one moment (Unix seconds), as (topic, partition, offset)."""
+    """The high watermarks at one time (Unix seconds), as (topic, partition, offset)."""
 
     time: float
     offsets: list[tuple[str, int, int]]
@@ -50,32 +50,32 @@ class RecordedEnds:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A play on record. Marks are Unix seconds by group and name; those of "" are of the broker and the monitor."""
+    """A recorded run. Marks are Unix seconds by scenario and name; those of "" are outages of broker and monitor."""
 
     began: float
     ended: float
     groups: dict[str, str]
-    """Scenario -> group."""
+    """Scenario name -> group id."""
     marks: dict[str, dict[str, float]]
     snapshots: list[VerdictSnapshot]
     ends: list[RecordedEnds]
     commits: list[RecordedCommit]
     details: dict[str, list[dict[str, Any]]] = dataclasses.field(default_factory=dict)
-    """By group: what was said of it in full whenever its verdict had changed."""
+    """By group: the API's full answer each time its verdict had changed."""
     faults: list[str] = dataclasses.field(default_factory=list)
-    """What went wrong in the play itself."""
+    """Errors of the clients and actions of the run."""
 
     def mark(self, scenario: str, name: str) -> float | None:
-        """When this was done to the scenario's group, or to all; None: it was not."""
+        """Return the time of a mark of this scenario, or of all scenarios; None when it was not reached."""
         return self.marks.get(scenario, {}).get(name, self.marks.get("", {}).get(name))
 
     def save(self, file: Path) -> None:
-        """Write it as JSON."""
+        """Write the record as JSON."""
         file.write_text(json.dumps(dataclasses.asdict(self)))
 
 
 def load(file: Path) -> RunRecord:
-    """Read what `RunRecord.save` wrote."""
+    """Return the record that `RunRecord.save` wrote."""
     raw = json.loads(file.read_text())
     raw["snapshots"] = [
         VerdictSnapshot(each["taken_at"], {group: GroupVerdict(**said) for group, said in each["groups"].items()})

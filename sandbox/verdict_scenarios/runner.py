@@ -1,4 +1,4 @@
-"""Plays all scenarios at the same time against one real broker and one monitor, and gives what there is to judge."""
+"""Runs all verdict scenarios at once on one broker, watched by one `lagwarden run`, and records what was shown."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from decoders import scalar
 from decoders.errors import DecodeError
 from decoders.events import OffsetCommitted
 from decoders.interpret import events
+from sandbox.clients.flow_producer import FlowProducer
+from sandbox.clients.group_names import topic_name
 from sandbox.clients.java_clients import JavaClients
 from sandbox.clients.members import client_config
-from sandbox.clients.writer import FlowProducer
 from sandbox.kafka.broker import Broker
-from sandbox.kafka.second_broker import SecondBroker
-from sandbox.kafka.topics import create_topics
+from sandbox.kafka.topics import create_replicated_topic, create_topics
 from sandbox.verdict_scenarios.clock import RunClock
-from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, GroupRunner, group_name, topic_name
+from sandbox.verdict_scenarios.group_runner import OFFSETS_PARTITIONS, GroupRunner, scenario_group
 from sandbox.verdict_scenarios.monitor import MonitorProcess, SnapshotRecorder
 from sandbox.verdict_scenarios.outage_script import OutageTargets, run_outages, two_broker_topics
 from sandbox.verdict_scenarios.record import RecordedCommit, RunRecord
@@ -34,12 +34,13 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Message
 
-    from sandbox.verdict_scenarios.scenario import ScenarioTopic, VerdictScenario
+    from sandbox.clients.traffic import ScenarioTopic
+    from sandbox.verdict_scenarios.scenario import VerdictScenario
 
 PROPERTIES: Final = {
-    # The shortest life of the offsets of an empty group that leaves the others time for their stories.
+    # As short as the other scenarios allow: the offsets of empty groups must not expire before their scenario ends.
     "offsets.retention.minutes": f"{OFFSETS_RETENTION / 60:.0f}",
-    # Sessions, and how soon retention and compaction are looked after, are at the pace of the play.
+    # Sessions, and the checks for retention and compaction, are as much faster as the run.
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.heartbeat.interval.ms": "300",
     "group.consumer.heartbeat.interval.ms": "600",
@@ -48,52 +49,58 @@ PROPERTIES: Final = {
     "log.cleaner.backoff.ms": "1000",
 }
 HEAP: Final = "400m"
-AT_ONCE: Final = 5_000
+FIRST: Final = 1
+SECOND: Final = 2
+"""The node numbers of the brokers."""
+MAX_RECORDS: Final = 5_000
 
 
 def run_scenarios(
-    scenarios: Sequence[VerdictScenario], folder: Path, say: Callable[[str], None], end: float = END
+    scenarios: Sequence[VerdictScenario], folder: Path, report: Callable[[str], None], end: float = END
 ) -> RunRecord:
-    """Play them; takes `end` seconds and about half a minute of preparation."""
+    """Run the scenarios and return the record; takes `end` seconds and about half a minute of preparation."""
     clock = RunClock()
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(
             Broker(folder / "broker", offsets_partitions=OFFSETS_PARTITIONS, heap=HEAP, properties=PROPERTIES)
         )
-        desk = stack.enter_context(JavaClients(broker.bootstrap, folder / "desk.log"))
-        say(f"broker at {broker.bootstrap}; starting lagwarden")
+        java_clients = stack.enter_context(JavaClients(broker.bootstrap, folder / "java-clients.log"))
+        report(f"broker at {broker.bootstrap}; starting lagwarden")
         commit_first(broker.bootstrap)
-        watcher = stack.enter_context(MonitorProcess(broker.bootstrap, folder))
+        monitor = stack.enter_context(MonitorProcess(broker.bootstrap, folder))
         topics = make_topics(broker.bootstrap, scenarios)
-        apart = two_broker_topics(scenarios)
-        writers = stack.enter_context(producers_of(broker.bootstrap, topics, apart, clock))
-        second = stack.enter_context(contextlib.closing(SecondBroker(broker, folder / "second")))
-        for name in apart:
+        led_by_second = two_broker_topics(scenarios)
+        producers = stack.enter_context(producers_of(broker.bootstrap, topics, led_by_second, clock))
+        second = stack.enter_context(contextlib.closing(Broker(folder / "second", joins=broker)))
+        for name in led_by_second:
             second.start()
-            second.lead(name, broker)
-        watcher.wait_ready()
-        stages = [GroupRunner(desk, each, writers, clock.now) for each in scenarios]
+            create_replicated_topic(broker.bootstrap, name, leader=SECOND, follower=FIRST)
+        monitor.wait_ready()
+        runners = [GroupRunner(java_clients, each, producers, clock.now) for each in scenarios]
         places = [(name, partition) for name, topic in topics.items() for partition in range(topic.partitions)]
         recorder = stack.enter_context(
-            SnapshotRecorder(watcher, [[p for p in places if p[0] not in apart], [p for p in places if p[0] in apart]])
+            SnapshotRecorder(
+                monitor,
+                [[p for p in places if p[0] not in led_by_second], [p for p in places if p[0] in led_by_second]],
+            )
         )
-        say(f"{len(scenarios)} groups, {len(places)} partitions; the play takes {end:.0f} s")
+        report(f"{len(scenarios)} groups, {len(places)} partitions; the run takes {end:.0f} s")
         clock.begin()
         began = time.time()
-        for each in {id(writer): writer for writer in writers.values()}.values():
-            each.start()
-        for each_stage in stages:
-            stack.callback(each_stage.close)
-            each_stage.start()
-        marks = run_outages(OutageTargets(broker, second, watcher), clock, scenarios, say, end)
-        record = _record(began, stages, marks, recorder, broker.bootstrap)
-        for each_stage in stages:
-            each_stage.stop()
+        for producer in {id(producer): producer for producer in producers.values()}.values():
+            producer.start()
+        for runner in runners:
+            stack.callback(runner.close)
+            runner.start()
+        marks = run_outages(OutageTargets(broker, second, monitor), clock, scenarios, report, end)
+        record = _record(began, runners, marks, recorder, broker.bootstrap)
+        for runner in runners:
+            runner.stop()
     return record
 
 
 def commit_first(bootstrap: str) -> None:
-    """Let the broker make its offsets topic, so that the monitor finds one, and sees the beginning of the play."""
+    """Commit once so that the broker creates its offsets topic: the monitor then reads the run from the beginning."""
     create_topics(bootstrap, {"first": 1})
     consumer = Consumer({**client_config(bootstrap), "group.id": "first", "enable.auto.commit": False})
     try:
@@ -103,66 +110,72 @@ def commit_first(bootstrap: str) -> None:
 
 
 def make_topics(bootstrap: str, scenarios: Sequence[VerdictScenario]) -> dict[str, ScenarioTopic]:
-    """Make the topics of all scenarios; gives them by their full names."""
-    topics = {topic_name(group_name(each), short): topic for each in scenarios for short, topic in each.topics.items()}
-    apart = two_broker_topics(scenarios)
-    mine = {name: topic for name, topic in topics.items() if name not in apart}
-    for config in {tuple(sorted(topic.config.items())) for topic in mine.values()}:
-        alike = {name: t.partitions for name, t in mine.items() if tuple(sorted(t.config.items())) == config}
+    """Create the topics of all scenarios but those of the second broker; returns all by their full names."""
+    topics = {
+        topic_name(scenario_group(each), short): topic for each in scenarios for short, topic in each.topics.items()
+    }
+    led_by_second = two_broker_topics(scenarios)
+    ordinary = {name: topic for name, topic in topics.items() if name not in led_by_second}
+    for config in {tuple(sorted(topic.config.items())) for topic in ordinary.values()}:
+        alike = {name: t.partitions for name, t in ordinary.items() if tuple(sorted(t.config.items())) == config}
         create_topics(bootstrap, alike, dict(config))
     return topics
 
 
 @contextlib.contextmanager
 def producers_of(
-    bootstrap: str, topics: dict[str, ScenarioTopic], apart: Sequence[str], clock: RunClock
+    bootstrap: str, topics: dict[str, ScenarioTopic], led_by_second: Sequence[str], clock: RunClock
 ) -> Iterator[dict[str, FlowProducer]]:
-    """Give the producer of each topic, with all backlogs written: one for all whose writing nothing stops."""
-    plain = {name: topic for name, topic in topics.items() if topic.transaction is None and name not in apart}
-    crowd = FlowProducer(bootstrap, plain, clock.now)
+    """Return the producer of each topic, with all backlogs written: one for all topics that nothing blocks."""
+    plain = {name: topic for name, topic in topics.items() if topic.transaction is None and name not in led_by_second}
+    common = FlowProducer(bootstrap, plain, clock.now)
     others = {
         name: FlowProducer(bootstrap, {name: topic}, clock.now, transactional=topic.transaction is not None)
         for name, topic in topics.items()
         if name not in plain
     }
-    writers = {**dict.fromkeys(plain, crowd), **others}
+    producers = {**dict.fromkeys(plain, common), **others}
     try:
-        for each in (crowd, *others.values()):
-            each.backlog()
-        yield writers
+        for each in (common, *others.values()):
+            each.write_backlog()
+        yield producers
     finally:
-        for each in (crowd, *others.values()):
+        for each in (common, *others.values()):
             each.close()
 
 
 def _record(
-    began: float, stages: Sequence[GroupRunner], marks: dict[str, float], recorder: SnapshotRecorder, bootstrap: str
+    began: float,
+    runners: Sequence[GroupRunner],
+    marks: dict[str, float],
+    recorder: SnapshotRecorder,
+    bootstrap: str,
 ) -> RunRecord:
     ended = time.time()
     return RunRecord(
         began=began,
         ended=ended,
-        groups={each.scenario.name: each.group for each in stages},
-        marks={"": marks, **{each.scenario.name: dict(each.marks) for each in stages}},
+        groups={each.scenario.name: each.group.group for each in runners},
+        marks={"": marks, **{each.scenario.name: dict(each.marks) for each in runners}},
         snapshots=list(recorder.snapshots),
         ends=list(recorder.ends),
         commits=list(_commits(bootstrap)),
         details=dict(recorder.details),
-        faults=[f"{each.scenario.name}: {fault}" for each in stages for fault in each.faults],
+        faults=[f"{each.scenario.name}: {fault}" for each in runners for fault in each.faults],
     )
 
 
 def _commits(bootstrap: str) -> Iterator[RecordedCommit]:
-    """Read every commit there has been, pending and aborted ones too, in the order of each offsets partition."""
+    """Return every commit of the run, pending and aborted ones included, in the order of each offsets partition."""
     consumer = Consumer({**client_config(bootstrap), "group.id": "verdicts-commits", "enable.partition.eof": True,
                          "isolation.level": "read_uncommitted"})  # fmt: skip
-    open_ = set(range(OFFSETS_PARTITIONS))
-    consumer.assign([TopicPartition(OFFSETS_TOPIC, number, OFFSET_BEGINNING) for number in open_])
+    unread = set(range(OFFSETS_PARTITIONS))
+    consumer.assign([TopicPartition(OFFSETS_TOPIC, number, OFFSET_BEGINNING) for number in unread])
     try:
-        while open_:
-            for record in consumer.consume(AT_ONCE, timeout=1.0):
+        while unread:
+            for record in consumer.consume(MAX_RECORDS, timeout=1.0):
                 if record.error() is not None:
-                    open_.discard(int(record.partition() or 0))
+                    unread.discard(int(record.partition() or 0))
                 else:
                     yield from _commit(record)
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
+from sandbox.clients.traffic import RATE, ClientBehaviour, Flow, ScenarioTopic
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.actions import (
     INCOMPLETE_ASSIGNOR,
@@ -22,17 +23,7 @@ from sandbox.verdict_scenarios.actions import (
     StartTransactionalConsumer,
     SubscribeTo,
 )
-from sandbox.verdict_scenarios.scenario import (
-    EVENT,
-    FINE,
-    RATE,
-    ClientBehaviour,
-    ExpectedVerdict,
-    Flow,
-    ScenarioTopic,
-    TimedStep,
-    VerdictScenario,
-)
+from sandbox.verdict_scenarios.scenario import EVENT, FINE, ExpectedVerdict, TimedStep, VerdictScenario
 
 BATCH: Final = 20.0
 """Seconds between two visits of a batch: the hour of the story would be the whole play."""
@@ -204,7 +195,7 @@ STANDING: Final = (
         (StartTransactionalConsumer(),),
         script=(at_event(HangInCommit()),),
         expected=(ExpectedVerdict(("stopped", "held_back"), pace.hidden()),),
-        corner=True,
+        reserved=True,
     ),
     VerdictScenario(
         "orphan",

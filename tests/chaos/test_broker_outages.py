@@ -35,7 +35,7 @@ NO_VERDICT_YET: Final = {None, "unknown"}
 
 def healthy_traffic(bootstrap: str) -> Workload:
     """Return traffic of groups that keep up as long as there is a broker; not started."""
-    return Workload(bootstrap, fates=[fate for fate in DEMO_GROUPS if fate.behaviour in HEALTHY])
+    return Workload(bootstrap, rows=[row for row in DEMO_GROUPS if row.behaviour in HEALTHY])
 
 
 def all_judged(monitor: Monitor) -> bool:

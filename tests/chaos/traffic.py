@@ -13,7 +13,7 @@ from tests.integration.traffic import commit, delete_groups, make_topic
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sandbox.demo.groups import GroupKind
+    from sandbox.clients.members import GroupKind
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 4
@@ -37,19 +37,19 @@ class Churn(TrafficWorker):
         self._groups: list[str] = []
         self._members: list[Member] = []
 
-    def act(self) -> None:
-        """See Actor."""
+    def run_turn(self) -> None:
+        """See TrafficWorker."""
         changes: list[Callable[[], None]] = [self._commit, self._join, self._leave, self._delete]
         self._random.choice(changes)()
-        self.rest()
+        self.idle_turn()
 
-    def rest(self) -> None:
-        """See Actor."""
+    def idle_turn(self) -> None:
+        """See TrafficWorker."""
         for member in self._members:
-            member.rest()
+            member.idle()
 
     def close(self) -> None:
-        """See Actor."""
+        """See TrafficWorker."""
         for member in self._members:
             member.leave()
         self._members = []

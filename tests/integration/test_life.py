@@ -15,7 +15,7 @@ import pytest
 
 from sandbox.clients.java_clients import JavaClients
 from sandbox.kafka.topics import create_topics
-from sandbox.scenarios.everything import SCENARIOS, replayed
+from sandbox.scenarios.everything import HISTORIES, replay_observer
 from sandbox.scenarios.http_observer import HttpObserver
 from sandbox.scenarios.runner import HistoryBroker, HistoryRunner
 from stream.cluster.transport.client import Cluster
@@ -36,11 +36,11 @@ WITNESSES: Final = ("replay", "monitor")
 
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[GroupComparison]]:
-    """Play all scenarios before both witnesses; give every scene."""
+    """Run all histories with both observers; returns every comparison."""
     folder = tmp_path_factory.mktemp("life")
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(HistoryBroker())
-        desk = stack.enter_context(JavaClients(broker.bootstrap, folder / "desk.log"))
+        java_clients = stack.enter_context(JavaClients(broker.bootstrap, folder / "java-clients.log"))
         cluster = stack.enter_context(Cluster([broker.bootstrap]))
         # The monitor is ready when there is something to read; of the play it shall see the beginning.
         create_topics(broker.bootstrap, {"first": 1})
@@ -52,9 +52,11 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[GroupCompa
                 monitor.kill()
                 monitor.start()
 
-        witnesses: list[Observer] = [replayed(cluster), HttpObserver(lambda path: _json(monitor, path))]
-        with HistoryRunner(desk, SCENARIOS, witnesses, sweep=broker.sweep, before_round=before_round) as play:
-            yield play.run(print)
+        witnesses: list[Observer] = [replay_observer(cluster), HttpObserver(lambda path: _json(monitor, path))]
+        with HistoryRunner(
+            java_clients, HISTORIES, witnesses, expire=broker.expire, before_round=before_round
+        ) as runner:
+            yield runner.run(print)
 
 
 def _json(monitor: Monitor, path: str) -> Any:
@@ -66,12 +68,12 @@ def _json(monitor: Monitor, path: str) -> Any:
     ("name", "witness"),
     [
         pytest.param(scenario.name, witness, id=f"{scenario.name}-{witness}")
-        for scenario, witness in itertools.product(SCENARIOS, WITNESSES)
+        for scenario, witness in itertools.product(HISTORIES, WITNESSES)
     ],
 )
 def test_a_history_is_found_as_it_happened(scenes: list[GroupComparison], name: str, witness: str) -> None:
     """After each step transitions are exactly the expected ones, and state, members and offsets the official tool's."""
-    mine = [scene for scene in scenes if scene.scenario == name]
+    mine = [scene for scene in scenes if scene.history == name]
     wrong = [f"{scene.story}: {fault}" for scene in mine for fault in scene.faults_of(witness)]
     assert not wrong, "\n".join(wrong)
     assert mine[-1].number is None, "the play was not played to its end"

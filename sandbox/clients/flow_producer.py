@@ -1,4 +1,4 @@
-"""The producers of the play: one thread writes all plain topics, one each those that are written in transactions."""
+"""The producers of scenarios: one thread writes all plain topics, one thread each the topics with transactions."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import KafkaException, Producer
 
 from sandbox.clients.members import REQUEST_TIMEOUT, client_config
+from sandbox.clients.transactions import transactional_producer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sandbox.verdict_scenarios.scenario import ScenarioTopic
+    from sandbox.clients.traffic import ScenarioTopic
 
 PERIOD: Final = 0.5
-"""Seconds between two turns of a producer: every consumer has a fetch to be answered in each."""
+"""Seconds between two turns of a producer: every fetch of a consumer is answered once per turn."""
+SETTINGS: Final = {"topic.metadata.refresh.interval.ms": 1_000, "linger.ms": 5}
 
 
 class FlowProducer:
-    """Writes topics as their flows say. `clock` gives the seconds of the play."""
+    """Writes records to topics as their flows say. `clock` returns the seconds of the run."""
 
     def __init__(
         self,
@@ -35,30 +37,27 @@ class FlowProducer:
         self._written: dict[tuple[str, int, int], int] = {}
         self._clock = clock
         self._transaction = next(iter(topics.values())).transaction if transactional else None
-        self._began: float | None = None
-        self._holds = False
+        self._transaction_began: float | None = None
+        self._keeps_open = False
         self._bootstrap = bootstrap
         self._producer = self._new_producer()
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._live, daemon=True)
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
     def _new_producer(self) -> Producer:
-        config = {**client_config(self._bootstrap), "topic.metadata.refresh.interval.ms": 1_000, "linger.ms": 5}
         if self._transaction is None:
-            return Producer(config)
-        more = {"transactional.id": f"writer-of-{min(self._topics)}", "transaction.timeout.ms": 600_000}
-        producer = Producer({**config, **more})
-        producer.init_transactions(REQUEST_TIMEOUT)
-        return producer
+            return Producer({**client_config(self._bootstrap), **SETTINGS})
+        name = f"writer-of-{min(self._topics)}"
+        return transactional_producer(self._bootstrap, name, timeout_ms=600_000, settings=SETTINGS)
 
-    # --- what happens to it ---
+    # --- control ---
 
     def start(self) -> None:
-        """Begin; the flows begin at 0 of the clock."""
+        """Start the thread; the flows begin at 0 of the clock."""
         self._thread.start()
 
-    def grow(self, name: str, partitions: int) -> None:
-        """Write to more partitions from now on."""
+    def add_partitions(self, name: str, partitions: int) -> None:
+        """Write to `partitions` partitions of a topic from now on; the new ones get no records for the past."""
         flows = range(len(self._topics[name].flows))
         now = self._clock()
         for partition in range(self._partitions[name], partitions):
@@ -66,32 +65,32 @@ class FlowProducer:
                 self._written[name, at, partition] = self._topics[name].flows[at].written(now)
         self._partitions[name] = partitions
 
-    def leave(self, name: str) -> None:
-        """Write no more to a topic."""
+    def remove_topic(self, name: str) -> None:
+        """Stop writing to a topic."""
         self._topics.pop(name)
 
-    def hold(self) -> None:
-        """Begin to forget to end transactions."""
-        self._holds = True
+    def keep_open(self) -> None:
+        """Leave the next transaction open for ever."""
+        self._keeps_open = True
 
     def close(self) -> None:
-        """End. An open transaction stays open."""
+        """Stop the thread. An open transaction stays open."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join(2 * REQUEST_TIMEOUT)
 
-    # --- what it does ---
+    # --- writing ---
 
-    def backlog(self) -> None:
-        """Write what stands there before the play begins."""
-        self._begin()
+    def write_backlog(self) -> None:
+        """Write the records that exist before the run begins."""
+        self._begin_transaction()
         for name, topic in self._topics.items():
             for partition in range(topic.partitions):
                 self._write(name, topic, partition, topic.backlog)
         self._producer.flush(REQUEST_TIMEOUT)
-        self._end()
+        self._commit_transaction()
 
-    def _live(self) -> None:
+    def _run(self) -> None:
         while not self._ended.wait(PERIOD):
             try:
                 self._turn()
@@ -99,24 +98,26 @@ class FlowProducer:
                 self._recover()
 
     def _recover(self) -> None:
-        """Go on after a broker was restarted; a transaction that was open then is aborted by its successor."""
-        if self._transaction is not None and not self._holds:
+        """Replace a transactional producer after an outage; its successor aborts the open transaction."""
+        if self._transaction is not None and not self._keeps_open:
             with contextlib.suppress(KafkaException):
                 self._producer = self._new_producer()
-                self._began = None
+                self._transaction_began = None
 
     def _turn(self) -> None:
         now = self._clock()
         due = [each for each in self._due(now) if each[3] > 0]
         if due:
-            self._begin()
+            self._begin_transaction()
         for name, topic, partition, records in due:
             self._write(name, topic, partition, records)
-        self._producer.flush(PERIOD)  # what is not out by then is late, not lost
-        if self._began is not None and not self._holds and now - self._began >= (self._transaction or 0.0):
-            self._end()
+        self._producer.flush(PERIOD)  # records that are not sent by then are late, not lost
+        began = self._transaction_began
+        if began is not None and not self._keeps_open and now - began >= (self._transaction or 0.0):
+            self._commit_transaction()
 
     def _due(self, now: float) -> list[tuple[str, ScenarioTopic, int, int]]:
+        """Return topic name, topic, partition and number of records for each flow of each partition."""
         found = []
         for name, topic in list(self._topics.items()):
             for at, flow in enumerate(topic.flows):
@@ -133,12 +134,12 @@ class FlowProducer:
             self._producer.produce(name, "record", key=key, partition=partition)
         self._producer.poll(0)
 
-    def _begin(self) -> None:
-        if self._transaction is not None and self._began is None:
+    def _begin_transaction(self) -> None:
+        if self._transaction is not None and self._transaction_began is None:
             self._producer.begin_transaction()
-            self._began = self._clock()
+            self._transaction_began = self._clock()
 
-    def _end(self) -> None:
-        if self._began is not None:
+    def _commit_transaction(self) -> None:
+        if self._transaction_began is not None:
             self._producer.commit_transaction(REQUEST_TIMEOUT)
-            self._began = None
+            self._transaction_began = None

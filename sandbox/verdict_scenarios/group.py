@@ -1,0 +1,69 @@
+"""The group of one verdict scenario: its topics, its producers, its clients and how they behave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined] # its stubs do not re-export
+
+from sandbox.clients.group_control import GroupControl
+from sandbox.clients.members import REQUEST_TIMEOUT, client_config
+from sandbox.clients.paced import PacedClient
+from sandbox.waiting import LIMIT, eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sandbox.clients.flow_producer import FlowProducer
+    from sandbox.clients.java_clients import JavaClients
+    from sandbox.clients.traffic import ClientBehaviour
+
+
+class VerdictGroup(GroupControl[PacedClient]):
+    """The group that the actions of a verdict scenario change. `behaviour` is that of all its clients."""
+
+    def __init__(
+        self, java_clients: JavaClients, group: str, behaviour: ClientBehaviour, producers: Mapping[str, FlowProducer]
+    ) -> None:
+        super().__init__(java_clients, group)
+        self.behaviour = behaviour
+        self._producers: Final = producers
+
+    def producer_of(self, short: str) -> FlowProducer:
+        """Return the producer of a topic."""
+        return self._producers[self.topic(short)]
+
+    def add_partitions(self, short: str, partitions: int) -> None:
+        """Increase a topic to this number of partitions."""
+        name = self.topic(short)
+        self.admin().create_partitions([NewPartitions(name, partitions)])[name].result(LIMIT)
+        self.producer_of(short).add_partitions(name, partitions)
+
+    def delete_topic(self, short: str) -> None:
+        """Delete a topic and stop writing to it."""
+        self.producer_of(short).remove_topic(self.topic(short))
+        super().delete_topic(short)
+
+    def delete_records(self, short: str, leaving: int) -> None:
+        """Move the log start offset of partition 0 to `leaving` offsets before its end offset."""
+        place = TopicPartition(self.topic(short), 0)
+        consumer = Consumer({**client_config(self.bootstrap), "group.id": "verdicts-ends"})
+        try:
+            end = consumer.get_watermark_offsets(place, timeout=REQUEST_TIMEOUT)[1]
+        finally:
+            consumer.close()
+        place.offset = max(end - leaving, 0)
+        for done in self.admin().delete_records([place]).values():
+            done.result(LIMIT)
+
+    def reset(self, by: int) -> None:
+        """Commit partition 0 of the input `by` offsets lower, without being a member."""
+        place = TopicPartition(self.topic("in"), 0)
+        consumer = Consumer({**client_config(self.bootstrap), "group.id": self.group, "enable.auto.commit": False})
+        try:
+            (at,) = consumer.committed([place], timeout=REQUEST_TIMEOUT)
+            place.offset = max(at.offset - by, 0)
+            eventually(lambda: consumer.commit(offsets=[place], asynchronous=False))
+        finally:
+            consumer.close()
