@@ -15,6 +15,7 @@ from tests.integration.traffic import (
     commit_in,
     consumer,
     delete_groups,
+    end_transaction,
     join_and_commit,
     offsets_ends,
     tool_says,
@@ -53,10 +54,10 @@ def test_every_kind_of_group_is_shown_as_the_official_tool_shows_it(cluster: Bro
         join_and_commit(next_generation, "t", {0: 30, 1: 31, 2: 32})
         producer = begin_transaction(bootstrap, "kinds-committed")
         commit_in(producer, bootstrap, "kinds-transactional", "t", {0: 40, 1: 41})
-        producer.commit_transaction(30)
+        end_transaction(bootstrap, producer, commit=True)
         producer.begin_transaction()
         commit_in(producer, bootstrap, "kinds-transactional", "t", {0: 90, 2: 92})
-        producer.abort_transaction(30)
+        end_transaction(bootstrap, producer, commit=False)
 
         shown = monitor.wait_read(offsets_ends(bootstrap))
         committed, lags = tool_says(bootstrap)

@@ -29,6 +29,7 @@ from tests.integration.traffic import (
     commit_in,
     consumer,
     delete_groups,
+    end_transaction,
     join_and_commit,
     make_topic,
     set_topic,
@@ -71,10 +72,10 @@ def _live_on(bootstrap: str) -> None:
         join_and_commit(client, "t", {0: 1, 1: 1, 2: 1})
     producer = begin_transaction(bootstrap, "tx")
     commit_in(producer, bootstrap, "transactional", "t", {0: 7})
-    producer.commit_transaction(30)
+    end_transaction(bootstrap, producer, commit=True)
     producer.begin_transaction()
     commit_in(producer, bootstrap, "transactional", "t", {0: 99})
-    producer.abort_transaction(30)
+    end_transaction(bootstrap, producer, commit=False)
     commit(bootstrap, "deleted", "t", {0: 1})
     delete_groups(bootstrap, ["deleted"])
 
@@ -205,7 +206,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
         producer = begin_transaction(broker.bootstrap, "tx")
         commit_in(producer, broker.bootstrap, "transactional", "t", {0: 7})
         producer.produce("t", b"in a transaction")
-        producer.commit_transaction(30)
+        end_transaction(broker.bootstrap, producer, commit=True)
         broker.stop()
     return folder / "data"
 

@@ -14,6 +14,7 @@ from tests.integration.traffic import (
     broker_says,
     commit,
     commit_in,
+    end_transaction,
     expire_records,
     make_topic,
     offsets_ends,
@@ -53,7 +54,7 @@ def test_new_cluster_is_waited_for_and_not_touched(make_broker: MakeBroker, tmp_
         assert (shown.value("lagwarden_ready"), shown.value("lagwarden_kafka_reachable")) == (0, 1)
         assert shown.groups == set()
         assert topics_of(bootstrap) == {"t"}
-        assert len(monitor.events("waiting: no group has ever committed on this cluster")) == 1
+        assert len(monitor.wait_events("waiting: no group has ever committed on this cluster")) == 1
 
         commit(bootstrap, "very first", "t", {0: 4})
         monitor.wait_ready()
@@ -71,11 +72,11 @@ def test_tails_without_a_record_to_read_do_not_keep_it_waiting(make_broker: Make
     # 1 ends in a commit's marker, 2 in an aborted transaction, of which nothing may be read.
     producer = begin_transaction(bootstrap, "ends")
     commit_in(producer, bootstrap, group[1], "t", {0: 1})
-    producer.commit_transaction(30)
+    end_transaction(bootstrap, producer, commit=True)
     commit(bootstrap, group[2], "t", {0: 2})
     producer.begin_transaction()
     commit_in(producer, bootstrap, group[2], "t", {0: 9})
-    producer.abort_transaction(30)
+    end_transaction(bootstrap, producer, commit=False)
     # 4 is held back by a transaction that is still open. 5 is as usual.
     commit(bootstrap, group[4], "t", {0: 4})
     held = begin_transaction(bootstrap, "holds")
@@ -88,7 +89,7 @@ def test_tails_without_a_record_to_read_do_not_keep_it_waiting(make_broker: Make
         assert set(shown.offsets_partitions("distance").values()) == {0}
         assert shown.offsets_partitions("position")[3] == 5
         assert {n: gap for n, gap in shown.offsets_partitions("stable_gap").items() if gap} == {4: 1}
-        held.abort_transaction(30)
+        end_transaction(bootstrap, held, commit=False)
         shown = monitor.wait_read(offsets_ends(bootstrap))
         assert set(shown.offsets_partitions("stable_gap").values()) == {0}
         assert shown.committed == broker_says(bootstrap, [group[number] for number in (1, 2, 4, 5)])

@@ -17,6 +17,7 @@ from tests.integration.traffic import (
     begin_transaction,
     commit,
     commit_in,
+    end_transaction,
     make_topic,
     offsets_ends,
     tool_says,
@@ -186,7 +187,7 @@ def test_open_transaction_shows_as_stable_gap_and_ends_with_it(cluster: Broker, 
     assert shown.offsets_partitions("distance")[partition] == 0
     assert {place: o for place, o in shown.committed.items() if place[0] == "held"} == {("held", "t", 0): 1}
     assert monitor.get("/readyz").status == 200
-    producer.commit_transaction(30)
+    end_transaction(cluster.bootstrap, producer, commit=True)
     shown = monitor.wait_read(offsets_ends(cluster.bootstrap))
     assert set(shown.offsets_partitions("stable_gap").values()) == {0}
     offsets = {place: offset for place, offset in shown.committed.items() if place[0] == "held"}

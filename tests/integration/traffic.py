@@ -81,6 +81,18 @@ def begin_transaction(bootstrap: str, transactional_id: str) -> Producer:
     return producer
 
 
+def end_transaction(bootstrap: str, producer: Producer, *, commit: bool) -> None:
+    """Commit or abort a producer's transaction, and wait until no transaction is open on the offsets topic.
+
+    The coordinator answers before the markers are written; until then the last stable offsets stay where they are.
+    """
+    if commit:
+        producer.commit_transaction(LIMIT)
+    else:
+        producer.abort_transaction(LIMIT)
+    wait_until(lambda: offsets_ends(bootstrap) == high_watermarks(bootstrap), "the markers of the transaction")
+
+
 def commit_in(producer: Producer, bootstrap: str, group: str, topic: str, offsets: Mapping[int, int]) -> None:
     """Send offsets to a producer's open transaction; they count once it is committed."""
     with consumer(bootstrap, group) as client:
@@ -106,11 +118,20 @@ def write_raw(bootstrap: str, partition: int, records: Collection[tuple[bytes | 
 
 
 def offsets_ends(bootstrap: str) -> dict[int, int]:
-    """Ask for the last stable offset of each partition of the offsets topic."""
+    """Return the last stable offset of each partition of the offsets topic."""
+    return _list_ends(bootstrap, IsolationLevel.READ_COMMITTED)
+
+
+def high_watermarks(bootstrap: str) -> dict[int, int]:
+    """Return the high watermark of each partition of the offsets topic."""
+    return _list_ends(bootstrap, IsolationLevel.READ_UNCOMMITTED)
+
+
+def _list_ends(bootstrap: str, isolation: IsolationLevel) -> dict[int, int]:
     admin = _admin(bootstrap)
     partitions = admin.list_topics(OFFSETS_TOPIC, timeout=LIMIT).topics[OFFSETS_TOPIC].partitions
-    asked = {TopicPartition(OFFSETS_TOPIC, number): OffsetSpec.latest() for number in partitions}
-    answers = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=LIMIT)
+    latest = {TopicPartition(OFFSETS_TOPIC, number): OffsetSpec.latest() for number in partitions}
+    answers = admin.list_offsets(latest, isolation_level=isolation, request_timeout=LIMIT)
     return {place.partition: answer.result(LIMIT).offset for place, answer in answers.items()}
 
 

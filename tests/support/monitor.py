@@ -263,6 +263,11 @@ class Monitor:
                 found.append(json.loads(line))
         return [line for line in found if isinstance(line, dict)]
 
+    def wait_events(self, event: str, limit: float = 30.0) -> list[dict[str, Any]]:
+        """Return the log lines of one event, once there is one: a line may follow the state that it reports."""
+        self.wait_for(lambda: bool(self.events(event)), f"the log event {event!r}", limit)
+        return self.events(event)
+
     def events(self, event: str) -> list[dict[str, Any]]:
         """Give the log lines of one event."""
         return [line for line in self.lines if line.get("event") == event]
