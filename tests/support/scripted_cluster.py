@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import copy
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from stream.cluster.transport.client import Broker
 from stream.cluster.transport.errors import ClusterError, TimedOut, Unreachable, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+
+    from stream.cluster.transport.client import Cluster
 
 Answers = dict[str, "Callable[[int | None, Any], Any]"]
 
@@ -71,3 +73,8 @@ class ScriptedCluster:
             most = request._max_version
             copy.copy(request).encode(version=request.max_version if most is None else most)
         return self._answers[kind](node, request)
+
+
+def no_cluster() -> Cluster:
+    """Return a cluster for tests that replace every function that uses it; any request fails the test."""
+    return cast("Cluster", ScriptedCluster({}))

@@ -1,10 +1,10 @@
-"""Which tails are read when: once, while nothing moves, and never so often that a broker would notice."""
+"""The lookup of log tails: which tails are read when, and how long the results stay valid."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.log_tails import LogTailLookup
 from tests.stream.health.panes import Row, pane
 from tests.support.fleets import ends_of
+from tests.support.scripted_cluster import no_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,10 +29,10 @@ TOPICS = ["orders", "payments"]
 
 
 class Brokers:
-    """Answers reads of tails: markers behind an offset, or a reason; keeps what was asked."""
+    """Answers tail reads with a data end or an error; records the requests."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.asked: list[TailRequest] = []
+        self.requests: list[TailRequest] = []
         self.data_end: int | None = 10_001
         self.reason: ErrorReason | None = None
         self.away = False
@@ -42,30 +43,30 @@ class Brokers:
     def _read(self, _: object, wanted: Sequence[TailRequest], **__: Any) -> list[TailRead]:
         if self.away:
             raise Unreachable("away", "")
-        self.asked += wanted
+        self.requests += wanted
         return [TailRead(each, self.data_end, self.reason) for each in wanted]
 
 
 @pytest.fixture
 def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
-    """Give brokers that find markers only."""
+    """Return brokers that find one data record, then markers."""
     return Brokers(monkeypatch)
 
 
-def watch(allowances: LookupLimits | None = None) -> LogTailLookup:
-    """Give a watch of its own."""
+def new_lookup(limits: LookupLimits | None = None) -> LogTailLookup:
+    """Return a lookup whose clock advances by a second per reading."""
     ticks = itertools.count()
-    return LogTailLookup(cast("Any", None), allowances or LookupLimits(), lambda: float(next(ticks)))
+    return LogTailLookup(no_cluster(), limits or LookupLimits(), lambda: float(next(ticks)))
 
 
 def window(*rows: Row) -> Window:
-    """Give a window in which every tail is worth reading."""
+    """Return a window in which every tail is wanted."""
     made = pane(*rows)
     return dataclasses.replace(made, tail=dataclasses.replace(made.tail, wanted=np.ones(len(rows), np.bool_)))
 
 
 def ends(**high: int) -> EndsIndex:
-    """Give ends: of partition 0 of each topic."""
+    """Return the end offsets of partition 0 of each topic."""
     return EndsIndex(ends_of([(topic, 0, end, end, 0, None) for topic, end in high.items()]))
 
 
@@ -73,106 +74,106 @@ ROW = Row(committed=10_000, end=10_003, lag=3)
 
 
 def rows_of(tails: Any) -> list[tuple[int, ...]]:
-    """Give tails as tuples of place, data_from, data_end and end."""
+    """Return tails as tuples (place, data_from, data_end, end)."""
     columns = (tails.place, tails.data_from, tails.data_end, tails.end)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def test_a_tail_is_read_once_for_as_long_as_it_stands(brokers: Brokers) -> None:
-    """What was found stays known without another question, and is forgotten when the end moves."""
-    tails = watch()
+def test_a_tail_is_read_once_while_the_end_is_unchanged(brokers: Brokers) -> None:
+    """The result is cached, and dropped when the end moves."""
+    tails = new_lookup()
     assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == []
     tails.schedule(window(ROW))
     for _ in range(3):
         assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
-    assert brokers.asked == [TailRequest("orders", 0, 10_000, 10_003)]
+    assert brokers.requests == [TailRequest("orders", 0, 10_000, 10_003)]
     assert rows_of(tails.update(TOPICS, ends(orders=10_004))) == []
 
 
-def test_an_end_that_is_not_known_forgets_nothing(brokers: Brokers) -> None:
-    """A leader that is away for a tick costs no second reading."""
-    tails = watch()
+def test_an_unknown_end_keeps_the_result(brokers: Brokers) -> None:
+    """A partition without a leader for one tick is not read again."""
+    tails = new_lookup()
     tails.schedule(window(ROW))
     tails.update(TOPICS, ends(orders=10_003))
     tails.update(TOPICS, EndsIndex(ends_of([("orders", 0, None, None, None, "no_leader")])))
     tails.update(TOPICS, EndsIndex(ends_of([("orders", -1, None, None, None, "unknown_topic")])))
     assert len(rows_of(tails.update(TOPICS, ends(orders=10_003)))) == 1
-    assert len(brokers.asked) == 1
+    assert len(brokers.requests) == 1
 
 
-def test_a_tail_that_moved_since_it_was_noted_is_not_read(brokers: Brokers) -> None:
-    """It is none of those that stand still."""
-    tails = watch()
+def test_a_tail_that_moved_since_it_was_scheduled_is_not_read(brokers: Brokers) -> None:
+    """Only tails of partitions at rest are read."""
+    tails = new_lookup()
     tails.schedule(window(ROW))
     assert rows_of(tails.update(TOPICS, ends(orders=10_009))) == []
-    assert brokers.asked == []
+    assert brokers.requests == []
 
 
-def test_one_reading_for_all_groups_before_a_tail(brokers: Brokers) -> None:
-    """The one that is furthest from the end counts; one further still has it read again."""
-    tails = watch()
+def test_one_read_serves_all_groups_of_a_partition(brokers: Brokers) -> None:
+    """The read starts at the group with the largest lag; a larger lag later causes another read."""
+    tails = new_lookup()
     tails.schedule(window(ROW, Row(group="other", committed=9_998, end=10_003, lag=5)))
     tails.update(TOPICS, ends(orders=10_003))
-    assert brokers.asked == [TailRequest("orders", 0, 9_998, 10_003)]
+    assert brokers.requests == [TailRequest("orders", 0, 9_998, 10_003)]
     tails.schedule(window(Row(group="third", committed=9_000, end=10_003, lag=1_003)))
     assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == [(0, 9_000, 10_001, 10_003)]
 
 
-def test_places_are_numbered_by_the_topics_given(brokers: Brokers) -> None:
-    """Topics come and go between ticks; the tails of one that is not among them are left out."""
-    tails = watch()
+def test_places_are_numbered_by_the_given_topics(brokers: Brokers) -> None:
+    """Topics change between ticks; tails of topics that are not given are left out."""
+    tails = new_lookup()
     tails.schedule(window(ROW, Row(topic="payments", committed=10_000, end=10_003, lag=3)))
     at_rest = ends(orders=10_003, payments=10_003)
     assert [row[0] for row in rows_of(tails.update(TOPICS, at_rest))] == [0, 1 << 32]
     assert [row[0] for row in rows_of(tails.update(["a", "orders", "payments"], at_rest))] == [1 << 32, 2 << 32]
     assert [row[0] for row in rows_of(tails.update(["payments"], at_rest))] == [0]
-    assert len(brokers.asked) == 2
+    assert len(brokers.requests) == 2
 
 
-def test_the_shortest_first_and_so_many_at_a_tick(brokers: Brokers) -> None:
-    """Those that are left are noted again by whoever still wants them."""
-    tails = watch(LookupLimits(tails=1))
+def test_the_shortest_tails_are_read_first_up_to_the_limit(brokers: Brokers) -> None:
+    """The others can be scheduled again at the next tick."""
+    tails = new_lookup(LookupLimits(tails=1))
     tails.schedule(window(Row(committed=9_000, end=10_003, lag=1_003), Row(topic="payments", end=10_003, lag=1)))
     tails.update(TOPICS, ends(orders=10_003, payments=10_003))
-    assert [each.topic for each in brokers.asked] == ["payments"]
+    assert [each.topic for each in brokers.requests] == ["payments"]
 
 
 UNREADABLE = pytest.mark.parametrize(
     ("reason", "attempts", "word"),
     [
-        pytest.param(ErrorReason.NOT_AUTHORIZED, 1, "not_authorized", id="denied: that will not be otherwise"),
-        pytest.param(ErrorReason.UNSUPPORTED, 1, "unsupported", id="the broker is too old"),
-        pytest.param(ErrorReason.TIMED_OUT, 3, "timed_out", id="it may go better the next time, but not for ever"),
-        pytest.param(ErrorReason.NO_LEADER, 3, "no_leader", id="the leader is away"),
-        pytest.param(None, 3, "timed_out", id="not read to its end in time"),
+        pytest.param(ErrorReason.NOT_AUTHORIZED, 1, "not_authorized", id="denied: not retried at once"),
+        pytest.param(ErrorReason.UNSUPPORTED, 1, "unsupported", id="request not supported"),
+        pytest.param(ErrorReason.TIMED_OUT, 3, "timed_out", id="timed out: retried twice"),
+        pytest.param(ErrorReason.NO_LEADER, 3, "no_leader", id="no leader: retried twice"),
+        pytest.param(None, 3, "timed_out", id="not read to its end in time: retried twice"),
     ],
 )
 
 
 @UNREADABLE
-def test_a_tail_that_cannot_be_read_is_told_with_its_reason(
+def test_a_tail_that_cannot_be_read_has_a_reason(
     brokers: Brokers, reason: ErrorReason | None, attempts: int, word: str
 ) -> None:
-    """Nothing is claimed of what it holds."""
+    """Nothing is known of its content."""
     brokers.data_end, brokers.reason = None, reason
-    tails = watch()
+    tails = new_lookup()
     for attempt in range(1, attempts + 2):
         tails.schedule(window(ROW))
         found = tails.update(TOPICS, ends(orders=10_003))
         assert rows_of(found) == []
-        told = list(zip(found.unreadable.tolist(), found.reasons.tolist(), strict=True))
-        assert told == ([(0, word)] if attempt >= attempts else [])
-    assert len(brokers.asked) == attempts
+        unreadable = list(zip(found.unreadable.tolist(), found.reasons.tolist(), strict=True))
+        assert unreadable == ([(0, word)] if attempt >= attempts else [])
+    assert len(brokers.requests) == attempts
     assert tails.update(["another", *TOPICS], ends(orders=10_003)).unreadable.tolist() == [1 << 32]
 
 
 @UNREADABLE
-def test_without_any_transaction_a_tail_that_cannot_be_read_holds_records(
+def test_in_a_cluster_without_transactions_an_unreadable_tail_is_data(
     brokers: Brokers, reason: ErrorReason | None, attempts: int, word: str
 ) -> None:
-    """Markers are written by transactions alone."""
+    """Only transactions write control records."""
     brokers.data_end, brokers.reason, brokers.transactions = None, reason, False
-    tails = watch()
+    tails = new_lookup()
     found = []
     for _ in range(attempts):
         tails.schedule(window(ROW))
@@ -181,42 +182,42 @@ def test_without_any_transaction_a_tail_that_cannot_be_read_holds_records(
     assert word not in found[-1].reasons
 
 
-def kept(made: Window) -> Window:
-    """Return the window with every row judged by what is known of its tail."""
+def in_use(made: Window) -> Window:
+    """Return the window with the tail of every row in use."""
     return dataclasses.replace(made, tail=dataclasses.replace(made.tail, in_use=np.ones(len(made), np.bool_)))
 
 
-def test_a_tail_that_cannot_be_read_is_tried_again_later(brokers: Brokers) -> None:
-    """A right may be granted while the monitor runs; until then the reason stays, and the brokers are spared."""
+def test_an_unreadable_tail_is_retried_later(brokers: Brokers) -> None:
+    """A permission may be granted while the monitor runs; until then the reason stays."""
     brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
     clock = [0.0]
-    tails = LogTailLookup(cast("Any", None), LookupLimits(slow_refresh=600), lambda: clock[0])
+    tails = LogTailLookup(no_cluster(), LookupLimits(slow_refresh=600), lambda: clock[0])
     unreadable = []
     for clock[0] in (10, 20, 300, 600, 620):
-        tails.schedule(kept(window(ROW)))
+        tails.schedule(in_use(window(ROW)))
         unreadable.append(len(tails.update(TOPICS, ends(orders=10_003)).unreadable))
-    assert (unreadable, len(brokers.asked)) == ([1] * 5, 2)
+    assert (unreadable, len(brokers.requests)) == ([1] * 5, 2)
     brokers.data_end, brokers.reason = 10_000, None
     clock[0] = 1_230
-    tails.schedule(kept(window(ROW)))
+    tails.schedule(in_use(window(ROW)))
     found = tails.update(TOPICS, ends(orders=10_003))
     assert (rows_of(found), len(found.unreadable)) == ([(0, 10_000, 10_000, 10_003)], 0)
 
 
-def test_the_reason_does_not_go_when_the_partition_grows(brokers: Brokers) -> None:
-    """Else a group without the right would look stuck at the tick at which a record comes."""
+def test_the_reason_stays_when_the_partition_grows(brokers: Brokers) -> None:
+    """Otherwise the group would look stuck at the tick at which a record arrives."""
     brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
-    tails = watch()
+    tails = new_lookup()
     tails.schedule(window(ROW))
     assert len(tails.update(TOPICS, ends(orders=10_003)).unreadable) == 1
     assert len(tails.update(TOPICS, ends(orders=10_008)).unreadable) == 1
 
 
-def test_an_unreadable_tail_that_nobody_waits_before_is_let_go(brokers: Brokers) -> None:
-    """The groups have read on, and nothing will ask for it again."""
+def test_an_unreadable_tail_that_is_not_in_use_is_dropped(brokers: Brokers) -> None:
+    """Its groups have advanced, and its retry is due."""
     brokers.data_end, brokers.reason = None, ErrorReason.NOT_AUTHORIZED
     clock = [0.0]
-    tails = LogTailLookup(cast("Any", None), LookupLimits(slow_refresh=600), lambda: clock[0])
+    tails = LogTailLookup(no_cluster(), LookupLimits(slow_refresh=600), lambda: clock[0])
     tails.schedule(window(ROW))
     assert len(tails.update(TOPICS, ends(orders=10_003)).unreadable) == 1
     tails.schedule(pane(ROW))
@@ -224,32 +225,32 @@ def test_an_unreadable_tail_that_nobody_waits_before_is_let_go(brokers: Brokers)
     assert len(tails.update(TOPICS, ends(orders=10_003)).unreadable) == 0
 
 
-def test_a_tail_of_markers_is_remembered_while_a_group_stands_before_it(brokers: Brokers) -> None:
-    """What has come behind the markers is what the group has not read; they do not make it older."""
+def test_a_tail_of_markers_stays_valid_while_it_is_in_use(brokers: Brokers) -> None:
+    """Records after the markers are unread; the markers do not make them older."""
     brokers.data_end = 10_000
-    tails = watch()
+    tails = new_lookup()
     tails.schedule(window(ROW))
     tails.update(TOPICS, ends(orders=10_003))
-    tails.schedule(kept(pane(ROW)))
+    tails.schedule(in_use(pane(ROW)))
     assert rows_of(tails.update(TOPICS, ends(orders=10_009))) == [(0, 10_000, 10_000, 10_003)]
     tails.schedule(pane(ROW))
     assert rows_of(tails.update(TOPICS, ends(orders=10_009))) == []
 
 
-def test_a_tail_above_the_end_is_forgotten_at_once(brokers: Brokers) -> None:
-    """The log was cut, and other records may stand there now."""
+def test_a_tail_above_the_end_is_dropped(brokers: Brokers) -> None:
+    """The log was truncated and may have other records at these offsets now."""
     brokers.data_end = 10_000
-    tails = watch()
+    tails = new_lookup()
     tails.schedule(window(ROW))
     tails.update(TOPICS, ends(orders=10_003))
-    tails.schedule(kept(pane(ROW)))
+    tails.schedule(in_use(pane(ROW)))
     assert rows_of(tails.update(TOPICS, ends(orders=10_002))) == []
 
 
-def test_while_nobody_answers_no_tail_is_to_blame(brokers: Brokers) -> None:
-    """However often it is tried."""
+def test_an_unreachable_cluster_makes_no_tail_unreadable(brokers: Brokers) -> None:
+    """The number of attempts does not matter."""
     brokers.away = True
-    tails = watch()
+    tails = new_lookup()
     for _ in range(5):
         tails.schedule(window(ROW))
         assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == []
@@ -258,13 +259,13 @@ def test_while_nobody_answers_no_tail_is_to_blame(brokers: Brokers) -> None:
     assert rows_of(tails.update(TOPICS, ends(orders=10_003))) == [(0, 10_000, 10_001, 10_003)]
 
 
-def test_names_of_topics_that_came_and_went_are_let_go(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster that makes topics for minutes only must not fill the memory over years."""
+def test_names_of_deleted_topics_are_dropped(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short-lived topics must not fill the memory."""
     monkeypatch.setattr(lookup, "_SPARE_NAMES", 5)
-    tails = watch()
+    tails = new_lookup()
     for number in range(40):
         name = f"t{number}"
         tails.schedule(window(Row(topic=name, committed=10_000, end=10_003, lag=3)))
         assert rows_of(tails.update([name], ends(**{name: 10_003}))) == [(0, 10_000, 10_001, 10_003)]
     assert len(tails._names) < 10
-    assert len(brokers.asked) == 40
+    assert len(brokers.requests) == 40

@@ -1,4 +1,4 @@
-"""Who holds places back by the log of the transactions: what it adds to the answers, and how often it is read."""
+"""The lookup in the transaction log: what it adds to the answers, and how often the log is read."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.open_transactions import OpenTransactionLookup
 from stream.tick.lookups.transaction_log import TransactionLogLookup
+from tests.support.scripted_cluster import no_cluster
 from tests.support.transactions import COMPLETE_COMMIT, Log, record
 
 if TYPE_CHECKING:
@@ -27,23 +28,22 @@ NOON = 1_700_000_000_000
 TICK = 10_000
 HOUR = 3_600_000
 PLACE = ("t", 0)
-STRANGER = {"start_offset": 4, "producer_id": 7, "producer_epoch": 3, "error": "not_found"}
-NAMED = {"start_offset": 4, "producer_id": 7, "transactional_id": "told", "hanging": False}
+UNNAMED = {"start_offset": 4, "producer_id": 7, "producer_epoch": 3, "error": "not_found"}
+NAMED = {"start_offset": 4, "producer_id": 7, "transactional_id": "named", "hanging": False}
 REFUSED = {"error": "not_authorized"}
 
 
 class Ticks:
-    """Asks for one place, whose leader says what is set, tick after tick."""
+    """Looks up one partition, whose leader answers `answer`, tick after tick."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *records: LogRecord, **allowances: float) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *records: LogRecord, **limits: float) -> None:
         self.log = Log(monkeypatch, records)
-        self.answer: dict[str, Any] = STRANGER
+        self.answer: dict[str, Any] = UNNAMED
         self.time = 0.0
         self.now = NOON
-        bounds = LookupLimits(**allowances)  # type: ignore[arg-type]
-        nobody = cast("Any", None)
-        of_log = TransactionLogLookup(nobody, bounds, self._clock)
-        self._culprits = OpenTransactionLookup(nobody, bounds, lambda: self.time, of_log)
+        lookup_limits, cluster = LookupLimits(**limits), no_cluster()  # type: ignore[arg-type]
+        log_lookup = TransactionLogLookup(cluster, lookup_limits, self._clock)
+        self._transactions = OpenTransactionLookup(cluster, lookup_limits, lambda: self.time, log_lookup)
         monkeypatch.setattr(lookup, "read_open_transactions", self._leader)
 
     def _clock(self) -> float:
@@ -54,29 +54,29 @@ class Ticks:
         assert topic == PLACE[0]
         return pa.Table.from_pylist([{"partition": each, **self.answer} for each in partitions], OPEN_TRANSACTIONS)
 
-    def look(self, times: int = 1) -> dict[str, Any]:
-        """Look so many times; give what is known of the place at the end."""
+    def tick(self, times: int = 1) -> dict[str, Any]:
+        """Update `times` times; return the row of the partition after the last one."""
         for _ in range(times):
-            tables = self._culprits.update({PLACE: 4}, self.now)
+            tables = self._transactions.update({PLACE: 4}, self.now)
             self.now += TICK
         (row,) = tables["t"].to_pylist()
         return cast("dict[str, Any]", row)
 
 
-def test_what_is_told_by_leader_and_coordinator_needs_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not even begun."""
+def test_a_complete_answer_starts_no_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leader and coordinator named the transaction."""
     ticks = Ticks(monkeypatch, record("other"))
     ticks.answer = NAMED
-    assert ticks.look(3)["transactional_id"] == "told"
+    assert ticks.tick(3)["transactional_id"] == "named"
     assert ticks.log.begun == 0
 
 
-def test_a_producer_that_no_coordinator_names_is_named_by_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With all that a person needs, once, and without reading again."""
+def test_a_producer_without_a_coordinator_answer_is_found_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The row is completed with all columns of a coordinator, by one scan."""
     ticks = Ticks(monkeypatch, record("secret", 7, began=NOON - HOUR, updated=NOON - HOUR))
-    row = ticks.look(5)
+    row = ticks.tick(5)
     assert (row["transactional_id"], row["state"], row["timeout_ms"]) == ("secret", "Ongoing", 60_000)
-    assert row["start_time"] == dt.datetime(2023, 11, 14, 21, 13, 20)  # noqa: DTZ001 -- as the table gives it
+    assert row["start_time"] == dt.datetime(2023, 11, 14, 21, 13, 20)  # noqa: DTZ001 -- as the table has it
     assert (row["start_offset"], row["hanging"], row["error"]) == (4, False, None)
     assert ticks.log.begun == 1
 
@@ -84,19 +84,23 @@ def test_a_producer_that_no_coordinator_names_is_named_by_the_log(monkeypatch: p
 @pytest.mark.parametrize(
     ("records", "name", "hanging"),
     [
-        pytest.param([], None, True, id="the log does not know the producer"),
+        pytest.param([], None, True, id="producer not in the log"),
         pytest.param([record("id", 7, COMPLETE_COMMIT, updated=NOON - HOUR)], "id", True, id="ended long ago"),
-        pytest.param([record("id", 7, COMPLETE_COMMIT, updated=NOON)], "id", None, id="ended only now"),
-        pytest.param([record("id", 7, places=(("t", (1,)),))], "id", True, id="it does not count the place"),
-        pytest.param([record("id", 7), record("id", 8)], "id", True, id="the id has gone on to another producer"),
-        pytest.param([record("id", 7)], "id", False, id="its coordinator is going to end it"),
+        pytest.param([record("id", 7, COMPLETE_COMMIT, updated=NOON)], "id", None, id="ended just now"),
+        pytest.param(
+            [record("id", 7, places=(("t", (1,)),))], "id", True, id="the transaction does not include the partition"
+        ),
+        pytest.param(
+            [record("id", 7), record("id", 8)], "id", True, id="the transactional id has another producer now"
+        ),
+        pytest.param([record("id", 7)], "id", False, id="the coordinator will end it"),
     ],
 )
-def test_whether_it_hangs(
+def test_a_transaction_hangs_if_no_coordinator_will_end_it(
     monkeypatch: pytest.MonkeyPatch, records: list[LogRecord], name: str | None, *, hanging: bool | None
 ) -> None:
-    """It does when no transaction in the log is going to end it."""
-    row = Ticks(monkeypatch, *records).look()
+    """The log has no open transaction of the producer that includes the partition."""
+    row = Ticks(monkeypatch, *records).tick()
     assert (row["transactional_id"], row["hanging"]) == (name, hanging)
 
 
@@ -104,52 +108,50 @@ def test_whether_it_hangs(
     ("records", "producer"),
     [
         pytest.param([record("young", 2, began=NOON - TICK), record("old", 1, began=NOON - HOUR)], 1, id="the oldest"),
-        pytest.param([record("later", 2, began=NOON + HOUR)], None, id="one that began later does not hold it"),
-        pytest.param([record("elsewhere", 2, places=(("t", (1,)),))], None, id="nobody"),
+        pytest.param([record("later", 2, began=NOON + HOUR)], None, id="one that started later cannot block it"),
+        pytest.param([record("elsewhere", 2, places=(("t", (1,)),))], None, id="none in this partition"),
     ],
 )
-def test_a_topic_that_may_not_be_read(
+def test_a_topic_without_read_permission_is_completed_from_the_log(
     monkeypatch: pytest.MonkeyPatch, records: list[LogRecord], producer: int | None
 ) -> None:
-    """Its leader does not tell, but the log which open transaction writes to it; that begins where the place stands."""
+    """The oldest open transaction of the partition in the log starts at the last stable offset."""
     ticks = Ticks(monkeypatch, *records)
     ticks.answer = REFUSED
-    row = ticks.look()
+    row = ticks.tick()
     assert row["producer_id"] == producer
     assert (row["start_offset"], row["error"]) == ((None, "not_authorized") if producer is None else (4, None))
 
 
 def test_a_long_log_is_read_over_several_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until it has been read, what the leader said stands."""
+    """Until the scan is complete, the leader's answer stays."""
     ticks = Ticks(monkeypatch, *(record(f"id-{number}", number) for number in range(5, 9)), request_seconds=0.5)
-    assert [ticks.look()["transactional_id"] for _ in range(4)] == [None, None, None, "id-7"]
+    assert [ticks.tick()["transactional_id"] for _ in range(4)] == [None, None, None, "id-7"]
     assert ticks.log.begun == 1
 
 
-def test_when_the_leader_is_asked_again_so_is_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answers of both are as old."""
+def test_a_refresh_of_the_leader_refreshes_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both answers have the same age."""
     ticks = Ticks(monkeypatch, record("id", 7))
-    assert ticks.look()["hanging"] is False
+    assert ticks.tick()["hanging"] is False
     ticks.log.records.append(record("id", 8))
-    assert [ticks.look()["hanging"] for _ in range(6)] == [False] * 5 + [True]
+    assert [ticks.tick()["hanging"] for _ in range(6)] == [False] * 5 + [True]
     assert ticks.log.begun == 2
 
 
 @pytest.mark.parametrize(
     ("fault", "begun"),
     [
-        pytest.param(NotAuthorised("no right to Read the topic", "grant it"), 1, id="a right is missing"),
-        pytest.param(Unreachable("nobody answers", "wait"), 3, id="away for now"),
+        pytest.param(NotAuthorised("no right to Read the topic", "grant it"), 1, id="permission missing"),
+        pytest.param(Unreachable("nobody answers", "wait"), 3, id="unreachable"),
     ],
 )
-def test_a_log_that_cannot_be_read_is_left_alone_for_a_while(
-    monkeypatch: pytest.MonkeyPatch, fault: ClusterError, begun: int
-) -> None:
-    """Each time there is one line with the reason; what the leader said stands."""
+def test_a_failed_scan_is_retried_later(monkeypatch: pytest.MonkeyPatch, fault: ClusterError, begun: int) -> None:
+    """Each failure logs one line with the reason; the leader's answer stays."""
     ticks = Ticks(monkeypatch)
     ticks.log.fault = fault
     with structlog.testing.capture_logs() as lines:
-        row = ticks.look(13)
+        row = ticks.tick(13)
     assert (row["producer_id"], row["transactional_id"], row["hanging"]) == (7, None, None)
     assert ticks.log.begun == begun
     assert [line["reason"] for line in lines] == [fault.what] * begun
