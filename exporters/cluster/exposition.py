@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 # Compared by identity: tables cannot be hashed.
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PublishedCluster:
-    """The facts of a poll and their rendered metrics. Immutable: the publisher replaces the reference."""
+    """The facts of a poll and their rendered metrics. The publisher replaces it, and never changes it."""
 
     facts: ClusterFacts
     exposition: Exposition
+    # Responses rendered from it, by name; freed together with it.
+    responses: dict[str, bytes] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def build(cls, facts: ClusterFacts, selection: SeriesSelection = EVERYTHING) -> PublishedCluster:

@@ -1,1 +1,1 @@
-"""The HTTP server: routes, API answers, content negotiation, connections and streamed bodies."""
+"""The HTTP server: routes, JSON API, content negotiation, connections and streamed responses."""

@@ -1,7 +1,7 @@
-"""Which HTTP connections stay open: bounds in total and per client address, and the choice of what to close for room.
+"""Admission of HTTP connections: limits in total and per client address, and eviction at the limit.
 
-A connection on which no request is being answered may be closed for a newer one; so may one whose reader has stopped
-to read. A request that makes progress is never cut off for another. All of it runs on the server's event loop.
+At a limit, a connection without a running request is closed for a newer one; so is one whose client has stopped
+reading. A request that makes progress is never interrupted for another. All of it runs on the server's event loop.
 """
 
 from __future__ import annotations
@@ -21,48 +21,48 @@ if TYPE_CHECKING:
 
 
 class RefusalReason(enum.StrEnum):
-    """Why a connection or a request was refused or cut off."""
+    """The reason why a connection or a request was refused or closed."""
 
     CONNECTIONS = "connections"
-    """Too many connections, none of which could be closed: answered with 503 and closed."""
+    """Too many connections, none of which can be evicted: the new one gets 503 and is closed."""
     IDLE = "idle"
-    """Closed to make room for a newer connection: no request was being answered on it, or its reader had stopped."""
+    """Evicted for a newer connection: it had no running request, or its client had stopped reading."""
     REQUEST_TIMEOUT = "request_timeout"
-    """The request did not arrive in time."""
+    """The request did not arrive completely in time."""
     SLOW_READER = "slow_reader"
-    """The client accepted the answer too slowly."""
+    """The client read the response too slowly."""
     BAD_REQUEST = "bad_request"
-    """What was sent is no HTTP request: answered with 400 and closed."""
+    """The bytes are not an HTTP request: the connection gets 400 and is closed."""
     REQUESTS = "requests"
-    """Too many requests at once: answered with 503."""
+    """Too many concurrent requests: the request gets 503."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How many connections may be open at once: in total, and from one client address."""
+    """Limits of open connections: in total, and from one client address."""
 
     total: int = 512
     per_address: int = 128
 
 
 class ManagedConnection(Protocol):
-    """A connection as the bounds see it."""
+    """The interface of a connection to `Admission`."""
 
     address: str
-    """Of the client, as `address_key` gives it."""
+    """The client's address as `address_key` returns it."""
 
     def expendable_since(self) -> float | None:
-        """Return since when closing it would interrupt nobody; None while an answer is on its way."""
+        """Return since when (loop time) it can be closed without interrupting a request; None if it cannot."""
 
     def evict(self) -> None:
         """Close the connection at once."""
 
 
 class Admission:
-    """The open connections, and how often clients were refused. One per server."""
+    """Keeps the open connections within the limits and counts refusals. One per server."""
 
-    def __init__(self, bounds: ConnectionLimits) -> None:
-        self._bounds = bounds
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self._limits = limits
         self._by_address: dict[str, dict[ManagedConnection, None]] = {}
         self._open = 0
         self._refused = collections.Counter[RefusalReason]()
@@ -73,12 +73,12 @@ class Admission:
         return self._open
 
     def admit(self, client: ManagedConnection) -> bool:
-        """Register a new connection; closes another one where there is no room. False: it must be refused."""
-        mine = self._by_address.get(client.address, {})
-        if len(mine) >= self._bounds.per_address:
-            has_room = self._evict_one(mine)
-        elif self._open >= self._bounds.total:
-            # The address with the most connections pays, so that a client with few is let in.
+        """Add a new connection, and evict another one at a limit. Return False if the new one must be refused."""
+        same_address = self._by_address.get(client.address, {})
+        if len(same_address) >= self._limits.per_address:
+            has_room = self._evict_one(same_address)
+        elif self._open >= self._limits.total:
+            # Evicts from the address with the most connections, so that a client with few is admitted.
             largest = max(self._by_address, key=lambda address: len(self._by_address[address]))
             has_room = self._evict_one(self._by_address[largest]) or self._evict_one(self._all())
         else:
@@ -91,12 +91,12 @@ class Admission:
         return True
 
     def remove(self, client: ManagedConnection) -> None:
-        """Forget a connection that was closed. Repeatable."""
-        mine = self._by_address.get(client.address, {})
-        if client in mine:
-            del mine[client]
+        """Remove a connection that was closed. Idempotent."""
+        same_address = self._by_address.get(client.address, {})
+        if client in same_address:
+            del same_address[client]
             self._open -= 1
-            if not mine:
+            if not same_address:
                 del self._by_address[client.address]
 
     def count(self, reason: RefusalReason) -> None:
@@ -104,23 +104,23 @@ class Admission:
         self._refused[reason] += 1
 
     def table(self) -> pa.Table:
-        """Return the refusals by reason, each reason with a row from the start."""
+        """Return the refusals by reason (schema HTTP_REFUSALS), with a row for every reason."""
         rows = sorted((reason.value, self._refused[reason]) for reason in RefusalReason)
         reasons = pa.array([reason for reason, _ in rows]).dictionary_encode()
         return pa.table([reasons, pa.array([count for _, count in rows], pa.int64())], schema=HTTP_REFUSALS)
 
     def _all(self) -> Iterable[ManagedConnection]:
-        return (client for mine in self._by_address.values() for client in mine)
+        return (client for clients in self._by_address.values() for client in clients)
 
     def _evict_one(self, among: Iterable[ManagedConnection]) -> bool:
-        """Close the connection that has been expendable for the longest time; False if there is none."""
+        """Close the connection that has been expendable for the longest time. Return False if there is none."""
         since = [(at, client) for client in among if (at := client.expendable_since()) is not None]
         if not since:
             return False
-        _, worst = min(since, key=lambda pair: pair[0])
-        self.remove(worst)
+        _, oldest = min(since, key=lambda pair: pair[0])
+        self.remove(oldest)
         self.count(RefusalReason.IDLE)
-        worst.evict()
+        oldest.evict()
         return True
 
 
@@ -129,7 +129,7 @@ _IPV6_NETWORK_BITS: Final = 64
 
 
 def address_key(host: str | None) -> str:
-    """Return what the bounds count as one client: an IPv4 address, or the /64 network of an IPv6 address.
+    """Return the key under which the limits count a client: an IPv4 address, or the /64 network of an IPv6 address.
 
     A single IPv6 host commonly has all addresses of a /64.
     """

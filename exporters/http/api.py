@@ -1,22 +1,37 @@
-"""The snapshot as JSON: the shapes behind `/api/v1`. Fields are called like the columns of the read model.
+"""The JSON responses about groups and readiness (`/api/v1/groups`, `/api/v1/group`, `/readyz`).
 
-A number that is not known is `null`. Points in time are RFC 3339 strings in UTC with milliseconds. Built once per
-snapshot where the answer is the same for all; no HTTP here.
+Fields have the names of the columns of the read model; `exporters.api_types` has their types. An unknown number is
+`null`, times are RFC 3339 strings in UTC with milliseconds. No HTTP here.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from exporters.api_types import (
+    FindingObject,
+    GroupDetailObject,
+    GroupResponse,
+    GroupRow,
+    GroupsResponse,
+    MemberObject,
+    PartitionFindingObject,
+    PartitionRow,
+    ReadinessResponse,
+    TopicRow,
+    TransitionObject,
+    UnknownLagRow,
+    VerdictChangeObject,
+)
 from exporters.timestamps import rfc3339
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from exporters.readmodel import (
         FindingDetail,
         GroupDetail,
@@ -28,104 +43,148 @@ if TYPE_CHECKING:
     )
     from exporters.text.exposition import PublishedSnapshot
 
+Row = TypeVar("Row")
 
-@functools.lru_cache(maxsize=1)
+
 def groups_json(published: PublishedSnapshot) -> bytes:
-    """Give all groups, in order of their names: `{"snapshot_time": …, "groups": [{"group": …, "lag_sum": …}, …]}`."""
-    snapshot = published.snapshot
-    return encode({"snapshot_time": moment(snapshot.taken_at), "groups": rows(snapshot.groups)})
+    """Return all groups, sorted by name: `{"snapshot_time": …, "groups": [{"group": …, "lag_sum": …}, …]}`.
+
+    Rendered once per snapshot and kept with it, so that replacing the snapshot also frees the response.
+    """
+    body = published.responses.get("groups")
+    if body is None:
+        snapshot = published.snapshot
+        response: GroupsResponse = {
+            "snapshot_time": rfc3339(snapshot.taken_at),
+            "groups": table_rows(snapshot.groups, GroupRow),
+        }
+        body = published.responses["groups"] = encode(response)
+    return body
 
 
 def group_json(snapshot: Snapshot, group: str, detail: GroupDetail | None = None) -> bytes | None:
-    """Give one group with its partitions, why lags are unknown, and its detail; None when there is no such group.
+    """Return one group with its partitions, topics, reasons of unknown lags, and its detail; None if it is not known.
 
-    The detail is of now, the rest of the snapshot's time. As `partitions` and `members` are numbers, what they count
-    stands in `by_partition`, `by_topic` and `by_member`. `finding` is the group's verdict in words, `findings` are
-    those of its partitions that are not fine, the worst first, `verdicts` how its verdict changed.
+    The detail is current, the rest has the time of the snapshot. `members` and `partitions` are counts; the lists are
+    `by_member`, `by_partition` and `by_topic`. `finding` explains the group's verdict, `findings` those of its
+    partitions that are not fine (the worst first), `verdicts` are the changes of its verdict.
     """
-    found = rows(_of_group(snapshot.groups, group))
+    found = table_rows(_of_group(snapshot.groups, group), GroupRow)
     if not found:
         return None
-    unknown = rows(_of_group(snapshot.unknown_lags, group))
-    return encode(
-        {
-            "snapshot_time": moment(snapshot.taken_at),
-            **found[0],
-            "unknown_lags": {row["reason"]: row["partitions"] for row in unknown},
-            "by_partition": rows(_of_group(snapshot.partitions, group).drop_columns(["group"])),
-            "by_topic": rows(_of_group(snapshot.topics, group).drop_columns(["group"])),
-            **_detail(detail),
-        }
-    )
+    unknown = table_rows(_of_group(snapshot.unknown_lags, group), UnknownLagRow)
+    response: GroupResponse = {
+        "snapshot_time": rfc3339(snapshot.taken_at),
+        **found[0],
+        "unknown_lags": {row["reason"]: row["partitions"] for row in unknown},
+        "by_partition": table_rows(_of_group(snapshot.partitions, group).drop_columns(["group"]), PartitionRow),
+        "by_topic": table_rows(_of_group(snapshot.topics, group).drop_columns(["group"]), TopicRow),
+        **_detail(detail),
+    }
+    return encode(response)
 
 
-def _detail(detail: GroupDetail | None) -> dict[str, Any]:
-    """Give what is told of one group at a time; all of it null where nothing is known of the group now."""
+def readiness_json(status: MonitorStatus) -> bytes:
+    """Return whether the monitor is ready, and if not, the reasons."""
+    taken_at = status.snapshot_taken_at
+    response: ReadinessResponse = {
+        "ready": status.ready,
+        "phase": status.phase,
+        "reasons": status.not_ready_reasons,
+        "catch_up_ratio": status.catch_up_ratio,
+        "catch_up_seconds_left": status.catch_up_seconds_left,
+        "snapshot_time": None if taken_at is None else rfc3339(taken_at),
+    }
+    return encode(response)
+
+
+def _detail(detail: GroupDetail | None) -> GroupDetailObject:
     if detail is None:
-        return dict.fromkeys(("by_member", "transitions", "unowned", "unsubscribed", "finding", "findings", "verdicts"))
+        return {
+            "by_member": None,
+            "transitions": None,
+            "unowned": None,
+            "unsubscribed": None,
+            "finding": None,
+            "findings": None,
+            "verdicts": None,
+        }
     return {
         "by_member": [_member(member) for member in detail.members],
         "transitions": [_transition(transition) for transition in detail.transitions],
         "unowned": None if detail.unowned is None else dict(detail.unowned),
         "unsubscribed": detail.unsubscribed,
         "finding": None if detail.finding is None else _finding(detail.finding),
-        "findings": [
-            {"topic": topic, "partition": partition, **_finding(finding)}
-            for topic, partition, finding in detail.partition_findings
-        ],
+        "findings": [_partition_finding(*each) for each in detail.partition_findings],
         "verdicts": [_verdict_change(change) for change in detail.verdicts],
     }
 
 
-def _finding(finding: FindingDetail) -> dict[str, Any]:
-    since = None if finding.since is None else moment(finding.since)
-    told = {field.name: getattr(finding, field.name) for field in dataclasses.fields(finding)}
-    return {**told, "since": since, "evidence": dict(finding.evidence)}
+def _finding(finding: FindingDetail) -> FindingObject:
+    return {
+        "verdict": finding.verdict,
+        "severity": finding.severity,
+        "since": None if finding.since is None else rfc3339(finding.since),
+        "sentence": finding.sentence,
+        "evidence": dict(finding.evidence),
+        "next_step": finding.next_step,
+    }
 
 
-def _verdict_change(change: VerdictChange) -> dict[str, Any]:
-    return {**dataclasses.asdict(change), "time": moment(change.time)}
+def _partition_finding(topic: str, partition: int, finding: FindingDetail) -> PartitionFindingObject:
+    return {"topic": topic, "partition": partition, **_finding(finding)}
 
 
-def _member(member: MemberDetail) -> dict[str, Any]:
-    return {**dataclasses.asdict(member), "assignment": dict(member.assignment)}
+def _verdict_change(change: VerdictChange) -> VerdictChangeObject:
+    return {
+        "time": rfc3339(change.time),
+        "before": change.before,
+        "verdict": change.verdict,
+        "sentence": change.sentence,
+    }
 
 
-def _transition(transition: TransitionDetail) -> dict[str, Any]:
-    return {**dataclasses.asdict(transition), "time": moment(transition.time)}
+def _member(member: MemberDetail) -> MemberObject:
+    return {
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "rack": member.rack,
+        "epoch": member.epoch,
+        "state": member.state,
+        "away": member.away,
+        "assignor": member.assignor,
+        "subscription": member.subscription,
+        "regex": member.regex,
+        "assignment": dict(member.assignment),
+    }
 
 
-def readiness_json(status: MonitorStatus) -> bytes:
-    """Give whether the groups' numbers can be relied on, and if not, why."""
-    return encode(
-        {
-            "ready": status.ready,
-            "phase": status.phase,
-            "reasons": status.not_ready_reasons,
-            "catch_up_ratio": status.catch_up_ratio,
-            "catch_up_seconds_left": status.catch_up_seconds_left,
-            "snapshot_time": None if status.snapshot_taken_at is None else moment(status.snapshot_taken_at),
-        }
-    )
+def _transition(transition: TransitionDetail) -> TransitionObject:
+    return {
+        "time": rfc3339(transition.time),
+        "transition": transition.transition,
+        "text": transition.text,
+        "cause": transition.cause,
+        "live": transition.live,
+        "came": transition.came,
+        "went": transition.went,
+    }
 
 
-def encode(answer: dict[str, Any]) -> bytes:
-    """Encode an answer. A NaN would be no JSON, so it fails here and not in every reader."""
-    return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+def encode(response: Mapping[str, Any]) -> bytes:
+    """Return a response as JSON with a line feed. Raises ValueError for NaN, which JSON does not have."""
+    return json.dumps(response, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
-def moment(unix_seconds: float) -> str:
-    """Write a point in time as people and parsers read it."""
-    return rfc3339(unix_seconds)
-
-
-def rows(table: pa.Table) -> list[dict[str, Any]]:
-    """Give a table's rows as JSON can carry them."""
+def table_rows(table: pa.Table, _row_type: type[Row]) -> list[Row]:
+    """Return the rows of a table as JSON objects with the columns as fields. `_row_type` is not checked at run time."""
     for at, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
             table = table.set_column(at, field.name, pc.strftime(table.column(at), "%Y-%m-%dT%H:%M:%SZ"))
-    listed: list[dict[str, Any]] = table.to_pylist()
-    return listed
+    rows: list[Row] = table.to_pylist()
+    return rows
 
 
 def _of_group(table: pa.Table, group: str) -> pa.Table:

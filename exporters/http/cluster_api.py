@@ -1,18 +1,30 @@
-"""The cluster's facts as JSON: `/api/v1/cluster` and `/api/v1/topics/NAME`. Fields are called like the model's columns.
+"""The JSON responses about the cluster (`/api/v1/cluster`, `/api/v1/topics/NAME`).
 
-What is not known is `null`, with a reason beside it. Until the first poll, and where it is turned off, the answer is
-503: never a number that is not known.
+Fields have the names of the columns of `exporters.cluster.model`; `exporters.api_types` has their types. An unknown
+value is `null`, with a reason. Before the first poll, and if polling is disabled, the status code is 503.
 """
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow.compute as pc
 from starlette.routing import Route
 
-from exporters.http.api import encode, moment, rows
+from exporters.api_types import (
+    BrokerObject,
+    BrokerRow,
+    ClusterResponse,
+    ClusterTopicRow,
+    ConfigRow,
+    OffsetsReplicaRow,
+    TopicPartitionRow,
+    TopicResponse,
+    TotalsObject,
+    UnknownFactRow,
+)
+from exporters.http.api import encode, table_rows
+from exporters.timestamps import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
@@ -24,97 +36,106 @@ if TYPE_CHECKING:
     from exporters.cluster.exposition import PublishedCluster
     from exporters.cluster.model import ClusterFacts
 
-Answer = tuple[bytes, int]
-"""A body and its status code."""
+BodyAndCode = tuple[bytes, int]
+"""A response body and its status code."""
 
 _OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 
 def cluster_routes(
     current: Callable[[], PublishedCluster | None],
-    respond: Callable[[Request, Hashable, Callable[[], Answer]], Awaitable[Response]],
+    respond: Callable[[Request, Hashable, Callable[[], BodyAndCode]], Awaitable[Response]],
 ) -> list[Route]:
-    """Return the addresses of the cluster's facts; `respond` sends what a function gives, once for equal keys."""
+    """Return the routes about the cluster. `respond` renders and sends a body, once for concurrent equal keys."""
 
     async def cluster(request: Request) -> Response:
         published = current()
-        return await respond(request, ("cluster", published), lambda: cluster_answer(published))
+        return await respond(request, ("cluster", published), lambda: cluster_json(published))
 
     async def topic(request: Request) -> Response:
         published, name = current(), request.path_params["topic"]
-        return await respond(request, ("topic", published, name), lambda: topic_answer(published, name))
+        return await respond(request, ("topic", published, name), lambda: topic_json(published, name))
 
     return [Route("/api/v1/cluster", cluster), Route("/api/v1/topics/{topic}", topic)]
 
 
-def cluster_answer(published: PublishedCluster | None) -> Answer:
-    """Give brokers, controller, totals, settings of brokers and of the offsets topic, and that topic's sizes."""
-    return _not_polled() if published is None else (_cluster_json(published), 200)
+def cluster_json(published: PublishedCluster | None) -> BodyAndCode:
+    """Return brokers, controller, totals, settings of brokers and of the offsets topic, and the size of that topic.
+
+    Rendered once per poll and kept with it, so that replacing the poll also frees the response.
+    """
+    if published is None:
+        return _not_polled()
+    body = published.responses.get("cluster")
+    if body is None:
+        body = published.responses["cluster"] = encode(_cluster(published.facts))
+    return body, 200
 
 
-def topic_answer(published: PublishedCluster | None, topic: str) -> Answer:
-    """Give one topic with its settings and partitions; settings are asked of topics that groups read."""
+def topic_json(published: PublishedCluster | None, topic: str) -> BodyAndCode:
+    """Return one topic with its settings and partitions. Settings are known of topics that groups read."""
     if published is None:
         return _not_polled()
     facts = published.facts
-    found = rows(_where(facts.cluster_topics, topic=topic))
+    found = table_rows(_where(facts.cluster_topics, topic=topic), ClusterTopicRow)
     if not found:
         return encode({"error": "no such topic, or no right to describe it", "topic": topic}), 404
-    return (
-        encode(
-            {
-                "time": moment(facts.taken_at),
-                **found[0],
-                "configs": rows(_where(facts.configs, scope="topic", name=topic).drop_columns(["scope", "name"])),
-                "by_partition": rows(_where(facts.topic_partitions, topic=topic).drop_columns(["topic"])),
-            }
+    response: TopicResponse = {
+        "time": rfc3339(facts.taken_at),
+        **found[0],
+        "configs": _configs(facts, "topic", topic),
+        "by_partition": table_rows(
+            _where(facts.topic_partitions, topic=topic).drop_columns(["topic"]), TopicPartitionRow
         ),
-        200,
-    )
+    }
+    return encode(response), 200
 
 
-@functools.lru_cache(maxsize=1)
-def _cluster_json(published: PublishedCluster) -> bytes:
-    facts = published.facts
-    of_brokers = _where(facts.configs, scope="broker")
-    of_offsets = _where(facts.configs, scope="topic", name=_OFFSETS_TOPIC).drop_columns(["scope", "name"])
-    return encode(
-        {
-            "time": moment(facts.taken_at),
-            "cluster_id": facts.cluster_id,
-            "controller": facts.controller,
-            "controller_unknown_reason": facts.controller_unknown_reason,
-            "brokers": [
-                {
-                    **broker,
-                    "controller": None if facts.controller is None else broker["broker"] == facts.controller,
-                    "configs": rows(_where(of_brokers, name=str(broker["broker"])).drop_columns(["scope", "name"])),
-                }
-                for broker in rows(facts.brokers)
-            ],
-            "totals": _totals(facts),
-            "offsets_topic": {
-                "by_broker": rows(facts.offsets_replicas),
-                "cleaner_suspect": facts.cleaner_suspect,
-                "cleaner_evidence": facts.cleaner_evidence,
-                "configs": rows(of_offsets),
-            },
-            "unknown": rows(facts.unknown_facts),
-        }
-    )
+def _cluster(facts: ClusterFacts) -> ClusterResponse:
+    return {
+        "time": rfc3339(facts.taken_at),
+        "cluster_id": facts.cluster_id,
+        "controller": facts.controller,
+        "controller_unknown_reason": facts.controller_unknown_reason,
+        "brokers": [_broker(facts, broker) for broker in table_rows(facts.brokers, BrokerRow)],
+        "totals": _totals(facts),
+        "offsets_topic": {
+            "by_broker": table_rows(facts.offsets_replicas, OffsetsReplicaRow),
+            "cleaner_suspect": facts.cleaner_suspect,
+            "cleaner_evidence": facts.cleaner_evidence,
+            "configs": _configs(facts, "topic", _OFFSETS_TOPIC),
+        },
+        "unknown": table_rows(facts.unknown_facts, UnknownFactRow),
+    }
 
 
-def _totals(facts: ClusterFacts) -> dict[str, Any]:
+def _broker(facts: ClusterFacts, broker: BrokerRow) -> BrokerObject:
+    return {
+        **broker,
+        "controller": None if facts.controller is None else broker["broker"] == facts.controller,
+        "configs": _configs(facts, "broker", str(broker["broker"])),
+    }
+
+
+def _configs(facts: ClusterFacts, scope: str, name: str) -> list[ConfigRow]:
+    return table_rows(_where(facts.configs, scope=scope, name=name).drop_columns(["scope", "name"]), ConfigRow)
+
+
+def _totals(facts: ClusterFacts) -> TotalsObject:
     topics = facts.cluster_topics
-    sums = {name: pc.sum(topics[name]).as_py() or 0 for name in ("partitions", "under_replicated", "leaderless")}
-    return {"topics": len(topics), **sums}
+    return {
+        "topics": len(topics),
+        "partitions": pc.sum(topics["partitions"]).as_py() or 0,
+        "under_replicated": pc.sum(topics["under_replicated"]).as_py() or 0,
+        "leaderless": pc.sum(topics["leaderless"]).as_py() or 0,
+    }
 
 
-def _where(table: pa.Table, **wanted: str) -> pa.Table:
-    for name, value in wanted.items():
+def _where(table: pa.Table, **values: str) -> pa.Table:
+    for name, value in values.items():
         table = table.filter(pc.equal(table[name], value))
     return table
 
 
-def _not_polled() -> Answer:
-    return encode({"error": "the cluster's facts are not known yet, or turned off (cluster.interval)"}), 503
+def _not_polled() -> BodyAndCode:
+    return encode({"error": "no facts about the cluster yet, or polling is disabled (cluster.interval)"}), 503

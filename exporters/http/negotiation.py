@@ -1,4 +1,4 @@
-"""What a scraper accepts, out of its headers: which format, and whether compressed. Pure; RFC 9110 section 12.5."""
+"""Content negotiation: the exposition format and the compression of a response. Pure; RFC 9110 section 12.5."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _OPENMETRICS: Final = "application/openmetrics-text"
-# Ours is version 1.0.0; 0.0.1 is what Prometheus called the same text before it was a standard.
+# 1.0.0 is the version that is served; Prometheus named the same format 0.0.1 before it was a standard.
 _OPENMETRICS_VERSIONS: Final = ("", "1.0.0", "0.0.1")
 _TEXT_RANGES: Final = ("text/plain", "text/*", "*/*")
 
 
 def preferred_format(accept: str) -> ExpositionFormat:
-    """Choose by an `Accept` header. Whatever it says, an answer comes: the plain text format is read by everything.
+    """Return the format for an `Accept` header: OpenMetrics if it is named with at least the quality of plain text.
 
-    OpenMetrics wins where it is asked for by name with at least the weight of plain text.
+    Otherwise, and for any header that cannot be satisfied, the text format, which all readers support.
     """
     openmetrics, text = 0.0, 0.0
     for kind, parameters in _weighted(accept):
@@ -31,13 +31,13 @@ def preferred_format(accept: str) -> ExpositionFormat:
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Tell by an `Accept-Encoding` header whether the answer may be compressed; a name outweighs the star."""
+    """Return whether an `Accept-Encoding` header accepts gzip. The name has precedence over `*`."""
     qualities = {coding: _quality(parameters) for coding, parameters in _weighted(accept_encoding)}
     return qualities.get("gzip", qualities.get("*", 0.0)) > 0
 
 
 def _weighted(header: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Take a list header apart: the value and its parameters, all in lower case."""
+    """Parse a list header: yield each value with its parameters, all in lower case."""
     for item in header.lower().split(","):
         value, *parameters = (part.strip() for part in item.split(";"))
         named = (parameter.partition("=") for parameter in parameters)

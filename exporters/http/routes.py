@@ -1,7 +1,7 @@
-"""Every address that answers, each a few lines: who asks, with what, gets which bytes. No number is made here.
+"""The routes of the HTTP server: which request gets which bytes. No value is computed here.
 
-A scrape only copies: the snapshot's bytes are ready (`text.exposition`), the monitor's own part is small. Before
-the first snapshot `/metrics` has only that part and `/api/v1/groups` says 503: never a number that is not known.
+A scrape copies the rendered metrics of the snapshot (`exporters.text.exposition`) and renders those of the monitor.
+Before the first snapshot `/metrics` has only the latter, and `/api/v1/groups` returns 503.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from exporters.http.admission import Admission, ConnectionLimits, RefusalReason
 from exporters.http.api import encode, group_json, groups_json, readiness_json
 from exporters.http.cluster_api import cluster_routes
 from exporters.http.negotiation import accepts_gzip, preferred_format
+from exporters.http.request_limits import RequestLimiter, RequestLimits
 from exporters.http.shared_renderings import SharedRenderings
-from exporters.http.streamed_response import RequestLimiter, RequestLimits, StreamedResponse
+from exporters.http.streamed_response import StreamedResponse
 from exporters.page.assets import ASSETS, asset
 from exporters.page.document import VIEW_TYPE
 from exporters.page.group import failed_page, group_page
@@ -44,22 +45,22 @@ if TYPE_CHECKING:
     from exporters.text.compressed_text import PlainText
     from exporters.text.exposition import PublishedSnapshot
 
-# A scrape of a million series over a slow link; Prometheus itself gives up after its scrape timeout, 10 s by default.
-READER_SECONDS: Final = 60.0
+# Enough for a million series over a slow link. Prometheus aborts after its scrape timeout, 10 s by default.
+RESPONSE_SECONDS: Final = 60.0
 
 _JSON: Final = "application/json"
-_FAULT: Final = "internal error: lagwarden failed to make this answer; its log names the fault"
-_FRESH: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-# Scripts and styles from here alone, nothing inline, nobody's frame; and no script may turn text into HTML at all.
+_INTERNAL_ERROR: Final = "internal error: lagwarden could not create this response; its log has the details"
+_NO_STORE: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+# Scripts and styles from this server only, nothing inline, no frames; and no script may turn text into HTML.
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
-_PAGE_HEADERS: Final = {**_FRESH, "content-security-policy": _POLICY, "referrer-policy": "no-referrer"}
+_PAGE_HEADERS: Final = {**_NO_STORE, "content-security-policy": _POLICY, "referrer-policy": "no-referrer"}
 
 
 class _AnyName(Convertor[str]):
-    """A group's name in a path: any characters. Starlette's own `path` stops at a line feed."""
+    """Matches a group's name in a path: any characters. Starlette's `path` convertor stops at a line feed."""
 
     regex = r"[\s\S]*"
 
@@ -81,36 +82,37 @@ def build_app(
     cluster: Callable[[], PublishedCluster | None] = lambda: None,
     clock: Callable[[], float] = time.time,
     admission: Admission | None = None,
-    failed: Callable[[str, Exception], None] = lambda _what, _error: None,
+    on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
 ) -> Starlette:
-    """Build the application over what it reads: what is published, how the monitor is, and one group in detail.
+    """Return the application. `exporters.http.server.HttpServer` describes the arguments.
 
-    A name in a path may be any but `.` and `..`: those a client resolves before it asks. Hence each address of a group
-    has a twin that takes the name from the query: `/api/v1/group?name=..` and `/group?name=..`.
+    A name in a path can be any but `.` and `..`, which a client resolves before it sends the request. Therefore each
+    route of a group also exists with the name in the query: `/api/v1/group?name=..` and `/group?name=..`.
 
-    `failed` is told which answer could not be made because of a fault of lagwarden, and why; its client gets a 500.
+    `on_failure` receives the path and the exception of a response that failed with an internal error (500).
     """
     admission = admission or Admission(ConnectionLimits())
-    answers = _Answers(current, _with_http(status, admission), details, cluster, clock, failed=failed)
-    refused = functools.partial(admission.count, RefusalReason.REQUESTS)
+    endpoints = _Endpoints(current, _with_http(status, admission), details, cluster, clock, on_failure=on_failure)
+    on_refusal = functools.partial(admission.count, RefusalReason.REQUESTS)
+    limiter = Middleware(RequestLimiter, limits=RequestLimits(), on_refusal=on_refusal)
     routes = [
-        Route("/", answers.overview_page),
-        *(Route(f"/{name}", answers.asset) for name in ASSETS),
-        Route("/livez", answers.livez),
-        Route("/readyz", answers.readyz),
-        Route("/metrics", answers.metrics),
-        Route("/api/v1/groups", answers.groups),
-        Route("/api/v1/groups/{name:any_name}", answers.group),
-        Route("/api/v1/group", answers.group),
-        *cluster_routes(cluster, answers.json),
-        Route("/groups/{name:any_name}", answers.group_page),
-        Route("/group", answers.group_page),
+        Route("/", endpoints.overview_page),
+        *(Route(f"/{name}", endpoints.asset) for name in ASSETS),
+        Route("/livez", endpoints.livez),
+        Route("/readyz", endpoints.readyz),
+        Route("/metrics", endpoints.metrics),
+        Route("/api/v1/groups", endpoints.groups),
+        Route("/api/v1/groups/{name:any_name}", endpoints.group),
+        Route("/api/v1/group", endpoints.group),
+        *cluster_routes(cluster, endpoints.json),
+        Route("/groups/{name:any_name}", endpoints.group_page),
+        Route("/group", endpoints.group_page),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(RequestLimiter, bounds=RequestLimits(), refused=refused)])
+    return Starlette(routes=routes, middleware=[limiter])
 
 
 def _with_http(status: Callable[[], MonitorStatus], admission: Admission) -> Callable[[], MonitorStatus]:
-    """Return a status that also tells about the HTTP server itself."""
+    """Return a function that adds the values of the HTTP server to the status."""
 
     def complete() -> MonitorStatus:
         return dataclasses.replace(status(), http_connections=admission.open, http_refusals=admission.table())
@@ -119,8 +121,8 @@ def _with_http(status: Callable[[], MonitorStatus], admission: Admission) -> Cal
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Rendered:
-    """An answer that was rendered: what several clients may be given."""
+class _RenderedResponse:
+    """A rendered response that can be sent to several clients."""
 
     parts: Sequence[PlainText]
     headers: Mapping[str, str]
@@ -128,14 +130,14 @@ class _Rendered:
     code: int
 
     def response(self) -> Response:
-        """Return a response to one client."""
+        """Return the response for one client."""
         return StreamedResponse(
-            self.parts, headers=self.headers, media_type=self.media_type, seconds=READER_SECONDS, code=self.code
+            self.parts, headers=self.headers, media_type=self.media_type, seconds=RESPONSE_SECONDS, code=self.code
         )
 
 
-class _Answers:
-    """The endpoints. What only copies answers at once; what takes work is rendered on worker threads."""
+class _Endpoints:
+    """The endpoints. Responses that take work are rendered on worker threads (`SharedRenderings`)."""
 
     def __init__(
         self,
@@ -145,31 +147,31 @@ class _Answers:
         cluster: Callable[[], PublishedCluster | None],
         clock: Callable[[], float],
         *,
-        failed: Callable[[str, Exception], None],
+        on_failure: Callable[[str, Exception], None],
     ) -> None:
-        self._failed = failed
+        self._on_failure = on_failure
         self._published = current
-        self._trail = LagSamples()
+        self._lag_samples = LagSamples()
         self._status = status
         self._details = details
         self._cluster = cluster
         self._clock = clock
-        self._renderings = SharedRenderings[_Rendered]()
+        self._renderings = SharedRenderings[_RenderedResponse]()
 
     def _current(self) -> PublishedSnapshot | None:
-        """Give what is published now. Whoever reads it, the charts will know of it later."""
+        """Return the published snapshot, and record its lags for the charts of the pages."""
         published = self._published()
         if published is not None:
-            self._trail.note(published.snapshot)
+            self._lag_samples.record(published.snapshot)
         return published
 
     async def livez(self, _request: Request) -> Response:
-        """Say that the process answers. What else goes wrong heals by itself or ends the process: no restart helps."""
-        return PlainTextResponse("alive\n", headers=_FRESH)
+        """Respond that the process is alive. Other failures recover or end the process: a restart would not help."""
+        return PlainTextResponse("alive\n", headers=_NO_STORE)
 
     async def readyz(self, _request: Request) -> Response:
         status = self._status()
-        return Response(readiness_json(status), 200 if status.ready else 503, _FRESH, _JSON)
+        return Response(readiness_json(status), 200 if status.ready else 503, _NO_STORE, _JSON)
 
     async def metrics(self, request: Request) -> Response:
         form = preferred_format(request.headers.get("accept", ""))
@@ -180,14 +182,14 @@ class _Answers:
         if cluster is not None:
             exposition = join_expositions(exposition, cluster.exposition)
         live = render_self_metrics(self._status(), self._clock(), form, names)
-        headers = {**_FRESH, "vary": "Accept, Accept-Encoding"}
+        headers = {**_NO_STORE, "vary": "Accept, Accept-Encoding"}
         parts: Sequence[PlainText]
         if accepts_gzip(request.headers.get("accept-encoding", "")):
             parts = exposition.gzipped(form, live, names)
             headers["content-encoding"] = "gzip"
         else:
             parts = [*exposition.plain(form, names), live]
-        return StreamedResponse(parts, headers=headers, media_type=form.value, seconds=READER_SECONDS)
+        return StreamedResponse(parts, headers=headers, media_type=form.value, seconds=RESPONSE_SECONDS)
 
     async def groups(self, request: Request) -> Response:
         published = self._current()
@@ -199,9 +201,11 @@ class _Answers:
         published = self._current()
         if not published:
             return self._no_snapshot()
-        group = _name(request)
+        group = _requested_name(request)
         if group is None:
-            return Response(encode({"error": "name the group: /api/v1/group?name=NAME"}), 400, _FRESH, _JSON)
+            return Response(
+                encode({"error": "the name of the group is missing: /api/v1/group?name=NAME"}), 400, _NO_STORE, _JSON
+            )
 
         def answer() -> tuple[bytes, int]:
             found = group_json(published.snapshot, group, self._details(group))
@@ -210,20 +214,20 @@ class _Answers:
         return await self.json(request, ("group", published, group), answer)
 
     async def overview_page(self, request: Request) -> Response:
-        chosen = GroupFilter.from_query(request.query_params)
+        group_filter = GroupFilter.from_query(request.query_params)
         published = self._current()
 
         def page() -> Page:
-            return overview_page(published, self._status(), self._clock(), chosen)
+            return overview_page(published, self._status(), self._clock(), group_filter)
 
-        return await self._page(request, ("overview", published, chosen), page)
+        return await self._page(request, ("overview", published, group_filter), page)
 
     async def group_page(self, request: Request) -> Response:
-        name, published, root = _name(request), self._current(), _root(request)
+        name, published, root = _requested_name(request), self._current(), _root(request)
 
         def page() -> Page:
             detail = self._details(name) if published and name is not None else None
-            samples = self._trail.of(name) if name is not None else []
+            samples = self._lag_samples.of_group(name) if name is not None else []
             return group_page(published, name or "", detail, self._clock(), root=root, samples=samples)
 
         return await self._page(request, ("group page", published, name, root), page)
@@ -234,57 +238,59 @@ class _Answers:
         return Response(asset(name), headers=headers, media_type=ASSETS[name])
 
     async def json(self, request: Request, key: Hashable, answer: Callable[[], tuple[bytes, int]]) -> Response:
-        """Send an answer of the API, of which `answer` gives body and status code."""
+        """Send a response of the API. `answer` returns its body and status code."""
         zipped = accepts_gzip(request.headers.get("accept-encoding", ""))
 
-        def render() -> _Rendered:
+        def render() -> _RenderedResponse:
             try:
                 body, code = answer()
-            except Exception as error:  # noqa: BLE001 - one answer must not look like a server that is broken
-                self._failed(request.url.path, error)
-                body, code = encode({"error": _FAULT, "group": _name(request)}), 500
-            return _rendered(body, _FRESH, _JSON, code, zipped=zipped)
+            except Exception as error:  # noqa: BLE001 - an error in one response must not break the server
+                self._on_failure(request.url.path, error)
+                body, code = encode({"error": _INTERNAL_ERROR, "group": _requested_name(request)}), 500
+            return _rendered(body, _NO_STORE, _JSON, code, zipped=zipped)
 
-        return (await self._renderings.of(("json", zipped, key), render)).response()
+        return (await self._renderings.get(("json", zipped, key), render)).response()
 
     async def _page(self, request: Request, key: Hashable, page: Callable[[], Page]) -> Response:
-        """Answer a browser with the document, and the page's own script with what changes in it."""
+        """Send the HTML document to a browser, and the view to the script of the page."""
         zipped = accepts_gzip(request.headers.get("accept-encoding", ""))
         wants_view = VIEW_TYPE in request.headers.get("accept", "")
 
-        def render() -> _Rendered:
+        def render() -> _RenderedResponse:
             try:
-                made = page()
-                body = made.view() if wants_view else made.html()
+                rendered = page()
+                body = rendered.view() if wants_view else rendered.html()
             except Exception as error:  # noqa: BLE001 - likewise
-                self._failed(request.url.path, error)
-                made = failed_page(_FAULT, _name(request), _root(request))
-                body = made.view() if wants_view else made.html()
+                self._on_failure(request.url.path, error)
+                rendered = failed_page(_INTERNAL_ERROR, _requested_name(request), _root(request))
+                body = rendered.view() if wants_view else rendered.html()
             if wants_view:
-                return _rendered(body, _FRESH, VIEW_TYPE, made.code, zipped=zipped)
-            return _rendered(body, _PAGE_HEADERS, "text/html; charset=utf-8", made.code, zipped=zipped)
+                return _rendered(body, _NO_STORE, VIEW_TYPE, rendered.code, zipped=zipped)
+            return _rendered(body, _PAGE_HEADERS, "text/html; charset=utf-8", rendered.code, zipped=zipped)
 
-        return (await self._renderings.of(("page", zipped, wants_view, key), render)).response()
+        return (await self._renderings.get(("page", zipped, wants_view, key), render)).response()
 
     def _no_snapshot(self) -> Response:
         status = self._status()
         answer = {"error": "no snapshot yet", "phase": status.phase, "reasons": status.not_ready_reasons}
-        return Response(encode(answer), 503, {**_FRESH, "retry-after": "5"}, _JSON)
+        return Response(encode(answer), 503, {**_NO_STORE, "retry-after": "5"}, _JSON)
 
 
-def _rendered(body: bytes, headers: Mapping[str, str], media_type: str, code: int, *, zipped: bool) -> _Rendered:
+def _rendered(
+    body: bytes, headers: Mapping[str, str], media_type: str, code: int, *, zipped: bool
+) -> _RenderedResponse:
     headers = {**headers, "vary": "Accept, Accept-Encoding"}
     if zipped:
-        return _Rendered(gzipped(body), {**headers, "content-encoding": "gzip"}, media_type, code)
-    return _Rendered([body], headers, media_type, code)
+        return _RenderedResponse(gzipped(body), {**headers, "content-encoding": "gzip"}, media_type, code)
+    return _RenderedResponse([body], headers, media_type, code)
 
 
-def _name(request: Request) -> str | None:
-    """Give the group's name, from the path or from the query; None where neither has one."""
+def _requested_name(request: Request) -> str | None:
+    """Return the group's name from the path or the query; None if neither has one."""
     named: str | None = request.path_params.get("name", request.query_params.get("name"))
     return named
 
 
 def _root(request: Request) -> str:
-    """Give the way from the address as its reader knows it to the status page, so that any prefix is kept."""
+    """Return the relative path from the request to the status page, so that a prefix added by a proxy is kept."""
     return "../" * (request.scope["raw_path"].count(b"/") - 1) or "./"

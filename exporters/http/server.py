@@ -1,7 +1,7 @@
-"""The HTTP server: a socket bound first of all, and uvicorn on a daemon thread. The answers are `http.routes`.
+"""The HTTP server: a listening socket, and uvicorn on a daemon thread. `exporters.http.routes` has the endpoints.
 
-Readers must never hold up the job nor bring it down: they have a thread and an event loop of their own, and the job
-only swaps references that they read.
+HTTP clients must not delay or stop the job: they are served on a separate thread and event loop, and the job only
+replaces the references that this thread reads.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 # Longer than the usual scrape intervals, so that a scraper keeps its connection.
 _KEEP_ALIVE_SECONDS: Final = 75
-# How long open requests may go on after a stop; the whole process has about 30 s.
+# Time for running requests after a stop; the whole process has about 30 s.
 _STOP_SECONDS: Final = 3
-# The kernel drops a connection whose other end has taken nothing for so long.
+# The kernel drops a connection whose peer has acknowledged nothing for this long (TCP_USER_TIMEOUT).
 _STALLED_READER_MILLISECONDS: Final = 60_000
-# As many connections are accepted in one go, before any of them can be refused: each takes a descriptor.
+# At most this many connections are accepted before any of them can be refused: each takes a file descriptor.
 _BACKLOG: Final = 128
-# Half of what the kernel then uses. Its own choice grows to megabytes for each client that does not read.
+# The kernel doubles it. Its default grows to megabytes for each client that does not read.
 _SEND_BUFFER: Final = 256 * 1024
 
 
 class AddressUnavailableError(OSError):
-    """The address to listen on cannot be had: in use, not of this machine, or not permitted."""
+    """The address to listen on is in use, not of this machine, or not permitted."""
 
     def __init__(self, host: str, port: int, cause: OSError) -> None:
         reason = cause.strerror or str(cause)
@@ -49,17 +49,17 @@ class AddressUnavailableError(OSError):
         self.port = port
 
     def __str__(self) -> str:
-        """Give the sentence alone, without the number of the error."""
+        """Return the message without the error number."""
         return str(self.strerror)
 
 
 class HttpServer:
     """Serves `/metrics`, `/livez`, `/readyz`, `/api/v1` and the status page until stopped.
 
-    `current` gives what is published, or None before the first snapshot; `status` gives the monitor's own health;
-    `details` gives one group's members and history, or None where nothing is known of it; `cluster` gives the facts
-    about the cluster beside the groups, or None before they are known. All are called on the server's threads for each
-    request, and must be quick and safe to call from there.
+    `current` returns the published snapshot, or None before the first one; `status` the health of the monitor;
+    `details` the members and history of a group, or None if the group is not known; `cluster` the published facts about
+    the cluster, or None before the first poll. They are called on the server's threads at each request, and must be
+    fast and thread-safe.
     """
 
     def __init__(
@@ -71,23 +71,23 @@ class HttpServer:
         details: Callable[[str], GroupDetail | None] = lambda _: None,
         *,
         cluster: Callable[[], PublishedCluster | None] = lambda: None,
-        bounds: ConnectionLimits | None = None,
-        failed: Callable[[str, Exception], None] = lambda _what, _error: None,
+        limits: ConnectionLimits | None = None,
+        on_failure: Callable[[str, Exception], None] = lambda _path, _error: None,
     ) -> None:
-        """`bounds` are those on connections; `failed` is told of answers that could not be made, and why."""
+        """`limits` are those on connections. `on_failure` receives the path and the error of a response that failed."""
         self._host = host
         self._port = port
-        admission = Admission(bounds or ConnectionLimits())
+        admission = Admission(limits or ConnectionLimits())
         config = uvicorn.Config(
-            build_app(current, status, details=details, cluster=cluster, admission=admission, failed=failed),
+            build_app(current, status, details=details, cluster=cluster, admission=admission, on_failure=on_failure),
             lifespan="off",
-            # The job owns logging; a line per scrape tells nobody anything.
+            # The job configures logging; a line per scrape has no use.
             log_config=None,
             access_log=False,
             server_header=False,
-            http=functools.partial(LimitedConnection, admission=admission),  # type: ignore[arg-type]  # wants a class, calls it
+            http=functools.partial(LimitedConnection, admission=admission),  # type: ignore[arg-type]  # typed as a class, called as a function
             ws="none",
-            # Who asks is counted by the address of the connection; a header may say anything.
+            # Clients are counted by the address of the connection: X-Forwarded-For can be forged.
             proxy_headers=False,
             backlog=_BACKLOG,
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
@@ -98,38 +98,38 @@ class HttpServer:
 
     @property
     def port(self) -> int:
-        """The port; when 0 was asked for, the one that the system chose, once started."""
+        """The port. If 0 was requested, the port that the system chose, after `start`."""
         return self._port
 
     def start(self) -> None:
-        """Bind and begin to answer; from the return of this call on, connections are accepted.
+        """Bind the address and start to serve. When it returns, connections are accepted.
 
-        Raises AddressUnavailableError, and then nothing has been started. A server is started once in its life.
+        Raises AddressUnavailableError, and then nothing has been started. A server can be started once.
         """
         if self._thread:
-            raise RuntimeError("a server is started only once")
+            raise RuntimeError("a server can be started only once")
         listener = _listen(self._host, self._port)
         self._port = listener.getsockname()[1]
-        # A daemon: whatever happens to the job, this thread does not keep the process alive.
+        # A daemon thread does not keep the process alive after the job has ended.
         self._thread = threading.Thread(target=self._uvicorn.run, args=([listener],), name="http", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop listening, give open requests a few seconds, and return when the thread has ended. Repeatable."""
+        """Stop listening, wait a few seconds for running requests, and return when the thread has ended. Idempotent."""
         self._uvicorn.should_exit = True
         if self._thread:
             self._thread.join(_STOP_SECONDS + 2)
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Listen already here, on the caller's thread: an error has a caller, and early connections wait in the backlog."""
+    """Return a listening socket. On the caller's thread: it gets the error; early connections wait."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         raise AddressUnavailableError(host, port, error) from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
-    # Linux has it and passes it on to accepted connections; elsewhere a stalled reader holds a slot for longer.
+    # Linux has it, and accepted connections inherit it; elsewhere a stalled client keeps its connection for longer.
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STALLED_READER_MILLISECONDS)
     return listener

@@ -1,6 +1,6 @@
-"""What the latest snapshots said of each group's lag, so that a chart does not begin empty. Minutes; not a history.
+"""The lags of all groups in the latest snapshots, so that a chart does not start empty. Minutes, not a history.
 
-A snapshot is noted when somebody reads it, be it Prometheus, and only referred to: its columns are shared, not copied.
+A snapshot is recorded when any client reads it, also Prometheus. Its columns are shared, not copied.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ if TYPE_CHECKING:
     from exporters.readmodel import Snapshot
 
 BYTES: Final = 32 * 1024 * 1024
-"""How much is kept: some 20 minutes of 5,000 groups."""
+"""Limit of the kept columns: about 20 minutes of 5,000 groups."""
 SAMPLES: Final = 360
-"""How many moments are kept at most: an hour at the default tick."""
+"""Limit of the kept snapshots: an hour at the default tick."""
 _COLUMNS: Final = ("group", "lag_sum", "time_lag_max", "time_lag_max_exact")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Moment:
+class _SnapshotLags:
+    """The lag columns of one snapshot, and their size in bytes."""
+
     taken_at: float
     groups: pa.Table
     size: int
 
-    def of(self, group: str) -> Sample | None:
-        """Give a group's numbers at this moment."""
+    def of_group(self, group: str) -> Sample | None:
+        """Return the sample of a group, None if the snapshot does not have the group."""
         row = pc.index(self.groups.column("group").cast(pa.string()), pa.scalar(group)).as_py()
         if row < 0:
             return None
@@ -40,28 +42,28 @@ class _Moment:
 
 
 class LagSamples:
-    """The moments that are kept, the oldest first. May be used from several threads."""
+    """The kept snapshots, the oldest first. Thread-safe."""
 
     def __init__(self, limit: int = BYTES) -> None:
-        """Keep at most so many bytes; the newest moment is always kept."""
+        """`limit` is in bytes; the newest snapshot is always kept."""
         self._limit = limit
         self._lock = threading.Lock()
-        self._moments = collections.deque[_Moment]()
+        self._snapshots = collections.deque[_SnapshotLags]()
         self._size = 0
 
-    def note(self, snapshot: Snapshot) -> None:
-        """Take in a snapshot, unless it is known. What is older than the newest is not put in between."""
+    def record(self, snapshot: Snapshot) -> None:
+        """Add a snapshot, unless it is not newer than the newest one."""
         with self._lock:
-            if self._moments and snapshot.taken_at <= self._moments[-1].taken_at:
+            if self._snapshots and snapshot.taken_at <= self._snapshots[-1].taken_at:
                 return
             groups = snapshot.groups.select(_COLUMNS)
-            self._moments.append(_Moment(snapshot.taken_at, groups, groups.nbytes))
+            self._snapshots.append(_SnapshotLags(snapshot.taken_at, groups, groups.nbytes))
             self._size += groups.nbytes
-            while len(self._moments) > 1 and (self._size > self._limit or len(self._moments) > SAMPLES):
-                self._size -= self._moments.popleft().size
+            while len(self._snapshots) > 1 and (self._size > self._limit or len(self._snapshots) > SAMPLES):
+                self._size -= self._snapshots.popleft().size
 
-    def of(self, group: str) -> list[Sample]:
-        """Give what is known of a group, the oldest first."""
+    def of_group(self, group: str) -> list[Sample]:
+        """Return the samples of a group, the oldest first."""
         with self._lock:
-            moments = list(self._moments)
-        return [sample for moment in moments if (sample := moment.of(group)) is not None]
+            snapshots = list(self._snapshots)
+        return [sample for each in snapshots if (sample := each.of_group(group)) is not None]

@@ -91,10 +91,12 @@ class Exposition:
 # Compared by identity: tables cannot be hashed.
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PublishedSnapshot:
-    """A snapshot and its rendered metrics. Immutable: the publisher replaces the reference."""
+    """A snapshot and its rendered metrics. The publisher replaces it, and never changes it."""
 
     snapshot: Snapshot
     exposition: Exposition
+    # Responses rendered from it, by name; freed together with it.
+    responses: dict[str, bytes] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def build(cls, snapshot: Snapshot, selector: SeriesSelector | None = None) -> PublishedSnapshot:

@@ -83,8 +83,8 @@ def _serving(config: Config, publisher: Publisher, vitals: ServiceStatus, watch:
         vitals.status,
         publisher.details,
         cluster=watch.current,
-        failed=vitals.answer_failed,
-        bounds=ConnectionLimits(http.max_connections, http.max_connections_per_address),
+        on_failure=vitals.answer_failed,
+        limits=ConnectionLimits(http.max_connections, http.max_connections_per_address),
     )
     try:
         server.start()

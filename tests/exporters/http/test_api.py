@@ -1,13 +1,15 @@
-"""The JSON shapes: complete, exact, and null where nothing is known."""
+"""The JSON responses: complete, exact, and null if unknown."""
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
 
-from exporters.http.api import encode, group_json, groups_json, moment, readiness_json
+from exporters.http.api import encode, group_json, groups_json, readiness_json
 from exporters.readmodel import GROUPS
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, STOPPED, detail, small_world, snapshot, status
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=["UTC", "Asia/Kathmandu"])
 def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run in a time zone: none of the moments may depend on it."""
-    import time  # noqa: PLC0415  # only here is the process's zone of interest
+    """Run in a time zone: no time in a response may depend on it."""
+    import time  # noqa: PLC0415  # only this fixture changes the time zone
 
     monkeypatch.setenv("TZ", request.param)
     time.tzset()
@@ -30,7 +32,7 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 @pytest.mark.usefixtures("zone")
 def test_groups_have_every_column_of_the_read_model() -> None:
-    """All groups in order, each with all columns; numbers exact, moments in UTC, unknown as null."""
+    """All groups, sorted, with all columns; numbers are exact, times in UTC, unknown values null."""
     answer = json.loads(groups_json(PublishedSnapshot.build(small_world())))
     assert answer["snapshot_time"] == "2023-11-14T22:13:20.000Z"
     assert [group["group"] for group in answer["groups"]] == ["billing", "gone", "plain", 'say "hi"\\\nthere']
@@ -42,8 +44,8 @@ def test_groups_have_every_column_of_the_read_model() -> None:
 
 
 @pytest.mark.usefixtures("zone")
-def test_one_group_has_its_partitions_and_reasons() -> None:
-    """A group comes with its row, its partitions without its name, and why lags are unknown."""
+def test_a_group_has_its_partitions_and_reasons() -> None:
+    """A group has its row, its partitions without the group's name, and the reasons of unknown lags."""
     answer = json.loads(group_json(small_world(), "billing") or b"")
     assert answer["group"] == "billing"
     assert answer["partitions"] == 2
@@ -57,8 +59,8 @@ def test_one_group_has_its_partitions_and_reasons() -> None:
 
 
 @pytest.mark.usefixtures("zone")
-def test_one_group_has_its_members_and_history() -> None:
-    """The detail stands beside the numbers: members under `by_member`, as `members` counts them."""
+def test_a_group_has_its_members_and_history() -> None:
+    """The detail is next to the counts: `by_member` lists the members that `members` counts."""
     answer = json.loads(group_json(small_world(), "billing", detail()) or b"")
     assert answer["members"] == 3
     assert [each["member_id"] for each in answer["by_member"]] == ["app-1", "app-2", "app-3"]
@@ -89,8 +91,8 @@ def test_one_group_has_its_members_and_history() -> None:
     assert answer["unsubscribed"] == ["old"]
 
 
-def test_one_group_has_its_verdict_in_words() -> None:
-    """The group's finding, those of its partitions, its topics, and how its verdict changed."""
+def test_a_group_has_its_findings() -> None:
+    """The finding of the group, those of its partitions, its topics, and the changes of its verdict."""
     answer = json.loads(group_json(small_world(), "billing", detail()) or b"")
     assert answer["finding"] == {
         "verdict": "stopped",
@@ -118,8 +120,8 @@ def test_one_group_has_its_verdict_in_words() -> None:
     assert (answer["finding"], answer["findings"]) == (None, [])
 
 
-def test_what_is_not_known_of_a_group_is_null() -> None:
-    """Without a detail its fields are there and null; subscriptions that are not known are not an empty list."""
+def test_an_unknown_detail_is_null() -> None:
+    """Without a detail its fields are null; unknown subscriptions are null, not an empty list."""
     answer = json.loads(group_json(small_world(), "billing") or b"")
     unknown = ("by_member", "transitions", "unowned", "unsubscribed", "finding", "findings", "verdicts")
     assert [answer[name] for name in unknown] == [None] * len(unknown)
@@ -130,28 +132,38 @@ def test_what_is_not_known_of_a_group_is_null() -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
-def test_any_name_is_found_by_itself(name: str) -> None:
-    """A group is found by its exact name, whatever that is, and no other is."""
+def test_a_group_is_found_by_its_exact_name(name: str) -> None:
+    """The response is about the group with this name, whatever its characters."""
     world = snapshot(groups=[{"group": other} for other in HOSTILE_NAMES])
     assert json.loads(group_json(world, name) or b"")["group"] == name
 
 
 @pytest.mark.parametrize("name", ["bill", "billing ", "BILLING", ""])
-def test_an_unknown_group_is_none(name: str) -> None:
-    """Only the exact name counts."""
+def test_an_unknown_group_has_no_response(name: str) -> None:
+    """Only the exact name matches."""
     assert group_json(small_world(), name) is None
     assert group_json(snapshot(), name) is None
 
 
-def test_the_list_is_made_once_per_snapshot() -> None:
+def test_the_list_is_rendered_once_per_snapshot() -> None:
     """Readers of the same snapshot share the same bytes; another snapshot has its own."""
     published = PublishedSnapshot.build(small_world())
     assert groups_json(published) is groups_json(published)
     assert groups_json(PublishedSnapshot.build(snapshot())) != groups_json(published)
 
 
-def test_readiness_tells_why_not() -> None:
-    """A monitor that is not ready gives its phase, its reasons and how far it is."""
+def test_a_replaced_snapshot_is_freed() -> None:
+    """The rendered list does not keep a snapshot alive after the publisher has dropped it."""
+    published = PublishedSnapshot.build(small_world())
+    groups_json(published)
+    table = weakref.ref(published.snapshot.groups)
+    del published
+    gc.collect()
+    assert table() is None
+
+
+def test_readiness_has_the_reasons() -> None:
+    """A monitor that is not ready reports its phase, its reasons and its progress."""
     answer = json.loads(readiness_json(status(**CATCHING_UP)))
     assert answer == {
         "ready": False,
@@ -164,12 +176,7 @@ def test_readiness_tells_why_not() -> None:
     assert json.loads(readiness_json(status()))["ready"] is True
 
 
-def test_a_nan_is_refused() -> None:
-    """What is not JSON is an error where it arises."""
+def test_nan_is_an_error() -> None:
+    """JSON has no NaN, so encoding it fails instead of every reader."""
     with pytest.raises(ValueError, match="not JSON compliant"):
         encode({"lag": float("nan")})
-
-
-def test_moments_have_milliseconds() -> None:
-    """Moments are written in UTC with three decimals."""
-    assert moment(1_700_000_000.5) == "2023-11-14T22:13:20.500Z"

@@ -36,7 +36,7 @@ def large() -> PublishedSnapshot:
 @contextlib.contextmanager
 def serving(published: PublishedSnapshot | None = None) -> Iterator[HttpServer]:
     """Serve with small bounds on a free port."""
-    server = HttpServer("127.0.0.1", 0, lambda: published, status, bounds=BOUNDS)
+    server = HttpServer("127.0.0.1", 0, lambda: published, status, limits=BOUNDS)
     server.start()
     try:
         yield server
@@ -162,7 +162,7 @@ def test_where_nothing_can_be_closed_a_connection_is_refused_with_503(
     """The refusal says when to come back."""
     monkeypatch.setattr(connection, "STALLED_SECONDS", 3600.0)
     bounds = ConnectionLimits(total=60, per_address=10)
-    server = HttpServer("127.0.0.1", 0, lambda: large, status, bounds=bounds)
+    server = HttpServer("127.0.0.1", 0, lambda: large, status, limits=bounds)
     server.start()
     with contextlib.ExitStack() as stack:
         stack.callback(server.stop)

@@ -22,8 +22,8 @@ def test_one_rendering_serves_all_who_ask_for_the_same() -> None:
 
     async def crowd() -> set[int]:
         renderings = SharedRenderings[int](kept_seconds=60)
-        found = set(await asyncio.gather(*(renderings.of("page", render) for _ in range(40))))
-        return found | {await renderings.of("page", render)}
+        found = set(await asyncio.gather(*(renderings.get("page", render) for _ in range(40))))
+        return found | {await renderings.get("page", render)}
 
     assert asyncio.run(crowd()) == {1}
 
@@ -33,7 +33,7 @@ def test_another_key_is_another_rendering() -> None:
 
     async def both() -> list[str]:
         renderings = SharedRenderings[str]()
-        return list(await asyncio.gather(renderings.of(1, lambda: "a"), renderings.of(2, lambda: "b")))
+        return list(await asyncio.gather(renderings.get(1, lambda: "a"), renderings.get(2, lambda: "b")))
 
     assert asyncio.run(both()) == ["a", "b"]
 
@@ -54,7 +54,7 @@ def test_few_threads_render() -> None:
 
     async def crowd() -> None:
         renderings = SharedRenderings[None](threads=2)
-        await asyncio.gather(*(renderings.of(key, render) for key in range(30)))
+        await asyncio.gather(*(renderings.get(key, render) for key in range(30)))
 
     before = set(threading.enumerate())
     asyncio.run(crowd())
@@ -68,9 +68,9 @@ def test_nothing_is_kept_for_long() -> None:
     async def flood() -> tuple[int, int]:
         renderings = SharedRenderings[int](kept_seconds=0.05)
         for key in range(100):
-            await renderings.of(key, lambda: 1)
-        kept = len(renderings._ended)
-        while renderings._ended:  # noqa: ASYNC110 -- nothing tells that a timer has run
+            await renderings.get(key, lambda: 1)
+        kept = len(renderings._finished)
+        while renderings._finished:  # noqa: ASYNC110 -- nothing tells that a timer has run
             await asyncio.sleep(0.01)
         return kept, len(renderings._running)
 
@@ -88,8 +88,8 @@ def test_a_failure_is_not_kept() -> None:
     async def twice() -> str:
         renderings = SharedRenderings[str](kept_seconds=60)
         with pytest.raises(LookupError):
-            await renderings.of("page", fail)
-        return await renderings.of("page", lambda: "fine")
+            await renderings.get("page", fail)
+        return await renderings.get("page", lambda: "fine")
 
     assert asyncio.run(twice()) == "fine"
 
@@ -99,9 +99,9 @@ def test_a_client_that_leaves_takes_nothing_from_the_others() -> None:
 
     async def both() -> str:
         renderings = SharedRenderings[str]()
-        first = asyncio.create_task(renderings.of("page", lambda: time.sleep(0.05) or "done"))
+        first = asyncio.create_task(renderings.get("page", lambda: time.sleep(0.05) or "done"))
         await asyncio.sleep(0.01)
-        second = asyncio.create_task(renderings.of("page", lambda: "never"))
+        second = asyncio.create_task(renderings.get("page", lambda: "never"))
         await asyncio.sleep(0)
         first.cancel()
         return await second

@@ -22,28 +22,28 @@ def test_a_group_is_followed_through_the_snapshots() -> None:
     """Oldest first, unknown as unknown; where the group was not there is nothing."""
     trail = LagSamples()
     for seen in (world(0, "a", "b"), world(10, "b"), world(20, "a", "b", lag=None)):
-        trail.note(seen)
+        trail.record(seen)
     begin = NOON / 1000
-    assert trail.of("a") == [(begin, 7, 2.5, False), (begin + 20, None, 2.5, False)]
-    assert [moment - begin for moment, *_ in trail.of("b")] == [0, 10, 20]
-    assert trail.of("c") == []
+    assert trail.of_group("a") == [(begin, 7, 2.5, False), (begin + 20, None, 2.5, False)]
+    assert [moment - begin for moment, *_ in trail.of_group("b")] == [0, 10, 20]
+    assert trail.of_group("c") == []
 
 
 def test_a_snapshot_is_noted_once() -> None:
     """However many read it; and one that is older than the newest is not put behind it."""
     trail = LagSamples()
     for second in (0, 10, 10, 0, 10):
-        trail.note(world(second, "a"))
-    assert len(trail.of("a")) == 2
+        trail.record(world(second, "a"))
+    assert len(trail.of_group("a")) == 2
 
 
 def test_it_keeps_within_its_limits() -> None:
     """The oldest go first, by number and by size; the newest stays however large it is."""
     trail = LagSamples()
     for second in range(SAMPLES + 5):
-        trail.note(world(second, "a"))
-    assert [len(trail.of("a")), trail.of("a")[0][0]] == [SAMPLES, NOON / 1000 + 5]
+        trail.record(world(second, "a"))
+    assert [len(trail.of_group("a")), trail.of_group("a")[0][0]] == [SAMPLES, NOON / 1000 + 5]
     small = LagSamples(limit=1)
     for second in range(3):
-        small.note(world(second, "a"))
-    assert [moment for moment, *_ in small.of("a")] == [NOON / 1000 + 2]
+        small.record(world(second, "a"))
+    assert [moment for moment, *_ in small.of_group("a")] == [NOON / 1000 + 2]

@@ -106,7 +106,7 @@ def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, Servi
 
 async def ask_everything(publisher: Publisher, vitals: ServiceStatus) -> None:
     """Ask every address about every group; nothing may answer 500."""
-    app = build_app(publisher.current, vitals.status, details=publisher.details, failed=vitals.answer_failed)
+    app = build_app(publisher.current, vitals.status, details=publisher.details, on_failure=vitals.answer_failed)
     published = publisher.current()
     assert published is not None
     named = [urllib.parse.quote(group, safe="") for group in published.snapshot.groups.column("group").to_pylist()]

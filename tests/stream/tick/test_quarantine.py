@@ -94,7 +94,7 @@ class Monitor:
             self.publisher.current,
             self.vitals.status,
             details=self.publisher.details,
-            failed=self.vitals.answer_failed,
+            on_failure=self.vitals.answer_failed,
         )
 
         async def send() -> httpx.Response:

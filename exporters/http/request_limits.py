@@ -1,0 +1,71 @@
+"""Limits of concurrent HTTP requests, in total and per client address.
+
+Liveness and readiness are exempt: a flood of scrapes must not make Kubernetes restart the process.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+from starlette.responses import JSONResponse
+
+from exporters.http.admission import address_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+_EXEMPT: Final = frozenset({"/livez", "/readyz"})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """Limits of concurrent requests: in total, and from one client address.
+
+    `reserve` more are admitted from addresses without another running request, so that one address with many slow
+    clients does not block a scraper elsewhere.
+    """
+
+    total: int = 32
+    per_address: int = 16
+    reserve: int = 8
+
+
+class RequestLimiter:
+    """ASGI middleware that refuses requests beyond the limits with 503, instead of queueing them."""
+
+    def __init__(self, app: ASGIApp, limits: RequestLimits, on_refusal: Callable[[], None] = lambda: None) -> None:
+        """`on_refusal` is called for each refused request."""
+        self._app = app
+        self._limits = limits
+        self._on_refusal = on_refusal
+        self._running = collections.Counter[str]()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run or refuse a request. On the event loop, so the counters need no lock."""
+        if scope["type"] != "http" or scope["path"] in _EXEMPT:
+            await self._app(scope, receive, send)
+            return
+        client = scope.get("client")
+        address = address_key(client[0] if client else None)
+        if not self._has_room(address):
+            self._on_refusal()
+            refusal = JSONResponse({"error": "too many concurrent requests"}, 503, {"retry-after": "1"})
+            await refusal(scope, receive, send)
+            return
+        self._running[address] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._running[address] -= 1
+            if not self._running[address]:
+                del self._running[address]
+
+    def _has_room(self, address: str) -> bool:
+        of_address, total = self._running[address], self._running.total()
+        if of_address == 0:
+            return total < self._limits.total + self._limits.reserve
+        return of_address < self._limits.per_address and total < self._limits.total

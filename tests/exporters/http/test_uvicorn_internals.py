@@ -1,0 +1,79 @@
+"""The parts of uvicorn's HTTP/1.1 protocol that `exporters.http.connection` uses although they are not public.
+
+uvicorn may change them in any minor version. Then the limits on slow clients would silently stop working, so
+`pyproject.toml` has an upper bound for uvicorn. Raise the bound only if these tests and those of `test_connection.py`
+pass with the new version.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import Any
+
+import pytest
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.utils import get_remote_addr
+from uvicorn.server import ServerState
+
+from exporters.http.connection import LimitedConnection
+
+OVERRIDDEN = {
+    "connection_made": ["self", "transport"],
+    "data_received": ["self", "data"],
+    "connection_lost": ["self", "exc"],
+    "send_400_response": ["self", "msg"],
+    "on_response_complete": ["self"],
+    "pause_writing": ["self"],
+    "resume_writing": ["self"],
+}
+
+
+async def _app(_scope: Any, _receive: Any, _send: Any) -> None:
+    """Stand for an application that is never called."""
+
+
+def protocol() -> H11Protocol:
+    """Return uvicorn's protocol without a connection."""
+    loop = asyncio.new_event_loop()
+    try:
+        return H11Protocol(uvicorn.Config(_app, loop="asyncio"), ServerState(), {}, loop)
+    finally:
+        loop.close()
+
+
+@pytest.mark.parametrize("name", OVERRIDDEN)
+def test_the_overridden_methods_exist_with_their_arguments(name: str) -> None:
+    """Each overridden method exists in uvicorn's class, and both have the same arguments."""
+    for of in (H11Protocol, LimitedConnection):
+        assert list(inspect.signature(getattr(of, name)).parameters) == OVERRIDDEN[name]
+
+
+def test_every_public_override_is_listed() -> None:
+    """A further method that replaces one of uvicorn's must be added to this test."""
+    ours = {name for name in vars(LimitedConnection) if not name.startswith("_")}
+    assert {name for name in ours if hasattr(H11Protocol, name)} == set(OVERRIDDEN)
+
+
+def test_the_attributes_that_are_read_exist() -> None:
+    """`cycle` is None without a request; `loop` and `transport` are attributes of the protocol."""
+    found = protocol()
+    assert found.cycle is None
+    assert {"loop", "transport", "cycle"} <= set(dir(found))
+
+
+def test_our_own_attributes_do_not_replace_those_of_uvicorn() -> None:
+    """No attribute of the subclass has the name of an attribute of uvicorn's protocol."""
+    ours = {name for name in LimitedConnection.__init__.__code__.co_names if name.startswith("_")} - {"__init__"}
+    assert not ours & (vars(protocol()).keys() | vars(H11Protocol).keys())
+
+
+def test_a_request_cycle_says_whether_its_response_is_complete() -> None:
+    """`response_complete` is set by the cycle; a connection with an incomplete response is not idle."""
+    assert "response_complete" in RequestResponseCycle.__init__.__code__.co_names
+
+
+def test_the_address_of_the_client_can_be_read() -> None:
+    """`get_remote_addr` takes the transport."""
+    assert list(inspect.signature(get_remote_addr).parameters) == ["transport"]

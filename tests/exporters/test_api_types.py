@@ -1,0 +1,78 @@
+"""The declared types of the JSON responses against the read model and the responses themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from exporters import api_types, readmodel
+from exporters.cluster import model
+from exporters.cluster.exposition import PublishedCluster
+from exporters.http.api import group_json, groups_json, readiness_json
+from exporters.http.cluster_api import cluster_json, topic_json
+from exporters.text.exposition import PublishedSnapshot
+from tests.exporters.cluster_facts import facts
+from tests.exporters.snapshots import detail, small_world, status
+
+
+def fields(declared: Any) -> list[str]:
+    """Return the fields of a TypedDict in their order."""
+    return list(declared.__annotations__)
+
+
+@pytest.mark.parametrize(
+    ("declared", "schema", "left_out"),
+    [
+        pytest.param(api_types.GroupRow, readmodel.GROUPS, set(), id="groups"),
+        pytest.param(api_types.PartitionRow, readmodel.PARTITIONS, {"group"}, id="partitions"),
+        pytest.param(api_types.TopicRow, readmodel.TOPICS, {"group"}, id="topics"),
+        pytest.param(api_types.UnknownLagRow, readmodel.UNKNOWN_LAGS, set(), id="unknown lags"),
+        pytest.param(api_types.ConfigRow, model.CONFIGS, {"scope", "name"}, id="configs"),
+        pytest.param(api_types.BrokerRow, model.BROKERS, set(), id="brokers"),
+        pytest.param(api_types.OffsetsReplicaRow, model.OFFSETS_REPLICAS, set(), id="offsets replicas"),
+        pytest.param(api_types.UnknownFactRow, model.UNKNOWN_FACTS, set(), id="unknown facts"),
+        pytest.param(api_types.ClusterTopicRow, model.CLUSTER_TOPICS, set(), id="cluster topics"),
+        pytest.param(api_types.TopicPartitionRow, model.TOPIC_PARTITIONS, {"topic"}, id="topic partitions"),
+    ],
+)
+def test_a_row_has_the_columns_of_its_table(declared: Any, schema: Any, left_out: set[str]) -> None:
+    """A column that is added to the read model must be declared for the API."""
+    assert fields(declared) == [name for name in schema.names if name not in left_out]
+
+
+@pytest.mark.parametrize(
+    ("declared", "source"),
+    [
+        (api_types.MemberObject, readmodel.MemberDetail),
+        (api_types.TransitionObject, readmodel.TransitionDetail),
+        (api_types.FindingObject, readmodel.FindingDetail),
+        (api_types.VerdictChangeObject, readmodel.VerdictChange),
+    ],
+    ids=["member", "transition", "finding", "verdict change"],
+)
+def test_an_object_has_the_fields_of_its_dataclass(declared: Any, source: Any) -> None:
+    """A field that is added to the read model must be declared for the API."""
+    assert fields(declared) == [field.name for field in dataclasses.fields(source)]
+
+
+def test_a_response_has_the_declared_fields() -> None:
+    """No response has a field that is not declared, and none lacks one."""
+    published, cluster = PublishedSnapshot.build(small_world()), PublishedCluster.build(facts())
+    responses = {
+        api_types.GroupsResponse: groups_json(published),
+        api_types.GroupResponse: group_json(published.snapshot, "billing", detail()),
+        api_types.ReadinessResponse: readiness_json(status()),
+        api_types.ClusterResponse: cluster_json(cluster)[0],
+        api_types.TopicResponse: topic_json(cluster, "orders")[0],
+    }
+    for declared, body in responses.items():
+        assert body is not None
+        assert set(json.loads(body)) == set(fields(declared)), declared
+    group = json.loads(responses[api_types.GroupResponse] or b"")
+    assert set(group["findings"][0]) == set(fields(api_types.PartitionFindingObject))
+    assert set(group["by_member"][0]) == set(fields(api_types.MemberObject))
+    broker = json.loads(responses[api_types.ClusterResponse] or b"")["brokers"][0]
+    assert set(broker) == set(fields(api_types.BrokerObject))

@@ -1,0 +1,33 @@
+"""Times within the range of dates, and RFC 3339 text."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporters.timestamps import EARLIEST_MS, LATEST_MS, clamp_ms, rfc3339
+
+
+@pytest.mark.parametrize(
+    ("unix_seconds", "text"),
+    [
+        pytest.param(1_700_000_000.5, "2023-11-14T22:13:20.500Z", id="milliseconds in UTC"),
+        pytest.param(-62_135_596_800.0, "0001-01-01T00:00:00.000Z", id="the earliest date"),
+        pytest.param(9e18, "9999-12-31T23:59:59.999Z", id="after the last date"),
+        pytest.param(-9e18, "0001-01-01T00:00:00.000Z", id="before the first date"),
+    ],
+)
+def test_a_time_is_written_as_rfc_3339(unix_seconds: float, text: str) -> None:
+    """In UTC with three decimals, clamped to the years 1 to 9999."""
+    assert rfc3339(unix_seconds) == text
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_every_64_bit_time_is_clamped_into_the_range_of_dates(milliseconds: int) -> None:
+    """Law: the result is the nearest time that a date can express, and a time within the range does not change."""
+    clamped = clamp_ms(milliseconds)
+    assert dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=clamped)
+    assert clamped == milliseconds or clamped in {EARLIEST_MS, LATEST_MS}
