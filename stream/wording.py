@@ -28,6 +28,17 @@ def moment(milliseconds: int) -> str:
         return f"{milliseconds} ms after 1970"
 
 
+def utc_time(milliseconds: int | None) -> str:
+    """Return a time in UTC with milliseconds, `-` for None or a negative number, the number beyond the calendar."""
+    if milliseconds is None or milliseconds < 0:
+        return "-"
+    try:
+        time = dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC)
+    except (OverflowError, ValueError, OSError):
+        return str(milliseconds)
+    return time.isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
+
+
 def count(number: int, noun: str) -> str:
     """Say how many, with the noun in the right number."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -17,10 +17,9 @@ from stream.offline.rows import OFFSETS_TOPIC
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from stream.groups.driver_state import DriverState
-    from stream.groups.lifecycle.model import Transition
-    from stream.groups.membership.memberships import Member
-    from stream.offline.replay import GroupSummary
+    from stream.groups.driver_state import GroupColumns
+    from stream.groups.lifecycle.model import GroupHistory, Transition
+    from stream.groups.membership.memberships import Member, Membership
     from stream.offline.rows import TopicAndPartition, TopicRow
 
 
@@ -78,17 +77,22 @@ class IncrementalReplay:
         """Read rows, and return what has been found of every group so far, removed ones included."""
         self._names.update(topics.names)
         self._replay.read(rows, self._rows_at_once)
-        outcome = self._replay.outcome()
-        found = {each.group: ObservedGroup(None, self._transitions(each, topics)) for each in outcome.dead}
-        for each in outcome.groups:
-            facts = _facts(each, self._replay.fleet, self._names)
-            found[each.group] = ObservedGroup(facts, self._transitions(each, topics))
+        driver_state = self._replay.driver_state
+        columns = driver_state.columns()
+        offsets = _offsets(columns)
+        found = {}
+        for name, history in sorted(columns.lives.items()):
+            facts = None
+            if history.died is None:
+                members = driver_state.detail(name, self._names)
+                facts = _facts(history, columns.memberships.get(name), members, offsets.get(name, ()))
+            found[name] = ObservedGroup(facts, self._transitions(name, history, topics))
         return found
 
-    def _transitions(self, summary: GroupSummary, topics: TopicNames) -> tuple[ExpectedTransition, ...]:
+    def _transitions(self, group: str, history: GroupHistory, topics: TopicNames) -> tuple[ExpectedTransition, ...]:
         return tuple(
-            ExpectedTransition(each.what.value, each.came, each.went, self._cause(summary.group, each, topics))
-            for each in summary.life.transitions
+            ExpectedTransition(each.what.value, each.came, each.went, self._cause(group, each, topics))
+            for each in history.transitions
         )
 
     def _cause(self, group: str, transition: Transition, topics: TopicNames) -> str | None:
@@ -100,15 +104,29 @@ class IncrementalReplay:
         return self._causes[place]
 
 
-def _facts(summary: GroupSummary, fleet: DriverState, names: Mapping[bytes, str]) -> GroupFacts:
-    known = summary.membership
+def _offsets(columns: GroupColumns) -> dict[str, list[tuple[tuple[str, int], int]]]:
+    """Return the committed offsets of each group, sorted by topic and partition."""
+    offsets: dict[str, list[tuple[tuple[str, int], int]]] = {}
+    places = zip(columns.topic.to_pylist(), columns.partition.tolist(), strict=True)
+    rows = zip(columns.group.to_pylist(), places, columns.runs.spans.last_offset.tolist(), strict=True)
+    for group, place, offset in sorted(rows):
+        offsets.setdefault(group, []).append((place, offset))
+    return offsets
+
+
+def _facts(
+    history: GroupHistory,
+    known: Membership | None,
+    members: Iterable[Member],
+    offsets: Iterable[tuple[tuple[str, int], int]],
+) -> GroupFacts:
     kind = SIMPLE if known is None else known.kind
     return GroupFacts(
         # For Kafka's tools a group without a membership is a classic one.
         kind="classic" if kind == SIMPLE else kind,
-        state=summary.life.state or "",
-        members=tuple(_member(member, kind) for member in fleet.detail(summary.group, names)),
-        offsets=tuple(((each.topic, each.partition), each.offset) for each in summary.offsets),
+        state=history.state or "",
+        members=tuple(_member(member, kind) for member in members),
+        offsets=tuple(offsets),
         strategy=None if known is None else known.protocol,
         group_epoch=None if known is None else known.group_epoch,
         assignment_epoch=None if known is None else known.assignment_epoch,

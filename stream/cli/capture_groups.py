@@ -1,95 +1,153 @@
-"""The groups of a capture or a log, as the HTTP API of a running instance would give them.
+"""The groups of a capture or a log directory, in the form of the HTTP API of a running instance.
 
-What only a cluster knows is not known here: ends of partitions and with them lag, which topics there are, and, unless
-the configuration tells, how long offsets are kept. The moment of the answer is that of the newest record.
+End offsets, existing topics and, unless configured, the retention of offsets are known only to the cluster, so lag and
+expiration are null here. The snapshot time is the timestamp of the newest record.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from exporters.http.api import group_json, groups_json
 from exporters.text.exposition import EMPTY, PublishedSnapshot
 from exporters.timestamps import LATEST_MS
-from stream.cli.replay_report import faults_lines
 from stream.cluster.partition_offsets import ENDS
+from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.membership.unassigned import UnassignedTracker
+from stream.offline.open_source import open_source
 from stream.offline.replay import Replay
 from stream.tick.context import NOWHERE, ClusterContext, SnapshotContext
 from stream.tick.snapshot.build import build
 from stream.tick.snapshot.group_detail import group_detail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from exporters.readmodel import GroupDetail
     from stream.cli.group_source import Answer
+    from stream.config.options import GroupsOptions
+    from stream.groups.decode_stats import DecodeStats
     from stream.groups.driver_state import GroupColumns
-    from stream.groups.expiry.predict import OffsetsRetention
     from stream.groups.lifecycle.model import GroupHistory
-    from stream.offline.rows import RowSource, TopicRow
+    from stream.offline.rows import RowSource, TopicAndPartition, TopicRow
 
-_NOTE: Final = "a capture has no ends of partitions: lag is not known; ages count from its newest record"
+_NOTE: Final = "a capture has no end offsets: lag is unknown; ages are relative to its newest record"
 _NO_RETENTION: Final = (
-    "how long its cluster kept offsets is not known: groups.offsets_retention in the configuration, or"
-    " LAGWARDEN_GROUPS_OFFSETS_RETENTION=7d, lets expiry and the causes of deaths be told"
+    "the retention of offsets in its cluster is unknown: set groups.offsets_retention in the configuration, or"
+    " LAGWARDEN_GROUPS_OFFSETS_RETENTION=7d, to see expiration times and the causes of removals"
 )
 
 
 class CaptureGroups:
-    """All groups of a source of rows, which is read once, whole. `retention` is that of the cluster it came from."""
+    """All groups of a source of rows, as a `GroupSource`. `retention` is that of the cluster of the records."""
 
     knows_ends = False
 
     def __init__(self, source: RowSource, retention: OffsetsRetention = NOWHERE.retention) -> None:
-        """Read it. What could not be read is in `problems`."""
+        """Read the whole source. What could not be read is in `problems` afterwards."""
         self._newest = 0
         replay = Replay()
-        replay.read(self._watched(source.rows()))
-        self._held = replay.fleet
-        self._fleet = replay.fleet.columns()
-        around = ClusterContext(retention, topic_names=_topic_names(self._fleet))
-        self._context = SnapshotContext.of(self._fleet, around, UnassignedTracker())
-        self._snapshot = build(self._fleet, ENDS.empty_table(), self._newest / 1000, self._context)
-        self.problems = [*source.problems, *faults_lines(replay.tally)]
+        replay.read(self._with_newest_time(source.rows()))
+        self._driver_state = replay.driver_state
+        self._columns = replay.driver_state.columns()
+        cluster = ClusterContext(retention, topic_names=_topic_names(self._columns))
+        self._context = SnapshotContext.of(self._columns, cluster, UnassignedTracker())
+        self._snapshot = build(self._columns, ENDS.empty_table(), self._newest / 1000, self._context)
+        self.decode_stats: Final = replay.decode_stats
+        self.problems = [*source.problems, *fault_lines(replay.decode_stats)]
         self.notes = [*source.notes, _NOTE, *([_NO_RETENTION] if retention.retention_ms is None else [])]
 
     def groups(self) -> Answer:
-        """Give all groups."""
+        """Return all groups, as `GET /api/v1/groups`."""
         answer: Answer = json.loads(groups_json(PublishedSnapshot(self._snapshot, EMPTY)))
         return answer
 
     def group(self, name: str) -> Answer | None:
-        """Give one group, with all that happened to it."""
+        """Return one group with its transitions, as `GET /api/v1/group?name=…`; None if there is no such group."""
         body = group_json(self._snapshot, name, self._detail(name))
         return None if body is None else json.loads(body)
 
-    def _watched(self, rows: Iterable[TopicRow]) -> Iterator[TopicRow]:
+    def commit_facts(self, name: str) -> Mapping[TopicAndPartition, Answer]:
+        """Return, per partition of a group, what the API omits: leader epoch and metadata of the last commit, counts.
+
+        `commits` and `rewinds` count since the previous tombstone of the offset; `leader_epoch` is null if the commit
+        has none.
+        """
+        return self._commit_facts.get(name, {})
+
+    @functools.cached_property
+    def _commit_facts(self) -> dict[str, dict[TopicAndPartition, Answer]]:
+        columns, runs = self._columns, self._columns.runs
+        facts: dict[str, dict[TopicAndPartition, Answer]] = {}
+        parts: tuple[list[Any], ...] = (
+            columns.group.to_pylist(),
+            columns.topic.to_pylist(),
+            columns.partition.tolist(),
+            runs.leader_epoch.tolist(),
+            runs.metadata.to_pylist(),
+            runs.spans.commits.tolist(),
+            runs.spans.rewinds.tolist(),
+        )
+        for group, topic, partition, epoch, metadata, commits, rewinds in zip(*parts, strict=True):
+            facts.setdefault(group, {})[topic, partition] = {
+                "leader_epoch": None if epoch < 0 else epoch,
+                "metadata": metadata.decode("utf-8", "replace"),
+                "commits": commits,
+                "rewinds": rewinds,
+            }
+        return facts
+
+    def _with_newest_time(self, rows: Iterable[TopicRow]) -> Iterator[TopicRow]:
+        """Yield the rows and keep the newest timestamp that calendars know."""
         for row in rows:
-            if row.timestamp is not None and row.timestamp <= LATEST_MS:  # no calendar has a later time
+            if row.timestamp is not None and row.timestamp <= LATEST_MS:
                 self._newest = max(self._newest, row.timestamp)
             yield row
 
     def _detail(self, name: str) -> GroupDetail:
-        life = self._fleet.lives.get(name)
-        found = self._fleet.memberships.get(name), None if life is None else _past(life)
-        members = self._held.detail(name, self._context.around.topic_names)
-        return group_detail(name, found, members, self._fleet.topics_of(name), self._context)
+        history = self._columns.lives.get(name)
+        known = self._columns.memberships.get(name), None if history is None else _as_replayed(history)
+        members = self._driver_state.detail(name, self._context.around.topic_names)
+        return group_detail(name, known, members, self._columns.topics_of(name), self._context)
 
 
-def _topic_names(fleet: GroupColumns) -> dict[bytes, str]:
-    """Give the names of topics by id, as far as commits tell both (value version 4): assignments tell the id alone."""
-    pairs = pa.table({"id": fleet.runs.topic_id, "name": fleet.topic.cast(pa.string())})
-    found = pairs.filter(pairs.column("id").is_valid()).group_by(["id", "name"]).aggregate([]).to_pydict()
-    return dict(zip(found["id"], found["name"], strict=True))
+def open_capture(path: Path, options: GroupsOptions) -> CaptureGroups:
+    """Read a capture file or a log directory. The options may give the retention of its cluster. Raises Refusal."""
+    return CaptureGroups(open_source(path), configured_retention(options))
 
 
-def _past(life: GroupHistory) -> GroupHistory:
-    """Give a life as history: whatever it was when it happened, who reads a capture was not there."""
+def configured_retention(options: GroupsOptions) -> OffsetsRetention:
+    """Return the retention of offsets in the configuration, or an unknown one."""
+    retention, check = options.offsets_retention, options.offsets_retention_check
+    if retention is None:
+        return NOWHERE.retention
+    return OffsetsRetention(round(retention * 1000), None if check is None else round(check * 1000), "configuration")
+
+
+def fault_lines(stats: DecodeStats) -> Iterator[str]:
+    """Yield one line per kind of decode error, with the position of one of the records."""
+    for fault, count in stats.faults.most_common():
+        sample = next(each for each in stats.samples if each.fault == fault)
+        where = f"partition {sample.offsets_partition}, offset {sample.position}"
+        kind = "no type" if fault.record_type is None else f"type {fault.record_type}"
+        yield f"{count} records ({kind}) cannot be decoded: {fault.reason} in {sample.field}, such as {where}"
+
+
+def _topic_names(columns: GroupColumns) -> dict[bytes, str]:
+    """Return topic names by id, from the commits that have both (value version 4). Assignments have only the id."""
+    pairs = pa.table({"id": columns.runs.topic_id, "name": columns.topic.cast(pa.string())})
+    distinct = pairs.filter(pairs.column("id").is_valid()).group_by(["id", "name"]).aggregate([]).to_pydict()
+    return dict(zip(distinct["id"], distinct["name"], strict=True))
+
+
+def _as_replayed(history: GroupHistory) -> GroupHistory:
+    """Return the history with all transitions marked as replayed, because no monitor saw them happen."""
     return dataclasses.replace(
-        life, transitions=tuple(dataclasses.replace(each, live=False) for each in life.transitions)
+        history, transitions=tuple(dataclasses.replace(each, live=False) for each in history.transitions)
     )

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from stream.cli.group_source import Answer, GroupSource
     from stream.cli.render.tables import TextTable
-    from stream.config.options import GroupsOptions
 
 _LATEST: Final = 5
 _REBALANCING: Final = frozenset(("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"))
@@ -60,25 +59,12 @@ class _Where:
         if self.url is not None and self.capture is not None:
             raise typer.BadParameter("--url and --capture exclude each other")
         if self.capture is not None:
-            return _captured(self.capture, load_section(GroupsOptions, self.config))
+            from stream.cli.capture_groups import open_capture
+
+            return open_capture(self.capture, load_section(GroupsOptions, self.config))
         from stream.cli.api_client import InstanceClient, address_of
 
         return InstanceClient(self.url or address_of(load_section(HttpOptions, self.config)))
-
-
-def _captured(path: Path, configured: GroupsOptions) -> GroupSource:
-    """Read a capture; how long its cluster keeps offsets, the configuration may tell."""
-    from stream.cli.capture_groups import CaptureGroups
-    from stream.groups.expiry.predict import OffsetsRetention
-    from stream.offline.open_source import open_source
-
-    kept, check = configured.offsets_retention, configured.offsets_retention_check
-    if kept is None:
-        return CaptureGroups(open_source(path))
-    return CaptureGroups(
-        open_source(path),
-        OffsetsRetention(round(kept * 1000), None if check is None else round(check * 1000), "configuration"),
-    )
 
 
 @groups_app.callback(invoke_without_command=True)

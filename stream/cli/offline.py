@@ -1,8 +1,7 @@
-"""The verbs that need no running monitor: `decode`, `capture` and `replay`; `dump-log` is `stream.cli.dump_log`'s.
+"""The commands that work without a running monitor: `decode`, `capture` and `replay`.
 
-Owns their words and what is printed where: results on stdout, what could not be read on stderr, a line each, and then
-the exit code 40. `register` puts them beside the others of `cli.app`. As there, nothing heavy is imported before a
-verb needs it.
+Results are printed on stdout, and what could not be read on stderr, one line each, with exit code 40. Heavy modules are
+imported inside the functions, so that `--help` does not load them. `dump-log` is in `stream.cli.dump_log`.
 """
 
 # ruff: noqa: FBT002, PLR0917 -- typer passes flags and options by name
@@ -10,6 +9,7 @@ verb needs it.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import enum
 import sys
 from pathlib import Path  # noqa: TC003 -- typer reads annotations when it runs
@@ -18,29 +18,25 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 import typer
 
 from stream.cli.dump_log import dump_log
-from stream.cli.options import LiveCluster, LiveClusterConfig, Settings, load_config
-from stream.cli.render.stdout import (
-    print_lines,
-    printable,
-    printable_json,
-    progress_bar,
-    tell_problems,
-    wide_console,
-)
+from stream.cli.options import ConfigFile, LiveCluster, LiveClusterConfig, Settings, load_config, load_section
+from stream.cli.render.stdout import print_lines, printable, printable_json, progress_bar, tell_problems
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from stream.cli.capture_groups import CaptureGroups
+    from stream.cli.group_source import Answer
     from stream.offline.decode import RecordFormat
     from stream.offline.rows import RowSource, TopicRow
     from stream.offline.time_range import TimeRange
+    from stream.offline.timeline import TimelineEvent
 
-Topic = Annotated[str, typer.Option(help="The internal topic whose records these are.")]
-Topics = Annotated[list[str] | None, typer.Option("--topic", help="An internal topic; may be given several times.")]
+Topic = Annotated[str, typer.Option(help="The internal topic of the records.")]
+Topics = Annotated[list[str] | None, typer.Option("--topic", help="An internal topic; can be repeated.")]
 Formats = Annotated[str, typer.Option("--format", help="json, json-3.9, text-0.8, text-0.9 or text-2.1.")]
 
-Choice = TypeVar("Choice", bound=enum.Enum)
+EnumT = TypeVar("EnumT", bound=enum.Enum)
 _OFFSETS: Final = "__consumer_offsets"
 
 
@@ -54,186 +50,216 @@ def register(app: typer.Typer) -> None:
 
 def decode(
     key: Annotated[
-        str | None, typer.Argument(help="A record's key in hex or base64; without it: pairs on stdin.")
+        str | None, typer.Argument(help="The key of a record in hex or base64; if absent, pairs are read from stdin.")
     ] = None,
-    value: Annotated[str | None, typer.Argument(help="Its value; `-` or nothing: a tombstone.")] = None,
+    value: Annotated[str | None, typer.Argument(help="Its value; `-` or nothing for a tombstone.")] = None,
     source: Annotated[Path | None, typer.Option("--input", "-i", help="A capture file or a log directory.")] = None,
     bootstrap_servers: LiveCluster = None,
     config: LiveClusterConfig = None,
     settings: Settings = None,
     topic: Topic = _OFFSETS,
     shape: Formats = "json",
-    encoding: Annotated[str, typer.Option(help="How bytes are spelled: auto, hex or base64.")] = "auto",
+    encoding: Annotated[str, typer.Option(help="The encoding of key and value: auto, hex or base64.")] = "auto",
 ) -> int:
-    """Decode records of an internal topic into the shapes of Kafka's console formatters, one line per record.
+    """Decode records of an internal topic and print them like Kafka's console formatters, one line per record.
 
-    What cannot be decoded goes to stderr as a JSON object per record, with the reason.
+    Records that cannot be decoded are printed on stderr as JSON objects with the reason.
     """
     from stream.offline.decode import TOPICS, RecordFormat
     from stream.offline.input_pairs import Encoding, parse_pairs
 
-    wanted = _one_of(RecordFormat, shape, "--format")
-    spelled = _one_of(Encoding, encoding, "--encoding")
+    record_format = _parse_enum(RecordFormat, shape, "--format")
+    bytes_encoding = _parse_enum(Encoding, encoding, "--encoding")
     if topic not in TOPICS:
-        raise typer.BadParameter(f"--topic {topic}: known are {', '.join(TOPICS)}")
+        raise typer.BadParameter(f"--topic {topic}: must be one of {', '.join(TOPICS)}")
     lines = [f"{key} {value or '-'}"] if key is not None else sys.stdin
     live = bootstrap_servers is not None or config is not None
     if (key is not None) + (source is not None) + live > 1:
         raise typer.BadParameter("a key, --input and a cluster exclude each other")
-    with contextlib.ExitStack() as opened:
+    with contextlib.ExitStack() as stack:
         if source is None and not live:
-            return _print_decoded(parse_pairs(lines, topic, spelled), wanted)
-        found = _offline(source, [topic]) if source else _live(opened, (config, bootstrap_servers, settings), [topic])
-        rows = (row for row in found.rows() if row.topic == topic)
-        code = _print_decoded(rows, wanted)
-        return tell_problems(found.problems) or code
+            return _print_decoded(parse_pairs(lines, topic, bytes_encoding), record_format)
+        if source is not None:
+            opened = _open_source(source, [topic])
+        else:
+            opened = _connect(stack, (config, bootstrap_servers, settings), [topic])
+        code = _print_decoded((row for row in opened.rows() if row.topic == topic), record_format)
+        return tell_problems(opened.problems) or code
 
 
-def _print_decoded(rows: Iterable[TopicRow | str], shape: RecordFormat) -> int:
+def _print_decoded(rows: Iterable[TopicRow | str], record_format: RecordFormat) -> int:
+    """Print decoded rows and, for a row that is an error message, the error. Returns the exit code."""
     from stream.offline.decode import decode as decode_row
 
-    wrong, silent = False, 0
-    escaped = printable_json if shape.value.startswith("json") else printable
+    failed, skipped = False, 0
+    escape = printable_json if record_format.value.startswith("json") else printable
 
     def lines() -> Iterator[str]:
-        nonlocal wrong, silent
+        nonlocal failed, skipped
         for row in rows:
             if isinstance(row, str):
-                wrong = True
+                failed = True
                 typer.echo(f"error: {row}", err=True)
                 continue
-            line = decode_row(row, shape)
+            line = decode_row(row, record_format)
             if line.error is not None:
-                wrong = True
+                failed = True
                 typer.echo(line.error, err=True)
             elif line.text is None:
-                silent += 1
+                skipped += 1
             else:
-                yield escaped(line.text)
+                yield escape(line.text)
 
     print_lines(lines())
-    if silent:
-        typer.echo(f"{silent} records are of kinds that {shape.value} has no shape for; json has", err=True)
-    return ExitCode.UNREADABLE if wrong else ExitCode.OK
+    if skipped:
+        typer.echo(
+            f"{skipped} records of kinds that {record_format.value} cannot print were skipped; use json", err=True
+        )
+    return ExitCode.UNREADABLE if failed else ExitCode.OK
 
 
 def capture(
-    file: Annotated[Path, typer.Argument(help="The capture file; one that exists is gone on with.")],
+    file: Annotated[Path, typer.Argument(help="The capture file; an existing one is continued.")],
     log_dir: Annotated[
-        Path | None, typer.Option(help="Read a partition's folder, or a broker's log directory, instead of a cluster.")
+        Path | None, typer.Option(help="Read a partition's directory or a broker's log directory, not a cluster.")
     ] = None,
     bootstrap_servers: LiveCluster = None,
     config: LiveClusterConfig = None,
     settings: Settings = None,
     topics: Topics = None,
-    since: Annotated[str | None, typer.Option("--from", help="Only records from then on: ISO 8601 or Unix ms.")] = None,
-    until: Annotated[str | None, typer.Option(help="Only records before then.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--from", help="Only records from this time on: ISO 8601 or Unix ms.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Only records before this time.")] = None,
 ) -> int:
-    """Capture the records of internal topics in one Avro file; run again, it goes on where it stopped."""
+    """Capture the records of internal topics in an Avro file; the next run continues where the last one stopped."""
     from stream.offline.capture import CaptureWriter
     from stream.offline.paths import display_path
     from stream.offline.rows import UnwritableRefusal
 
-    stretch = _between(since, until)
-    with contextlib.ExitStack() as opened:
-        bar = opened.enter_context(progress_bar())
-        wanted = topics or [_OFFSETS]
+    time_range = _parse_time_range(since, until)
+    with contextlib.ExitStack() as stack:
+        report_progress = stack.enter_context(progress_bar())
         if log_dir is not None:
-            found = _offline(log_dir, wanted, stop_at_open=True)
+            source = _open_source(log_dir, topics or [_OFFSETS], stop_at_open=True)
         else:
-            found = _live(opened, (config, bootstrap_servers, settings), wanted, bar)
-        writer = opened.enter_context(CaptureWriter(file, found.origin))
+            source = _connect(stack, (config, bootstrap_servers, settings), topics or [_OFFSETS], report_progress)
+        writer = stack.enter_context(CaptureWriter(file, source.origin))
         if writer.cut:
-            typer.echo(
-                f"{display_path(file)}: torn; its last {writer.cut} bytes, an incomplete block, were cut off", err=True
-            )
+            torn = f"{display_path(file)}: torn; its incomplete last block of {writer.cut} bytes was cut off"
+            typer.echo(torn, err=True)
         written = 0
         try:
-            for row in stretch.only(found.rows(dict(writer.last))):
+            for row in time_range.filter(source.rows(dict(writer.last))):
                 writer.write(row)
                 written += 1
                 if log_dir is not None and written % 10_000 == 0:
-                    bar(written, None)  # how much there is on a disk is not known beforehand
+                    report_progress(written, None)  # the number of records on a disk is not known in advance
         except UnwritableRefusal:
             raise
         except (KeyboardInterrupt, Refusal):
             typer.echo(
-                f"{display_path(file)}: stopped after {written} rows; the same command goes on from there", err=True
+                f"{display_path(file)}: stopped after {written} rows; run the command again to continue", err=True
             )
             raise
     typer.echo(f"{display_path(file)}: {written} rows captured")
-    for note in found.notes:
+    for note in source.notes:
         typer.echo(note, err=True)
-    return tell_problems([*found.problems, *writer.problems])
+    return tell_problems([*source.problems, *writer.problems])
 
 
 def replay(
-    source: Annotated[Path, typer.Argument(help="A capture file, a partition's folder or a broker's log directory.")],
-    group: Annotated[str | None, typer.Option(help="Tell the story of this group instead.")] = None,
+    source: Annotated[
+        Path, typer.Argument(help="A capture file, a partition's directory or a broker's log directory.")
+    ],
+    group: Annotated[str | None, typer.Option(help="Print the history and the records of this group instead.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    config: ConfigFile = None,
 ) -> int:
-    """Run the whole pipeline over a capture or a log: all groups as they were at its end, or one group's story."""
-    found = _offline(source, [_OFFSETS])
-    code = _print_story(found, group, as_json=as_json) if group is not None else _print_groups(found, as_json=as_json)
-    return tell_problems(found.problems) or code
+    """Run the pipeline over a capture or a log: all groups, as `groups --capture`, or the history of one group."""
+    from stream.cli.capture_groups import CaptureGroups, configured_retention
+    from stream.config.options import GroupsOptions
+    from stream.offline.rows import RowList
+    from stream.offline.timeline import records_of_group, timeline
+
+    opened = _open_source(source, [_OFFSETS])
+    retention = configured_retention(load_section(GroupsOptions, config))
+    if group is None:
+        groups = CaptureGroups(opened, retention)
+        _print_groups(groups, as_json=as_json)
+        return _print_remarks(groups)
+    rows = list(records_of_group(opened.rows(), group))
+    if not rows:
+        raise Refusal(f"no record belongs to group {group!r}", "without --group all groups are listed", ExitCode.USAGE)
+    groups = CaptureGroups(RowList(rows, opened.origin, opened.problems, opened.notes), retention)
+    _print_history(group, groups.group(group), list(timeline(rows, group)), as_json=as_json)
+    return _print_remarks(groups)
 
 
-def _print_groups(found: RowSource, *, as_json: bool) -> int:
-    from stream.cli import replay_report as report
-    from stream.offline.replay import Replay
+def _print_groups(groups: CaptureGroups, *, as_json: bool) -> None:
+    from stream.cli.group_source import unix_time
+    from stream.cli.render.replay import replay_json, replay_table
+    from stream.cli.render.tables import print_tables
 
-    pipeline = Replay()
-    pipeline.read(found.rows())
-    outcome = pipeline.outcome()
+    answer = groups.groups()
     if as_json:
-        typer.echo(report.outcome_json(outcome))
+        print_lines(map(printable_json, replay_json(answer, groups)))
+    elif answer["groups"]:
+        print_tables([replay_table(answer["groups"], unix_time(answer["snapshot_time"]) or 0.0, groups)])
     else:
-        wide_console().print(report.groups_table(outcome))
-    return tell_problems(list(report.faults_lines(outcome.tally)))
+        typer.echo("there are no groups", err=True)
 
 
-def _print_story(found: RowSource, group: str, *, as_json: bool) -> int:
-    from stream.cli import replay_report as report
-    from stream.offline.timeline import timeline
+def _print_history(name: str, group: Answer | None, events: Sequence[TimelineEvent], *, as_json: bool) -> None:
+    """Print the transitions of a group, as `history`, and the events of its records."""
+    from stream.cli.render.group_tables import transitions_table
+    from stream.cli.render.replay import events_table, json_line
+    from stream.cli.render.tables import print_tables
 
-    moments = list(timeline(found.rows(), group))
-    if not moments:
-        raise Refusal(f"no record is of group {group!r}", "without --group all groups are listed", ExitCode.USAGE)
+    transitions = [] if group is None else group["transitions"]
     if as_json:
-        print_lines(map(report.moment_json, moments))
+        records = [dataclasses.asdict(event) for event in events]
+        print_lines([printable_json(json_line({"group": name, "transitions": transitions, "records": records}))])
     else:
-        wide_console().print(report.timeline_table(moments))
-    return ExitCode.UNREADABLE if any(moment.kind == "unreadable" for moment in moments) else ExitCode.OK
+        tables = [transitions_table(transitions)] if transitions else []
+        print_tables([*tables, events_table(events)])
 
 
-def _offline(path: Path, topics: Sequence[str], *, stop_at_open: bool = False) -> RowSource:
+def _print_remarks(groups: CaptureGroups) -> int:
+    """Print notes and problems on stderr. Returns the exit code."""
+    for note in groups.notes:
+        typer.echo(f"note: {note}", err=True)
+    return tell_problems(groups.problems)
+
+
+def _open_source(path: Path, topics: Sequence[str], *, stop_at_open: bool = False) -> RowSource:
     """Open a capture file or a log directory. Raises Refusal."""
     from stream.offline.open_source import open_source
 
     return open_source(path, topics, stop_at_open=stop_at_open)
 
 
-def _live(
-    opened: contextlib.ExitStack,
+def _connect(
+    stack: contextlib.ExitStack,
     login: tuple[Path | None, str | None, Sequence[str] | None],
     topics: Sequence[str],
     on_progress: Callable[[int, int], None] | None = None,
 ) -> RowSource:
-    """Connect to the cluster that configuration file, servers and settings name. Raises Refusal."""
+    """Connect to the cluster of a configuration file, servers and settings. Raises Refusal."""
     from stream import logs
     from stream.cluster.transport.client import Cluster
-    from stream.config import kafka_login as security
+    from stream.config.kafka_login import client_options
     from stream.offline.live import LiveTopics
 
     file, servers, settings = login
     config = load_config(file, {"kafka.bootstrap_servers": servers}, settings)
     logs.configure(config.log.level, config.log.format)
     kafka = config.kafka
-    cluster = Cluster(kafka.bootstrap_servers, security.client_options(kafka), request_timeout=kafka.request_timeout)
-    return LiveTopics(opened.enter_context(cluster), topics, on_progress)
+    cluster = Cluster(kafka.bootstrap_servers, client_options(kafka), request_timeout=kafka.request_timeout)
+    return LiveTopics(stack.enter_context(cluster), topics, on_progress)
 
 
-def _between(since: str | None, until: str | None) -> TimeRange:
+def _parse_time_range(since: str | None, until: str | None) -> TimeRange:
     from stream.offline.time_range import TimeRange, parse_time
 
     try:
@@ -243,8 +269,8 @@ def _between(since: str | None, until: str | None) -> TimeRange:
     return TimeRange(start, end)
 
 
-def _one_of(kinds: type[Choice], word: str, option: str) -> Choice:
-    """Read a word as one of an enum's values."""
+def _parse_enum(kinds: type[EnumT], word: str, option: str) -> EnumT:
+    """Return the member of an enum with this value. Raises BadParameter."""
     try:
         return kinds(word)
     except ValueError:

@@ -1,8 +1,8 @@
-"""One record of an internal topic, where it comes from, and what every source of such records promises.
+"""Records of internal topics as rows, where they come from, and the protocol of all sources of rows.
 
-Sources are capture files (`capture`), log directories (`folder`) and live topics (`live`). Each gives the records of a
-partition in the order of the log; partitions may alternate. What could not be read is said in `problems`, one line
-each, and never ends the reading of the rest.
+Sources are capture files (`capture`), log directories (`folder`) and live topics (`live`). Each yields the records of a
+partition in log order; partitions may alternate. What could not be read is added to `problems`, one line each, and the
+rest is read nevertheless.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 TopicAndPartition = tuple[str, int]
-"""A topic and a partition of it."""
+"""A topic and the number of one of its partitions."""
 
 
 class TopicRow(NamedTuple):
-    """One record: `timestamp` in Unix milliseconds, None where its log has none; null keys and values are None.
+    """One record: `timestamp` in Unix ms, None if its log has none; null keys and values are None.
 
-    A named tuple where the house has frozen dataclasses: there are millions of them, and this costs a third.
+    A named tuple, unlike the frozen dataclasses elsewhere: there are millions of rows, and it costs a third.
     """
 
     topic: str
@@ -36,59 +36,73 @@ class TopicRow(NamedTuple):
 
     @property
     def place(self) -> TopicAndPartition:
-        """The partition it stands in."""
+        """The topic and partition of the record."""
         return self.topic, self.partition
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Origin:
-    """Whose records they are: the cluster's id, and per topic its id (22 characters), None where not known."""
+    """The cluster of the records: its id, and the id (22 characters) per topic; None where unknown."""
 
     cluster_id: str | None
     topic_ids: Mapping[str, str | None]
 
 
 class RowSource(Protocol):
-    """Something that gives rows."""
+    """A source of rows."""
 
     problems: list[str]
-    """What could not be read, a line each; complete when the rows have been given."""
+    """What could not be read, one line each; complete when all rows have been read."""
     notes: list[str]
-    """What a person should know although nothing is wrong, likewise."""
+    """Remarks that are no errors, one line each; complete when all rows have been read."""
 
     @property
     def origin(self) -> Origin:
-        """Whose records they are."""
+        """The cluster and the topics of the records."""
 
     def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
-        """Give the rows; of each place named in `after` only those with a greater offset. Raises Refusal."""
+        """Yield the rows; of each partition in `after` only those with a greater offset. Raises Refusal."""
+
+
+@dataclasses.dataclass
+class RowList:
+    """Rows in memory, as a source."""
+
+    listed: Sequence[TopicRow]
+    origin: Origin = dataclasses.field(default_factory=lambda: Origin(None, {}))
+    problems: list[str] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
+        """See RowSource."""
+        return (row for row in self.listed if after is None or row.offset > after.get(row.place, -1))
 
 
 class UnreadableRefusal(Refusal):
-    """What was named is not there, or is no such thing at all: nothing of it can be read."""
+    """A file or directory does not exist or has the wrong kind; nothing in it can be read."""
 
     code = ExitCode.UNREADABLE
 
 
 class UnwritableRefusal(Refusal):
-    """A file that was named cannot be written, or not any further: what was written before is kept."""
+    """A file cannot be written, or not any further. What was written before is kept."""
 
     code = ExitCode.UNWRITABLE
 
 
 MAX_BATCH_BYTES: Final = 32 << 20
-"""Bytes of keys and values after which a list of rows is closed."""
+"""Bytes of keys and values after which a batch of rows is complete."""
 
 
-def batch_rows(rows: Iterable[TopicRow], most_rows: int, most_bytes: int = MAX_BATCH_BYTES) -> Iterator[list[TopicRow]]:
-    """Give rows in lists that are bounded in rows and in bytes, whatever single rows hold."""
-    held: list[TopicRow] = []
+def batch_rows(rows: Iterable[TopicRow], max_rows: int, max_bytes: int = MAX_BATCH_BYTES) -> Iterator[list[TopicRow]]:
+    """Yield the rows in lists of at most `max_rows` rows; a list is complete when it reaches `max_bytes`."""
+    batch: list[TopicRow] = []
     size = 0
     for row in rows:
-        held.append(row)
+        batch.append(row)
         size += len(row.key or b"") + len(row.value or b"")
-        if len(held) >= most_rows or size >= most_bytes:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
+        if len(batch) >= max_rows or size >= max_bytes:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,7 +1,7 @@
-"""The story of one group, told from the records of the offsets topic: what happened when, and why.
+"""The timeline of one group, from the records of the offsets topic: events with time, position, kind and a sentence.
 
-Owns the words. A moment is what one record says in the light of those before it; a stretch of commits that only move
-forward is one moment. Times are those of the records, Unix ms; a moment of a compacted log tells what is left of it.
+An event is the meaning of one record, given the previous ones; consecutive commits of a partition that never move back
+are one event. Times are the timestamps of the records, in Unix ms. The timeline of a compacted log is incomplete.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from decoders.events import Event
     from stream.offline.rows import TopicRow
 
-_SEPARATE_MS: Final = 3_600_000
-"""Commits of one partition further apart than this are moments of their own."""
+_MAX_GAP_MS: Final = 3_600_000
+"""The maximum time between two commits of a partition in one event."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """Something that happened: when, where in the log (offsets partition and offset), what kind, and a sentence."""
+    """One event: time (null: the record has none), offsets partition and offset of its record, kind, and a sentence."""
 
     time: int | None
     partition: int
@@ -39,35 +39,41 @@ class TimelineEvent:
 
 
 def timeline(rows: Iterable[TopicRow], group: str) -> Iterator[TimelineEvent]:
-    """Tell the story of a group, in the order of the log."""
-    teller = _Teller()
-    needle = group.encode("utf-8", "surrogatepass")
-    for row in rows:
-        # Cheaper than decoding: nearly all rows are of other groups.
-        if row.topic != OFFSETS_TOPIC or row.key is None or needle not in row.key:
-            continue
+    """Yield the events of a group, in log order."""
+    builder = _TimelineBuilder()
+    for row in records_of_group(rows, group):
         record = scalar.decode(row.key, row.value)
         if isinstance(record, DecodeError):
-            if _group_of(scalar.decode(row.key, None)) == group:
-                yield from teller.flush()
-                what = f"a record of type {record.type} cannot be decoded: {record.reason.value} in {record.field}"
-                yield TimelineEvent(row.timestamp, row.partition, row.offset, "unreadable", what)
-        elif _group_of(record) == group:
+            yield from builder.flush()
+            text = f"a record of type {record.type} cannot be decoded: {record.reason.value} in {record.field}"
+            yield TimelineEvent(row.timestamp, row.partition, row.offset, "unreadable", text)
+        else:
             for event in events(record):
-                yield from teller.tell(row, event)
-    yield from teller.flush()
+                yield from builder.add(row, event)
+    yield from builder.flush()
+
+
+def records_of_group(rows: Iterable[TopicRow], group: str) -> Iterator[TopicRow]:
+    """Yield the rows of the offsets topic whose key names the group."""
+    needle = group.encode("utf-8", "surrogatepass")
+    for row in rows:
+        # Cheaper than decoding: nearly all rows belong to other groups.
+        if row.topic != OFFSETS_TOPIC or row.key is None or needle not in row.key:
+            continue
+        if _group_of(scalar.decode(row.key, None)) == group:
+            yield row
 
 
 def _group_of(record: object) -> str | None:
     if not isinstance(record, Record):
         return None
-    found = record.key.get("group", record.key.get("group_id"))
-    return None if found is None else str(found)
+    name = record.key.get("group", record.key.get("group_id"))
+    return None if name is None else str(name)
 
 
 @dataclasses.dataclass(slots=True)
-class _Stretch:
-    """Commits of one partition, each at or above the one before."""
+class _CommitSequence:
+    """Commits of one partition whose offsets never decrease."""
 
     first: TopicRow
     last: TopicRow
@@ -75,7 +81,7 @@ class _Stretch:
     end: int
     commits: int = 1
 
-    def moment(self, place: str) -> TimelineEvent:
+    def event(self, place: str) -> TimelineEvent:
         if self.commits == 1:
             text = f"{place} committed at {self.end}"
         else:
@@ -84,56 +90,59 @@ class _Stretch:
         return TimelineEvent(self.last.timestamp, self.last.partition, self.last.offset, "committed", text)
 
 
-class _Teller:
-    """What is known so far, and the commits that have not been told yet."""
+class _TimelineBuilder:
+    """Turns decoded events of one group into timeline events. Holds the commits that are not yet part of an event."""
 
     def __init__(self) -> None:
-        self._stretches: dict[str, _Stretch] = {}
+        self._sequences: dict[str, _CommitSequence] = {}
         self._offsets: dict[str, int] = {}
-        self._story = MembershipTimeline()
+        self._membership = MembershipTimeline()
 
-    def tell(self, row: TopicRow, event: Event) -> Iterator[TimelineEvent]:
+    def add(self, row: TopicRow, event: Event) -> Iterator[TimelineEvent]:
+        """Yield the events that are complete with this record."""
         match event:
             case OffsetCommitted():
-                yield from self._commit(row, event)
+                yield from self._add_commit(row, event)
             case OffsetRemoved():
                 place = f"{event.topic}/{event.partition}"
                 yield from self.flush()
                 offset = self._offsets.pop(place, None)
-                was = "" if offset is None else f", which was {offset}"
-                text = f"{place} forgotten by the broker (tombstone){was}: expired, deleted, or its topic is gone"
+                previous = "" if offset is None else f", was {offset}"
+                text = (
+                    f"{place} removed by the broker (tombstone){previous}: expired, deleted, or its topic was deleted"
+                )
                 yield TimelineEvent(row.timestamp, row.partition, row.offset, "forgotten", text)
             case _:
-                told = self._story.tell(event)
-                if told:
+                texts = self._membership.add(event)
+                if texts:
                     yield from self.flush()
-                    for kind, text in told:
+                    for kind, text in texts:
                         yield TimelineEvent(row.timestamp, row.partition, row.offset, kind, text)
 
-    def _commit(self, row: TopicRow, event: OffsetCommitted) -> Iterator[TimelineEvent]:
+    def _add_commit(self, row: TopicRow, event: OffsetCommitted) -> Iterator[TimelineEvent]:
         place = f"{event.topic}/{event.partition}"
-        before = self._offsets.get(place)
+        previous = self._offsets.get(place)
         self._offsets[place] = event.offset
-        if before is not None and event.offset < before:
+        if previous is not None and event.offset < previous:
             yield from self.flush()
-            text = f"{place} rewound from {before} to {event.offset}: {before - event.offset} offsets back"
+            text = f"{place} rewound from {previous} to {event.offset}: {previous - event.offset} offsets back"
             yield TimelineEvent(row.timestamp, row.partition, row.offset, "rewound", text)
             return
-        known = self._stretches.get(place)
-        if known is not None and _apart(known.last, row):
+        sequence = self._sequences.get(place)
+        if sequence is not None and _has_gap(sequence.last, row):
             yield from self.flush()
-            known = None
-        if known is None:
-            self._stretches[place] = _Stretch(row, row, event.offset, event.offset)
+            sequence = None
+        if sequence is None:
+            self._sequences[place] = _CommitSequence(row, row, event.offset, event.offset)
         else:
-            known.last, known.end, known.commits = row, event.offset, known.commits + 1
+            sequence.last, sequence.end, sequence.commits = row, event.offset, sequence.commits + 1
 
     def flush(self) -> Iterator[TimelineEvent]:
-        """Tell the commits so far, in the order of the log."""
-        told = [stretch.moment(place) for place, stretch in self._stretches.items()]
-        self._stretches = {}
-        yield from sorted(told, key=lambda moment: (moment.partition, moment.position))
+        """Yield the events of the pending commits, in log order."""
+        pending = [sequence.event(place) for place, sequence in self._sequences.items()]
+        self._sequences = {}
+        yield from sorted(pending, key=lambda event: (event.partition, event.position))
 
 
-def _apart(before: TopicRow, after: TopicRow) -> bool:
-    return (after.timestamp or 0) - (before.timestamp or 0) > _SEPARATE_MS
+def _has_gap(previous: TopicRow, following: TopicRow) -> bool:
+    return (following.timestamp or 0) - (previous.timestamp or 0) > _MAX_GAP_MS

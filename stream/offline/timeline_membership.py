@@ -1,6 +1,6 @@
-"""What membership records say of a group in the light of those before: who came and went, generations, epochs, ends.
+"""The membership events of a group's timeline: members that join or leave, generations, epochs, assignments, removal.
 
-The words for the kinds of `timeline`. Pure: events in, (kind, sentence) pairs out.
+Decoded events in, pairs of kind and sentence out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ EventTexts = list[tuple[str, str]]
 
 
 class MembershipTimeline:
-    """What is known of one group's membership so far."""
+    """The membership of one group as of the events added so far."""
 
     def __init__(self) -> None:
         self._classic: ClassicGroupRecorded | None = None
@@ -26,80 +26,82 @@ class MembershipTimeline:
         self._epochs: dict[str, int] = {}
         self._shares: tuple[int, int] | None = None
 
-    def tell(self, event: Event) -> EventTexts:
-        """Give what an event means, as kinds and sentences; nothing for what repeats what is known."""
-        return self._tell(event)
+    def add(self, event: Event) -> EventTexts:
+        """Return the meaning of an event as kinds and sentences; an empty list if nothing changes."""
+        return self._add(event)
 
     @functools.singledispatchmethod
-    def _tell(self, _: Any) -> EventTexts:
+    def _add(self, _: Any) -> EventTexts:
         return []
 
-    @_tell.register
+    @_add.register
     def _(self, event: ClassicGroupRecorded) -> EventTexts:
-        told, first = self._changes(event), self._classic is None
+        changes, first = self._changes(event), self._classic is None
         self._classic = event
         protocol = f" by {event.protocol}" if event.protocol else ""
         if event.members:
             members = _count(len(event.members), "member")
-            return [*told, ("generation", f"generation {event.generation}: {members}{protocol}")]
-        why = "nobody has joined yet" if first and event.generation == 0 else "all members are gone"
-        return [*told, ("empty", f"generation {event.generation}: empty, {why}")]
+            return [*changes, ("generation", f"generation {event.generation}: {members}{protocol}")]
+        why = "no member has joined yet" if first and event.generation == 0 else "all members have left"
+        return [*changes, ("empty", f"generation {event.generation}: empty, {why}")]
 
-    @_tell.register
+    @_add.register
     def _(self, _: ClassicGroupRemoved) -> EventTexts:
-        was, self._classic = self._classic, None
-        what = "" if was is None else f" after generation {was.generation}"
-        return [("deleted", f"group forgotten by the broker (tombstone){what}: deleted, expired or converted")]
+        previous, self._classic = self._classic, None
+        generation = "" if previous is None else f" after generation {previous.generation}"
+        return [("deleted", f"group removed by the broker (tombstone){generation}: deleted, expired or converted")]
 
-    @_tell.register
+    @_add.register
     def _(self, event: facts.GroupEpochRecorded) -> EventTexts:
-        before = self._epochs.get("group")
+        previous = self._epochs.get("group")
         self._epochs["group"] = event.group_epoch
-        if before == event.group_epoch:
+        if previous == event.group_epoch:
             return []
         return [("epoch", f"{event.kind} group at epoch {event.group_epoch}{_topology(event)}")]
 
-    @_tell.register
+    @_add.register
     def _(self, event: facts.GroupEpochRemoved) -> EventTexts:
         self._epochs.clear()
-        return [("deleted", f"{event.kind} group forgotten (tombstone): deleted, expired or converted")]
+        return [("deleted", f"{event.kind} group removed (tombstone): deleted, expired or converted")]
 
-    @_tell.register(facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded)
+    @_add.register(facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded)
     def _(
         self, event: facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded
     ) -> EventTexts:
-        known = self._members.get(event.member_id)
-        wants = _wants(event)
-        self._members[event.member_id] = wants
-        if known is None:
+        previous = self._members.get(event.member_id)
+        subscription = _subscription(event)
+        self._members[event.member_id] = subscription
+        if previous is None:
             who = f"{event.member_id} ({event.client_id} at {event.client_host})"
-            return [("joined", f"member {who} joined{wants}")]
-        return [] if known == wants else [("changed", f"member {event.member_id} changed:{wants}")]
+            return [("joined", f"member {who} joined{subscription}")]
+        if previous == subscription:
+            return []
+        return [("changed", f"member {event.member_id} changed:{subscription}")]
 
-    @_tell.register
+    @_add.register
     def _(self, event: facts.MemberRemoved) -> EventTexts:
         self._members.pop(event.member_id, None)
         return [("left", f"member {event.member_id} left or was fenced, {_count(len(self._members), 'member')} left")]
 
-    @_tell.register
+    @_add.register
     def _(self, event: facts.TargetAssignmentRecorded) -> EventTexts:
-        before = self._epochs.get("target")
+        previous = self._epochs.get("target")
         self._epochs["target"] = event.assignment_epoch
-        if before == event.assignment_epoch:
+        if previous == event.assignment_epoch:
             return []
-        return [("assigned", f"target assignment of epoch {event.assignment_epoch} made")]
+        return [("assigned", f"target assignment of epoch {event.assignment_epoch} computed")]
 
-    @_tell.register
+    @_add.register
     def _(self, event: facts.MemberAssignmentRecorded) -> EventTexts:
-        owns = sum(len(partitions) for _, partitions in event.partitions)
+        owned = sum(len(partitions) for _, partitions in event.partitions)
         pending = sum(len(partitions) for _, partitions in event.pending_revocation)
         if event.member_epoch < 0:
-            return [("away", f"static member {event.member_id} is away and keeps {_count(owns, 'partition')}")]
-        gives = f", gives up {pending}" if pending else ""
+            return [("away", f"static member {event.member_id} is away and keeps {_count(owned, 'partition')}")]
+        revoking = f", revoking {pending}" if pending else ""
         member = f"member {event.member_id}"
-        return [("assigned", f"{member} owns {_count(owns, 'partition')} at epoch {event.member_epoch}{gives}")]
+        return [("assigned", f"{member} owns {_count(owned, 'partition')} at epoch {event.member_epoch}{revoking}")]
 
-    @_tell.register
+    @_add.register
     def _(self, event: facts.StreamsMemberAssignmentRecorded) -> EventTexts:
         tasks = [
             f"{sum(len(partitions) for _, partitions in some)} {word}"
@@ -109,12 +111,12 @@ class MembershipTimeline:
         member = f"member {event.member_id}"
         return [("assigned", f"{member} runs {', '.join(tasks) or 'no'} tasks at epoch {event.member_epoch}")]
 
-    @_tell.register
+    @_add.register
     def _(self, event: facts.StreamsTopologyRecorded) -> EventTexts:
         parts = _count(len(event.subtopologies), "subtopology", "subtopologies")
         return [("topology", f"topology of epoch {event.topology_epoch}: {parts}")]
 
-    @_tell.register
+    @_add.register
     def _(self, event: facts.ShareTopicsRecorded) -> EventTexts:
         ready = sum(len(partitions) for _, _, partitions in event.initialized)
         waiting = sum(len(partitions) for _, _, partitions in event.initializing)
@@ -123,41 +125,41 @@ class MembershipTimeline:
         self._shares = ready, waiting
         return [("share-state", f"share state of {_count(ready, 'partition')} ready, of {waiting} being set up")]
 
-    @_tell.register
+    @_add.register
     def _(self, event: facts.TopicRegexResolved) -> EventTexts:
         return [("resolved", f"{event.topic_regex} matches {', '.join(event.topics) or 'no topic'}")]
 
     def _changes(self, event: ClassicGroupRecorded) -> EventTexts:
-        """Compare the members with those of the generation before."""
-        before = {each.member_id: each for each in self._classic.members} if self._classic else {}
+        """Return the members that joined or left since the previous generation."""
+        previous = {each.member_id: each for each in self._classic.members} if self._classic else {}
         now = {each.member_id: each for each in event.members}
-        static = {each.group_instance_id for each in before.values() if each.group_instance_id}
+        static = {each.group_instance_id for each in previous.values() if each.group_instance_id}
         kept = {each.group_instance_id for each in now.values() if each.group_instance_id}
-        told: EventTexts = []
-        for name in sorted(before.keys() - now.keys()):
-            if before[name].group_instance_id not in kept:
-                told.append(("left", f"member {name} left, timed out or was removed"))
-        for name in sorted(now.keys() - before.keys()):
+        changes: EventTexts = []
+        for name in sorted(previous.keys() - now.keys()):
+            if previous[name].group_instance_id not in kept:
+                changes.append(("left", f"member {name} left, timed out or was removed"))
+        for name in sorted(now.keys() - previous.keys()):
             again = now[name].group_instance_id in static
-            told.append(("rejoined" if again else "joined", _arrival(now[name], again=again)))
-        return told
+            changes.append(("rejoined" if again else "joined", _arrival(now[name], again=again)))
+        return changes
 
 
 def _arrival(member: ClassicMember, *, again: bool) -> str:
     who = f"{member.member_id} ({member.client_id} at {member.client_host})"
     if again:
-        return f"static member {member.group_instance_id} came back as {who}"
+        return f"static member {member.group_instance_id} rejoined as {who}"
     static = f" as static {member.group_instance_id}" if member.group_instance_id else ""
     return f"member {who} joined{static}"
 
 
-def _wants(event: facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded) -> str:
+def _subscription(event: facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded) -> str:
     if isinstance(event, facts.StreamsMemberRecorded):
         return f" with topology epoch {event.topology_epoch}"
-    wanted = list(event.topics)
+    names = list(event.topics)
     if isinstance(event, facts.ConsumerMemberRecorded) and event.topic_regex:
-        wanted.append(f"what matches {event.topic_regex}")
-    return f" for {', '.join(wanted)}" if wanted else ""
+        names.append(f"topics matching {event.topic_regex}")
+    return f" for {', '.join(names)}" if names else ""
 
 
 def _topology(event: facts.GroupEpochRecorded) -> str:

@@ -34,12 +34,12 @@ from tests.integration.traffic import (
     make_topic,
     set_topic,
 )
+from tests.support.replayed_groups import ReplayedGroup, current_state, replayed_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from stream.offline.replay import Outcome
     from stream.offline.rows import RowSource, TopicRow
 
 pytestmark = pytest.mark.kafka
@@ -91,17 +91,11 @@ def _live(broker: Broker) -> list[TopicRow]:
         return _rows(LiveTopics(cluster, [OFFSETS_TOPIC]))
 
 
-def _outcome(rows: list[TopicRow]) -> Outcome:
-    pipeline = Replay()
-    pipeline.read(rows)
-    return pipeline.outcome()
-
-
-def _standing(outcome: Outcome) -> list[tuple[object, ...]]:
-    return [
-        (group.group, group.membership, [(o.topic, o.partition, o.offset, o.commit_time) for o in group.offsets])
-        for group in outcome.groups
-    ]
+def _groups(rows: list[TopicRow]) -> dict[str, ReplayedGroup]:
+    """Return the groups that are alive after a replay."""
+    replay = Replay()
+    replay.read(rows)
+    return {name: group for name, group in replayed_groups(replay).items() if not group.is_dead}
 
 
 def test_a_live_topic_and_its_log_on_disk_hold_the_same(lived: Broker, tmp_path: Path) -> None:
@@ -112,8 +106,8 @@ def test_a_live_topic_and_its_log_on_disk_hold_the_same(lived: Broker, tmp_path:
     rows = _rows(CaptureFile(live))
     assert rows == _rows(CaptureFile(disk))
     assert CaptureFile(live).origin == CaptureFile(disk).origin
-    groups = {group.group: group for group in _outcome(rows).groups}
-    assert [each.offset for each in groups["transactional"].offsets] == [7]
+    groups = _groups(rows)
+    assert [commit.offset for commit in groups["transactional"].offsets.values()] == [7]
     assert "deleted" not in groups
 
 
@@ -124,14 +118,14 @@ def test_an_open_transaction_does_not_count_and_is_captured_later(lived: Broker,
     commit_in(producer, lived.bootstrap, "late", "t", {1: 3})
     assert cli.main(["capture", str(path), "-b", lived.bootstrap]) == ExitCode.OK
     before = _rows(CaptureFile(path))
-    assert "late" not in {group.group for group in _outcome(before).groups}
+    assert "late" not in _groups(before)
     producer.commit_transaction(30)
     # The answer comes before the markers are written.
     wait_until(lambda: len(_live(lived)) > len(before), "the marker of the transaction")
     assert cli.main(["capture", str(path), "-b", lived.bootstrap]) == ExitCode.OK
     after = _rows(CaptureFile(path))
     assert after == _live(lived)
-    assert "late" in {group.group for group in _outcome(after).groups}
+    assert "late" in _groups(after)
 
 
 def test_decode_writes_what_the_console_formatters_write(lived: Broker, capfd: pytest.CaptureFixture[str]) -> None:
@@ -163,7 +157,7 @@ def test_the_cleaner_changes_no_answer(tmp_path: Path) -> None:
         live = _live(broker)
         cleaned = _rows(LogFolder(broker.data))
     assert len(cleaned) < len(full) - 50
-    assert _standing(_outcome(live)) == _standing(_outcome(cleaned)) == _standing(_outcome(full))
+    assert current_state(_groups(live)) == current_state(_groups(cleaned)) == current_state(_groups(full))
 
 
 @pytest.mark.parametrize(

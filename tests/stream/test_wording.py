@@ -32,3 +32,17 @@ def test_moments_counts_and_rates_are_written_for_people() -> None:
     assert say.moment(1_700_000_000_999) == "2023-11-14 22:13:20 UTC"
     assert [say.count(n, "offset") for n in (0, 1, 12_345)] == ["0 offsets", "1 offset", "12,345 offsets"]
     assert [say.per_second(rate) for rate in (0.0, 0.123, 9.96, 12_345.6)] == ["0/s", "0.12/s", "10/s", "12,346/s"]
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        pytest.param(1_700_000_000_123, "2023-11-14 22:13:20.123", id="a time"),
+        pytest.param(None, "-", id="none"),
+        pytest.param(-1, "-", id="Kafka's value for none"),
+        pytest.param(2**63 - 1, str(2**63 - 1), id="beyond the calendar"),
+    ],
+)
+def test_utc_time_formats_any_number(milliseconds: int | None, text: str) -> None:
+    """Any timestamp of a record can be printed."""
+    assert say.utc_time(milliseconds) == text

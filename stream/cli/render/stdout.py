@@ -16,8 +16,6 @@ from stream.errors import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rich.console import Console
-
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Callable[[int, int | None], None]]:
@@ -69,10 +67,3 @@ def print_lines(lines: Iterable[str]) -> None:
     except BrokenPipeError:
         # What Python would still write when it ends goes nowhere, in silence.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def wide_console() -> Console:
-    """Give the console for tables on stdout; where that is no terminal, they are not cut to the width of one."""
-    from rich.console import Console
-
-    return Console() if sys.stdout.isatty() else Console(width=240)

@@ -192,7 +192,7 @@ class TestGroups:
             ["a", "classic", "Stable", "2", "1", "-", "1", "4s", "-", "-"],
             ["b", "simple", "Dead", "0", "0", "-", "0", "-", "-", "unknown"],
         ]
-        assert "no ends of partitions" in said.err
+        assert "no end offsets" in said.err
 
     def test_a_capture_whose_retention_is_configured(
         self, tmp_path: Path, said: Said, monkeypatch: pytest.MonkeyPatch

@@ -93,7 +93,7 @@ def test_replay_shows_names_and_no_escape_sequences(capture: Path, capsys: pytes
             out, _ = said(["replay", str(capture), "--group", name], capsys)
             assert "committed at" in out
             out, _ = said(["replay", str(capture), "--group", name, "--json"], capsys)
-            assert json.loads(out.splitlines()[0])["kind"]
+            assert json.loads(out)["records"][0]["kind"]
     said(["replay", str(capture), "--group", "\x1b[2J stranger"], capsys)
 
 

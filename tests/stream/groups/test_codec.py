@@ -61,7 +61,7 @@ def replayed() -> dict[int, ShardState]:
     """Give the states that the capture leaves now."""
     replay = Replay()
     replay.read(CaptureFile(CAPTURE).rows())
-    return replay.states
+    return replay.shards
 
 
 @examples(25)

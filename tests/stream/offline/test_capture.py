@@ -15,6 +15,7 @@ from stream.offline.replay import Replay
 from stream.offline.rows import OFFSETS_TOPIC, Origin, TopicRow, UnreadableRefusal
 from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
 from tests.support.laws import examples
+from tests.support.replayed_groups import replayed_groups
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,7 +112,7 @@ def test_no_damage_is_fatal(tmp_path_factory: pytest.TempPathFactory, flips: lis
         return
     pipeline = Replay()
     pipeline.read(capture.rows())
-    pipeline.outcome()
+    replayed_groups(pipeline)
 
 
 def test_rows_that_cannot_be_are_damage(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Replay: the job's answer without the job, whatever the splits, and whatever compaction has taken away."""
+"""Replay: the state that the job reaches, for every split into batches and for compacted logs."""
 
 from __future__ import annotations
 
@@ -11,42 +11,34 @@ from hypothesis import strategies as st
 from stream.groups.codec import pack, unpack_state
 from stream.groups.driver_state import DriverState
 from stream.offline.capture import CaptureFile
-from stream.offline.replay import GroupSummary, Replay
+from stream.offline.replay import Replay
 from tests.stream.offline.captures import RECORDED, commit, generation, row
 from tests.support.laws import examples
 from tests.support.lives import line, lives_in
+from tests.support.replayed_groups import current_state, replayed_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stream.groups.shard import ShardState
-    from stream.offline.replay import Outcome
     from stream.offline.rows import TopicRow
+    from tests.support.replayed_groups import ReplayedGroup
 
 GROUPS = ("a", "b")
 
 
-def replayed(rows: Iterable[TopicRow], rows_at_once: int = 1000) -> Outcome:
-    """Run the pipeline over rows."""
-    pipeline = Replay()
-    pipeline.read(rows, rows_at_once)
-    return pipeline.outcome()
+def replayed(rows: Iterable[TopicRow], rows_per_batch: int = 1000) -> dict[str, ReplayedGroup]:
+    """Return the groups after a replay of the rows."""
+    replay = Replay()
+    replay.read(rows, rows_per_batch)
+    return replayed_groups(replay)
 
 
 def compacted(rows: Iterable[TopicRow], keep_tombstones: bool) -> list[TopicRow]:  # noqa: FBT001 -- drawn by hypothesis
-    """Keep the last record of each key, as the log cleaner does; it drops old tombstones too."""
+    """Return the last row of each key, as the log cleaner keeps them; it also removes old tombstones."""
     last = {(each.place, each.key): each for each in rows}
     kept = [each for each in last.values() if keep_tombstones or each.value is not None]
     return sorted(kept, key=lambda each: (each.place, each.offset))
-
-
-def standing(outcome: Outcome) -> list[tuple[object, ...]]:
-    """Give what compaction must not change: members, and each partition's last commit."""
-    return [
-        (group.group, group.membership, [(o.topic, o.partition, o.offset, o.commit_time) for o in group.offsets])
-        for group in outcome.groups
-        if group.membership or group.offsets
-    ]
 
 
 @st.composite
@@ -67,22 +59,24 @@ def histories(draw: st.DrawFn) -> list[TopicRow]:
 
 @examples(30)
 @given(histories(), st.booleans())
-def test_a_compacted_log_gives_the_same_end(rows: list[TopicRow], keep_tombstones: bool) -> None:  # noqa: FBT001
-    """Last commits and memberships agree between the full log and what the cleaner leaves of it."""
-    assert standing(replayed(compacted(rows, keep_tombstones))) == standing(replayed(rows))
+def test_compacted_log_leads_to_the_same_state(rows: list[TopicRow], keep_tombstones: bool) -> None:  # noqa: FBT001
+    """Last commits and memberships of the full and the compacted log are equal."""
+    assert current_state(replayed(compacted(rows, keep_tombstones))) == current_state(replayed(rows))
 
 
 @examples(20)
 @given(histories(), st.integers(1, 10))
-def test_splits_change_nothing(rows: list[TopicRow], rows_at_once: int) -> None:
-    """However the rows fall into batches, every number comes out the same."""
-    assert replayed(rows, rows_at_once) == replayed(rows)
+def test_batch_size_does_not_matter(rows: list[TopicRow], rows_per_batch: int) -> None:
+    """Every number is the same for every split of the rows into batches."""
+    assert replayed(rows, rows_per_batch) == replayed(rows)
 
 
-def test_the_recorded_traffic_ends_as_it_was_made() -> None:
-    """Every kind is told, commits of aborted transactions do not count, the deleted group is gone."""
-    outcome = replayed(CaptureFile(RECORDED).rows())
-    kinds = {group.group: group.membership.kind if group.membership else None for group in outcome.groups}
+def test_recorded_traffic_leads_to_the_recorded_groups() -> None:
+    """Groups of every kind are read; commits of aborted transactions do not count; the deleted group is dead."""
+    replay = Replay()
+    replay.read(CaptureFile(RECORDED).rows())
+    groups = {name: group for name, group in replayed_groups(replay).items() if not group.is_dead}
+    kinds = {name: group.membership.kind if group.membership else None for name, group in groups.items()}
     assert kinds == {
         "classic-group": "classic",
         "consumer-group": "consumer",
@@ -92,22 +86,22 @@ def test_the_recorded_traffic_ends_as_it_was_made() -> None:
         "streams-group": "streams",
         "transactional-group": "classic",
     }
-    assert _group(outcome, "transactional-group").offsets[0].offset == 105
-    simple = _group(outcome, "simple-group").offsets
-    assert [(each.partition, each.offset, each.rewinds) for each in simple] == [(0, 12, 1)]
-    assert not outcome.tally.faults
+    assert [each.offset for each in groups["transactional-group"].offsets.values()] == [105, 5]
+    simple = groups["simple-group"].offsets
+    assert {place: (each.offset, each.rewinds) for place, each in simple.items()} == {("payments", 0): (12, 1)}
+    assert not replay.decode_stats.faults
 
 
-LIVES: Final = {
-    # What a person reads in the capture, record by record. A first member finds a group that was just made.
+TRANSITIONS: Final = {
+    # As in the capture, record by record. The first member joins a group that has just been created.
     "classic-group": ["created", "rebalanced +1", "rebalanced +1", "emptied -2"],
-    # One restarted under its static name (no rebalance), then the other instance took over, and timed out.
+    # One member restarted with its static id (no rebalance), then the other instance took over and timed out.
     "static-group": ["created", "rebalanced +1", "rebalanced +1 -1", "emptied -1"],
-    # The second member leaves four ms before the first: no assignment is made of one.
+    # The second member leaves 4 ms before the first: no assignment for one member was computed.
     "consumer-group": ["created", "rebalanced +1", "rebalanced +1", "emptied -2"],
-    # The first assignment is empty, the share state of the topics being set up.
+    # The first assignment is empty because the share state of the topics is being initialized.
     "share-group": ["created", "rebalanced +1", "rebalanced", "emptied -1"],
-    # ... and so it is until the internal topics of the topology are there.
+    # The first assignment is empty until the internal topics of the topology exist.
     "streams-group": ["created", "rebalanced +1", "rebalanced", "emptied -1"],
     "transactional-group": ["created", "rebalanced +1", "emptied -1"],
     "simple-group": ["created", "forgotten simple/Empty offsets=1"],
@@ -115,48 +109,50 @@ LIVES: Final = {
 }
 
 
-def test_the_lives_of_the_recorded_traffic() -> None:
-    """Real records of every kind of group, read whole or one by one, tell what happened, and no more."""
+def test_recorded_traffic_has_the_expected_transitions() -> None:
+    """Real records of every kind of group lead to these transitions and no others, in one batch or one by one."""
     rows = list(CaptureFile(RECORDED).rows())
-    outcome = replayed(rows)
-    lives = {group.group: group.life for group in (*outcome.groups, *outcome.dead)}
-    told = {name: [line(each).partition(" ")[2] for each in life.transitions] for name, life in lives.items()}
-    assert told == LIVES
-    assert [group.group for group in outcome.dead] == ["deleted-group"]
-    assert {life.state for name, life in lives.items() if name != "deleted-group"} == {"Empty"}
-    assert replayed(rows, 1) == outcome
+    groups = replayed(rows)
+    transitions = {
+        name: [line(each).partition(" ")[2] for each in group.history.transitions] for name, group in groups.items()
+    }
+    assert transitions == TRANSITIONS
+    assert [name for name, group in groups.items() if group.is_dead] == ["deleted-group"]
+    assert {group.history.state for group in groups.values() if not group.is_dead} == {"Empty"}
+    assert replayed(rows, 1) == groups
 
 
-def test_replay_is_what_a_running_job_reaches() -> None:
-    """Rows replayed at once and rows followed piece by piece, with states kept as bytes between, end in one state."""
+def test_replay_reaches_the_state_of_a_running_job() -> None:
+    """Rows replayed at once, and rows read in parts with packed states in between, lead to the same state."""
     rows = list(CaptureFile(RECORDED).rows())
     whole = Replay()
     whole.read(rows)
-    followed: dict[int, ShardState] = {}
-    fleet = DriverState()
+    shards: dict[int, ShardState] = {}
+    driver_state = DriverState()
     for begin in range(0, len(rows), 7):
-        piece = Replay()
-        piece.states.update({shard: unpack_state(pack(state)) for shard, state in followed.items()})
-        piece.read(rows[begin : begin + 7])
-        followed = piece.states
-    for shard, state in followed.items():
-        fleet.seed(shard, state)
-        assert lives_in(state) == lives_in(whole.states[shard])
-        assert state.position == whole.states[shard].position
-    assert fleet.columns().memberships == whole.fleet.columns().memberships
-    assert fleet.columns().lives == whole.fleet.columns().lives
+        part = Replay()
+        part.shards.update({shard: unpack_state(pack(state)) for shard, state in shards.items()})
+        part.read(rows[begin : begin + 7])
+        shards = part.shards
+    for shard, state in shards.items():
+        driver_state.seed(shard, state)
+        assert lives_in(state) == lives_in(whole.shards[shard])
+        assert state.position == whole.shards[shard].position
+    columns, expected = driver_state.columns(), whole.driver_state.columns()
+    assert columns.memberships == expected.memberships
+    assert columns.lives == expected.lives
 
 
-def test_the_recorded_traffic_compacted() -> None:
-    """The law holds for what a broker really wrote."""
+def test_recorded_traffic_compacted_leads_to_the_same_state() -> None:
+    """The compacted log of a real broker leads to the same state as the full one."""
     rows = [each for each in CaptureFile(RECORDED).rows() if each.topic == "__consumer_offsets"]
     assert len(compacted(rows, keep_tombstones=True)) < len(rows)
     for keep_tombstones in (True, False):
-        assert standing(replayed(compacted(rows, keep_tombstones))) == standing(replayed(rows))
+        assert current_state(replayed(compacted(rows, keep_tombstones))) == current_state(replayed(rows))
 
 
 def test_partitions_may_alternate() -> None:
-    """Only the order within a partition means something."""
+    """Only the order of rows within a partition matters."""
     chance = random.Random(3)  # noqa: S311 -- an order, no secret
     by_place = {
         0: [commit(at, at, group="a") for at in range(50)],
@@ -165,15 +161,13 @@ def test_partitions_may_alternate() -> None:
     mixed: list[TopicRow] = []
     while any(by_place.values()):
         mixed.append(by_place[chance.choice([place for place, left in by_place.items() if left])].pop(0))
-    assert [group.offsets[0].commits for group in replayed(mixed, 7).groups] == [50, 50]
+    assert [group.offsets["t", 0].commits for group in replayed(mixed, 7).values()] == [50, 50]
 
 
-def test_what_cannot_be_decoded_is_counted() -> None:
-    """Garbage changes no group and stands in the tally with its reason."""
-    outcome = replayed([commit(0, 5), row(1, b"\0\x63", b"x"), row(2, None, b"x"), commit(3, 6)])
-    assert _group(outcome, "g").offsets[0].offset == 6
-    assert {fault.reason: count for fault, count in outcome.tally.faults.items()} == {"unknown_type": 1, "null_key": 1}
-
-
-def _group(outcome: Outcome, name: str) -> GroupSummary:
-    return next(group for group in outcome.groups if group.group == name)
+def test_malformed_records_are_counted_by_reason() -> None:
+    """Malformed records change no group and are counted in the decode statistics."""
+    replay = Replay()
+    replay.read([commit(0, 5), row(1, b"\0\x63", b"x"), row(2, None, b"x"), commit(3, 6)])
+    assert replayed_groups(replay)["g"].offsets["t", 0].offset == 6
+    counts = {fault.reason: count for fault, count in replay.decode_stats.faults.items()}
+    assert counts == {"unknown_type": 1, "null_key": 1}

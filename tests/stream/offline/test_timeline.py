@@ -49,7 +49,7 @@ def told(rows: list[TopicRow], group: str = "g") -> list[tuple[str, str]]:
                 ("committed", "t/0 committed at 5"),
                 (
                     "forgotten",
-                    "t/0 forgotten by the broker (tombstone), which was 5: expired, deleted, or its topic is gone",
+                    "t/0 removed by the broker (tombstone), was 5: expired, deleted, or its topic was deleted",
                 ),
             ],
             id="a tombstone names what it took",
@@ -60,7 +60,7 @@ def told(rows: list[TopicRow], group: str = "g") -> list[tuple[str, str]]:
                 ("committed", "t/0 committed at 9"),
                 (
                     "forgotten",
-                    "t/0 forgotten by the broker (tombstone), which was 9: expired, deleted, or its topic is gone",
+                    "t/0 removed by the broker (tombstone), was 9: expired, deleted, or its topic was deleted",
                 ),
                 ("committed", "t/0 committed at 1"),
             ],
@@ -75,17 +75,17 @@ def told(rows: list[TopicRow], group: str = "g") -> list[tuple[str, str]]:
                 ("generation", "generation 2: 2 members by range"),
                 ("left", "member a left, timed out or was removed"),
                 ("left", "member b left, timed out or was removed"),
-                ("empty", "generation 3: empty, all members are gone"),
+                ("empty", "generation 3: empty, all members have left"),
             ],
             id="generations come with who came and went",
         ),
         pytest.param(
             [generation(0, 4, []), row(1, group_key("g"), None)],
             [
-                ("empty", "generation 4: empty, all members are gone"),
+                ("empty", "generation 4: empty, all members have left"),
                 (
                     "deleted",
-                    "group forgotten by the broker (tombstone) after generation 4: deleted, expired or converted",
+                    "group removed by the broker (tombstone) after generation 4: deleted, expired or converted",
                 ),
             ],
             id="the end of a group",

@@ -95,8 +95,8 @@ def test_job_over_a_capture_reaches_the_state_of_a_replay(spark: SparkSession, t
     replay = Replay()
     replay.read(CaptureFile(RECORDED).rows())
     assert driver.batches
-    assert _rows(driver.fleet) == _rows(replay.fleet)
-    assert driver.fleet.columns().memberships == replay.fleet.columns().memberships
+    assert _rows(driver.fleet) == _rows(replay.driver_state)
+    assert driver.fleet.columns().memberships == replay.driver_state.columns().memberships
 
 
 def test_rows_appended_to_a_capture_are_read_once(spark: SparkSession, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 import random
 import urllib.parse
 from typing import TYPE_CHECKING, Any, cast
@@ -15,15 +16,14 @@ from hypothesis import strategies as st
 
 from exporters.http.routes import build_app
 from exporters.selection.series import SeriesSelection
-from stream.cli import replay_report as report
 from stream.cli.capture_groups import CaptureGroups
 from stream.cli.render.explanation import explain
 from stream.cli.render.group_tables import groups_table, members_table, offsets_table, state_table, transitions_table
+from stream.cli.render.replay import events_table, replay_json, replay_table
 from stream.cli.render.tables import plain_lines
 from stream.cluster.offsets_topic import NAME
 from stream.groups.expiry.predict import OffsetsRetention
-from stream.offline.replay import Replay
-from stream.offline.rows import Origin, TopicRow
+from stream.offline.rows import RowList, TopicRow
 from stream.offline.timeline import timeline
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
@@ -36,7 +36,7 @@ from tests.support.fleets import World, delta_of, ends_of
 from tests.support.laws import examples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import pyarrow as pa
 
@@ -119,7 +119,7 @@ async def ask_everything(publisher: Publisher, vitals: ServiceStatus) -> None:
 
 def tell_everything(rows: Sequence[TopicRow]) -> None:
     """Make everything that the verbs print of a capture with these rows."""
-    captured = CaptureGroups(Rows(rows), OffsetsRetention(604_800_000, None, "configuration"))
+    captured = CaptureGroups(RowList(rows), OffsetsRetention(604_800_000, None, "configuration"))
     groups = captured.groups()["groups"]
     tables = [groups_table(groups, NOW)]
     for name in (group["group"] for group in groups):
@@ -128,27 +128,11 @@ def tell_everything(rows: Sequence[TopicRow]) -> None:
         tables += [offsets_table(found, NOW), members_table(found, verbose=True), state_table(found, NOW)]
         tables += [transitions_table(found["transitions"])]
         assert explain(found, NOW, everything=True)
-        moments = list(timeline(rows, name))
-        assert report.timeline_table(moments).row_count == len([report.moment_json(each) for each in moments])
+        tables += [events_table(timeline(rows, name))]
+    answer = captured.groups()
+    tables += [replay_table(answer["groups"], NOW, captured)]
+    assert len(json.loads("".join(replay_json(answer, captured)))["groups"]) == len(groups)
     assert all(line.isprintable() for each in tables for line in plain_lines(each))
-    replay = Replay()
-    replay.read(rows)
-    assert report.outcome_json(replay.outcome())
-    assert report.groups_table(replay.outcome()).row_count <= len(groups)
-
-
-@dataclasses.dataclass
-class Rows:
-    """A source of these rows."""
-
-    given: Sequence[TopicRow]
-    origin = Origin(None, {})
-    problems: list[str] = dataclasses.field(default_factory=list)
-    notes: list[str] = dataclasses.field(default_factory=list)
-
-    def rows(self, _after: object = None) -> Iterator[TopicRow]:
-        """Give the rows."""
-        return iter(self.given)
 
 
 def check(seed: int) -> None:
