@@ -81,26 +81,26 @@ class IncrementalReplay:
         columns = driver_state.columns()
         offsets = _offsets(columns)
         found = {}
-        for name, history in sorted(columns.lives.items()):
+        for name, history in sorted(columns.histories.items()):
             facts = None
             if history.died is None:
-                members = driver_state.detail(name, self._names)
+                members = driver_state.members(name, self._names)
                 facts = _facts(history, columns.memberships.get(name), members, offsets.get(name, ()))
             found[name] = ObservedGroup(facts, self._transitions(name, history, topics))
         return found
 
     def _transitions(self, group: str, history: GroupHistory, topics: TopicNames) -> tuple[ExpectedTransition, ...]:
         return tuple(
-            ExpectedTransition(each.what.value, each.came, each.went, self._cause(group, each, topics))
+            ExpectedTransition(each.type.value, each.joined, each.left, self._cause(group, each, topics))
             for each in history.transitions
         )
 
     def _cause(self, group: str, transition: Transition, topics: TopicNames) -> str | None:
-        if transition.ending is None:
+        if transition.removal is None:
             return None
         place = group, transition.position
         if place not in self._causes:
-            self._causes[place] = cause_of(transition.ending, RETENTION, topics.exists).value
+            self._causes[place] = cause_of(transition.removal, RETENTION, topics.exists).value
         return self._causes[place]
 
 

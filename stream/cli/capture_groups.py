@@ -111,9 +111,9 @@ class CaptureGroups:
             yield row
 
     def _detail(self, name: str) -> GroupDetail:
-        history = self._columns.lives.get(name)
+        history = self._columns.histories.get(name)
         known = self._columns.memberships.get(name), None if history is None else _as_replayed(history)
-        members = self._driver_state.detail(name, self._context.around.topic_names)
+        members = self._driver_state.members(name, self._context.around.topic_names)
         return group_detail(name, known, members, self._columns.topics_of(name), self._context)
 
 

@@ -18,7 +18,7 @@ from decoders.columnar import decode_keys
 from stream.groups.commits.run_table import Runs, concat_runs, find_rows, no_runs
 from stream.groups.commits.runs import Spans, columns_of
 from stream.groups.commits.slots import Slots
-from stream.groups.lifecycle.record import life_of
+from stream.groups.lifecycle.record import unpack_history
 from stream.groups.membership.memberships import Membership, Memberships
 from stream.groups.row_order import RowLabels, RowOrder
 from stream.groups.shard import NOTHING_READ, ShardChange
@@ -45,9 +45,9 @@ class GroupColumns:
     partition: np.ndarray[tuple[int], np.dtype[np.int32]]
     memberships: Mapping[str, Membership]
     """What is known of each group's membership; a group that only has offsets is not in it."""
-    lives: Mapping[str, GroupHistory]
+    histories: Mapping[str, GroupHistory]
     """The life of every group, also of those that died and have not been dropped yet."""
-    ranks: RowOrder
+    row_order: RowOrder
     """The order in which readers see the rows and the groups."""
     faults: Mapping[str, Exception] = dataclasses.field(default_factory=dict)
     """Groups whose membership records could not be evaluated because of a fault of the program."""
@@ -87,10 +87,10 @@ class ChangeEvents:
     """
 
     transitions: tuple[tuple[str, Transition], ...] = ()
-    forgotten: tuple[RemovedOffset, ...] = ()
+    removed_offsets: tuple[RemovedOffset, ...] = ()
 
 
-NO_NEWS: Final = ChangeEvents()
+NO_EVENTS: Final = ChangeEvents()
 _NONE: Final = frozenset[str]()
 
 
@@ -120,11 +120,11 @@ class DriverState:
         for held in self._shards.values():
             held.drop_dead(died_before, now)
 
-    def detail(self, group: str, topic_names: Mapping[bytes, str] | None = None) -> tuple[Member, ...]:
+    def members(self, group: str, topic_names: Mapping[bytes, str] | None = None) -> tuple[Member, ...]:
         """Give the members of a group (see `Memberships.detail`); none for a group that is not known."""
         for number, held in self._shards.items():
-            if group in held.memberships.of and group not in self._left.get(number, _NONE):
-                return held.memberships.detail(group, topic_names)
+            if group in held.memberships.by_group and group not in self._left.get(number, _NONE):
+                return held.memberships.members(group, topic_names)
         return ()
 
     def columns(self, records_of: Collection[str] = ()) -> GroupColumns:
@@ -136,7 +136,10 @@ class DriverState:
         held = [(left.get(number, _NONE), shard) for number, shard in sorted(self._shards.items()) if len(shard.runs)]
         shards = [(left.get(number, _NONE), shard) for number, shard in self._shards.items()]
         memberships = {
-            name: known for gone, shard in shards for name, known in shard.memberships.of.items() if name not in gone
+            name: known
+            for gone, shard in shards
+            for name, known in shard.memberships.by_group.items()
+            if name not in gone
         }
         lives = {name: life for gone, shard in shards for name, life in shard.lives.items() if name not in gone}
         parts = [shard.rows_without(gone) for gone, shard in held] if left else []
@@ -149,8 +152,8 @@ class DriverState:
             topic=self._names.topic,
             partition=self._names.partition,
             memberships=memberships,
-            lives=lives,
-            ranks=self._ranks,
+            histories=lives,
+            row_order=self._ranks,
             faults={name: error for shard in self._shards.values() for name, error in shard.memberships.faults.items()},
             records={group: self._living(group) for group in records_of},
         )
@@ -194,14 +197,14 @@ class _Held:
 
     def apply(self, change: ShardChange) -> ChangeEvents:
         if change.position < self._position:
-            return NO_NEWS
+            return NO_EVENTS
         again, self._position = change.position == self._position, change.position
         self.memberships.apply(change.records)
         transitions = tuple(self._take_lives(change.histories)) if len(change.histories) else ()
         if len(change.runs):
             self._take_runs(change.runs)
         if again or not (transitions or len(change.tombstones)):
-            return NO_NEWS
+            return NO_EVENTS
         return ChangeEvents(transitions, tuple(_told(change.tombstones)))
 
     def drop_dead(self, died_before: int, now: int) -> None:
@@ -218,7 +221,7 @@ class _Held:
             self._dead.pop(group, None)
             if packed is None:
                 continue
-            life = self.lives[group] = life_of(packed)
+            life = self.lives[group] = unpack_history(packed)
             if life.died is not None:
                 self._dead[group] = life.died
             known = before.transitions if before is not None else ()

@@ -32,7 +32,7 @@ def select_groups(fleet: GroupColumns, groups: AbstractSet[str]) -> GroupColumns
     # Encoded again: a dictionary must not name groups and topics that have no row.
     group, topic = (column.take(chosen).cast(pa.string()).dictionary_encode() for column in (fleet.group, fleet.topic))
     memberships = {name: each for name, each in fleet.memberships.items() if name in groups}
-    lives = {name: each for name, each in fleet.lives.items() if name in groups}
+    lives = {name: each for name, each in fleet.histories.items() if name in groups}
     names = RowLabels([(group, topic, fleet.partition[rows])])
     return dataclasses.replace(
         fleet,
@@ -41,8 +41,8 @@ def select_groups(fleet: GroupColumns, groups: AbstractSet[str]) -> GroupColumns
         topic=names.topic,
         partition=names.partition,
         memberships=memberships,
-        lives=lives,
-        ranks=RowOrder(names, memberships.keys() | lives.keys()),
+        histories=lives,
+        row_order=RowOrder(names, memberships.keys() | lives.keys()),
         records={name: each for name, each in fleet.records.items() if name in groups},
         faults={},
     )
@@ -50,4 +50,4 @@ def select_groups(fleet: GroupColumns, groups: AbstractSet[str]) -> GroupColumns
 
 def all_groups(fleet: GroupColumns) -> frozenset[str]:
     """Return the names of all groups of a fleet."""
-    return frozenset(fleet.ranks.groups)
+    return frozenset(fleet.row_order.groups)

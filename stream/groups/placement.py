@@ -37,7 +37,7 @@ class Placement:
         return cls(offsets_partitions, max(1, round(wanted_shards / max(1, offsets_partitions))))
 
     @property
-    def shards(self) -> int:
+    def shard_count(self) -> int:
         """The number of shards."""
         return self.offsets_partitions * self.sub_shards
 

@@ -44,7 +44,7 @@ class ClusterContext:
 
     def cause_of(self, transition: Transition) -> RemovalCause:
         """Judge an ending by what is known now."""
-        ending = transition.ending
+        ending = transition.removal
         if ending is None:
             return RemovalCause.UNKNOWN
         return cause_of(ending, self.retention, lambda topic: self.topic_exists(topic, ending.time))
@@ -81,7 +81,7 @@ class SnapshotContext:
         cls, fleet: GroupColumns, around: ClusterContext, ownerships: UnassignedTracker, causes: Causes | None = None
     ) -> SnapshotContext:
         """Judge a fleet in its surroundings; `ownerships` remembers what it judged before."""
-        counts = ownerships.counts(
+        counts = ownerships.update(
             fleet.memberships,
             (fleet.group, fleet.topic),
             around.partition_counts,

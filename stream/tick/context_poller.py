@@ -120,7 +120,7 @@ class ContextPoller:
 def _hidden_state(fleet: GroupColumns, group: str, told: tuple[int, str]) -> str | None:
     """Give the state that was told, if it is one that no record shows, and no record came after it."""
     at, state = told
-    life = fleet.lives.get(group)
+    life = fleet.histories.get(group)
     newer = life is not None and life.since is not None and life.since > at
     return state if state.endswith("Rebalance") and not newer else None
 

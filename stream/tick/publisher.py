@@ -112,7 +112,7 @@ class Publisher:
         if shown is None:
             return None
         fleet, context, diagnosis = shown
-        found = fleet.memberships.get(group), fleet.lives.get(group)
+        found = fleet.memberships.get(group), fleet.histories.get(group)
         if found == (None, None):  # not there, or left out because it cannot be evaluated
             return None
         members = self._members_of(group, context.around.topic_names)
@@ -127,9 +127,9 @@ class Publisher:
     def _members_of(self, group: str, topic_names: Mapping[bytes, str]) -> tuple[Member, ...]:
         hidden = self._members.get(group)
         if hidden is not None:
-            return hidden.detail(group, topic_names)
+            return hidden.members(group, topic_names)
         with self._lock:
-            return self._fleet.detail(group, topic_names)
+            return self._fleet.members(group, topic_names)
 
     def judge_by(self, diagnostician: VerdictEvaluator) -> None:
         """Have the groups judged by this one from the next tick on."""

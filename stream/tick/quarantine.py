@@ -117,10 +117,10 @@ class Quarantine:
             self._part = None
             return fleet
         rest = select_groups(fleet, all_groups(fleet) - out)
-        if self._part is not None and self._part[1] == out and self._part[0].ranks is fleet.ranks:
+        if self._part is not None and self._part[1] == out and self._part[0].row_order is fleet.row_order:
             before = self._part[2]
             rest = dataclasses.replace(
-                rest, ranks=before.ranks, group=before.group, topic=before.topic, partition=before.partition
+                rest, row_order=before.row_order, group=before.group, topic=before.topic, partition=before.partition
             )
         self._part = fleet, out, rest
         return rest
@@ -185,7 +185,7 @@ def _states(fleet: GroupColumns, names: Iterable[str]) -> dict[str, tuple[object
     for name, position in zip(*columns, strict=True):
         most, count = newest.get(name, (-1, 0))
         newest[name] = max(most, position), count + 1
-    return {name: (fleet.memberships.get(name), fleet.lives.get(name), newest.get(name)) for name in wanted}
+    return {name: (fleet.memberships.get(name), fleet.histories.get(name), newest.get(name)) for name in wanted}
 
 
 def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:

@@ -17,8 +17,8 @@ import structlog
 
 from exporters.readmodel import DEATHS, EXPIRY_CHECKS, NAME, Histogram
 from stream.groups.expiry.broker_rules import UNKNOWN
-from stream.groups.expiry.causes import RemovalCause, sentence
-from stream.groups.expiry.check import ExpiryCheck, hours_before
+from stream.groups.expiry.causes import RemovalCause, transition_sentence
+from stream.groups.expiry.check import ExpiryCheck, predict_removed
 from stream.groups.lifecycle.model import TransitionType
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ class Terminations:
     def take(self, news: ChangeEvents, *, catching_up: bool) -> None:
         """Note what a batch told; a tombstone that is read late, while catching up, says nothing of a prediction."""
         with self._lock:
-            self._endings += [each for each in news.transitions if each[1].ending is not None]
+            self._endings += [each for each in news.transitions if each[1].removal is not None]
             if not catching_up:
-                self._forgotten += news.forgotten
+                self._forgotten += news.removed_offsets
 
     def topics_in_question(self, fleet: GroupColumns) -> set[str]:
         """Give the topics of what ended and is not judged yet: the cluster must say whether they are there."""
@@ -79,13 +79,13 @@ class Terminations:
             pending = list(self._endings)
         if self._remembered is None:  # the first look: what the state remembers was judged by a former process
             self._remembered = [
-                (group, each) for group, life in fleet.lives.items() for each in life.transitions if each.ending
+                (group, each) for group, life in fleet.histories.items() for each in life.transitions if each.removal
             ]
         return {
             topic
             for _, each in (*pending, *self._remembered)
-            if each.ending is not None
-            for topic in each.ending.topics
+            if each.removal is not None
+            for topic in each.removal.topics
         }
 
     def judge_endings(self, fleet: GroupColumns, around: ClusterContext) -> Causes:
@@ -99,7 +99,7 @@ class Terminations:
         for group, transition in (*remembered, *endings):
             self._causes.setdefault((group, transition.position), self._cause(group, transition, around))
         self._count_deaths([(group, each) for group, each in endings if each.live], around)
-        self._causes = {place: cause for place, cause in self._causes.items() if place[0] in fleet.lives}
+        self._causes = {place: cause for place, cause in self._causes.items() if place[0] in fleet.histories}
         return self._causes
 
     def judge_predictions(
@@ -124,7 +124,7 @@ class Terminations:
             self._arrived(forgotten, memberships, retention)
         if current:
             hour = _without(context.expiry.offset, fleet, unread)
-            self._watch.tick(fleet.runs.keys, hour, int(now * 1000), retention)
+            self._watch.update(fleet.runs.keys, hour, int(now * 1000), retention)
         else:
             self._watch.restart()
         self._memberships = fleet.memberships
@@ -139,7 +139,7 @@ class Terminations:
 
     def _why(self, group: str, transition: Transition, cause: RemovalCause, around: ClusterContext) -> str:
         try:
-            return sentence(transition, cause, around.retention)
+            return transition_sentence(transition, cause, around.retention)
         except Exception as error:  # noqa: BLE001 - one ending must not end the tick
             self._fault(group, error)
             return str(cause)
@@ -149,16 +149,16 @@ class Terminations:
     ) -> None:
         """Judge tombstones, all together; if that fails group by group, so that only the faulty ones are not judged."""
         try:
-            hours = hours_before(forgotten, memberships, retention)
+            hours = predict_removed(forgotten, memberships, retention)
         except Exception:  # noqa: BLE001 - one group must not end the tick
             for group in dict.fromkeys(each.group for each in forgotten):
                 mine = [each for each in forgotten if each.group == group]
                 try:
-                    self._watch.arrived(mine, hours_before(mine, memberships, retention), retention)
+                    self._watch.record_tombstones(mine, predict_removed(mine, memberships, retention), retention)
                 except Exception as error:  # noqa: BLE001 - likewise
                     self._fault(group, error)
         else:
-            self._watch.arrived(forgotten, hours, retention)
+            self._watch.record_tombstones(forgotten, hours, retention)
 
     def _fault(self, group: str, error: Exception) -> None:
         if not self.faults % _FAULTS_PER_LINE:
@@ -168,7 +168,7 @@ class Terminations:
     def _count_deaths(self, transitions: Iterable[tuple[str, Transition]], around: ClusterContext) -> None:
         told = 0
         for group, transition in transitions:
-            if transition.what is not TransitionType.DEAD:
+            if transition.type is not TransitionType.DEAD:
                 continue
             cause = self._causes[group, transition.position]
             self._deaths[cause] += 1
@@ -180,7 +180,7 @@ class Terminations:
 
     def _accounts(self) -> TerminationCounts:
         errors = self._watch.errors()
-        checks = {str(outcome): count for outcome, count in self._watch.checks().items()}
+        checks = {str(outcome): count for outcome, count in self._watch.outcomes().items()}
         return TerminationCounts(
             _counts(self._deaths, DEATHS),
             _counts(checks, EXPIRY_CHECKS),

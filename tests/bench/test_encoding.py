@@ -12,7 +12,7 @@ from decoders.errors import DecodeError
 from decoders.events import ClassicGroupRecorded
 from decoders.interpret import events
 from stream.groups.membership import classic
-from stream.groups.membership.partition_bits import first
+from stream.groups.membership.partition_bits import mask_of_first
 
 SIZE = Traffic(20_000, groups=50)
 
@@ -62,4 +62,4 @@ def test_members_share_what_the_group_reads(number: int) -> None:
     assert isinstance(event, ClassicGroupRecorded)
     told = classic.membership(event)
     assert (told.members, told.idle, told.subscribed) == (member_count(number), 0, {SIZE.topic(number)})
-    assert told.owned == ((SIZE.topic(number), first(SIZE.partitions_per_group)),)
+    assert told.owned == ((SIZE.topic(number), mask_of_first(SIZE.partitions_per_group)),)

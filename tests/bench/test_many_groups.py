@@ -76,7 +76,7 @@ def test_the_job_knows_what_was_written() -> None:
         for shard, change in job.read(chunk):
             fleet.apply(shard, change)
     columns = fleet.columns()
-    assert columns.runs.spans.last_offset[columns.ranks.order].tolist() == state.offset.tolist()
+    assert columns.runs.spans.last_offset[columns.row_order.order].tolist() == state.offset.tolist()
     assert {name: one.members for name, one in columns.memberships.items()} == {
         SIZE.group(number): member_count(number) for number in range(SIZE.groups)
     }

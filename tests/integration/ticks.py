@@ -86,7 +86,7 @@ class Monitor:
 
     def members(self, group: str, names: Mapping[bytes, str]) -> tuple[Member, ...]:
         """Return the members of a group; `names` are those of topics by id."""
-        return self._fleet.detail(group, names)
+        return self._fleet.members(group, names)
 
     def tick(self) -> EvaluationResult:
         """Do what the tick does, ten seconds later."""

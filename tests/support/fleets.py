@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from stream.cluster.partition_offsets import ENDS
 from stream.groups.commits.run_table import no_runs
-from stream.groups.driver_state import NO_NEWS, DriverState
+from stream.groups.driver_state import NO_EVENTS, DriverState
 from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement
 from stream.groups.reduce import StateLimits, reduce
@@ -34,7 +34,7 @@ class World:
         self.fleet = DriverState()
         self.state = empty_state()
         self.change = ShardChange(no_runs(), no_records(), NOTHING_READ)
-        self.news = NO_NEWS
+        self.news = NO_EVENTS
         self._rules = rules or StateLimits(KEEP)
         self._position = 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from stream.groups.lifecycle.record import life_of
+from stream.groups.lifecycle.record import unpack_history
 from stream.groups.reduce import StateLimits
 from tests.support.commits import KEEP
 from tests.support.fleets import World, delta_of
@@ -57,7 +57,7 @@ def read(log: Sequence[Timed], cuts: Sequence[int] = (), rules: StateLimits = EV
 def lives_in(state: ShardState) -> Mapping[str, GroupHistory]:
     """Read the lives that a state keeps."""
     packed = zip(state.histories.groups.to_pylist(), state.histories.values.to_pylist(), strict=True)
-    return {name.decode(): life_of(value) for name, value in packed}
+    return {name.decode(): unpack_history(value) for name, value in packed}
 
 
 def life(log: Sequence[Timed], rules: StateLimits = EVERYTHING) -> GroupHistory:
@@ -69,12 +69,12 @@ def life(log: Sequence[Timed], rules: StateLimits = EVERYTHING) -> GroupHistory:
 
 def line(told: Transition) -> str:
     """Write a transition as a line: when, what, who came and went, what ended or into what it turned."""
-    words = [str(told.time), str(told.what)]
-    words += [f"+{told.came}"] if told.came else []
-    words += [f"-{told.went}"] if told.went else []
+    words = [str(told.time), str(told.type)]
+    words += [f"+{told.joined}"] if told.joined else []
+    words += [f"-{told.left}"] if told.left else []
     words += [f"{told.kind_before}>{told.kind_after}"] if told.kind_before else []
-    if told.ending:
-        words += [f"{told.ending.kind}/{told.ending.state}", f"offsets={told.ending.offsets}"]
+    if told.removal:
+        words += [f"{told.removal.kind}/{told.removal.state}", f"offsets={told.removal.offsets}"]
     return " ".join(words)
 
 

@@ -48,12 +48,12 @@ def replayed_groups(replay: Replay) -> dict[str, ReplayedGroup]:
         ),
         strict=True,
     )
-    offsets: dict[str, dict[tuple[str, int], ReplayedCommit]] = {name: {} for name in columns.lives}
+    offsets: dict[str, dict[tuple[str, int], ReplayedCommit]] = {name: {} for name in columns.histories}
     for (group, topic, partition), row in sorted(zip(names, numbers, strict=True)):
         offsets[group][topic, partition] = ReplayedCommit(*row)
     return {
         name: ReplayedGroup(columns.memberships.get(name), offsets[name], history)
-        for name, history in sorted(columns.lives.items())
+        for name, history in sorted(columns.histories.items())
     }
 
 

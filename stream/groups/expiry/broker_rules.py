@@ -101,7 +101,7 @@ class GroupFacts(Protocol):
         """Protocol type of a classic group."""
 
 
-def clock_of(group: GroupFacts, rules: ExpiryRules) -> RetentionStart:
+def retention_start(group: GroupFacts, rules: ExpiryRules) -> RetentionStart:
     """Say from when the retention of a group's offsets runs, those of topics aside that `exempt_topics` gives."""
     if rules is ExpiryRules.PER_OFFSET or group.kind in {SIMPLE, "consumer", "streams"}:
         return RetentionStart.COMMIT
@@ -126,7 +126,7 @@ def _clock_of_classic(group: GroupFacts, rules: ExpiryRules) -> RetentionStart:
 def exempt_topics(group: Membership, rules: ExpiryRules) -> Collection[str] | None:
     """Give the topics whose offsets the group keeps although its clock runs; None: all, the broker cannot tell which.
 
-    Where the broker can tell and we cannot, `clock_of` is not to be believed: see `predict`.
+    Where the broker can tell and we cannot, `retention_start` is not to be believed: see `predict`.
     """
     if rules is ExpiryRules.PER_OFFSET or group.kind == SIMPLE or group.state == EMPTY:
         return ()

@@ -19,7 +19,7 @@ from stream.groups.expiry.broker_rules import (
     ExpiryRules,
     OffsetsRetention,
     RetentionStart,
-    clock_of,
+    retention_start,
 )
 from stream.groups.lifecycle.model import Removal, Transition, TransitionType
 from stream.groups.membership.memberships import SIMPLE
@@ -85,7 +85,7 @@ def due_time(ending: Removal, retention: OffsetsRetention) -> int:
 
     What its group subscribed to is not in an ending, so an offset counts as one that nobody subscribed to.
     """
-    clock = clock_of(ending, retention.rules)
+    clock = retention_start(ending, retention.rules)
     if clock in {RetentionStart.STOPPED, RetentionStart.UNKNOWN}:
         return NEVER if clock is RetentionStart.STOPPED else UNKNOWN
     grace = int(retention.rules is ExpiryRules.PER_OFFSET)
@@ -121,22 +121,22 @@ def _cause_without_offsets(
     return cause_of(before, retention, topic_exists)
 
 
-def sentence(
+def transition_sentence(
     transition: Transition, cause: RemovalCause | None = None, retention: OffsetsRetention | None = None
 ) -> str:
     """Say in words what happened; of an end, with its cause and the evidence for it."""
-    match transition.what:
+    match transition.type:
         case TransitionType.CREATED:
             return "first seen"
-        case TransitionType.REBORN:
+        case TransitionType.RECREATED:
             return "there again after it had died"
         case TransitionType.CONVERTED:
             return f"became a {transition.kind_after} group, was a {transition.kind_before} one"
         case TransitionType.REBALANCED:
-            return f"rebalanced: {_came_and_went(transition.came, transition.went)}"
+            return f"rebalanced: {_came_and_went(transition.joined, transition.left)}"
         case TransitionType.EMPTIED:
             return (
-                f"the last {_count(transition.went, 'member')} left" if transition.went > 1 else "the last member left"
+                f"the last {_count(transition.left, 'member')} left" if transition.left > 1 else "the last member left"
             )
     return _ending_sentence(transition, cause or RemovalCause.UNKNOWN, retention)
 
@@ -150,10 +150,10 @@ def _came_and_went(came: int, went: int) -> str:
 
 
 def _ending_sentence(transition: Transition, cause: RemovalCause, retention: OffsetsRetention | None) -> str:
-    ending = transition.ending
+    ending = transition.removal
     if ending is None:
         return str(cause)
-    said = [_what_went(ending)] if transition.what is TransitionType.FORGOTTEN else []
+    said = [_what_went(ending)] if transition.type is TransitionType.OFFSETS_REMOVED else []
     return f"{cause}: " + ", ".join([*said, *_evidence(ending, cause, retention)])
 
 
@@ -176,7 +176,7 @@ def _evidence(ending: Removal, cause: RemovalCause, retention: OffsetsRetention 
 
 def _terms(ending: Removal, cause: RemovalCause, retention: OffsetsRetention) -> list[str]:
     """Say on which terms the offsets were kept."""
-    clock = clock_of(ending, retention.rules)
+    clock = retention_start(ending, retention.rules)
     if clock is RetentionStart.STOPPED:
         return ["does not expire while the group has members"]
     due = due_time(ending, retention)

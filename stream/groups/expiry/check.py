@@ -108,7 +108,7 @@ class ExpiryCheck:
         self._overdue = _none_overdue()
         self._ticked: int | None = None
 
-    def tick(self, keys: pa.BinaryArray, hour: Times, now: int, retention: OffsetsRetention) -> NDArray[np.bool_]:
+    def update(self, keys: pa.BinaryArray, hour: Times, now: int, retention: OffsetsRetention) -> NDArray[np.bool_]:
         """Look at all offsets and their hours (ms, `NEVER`, `UNKNOWN`); say which are missing their tombstone.
 
         Each is counted once, however long it is missing.
@@ -129,10 +129,10 @@ class ExpiryCheck:
         self._overdue = self._overdue.missed()
         self._ticked = None
 
-    def arrived(
+    def record_tombstones(
         self, forgotten: Sequence[RemovedOffset], hour: Times, retention: OffsetsRetention
     ) -> list[PredictionOutcome | None]:
-        """Judge tombstones by the hours that were predicted for the offsets they ended (`hours_before`).
+        """Judge tombstones by the hours that were predicted for the offsets they ended (`predict_removed`).
 
         None where nothing was predicted. One that had been counted as missing is late, and not counted again.
         """
@@ -160,7 +160,7 @@ class ExpiryCheck:
         """Say since when offsets are due that were not before: one due before the last tick became so after it."""
         return np.maximum(hour, now if self._ticked is None else self._ticked)
 
-    def checks(self) -> dict[PredictionOutcome, int]:
+    def outcomes(self) -> dict[PredictionOutcome, int]:
         """Give how many predictions ended how."""
         return dict(self._counts)
 
@@ -184,7 +184,7 @@ def _early_by_most(retention: OffsetsRetention) -> int:
     return max(min(late_after(retention), share), TOLERANCE_MS)
 
 
-def hours_before(
+def predict_removed(
     forgotten: Sequence[RemovedOffset], memberships: Mapping[str, Membership], retention: OffsetsRetention
 ) -> Times:
     """Predict for offsets that are gone from their last commits; `memberships` are those before the tombstones came."""

@@ -26,8 +26,8 @@ from stream.groups.expiry.broker_rules import (
     ExpiryRules,
     OffsetsRetention,
     RetentionStart,
-    clock_of,
     exempt_topics,
+    retention_start,
 )
 from stream.groups.membership.memberships import CLASSIC
 
@@ -111,7 +111,7 @@ def predict(fleet: GroupColumns, retention: OffsetsRetention) -> ExpiryPredictio
         groups.keep(group_of_commit_key(key) for key in pending)
     soonest, group = _of_groups(offset, commits.codes, groups)
     for number in np.flatnonzero(group == _SINCE_EMPTY).tolist():
-        life = fleet.lives.get(groups.names[number])
+        life = fleet.histories.get(groups.names[number])
         group[number] = UNKNOWN if life is None or life.since is None else life.since
     return ExpiryPrediction(offset, groups.names, soonest, group)
 
@@ -168,7 +168,7 @@ class _Groups:
                 self._note(number, group, rules)
 
     def _note(self, number: int, group: Membership, rules: ExpiryRules) -> None:
-        clock = clock_of(group, rules)
+        clock = retention_start(group, rules)
         if group.state_time is not None and group.state_time >= 0:
             self.since[number] = group.state_time
         self.may_go[number] = group.state == EMPTY and group.kind != "share"

@@ -20,19 +20,19 @@ DEAD_STATE: Final = "Dead"
 class TransitionType(enum.StrEnum):
     """What can happen to a group."""
 
-    CREATED = enum.auto()
+    CREATED = "created"
     """The first record or commit of a group of which nothing is remembered."""
-    REBORN = enum.auto()
+    RECREATED = "reborn"
     """The same, after a death that is still remembered."""
-    CONVERTED = enum.auto()
+    CONVERTED = "converted"
     """From classic to a newer kind or back in one operation: neither death nor birth."""
-    FORGOTTEN = enum.auto()
+    OFFSETS_REMOVED = "forgotten"
     """Some offsets went, and the group lives on."""
-    REBALANCED = enum.auto()
+    REBALANCED = "rebalanced"
     """A new generation with members, or a new target assignment while there are members."""
-    EMPTIED = enum.auto()
+    EMPTIED = "emptied"
     """The last members went."""
-    DEAD = enum.auto()
+    DEAD = "dead"
     """No record and no offset is left."""
 
 
@@ -70,20 +70,20 @@ TOPICS: Final = 20
 class Transition:
     """Something that happened to a group, and where the log says so."""
 
-    what: TransitionType
+    type: TransitionType
     time: int
     # Offset in the offsets partition.
     position: int
     # False: read in the initial catch-up. Replayed history raises no alarm.
     live: bool
     # Members that came and went since the group was last rebalanced, emptied or created.
-    came: int = 0
-    went: int = 0
+    joined: int = 0
+    left: int = 0
     # Of a conversion.
     kind_before: str | None = None
     kind_after: str | None = None
     # Of offsets forgotten and of a death.
-    ending: Removal | None = None
+    removal: Removal | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -179,7 +179,7 @@ def unpack(packed: bytes, names: frozenset[str] = frozenset()) -> GroupRecord:
     )
 
 
-def life_of(packed: bytes) -> GroupHistory:
+def unpack_history(packed: bytes) -> GroupHistory:
     """Read what readers see of a packed life."""
     return unpack(packed).life()
 

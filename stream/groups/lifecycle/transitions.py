@@ -73,7 +73,7 @@ def close_operation(
         life.now = was
     elif news.lived and _as_it_was(life, outline):
         if life.losses.offsets:
-            news.tell(TransitionType.FORGOTTEN, ending=_ending(life, was))
+            news.tell(TransitionType.OFFSETS_REMOVED, ending=_ending(life, was))
         life.now = was
     else:
         _happened(life, outline, news)
@@ -149,11 +149,13 @@ def _happened(life: GroupRecord, outline: MembershipSummary | None, news: _News)
     """Tell what happened to a group that lives."""
     was = life.was
     if not news.lived:
-        news.tell(TransitionType.CREATED if was.kind is None else TransitionType.REBORN)
+        news.tell(TransitionType.CREATED if was.kind is None else TransitionType.RECREATED)
     elif (kinds := _conversion(was, outline)) is not None:
         news.tell(TransitionType.CONVERTED, kinds=kinds)
     if life.losses.offsets:
-        news.tell(TransitionType.FORGOTTEN, ending=_ending(life, was if news.lived else _standing(outline, None, None)))
+        news.tell(
+            TransitionType.OFFSETS_REMOVED, ending=_ending(life, was if news.lived else _standing(outline, None, None))
+        )
     members = 0 if outline is None else outline.members
     if was.members and not members:
         news.tell(TransitionType.EMPTIED, went=life.there)

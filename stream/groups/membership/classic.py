@@ -12,7 +12,7 @@ from decoders import blobs
 from decoders.errors import DecodeError
 from stream.groups.membership import subscriptions
 from stream.groups.membership.model import CLASSIC, SIMPLE, Membership, identity
-from stream.groups.membership.partition_bits import together
+from stream.groups.membership.partition_bits import merge_owned
 
 if TYPE_CHECKING:
     from decoders.events import ClassicGroupRecorded, ClassicMember
@@ -107,4 +107,4 @@ def _subscribed(event: ClassicGroupRecorded) -> frozenset[str] | None:
 def _owned(event: ClassicGroupRecorded, given: list[Rows | None]) -> Owned | None:
     if event.protocol_type != CONSUMER or None in given:
         return None
-    return together(row for its in given if its is not None for row in its)
+    return merge_owned(row for its in given if its is not None for row in its)

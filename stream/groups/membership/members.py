@@ -9,14 +9,14 @@ from decoders import blobs
 from decoders import group_events as facts
 from decoders.jsonform import uuid_text
 from stream.groups.membership import classic
-from stream.groups.membership.modern_group import instance_of, regex_of, topics_of
+from stream.groups.membership.modern_group import instance_id_of, regex_of, subscribed_topics_of
 from stream.groups.membership.subscriptions import topics_of_blob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from decoders.events import ClassicGroupRecorded, ClassicMember
-    from stream.groups.membership.modern_group import Joined, ModernGroup, Standing, Target
+    from stream.groups.membership.modern_group import CurrentAssignment, JoinedMember, ModernGroup, TargetAssignment
 
 Assignment = tuple[tuple[str, tuple[int, ...]], ...]
 """Partitions by topic name (or id as text), both ascending. What is no topic is named by words: `connector NAME` with
@@ -98,20 +98,22 @@ def _wants(event: ClassicGroupRecorded, member: ClassicMember) -> tuple[frozense
     return (frozenset() if isinstance(read, dict) else None), None
 
 
-def _newer_member(roster: ModernGroup, member: Joined, names: Mapping[bytes, str]) -> Member:
-    standing = roster.standings.get(member.member_id)
+def _newer_member(roster: ModernGroup, member: JoinedMember, names: Mapping[bytes, str]) -> Member:
+    standing = roster.assignments.get(member.member_id)
     epoch = None if standing is None or standing.member_epoch < 0 else standing.member_epoch
     spoken = member if isinstance(member, facts.ConsumerMemberRecorded) else None
     return Member(
         member_id=member.member_id,
-        instance_id=instance_of(member),
+        instance_id=instance_id_of(member),
         client_id=member.client_id,
         client_host=member.client_host,
         rack=member.rack_id,
         epoch=epoch,
         state=None if standing is None else standing.member_state,
         away=roster.is_away(member.member_id),
-        subscription=tuple(sorted(roster.sources or ()) if roster.kind == "streams" else sorted(topics_of(member))),
+        subscription=tuple(
+            sorted(roster.source_topics or ()) if roster.kind == "streams" else sorted(subscribed_topics_of(member))
+        ),
         regex=regex_of(member),
         assignor=spoken.server_assignor if spoken else None,
         assignment=_assignment(roster, standing, names),
@@ -121,7 +123,9 @@ def _newer_member(roster: ModernGroup, member: Joined, names: Mapping[bytes, str
     )
 
 
-def _assignment(roster: ModernGroup, part: Standing | Target | None, names: Mapping[bytes, str]) -> Assignment:
+def _assignment(
+    roster: ModernGroup, part: CurrentAssignment | TargetAssignment | None, names: Mapping[bytes, str]
+) -> Assignment:
     if part is None:
         return ()
     if isinstance(part, facts.MemberAssignmentRecorded | facts.MemberTargetRecorded):

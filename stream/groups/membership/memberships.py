@@ -65,7 +65,7 @@ class Memberships:
         """Groups whose records could not be evaluated because of a fault of the program; `of` lacks them."""
 
     @property
-    def of(self) -> Mapping[str, Membership]:
+    def by_group(self) -> Mapping[str, Membership]:
         """What is known of each group; the value of a group that no record touched stays the same object."""
         for group in self._stale:
             told = self._tell_or_fail(group)
@@ -87,7 +87,7 @@ class Memberships:
         self._stale |= touched
         return touched
 
-    def detail(self, group: str, topic_names: Mapping[bytes, str] | None = None) -> tuple[Member, ...]:
+    def members(self, group: str, topic_names: Mapping[bytes, str] | None = None) -> tuple[Member, ...]:
         """Give the members of a group, by member id; none for a group that is not known.
 
         Records of the newer kinds know topics by id: `topic_names` joins the names that the cluster knows to those

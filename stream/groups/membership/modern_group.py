@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders import group_events as facts
 from stream.groups.membership import subscriptions
 from stream.groups.membership.model import Membership, identity
-from stream.groups.membership.partition_bits import together
+from stream.groups.membership.partition_bits import merge_owned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from decoders.group_events import GroupKind, Tasks
     from stream.groups.membership.model import Owned
 
-Joined = facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded
-Standing = facts.MemberAssignmentRecorded | facts.StreamsMemberAssignmentRecorded
-Target = facts.MemberTargetRecorded | facts.StreamsMemberTargetRecorded
+JoinedMember = facts.ConsumerMemberRecorded | facts.ShareMemberRecorded | facts.StreamsMemberRecorded
+CurrentAssignment = facts.MemberAssignmentRecorded | facts.StreamsMemberAssignmentRecorded
+TargetAssignment = facts.MemberTargetRecorded | facts.StreamsMemberTargetRecorded
 
 AWAY: Final = -2
 """Member epoch of a static member that has left for a while."""
@@ -46,9 +46,9 @@ class ModernGroup:
     assignment_epoch: int | None = None
     validated_topology_epoch: int | None = None
     topology: facts.StreamsTopologyRecorded | None = None
-    members: dict[str, Joined] = dataclasses.field(default_factory=dict)
-    standings: dict[str, Standing] = dataclasses.field(default_factory=dict)
-    targets: dict[str, Target] = dataclasses.field(default_factory=dict)
+    members: dict[str, JoinedMember] = dataclasses.field(default_factory=dict)
+    assignments: dict[str, CurrentAssignment] = dataclasses.field(default_factory=dict)
+    targets: dict[str, TargetAssignment] = dataclasses.field(default_factory=dict)
     regexes: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
     def apply(self, event: object) -> None:
@@ -79,7 +79,7 @@ class ModernGroup:
             kind=self.kind,
             state=self.state,
             members=len(self.members),
-            member_names=frozenset(identity(each.member_id, instance_of(each)) for each in self.members.values()),
+            member_names=frozenset(identity(each.member_id, instance_id_of(each)) for each in self.members.values()),
             subscribed=self._subscribed(),
             group_epoch=self.group_epoch,
             assignment_epoch=self.assignment_epoch,
@@ -91,26 +91,28 @@ class ModernGroup:
 
     def is_idle(self, member: str) -> bool:
         """Tell whether a member has nothing, also nothing that it is still to give up."""
-        standing = self.standings.get(member)
+        standing = self.assignments.get(member)
         return standing is None or not any(partitions for _, partitions in holdings(standing))
 
     def is_away(self, member: str) -> bool:
         """Tell whether a static member has left for a while; it keeps what it owns."""
-        standing = self.standings.get(member)
+        standing = self.assignments.get(member)
         return standing is not None and standing.member_epoch == AWAY
 
     @property
-    def sources(self) -> frozenset[str] | None:
+    def source_topics(self) -> frozenset[str] | None:
         """The topics that a streams group's topology reads, those between its parts too; None without a topology."""
         if self.topology is None:
             return None
-        topics = {topic for part in self.topology.subtopologies for topic in sources_of(part)}
+        topics = {topic for part in self.topology.subtopologies for topic in source_topics_of(part)}
         return subscriptions.topic_set(tuple(sorted(topics)))
 
     def topics_of_tasks(self, tasks: Tasks) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Give the source topics that tasks read; task n of a subtopology reads partition n of each of its sources."""
         sources = (
-            {part.subtopology_id: sources_of(part) for part in self.topology.subtopologies} if self.topology else {}
+            {part.subtopology_id: source_topics_of(part) for part in self.topology.subtopologies}
+            if self.topology
+            else {}
         )
         for subtopology, partitions in tasks:
             for topic in sources.get(subtopology, ()):
@@ -120,7 +122,7 @@ class ModernGroup:
         return self.topology is not None and self.topology.topology_epoch == self.validated_topology_epoch
 
     def _reconciled(self, member: str) -> bool:
-        standing = self.standings.get(member)
+        standing = self.assignments.get(member)
         # The layout of 3.7 has no state of the member: then only its epoch tells.
         return (
             standing is not None
@@ -132,8 +134,8 @@ class ModernGroup:
         if not self.members:
             return subscriptions.topic_set(())
         if self.kind == "streams":
-            return self.sources
-        topics = [subscriptions.topic_set(topics_of(each)) for each in self.members.values()]
+            return self.source_topics
+        topics = [subscriptions.topic_set(subscribed_topics_of(each)) for each in self.members.values()]
         for regex in {regex for each in self.members.values() if (regex := regex_of(each)) is not None}:
             topics.append(subscriptions.topic_set(self.regexes.get(regex, ())))
         return subscriptions.union(topics)
@@ -148,9 +150,9 @@ class ModernGroup:
         return regexes - self.regexes.keys()
 
     def _owned(self) -> Owned | None:
-        mine = [self.standings[member] for member in self.members if member in self.standings]
+        mine = [self.assignments[member] for member in self.members if member in self.assignments]
         if self.kind != "streams":
-            return together(row for each in mine for row in holdings(each))
+            return merge_owned(row for each in mine for row in holdings(each))
         if self.topology is None:
             return None if mine else ()
         active = [
@@ -158,10 +160,10 @@ class ModernGroup:
             for each in mine
             if isinstance(each, facts.StreamsMemberAssignmentRecorded)
         ]
-        return together(row for tasks in active for row in self.topics_of_tasks(tasks))
+        return merge_owned(row for tasks in active for row in self.topics_of_tasks(tasks))
 
 
-def holdings(standing: Standing) -> Iterator[tuple[bytes | str, tuple[int, ...]]]:
+def holdings(standing: CurrentAssignment) -> Iterator[tuple[bytes | str, tuple[int, ...]]]:
     """Give what a member has: topic ids with partitions, or subtopologies with tasks of any role."""
     if isinstance(standing, facts.MemberAssignmentRecorded):
         yield from standing.partitions
@@ -171,22 +173,22 @@ def holdings(standing: Standing) -> Iterator[tuple[bytes | str, tuple[int, ...]]
     yield from standing.pending_active + standing.pending_standby + standing.pending_warmup
 
 
-def sources_of(part: facts.Subtopology) -> tuple[str, ...]:
+def source_topics_of(part: facts.Subtopology) -> tuple[str, ...]:
     """Give the topics by name that a subtopology reads, those included that another subtopology writes for it."""
     return part.source_topics + part.repartition_source_topics
 
 
-def topics_of(member: Joined) -> tuple[str, ...]:
+def subscribed_topics_of(member: JoinedMember) -> tuple[str, ...]:
     """Give the topics that a member subscribes to by name; a streams member has those of its group's topology."""
     return () if isinstance(member, facts.StreamsMemberRecorded) else member.topics
 
 
-def regex_of(member: Joined) -> str | None:
+def regex_of(member: JoinedMember) -> str | None:
     """Give the regular expression that a member subscribes by, if it does."""
     return member.topic_regex if isinstance(member, facts.ConsumerMemberRecorded) else None
 
 
-def instance_of(member: Joined) -> str | None:
+def instance_id_of(member: JoinedMember) -> str | None:
     """Give the instance id of a static member; share groups have none."""
     return None if isinstance(member, facts.ShareMemberRecorded) else member.instance_id
 
@@ -208,15 +210,15 @@ def _resolved(roster: ModernGroup, event: facts.TopicRegexResolved) -> None:
     roster.regexes[event.topic_regex] = event.topics
 
 
-def _member(roster: ModernGroup, event: Joined) -> None:
+def _member(roster: ModernGroup, event: JoinedMember) -> None:
     roster.members[event.member_id] = event
 
 
-def _standing(roster: ModernGroup, event: Standing) -> None:
-    roster.standings[event.member_id] = event
+def _standing(roster: ModernGroup, event: CurrentAssignment) -> None:
+    roster.assignments[event.member_id] = event
 
 
-def _target(roster: ModernGroup, event: Target) -> None:
+def _target(roster: ModernGroup, event: TargetAssignment) -> None:
     roster.targets[event.member_id] = event
 
 
@@ -243,7 +245,7 @@ _TAKE: Final[dict[type, Callable[[ModernGroup, Any], object]]] = {
     facts.MemberRemoved: lambda roster, event: roster.members.pop(event.member_id, None),
     facts.MemberAssignmentRecorded: _standing,
     facts.StreamsMemberAssignmentRecorded: _standing,
-    facts.MemberAssignmentRemoved: lambda roster, event: roster.standings.pop(event.member_id, None),
+    facts.MemberAssignmentRemoved: lambda roster, event: roster.assignments.pop(event.member_id, None),
     facts.MemberTargetRecorded: _target,
     facts.StreamsMemberTargetRecorded: _target,
     facts.MemberTargetRemoved: lambda roster, event: roster.targets.pop(event.member_id, None),

@@ -16,7 +16,7 @@ HIGHEST: Final = 65_535
 
 
 @functools.lru_cache(maxsize=4096)
-def bits(partitions: tuple[int, ...]) -> int:
+def partition_mask(partitions: tuple[int, ...]) -> int:
     """Set the bit of each partition; those below 0 and above `HIGHEST` do not exist."""
     mask = 0
     for partition in partitions:
@@ -25,21 +25,21 @@ def bits(partitions: tuple[int, ...]) -> int:
     return mask
 
 
-def first(count: int) -> int:
+def mask_of_first(count: int) -> int:
     """Set the bits of the partitions that a topic of so many has."""
     return (1 << min(count, HIGHEST + 1)) - 1
 
 
-def partitions_of(mask: int) -> tuple[int, ...]:
+def partitions_in_mask(mask: int) -> tuple[int, ...]:
     """Give the partitions whose bits are set, ascending."""
     return tuple(at for at, bit in enumerate(reversed(f"{mask:b}")) if bit == "1")
 
 
-def together(rows: Iterable[tuple[str | bytes, tuple[int, ...]]]) -> Owned:
+def merge_owned(rows: Iterable[tuple[str | bytes, tuple[int, ...]]]) -> Owned:
     """Sum up who owns what, by topic; a topic that stands in several rows is one. All name topics the same way."""
     owned: dict[str | bytes, int] = {}
     for topic, partitions in rows:
-        owned[topic] = owned.get(topic, 0) | bits(partitions)
+        owned[topic] = owned.get(topic, 0) | partition_mask(partitions)
     return tuple((sys.intern(topic) if type(topic) is str else topic, owned[topic]) for topic in _ascending(owned))
 
 

@@ -16,7 +16,7 @@ from decoders.javatext import java_text
 from decoders.tables import BY_NUMBER
 from stream.groups.lifecycle.record import digest
 from stream.groups.membership.model import CLASSIC, SIMPLE, identity
-from stream.groups.membership.modern_group import ModernGroup, instance_of
+from stream.groups.membership.modern_group import ModernGroup, instance_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -151,6 +151,6 @@ def _newer(kind: GroupKind, said: list[Any]) -> MembershipSummary:
         kind=kind,
         state=roster.state,
         members=len(roster.members),
-        names=frozenset(digest(identity(each.member_id, instance_of(each))) for each in roster.members.values()),
+        names=frozenset(digest(identity(each.member_id, instance_id_of(each))) for each in roster.members.values()),
         number=roster.assignment_epoch,
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from stream.groups.membership.partition_bits import first, partitions_of
+from stream.groups.membership.partition_bits import mask_of_first, partitions_in_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,7 +41,7 @@ class UnassignedCounts:
     unsubscribed: Mapping[str, int]
 
 
-def ownership(
+def find_unassigned(
     membership: Membership,
     topics_with_offsets: Iterable[str],
     partition_counts: Mapping[str, int],
@@ -49,7 +49,7 @@ def ownership(
 ) -> UnassignedPartitions:
     """Judge one group. A topic that is not in `partition_counts` is not known; one that does not exist has 0."""
     left = _unowned(membership, partition_counts, topic_names)
-    unowned = None if left is None else tuple((topic, partitions_of(mask)) for topic, mask in sorted(left.items()))
+    unowned = None if left is None else tuple((topic, partitions_in_mask(mask)) for topic, mask in sorted(left.items()))
     subscribed = _wanted(membership)
     unsubscribed = None if subscribed is None else tuple(sorted(set(topics_with_offsets) - subscribed))
     return UnassignedPartitions(unowned, unsubscribed)
@@ -72,7 +72,7 @@ class UnassignedTracker:
         self._topic_names: dict[bytes, str] = {}
         self._judged: dict[str, tuple[Membership, int | None]] = {}
 
-    def counts(
+    def update(
         self,
         memberships: Mapping[str, Membership],
         offsets: tuple[pa.DictionaryArray, pa.DictionaryArray],
@@ -119,7 +119,7 @@ def _unowned(
         count = partition_counts.get(topic)
         if count is None:
             return None
-        left[topic] = first(count)
+        left[topic] = mask_of_first(count)
     for ref, mask in membership.owned:
         name = ref if isinstance(ref, str) else topic_names.get(ref)
         if name is None:

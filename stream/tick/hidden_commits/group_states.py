@@ -83,7 +83,7 @@ class HiddenGroupStates:
         self._memberships = {group: self._joined(group, each, state) for group, each in hidden.items()}
         memberships = dict(state.memberships)
         for group, joined in list(self._memberships.items()):
-            membership = joined.memberships.of.get(group)
+            membership = joined.memberships.by_group.get(group)
             if group in joined.memberships.faults:  # the group stays as the job has read it
                 del self._memberships[group], hidden[group]
             elif membership is None:
@@ -93,7 +93,7 @@ class HiddenGroupStates:
         deleted = _deleted(state, logs)
         histories = self._changed_histories(state, memberships, hidden, deleted, logs)
         pending = frozenset(key for log in logs for key in log.pending)
-        changed = dataclasses.replace(state, memberships=memberships, lives=histories, pending=pending)
+        changed = dataclasses.replace(state, memberships=memberships, histories=histories, pending=pending)
         changed, fetched = self._without(changed, fetched, deleted.rows)
         return OverlaidGroups(
             changed, fetched, {group: joined.memberships for group, joined in self._memberships.items()}
@@ -119,12 +119,12 @@ class HiddenGroupStates:
     ) -> dict[str, GroupHistory]:
         """Return the group histories, changed where a group has another state now, or is dead."""
         with_offsets = {group_of_commit_key(key) for log in logs for key in log.pending} | deleted.groups_left
-        histories, previous, self._histories = dict(state.lives), self._histories, {}
-        for group in hidden.keys() | (deleted.newest.keys() & state.lives.keys()):
+        histories, previous, self._histories = dict(state.histories), self._histories, {}
+        for group in hidden.keys() | (deleted.newest.keys() & state.histories.keys()):
             newest = max(deleted.newest.get(group, NEVER), hidden[group].newest if group in hidden else NEVER)
             membership = memberships.get(group)
             is_dead = membership is None and group not in with_offsets
-            sources = _HistorySources(state.lives.get(group), membership, newest, is_dead)
+            sources = _HistorySources(state.histories.get(group), membership, newest, is_dead)
             last = previous.get(group)
             if last is None or not sources.same(last[0]):
                 old = state.memberships.get(group)
@@ -139,18 +139,18 @@ class HiddenGroupStates:
 
     def _without(self, state: GroupColumns, fetched: Flags, rows: Ints) -> tuple[GroupColumns, Flags]:
         """Return state and `fetched` without these rows, with the row order of the groups that exist now."""
-        groups = frozenset(state.memberships.keys() | state.lives.keys())
-        if not len(rows) and groups <= set(state.ranks.groups):
+        groups = frozenset(state.memberships.keys() | state.histories.keys())
+        if not len(rows) and groups <= set(state.row_order.groups):
             return state, fetched
         kept = np.ones(len(state.runs), np.bool_)
         kept[rows] = False
         last = self._last_order
-        if last is None or last[0] is not state.ranks or last[1] != rows.tobytes() or last[2] != groups:
+        if last is None or last[0] is not state.row_order or last[1] != rows.tobytes() or last[2] != groups:
             mask = pa.array(kept)
             columns = (each.filter(mask).cast(pa.string()).dictionary_encode() for each in (state.group, state.topic))
             group, topic = columns
             labels = RowLabels([(group, topic, state.partition[kept])])
-            last = self._last_order = state.ranks, rows.tobytes(), groups, labels, RowOrder(labels, groups)
+            last = self._last_order = state.row_order, rows.tobytes(), groups, labels, RowOrder(labels, groups)
         labels, ranks = last[3:]
         runs = state.runs.take(kept)
         columns_by_name = {"group": labels.group, "topic": labels.topic, "partition": labels.partition, "ranks": ranks}
@@ -185,7 +185,7 @@ def _deleted(state: GroupColumns, logs: Iterable[HiddenLog]) -> _Deleted:
 
 def _dead(group: str, state: GroupColumns, deleted: _Deleted, newest: NewestRecord) -> GroupHistory:
     """Return the history of a dead group with the evidence of its removal; only an empty group can be deleted."""
-    history, membership = state.lives.get(group), state.memberships.get(group)
+    history, membership = state.histories.get(group), state.memberships.get(group)
     if history is not None and history.died is not None:
         return history
     names = state.group.take(pa.array(deleted.rows)).to_pylist()
@@ -203,7 +203,7 @@ def _dead(group: str, state: GroupColumns, deleted: _Deleted, newest: NewestReco
         expire_time=int(expire.max()) if len(rows) and expire.max() >= 0 else None,
         time=newest.time,
     )
-    death = Transition(TransitionType.DEAD, newest.time, newest.position, live=True, ending=removal)
+    death = Transition(TransitionType.DEAD, newest.time, newest.position, live=True, removal=removal)
     if history is None:
         history = GroupHistory(removal.kind, None, None, None, None, {}, ())
     return dataclasses.replace(

@@ -73,13 +73,13 @@ class Overlay:
 
     def _with_labels(self, state: GroupColumns, runs: Runs, new_keys: pa.BinaryArray) -> GroupColumns:
         last = self._last
-        if last is None or last[0] is not state.ranks or not last[1].equals(new_keys):
+        if last is None or last[0] is not state.row_order or not last[1].equals(new_keys):
             labels = RowLabels([(state.group, state.topic, state.partition), decode_names(new_keys)])
-            ranks = RowOrder(labels, state.memberships.keys() | state.lives.keys())
-            last = self._last = (state.ranks, new_keys, labels, ranks)
+            ranks = RowOrder(labels, state.memberships.keys() | state.histories.keys())
+            last = self._last = (state.row_order, new_keys, labels, ranks)
         _, _, labels, ranks = last
         return dataclasses.replace(
-            state, runs=runs, group=labels.group, topic=labels.topic, partition=labels.partition, ranks=ranks
+            state, runs=runs, group=labels.group, topic=labels.topic, partition=labels.partition, row_order=ranks
         )
 
 

@@ -136,7 +136,7 @@ class InputBuilder:
         around = self._with_counts(around)
         rows = self._belongings.rows(fleet, around)
         topics, runs = rows.topics, fleet.runs
-        rebalances = self.rebalances.count(fleet.lives, at)
+        rebalances = self.rebalances.count(fleet.histories, at)
         groups = self._standings.groups(
             rows.groups,
             fleet,
@@ -181,7 +181,7 @@ class InputBuilder:
             hidden=np.array([name in hidden for name in rows.groups], np.bool_)[rows.group] if hidden else None,
             expiry=None if asked.expiry is None else np.minimum(rows.take(asked.expiry.offset, _NO_EXPIRY), LATEST),
             retention=None if asked.retention is None else _retention(topics, asked.retention)[rows.topic],
-            tails=None if asked.tails is None else _renumbered(asked.tails, fleet.ranks.topics, topics),
+            tails=None if asked.tails is None else _renumbered(asked.tails, fleet.row_order.topics, topics),
             transactions=_transactions(topics, asked.transactions),
             reasons=reasons,
             read_until=reach.read_until,

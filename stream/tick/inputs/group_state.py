@@ -89,7 +89,7 @@ class GroupStates:
         for name in names:
             described = context.asked.get(name)
             began = rebalancing.get(name, now) if described is not None else _NEVER
-            sources = _Sources(state.memberships.get(name), state.lives.get(name), described, began)
+            sources = _Sources(state.memberships.get(name), state.histories.get(name), described, began)
             last = previous.get(name)
             if last is None or now >= last[1].holds_until or not sources.same(last[0]):
                 last = sources, _group(sources, now, storm)
@@ -159,17 +159,17 @@ def _group(sources: _Sources, now: int, storm: int) -> _Group:
 
 
 def _counts(transition: Transition) -> bool:
-    return transition.live and transition.what is TransitionType.REBALANCED
+    return transition.live and transition.type is TransitionType.REBALANCED
 
 
 def _change_times(transitions: Sequence[Transition]) -> tuple[int, int, int]:
     """Return when the group was last rebalanced or emptied, when last emptied, and when refilled after that."""
     changed = emptied = refilled = _NEVER
     for each in transitions:
-        if each.what is TransitionType.EMPTIED:
+        if each.type is TransitionType.EMPTIED:
             changed = emptied = each.time
             refilled = _NEVER
-        elif each.what is TransitionType.REBALANCED:
+        elif each.type is TransitionType.REBALANCED:
             changed = each.time
             if emptied >= 0 > refilled:
                 refilled = each.time

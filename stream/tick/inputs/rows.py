@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from stream.groups.commits.slots import Slots
-from stream.groups.membership.partition_bits import HIGHEST, partitions_of
+from stream.groups.membership.partition_bits import HIGHEST, partitions_in_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -89,7 +89,7 @@ class RowFinder:
 
     def rows(self, state: GroupColumns, context: ClusterContext) -> InputRows:
         """Return the rows of this tick."""
-        sources = (state.ranks, state.memberships, context.partition_counts, context.topic_names)
+        sources = (state.row_order, state.memberships, context.partition_counts, context.topic_names)
         if self._rows is None or not _are_same(self._sources, sources):
             self._sources, self._rows = sources, _rows(state, context, self._most)
         return self._rows
@@ -106,7 +106,7 @@ def _are_same(previous: tuple[Any, ...], current: tuple[Any, ...]) -> bool:
 
 
 def _rows(state: GroupColumns, context: ClusterContext, most: int) -> InputRows:
-    ranks = state.ranks
+    ranks = state.row_order
     committed = InputRows(ranks.groups, ranks.topics, ranks.group, ranks.topic, ranks.partition, ranks.order)
     belonging = list(_belonging_partitions(state.memberships, context))
     if not belonging:
@@ -146,7 +146,7 @@ def _belonging_partitions(
         for ref, mask in membership.owned or ():
             name = ref if isinstance(ref, str) else names.get(ref)
             if name is not None and name not in subscribed and counts.get(name, 0) > 0:
-                owned = np.array(partitions_of(mask), np.int32)
+                owned = np.array(partitions_in_mask(mask), np.int32)
                 yield group, name, owned[owned < counts[name]]
 
 

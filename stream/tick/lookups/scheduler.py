@@ -105,7 +105,7 @@ class LookupScheduler:
         return LookupResults(
             retention=self._retentions.update(ends.described_topics, now),
             transactions=self._culprits.update(still_blocked(self._held, ends), moment),
-            tails=self._tails.update(fleet.ranks.topics, ends),
+            tails=self._tails.update(fleet.row_order.topics, ends),
             rebalancing_since=self._rebalancing,
         )
 

@@ -79,7 +79,7 @@ def of(
         partitions=pa.table([columns[field.name] for field in PARTITIONS], schema=PARTITIONS),
         groups=groups_table(rows, sums, at, context, diagnosed, odd),
         unknown_lags=_unknown(rows.group, rows.groups, known, reasons),
-        transitions=transitions_table(at.fleet.lives),
+        transitions=transitions_table(at.fleet.histories),
         topics=topics_table(rows, window, diagnosed),
         verdict_groups=groups_by_verdict(diagnosed),
     )

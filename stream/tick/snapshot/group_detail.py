@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from exporters.readmodel import GroupDetail, MemberDetail, TransitionDetail
 from exporters.timestamps import clamp_ms
-from stream.groups.expiry.causes import sentence
-from stream.groups.membership.unassigned import UnassignedPartitions, ownership
+from stream.groups.expiry.causes import transition_sentence
+from stream.groups.membership.unassigned import UnassignedPartitions, find_unassigned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,7 @@ def group_detail(
     (membership, life), around = found, context.around
     left = UnassignedPartitions(None, None)
     if membership is not None:
-        left = ownership(membership, topics_with_offsets, around.partition_counts, around.topic_names)
+        left = find_unassigned(membership, topics_with_offsets, around.partition_counts, around.topic_names)
     return GroupDetail(
         group=group,
         members=tuple(map(member_detail, members)),
@@ -59,13 +59,13 @@ def member_detail(member: Member) -> MemberDetail:
 
 def transition_detail(group: str, transition: Transition, context: SnapshotContext) -> TransitionDetail:
     """Give a transition with its sentence, and an end with its cause."""
-    cause = None if transition.ending is None else context.cause(group, transition)
+    cause = None if transition.removal is None else context.cause(group, transition)
     return TransitionDetail(
         time=clamp_ms(transition.time) / 1000,
-        transition=str(transition.what),
-        text=sentence(transition, cause, context.around.retention),
+        transition=str(transition.type),
+        text=transition_sentence(transition, cause, context.around.retention),
         cause=None if cause is None else str(cause),
         live=transition.live,
-        came=transition.came,
-        went=transition.went,
+        came=transition.joined,
+        went=transition.left,
     )

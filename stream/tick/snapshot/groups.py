@@ -96,7 +96,7 @@ def groups_table(  # noqa: PLR0917 - what a row of the table is made of
 ) -> pa.Table:
     """Return the table of the groups, in the order of the rows (schema GROUPS); `odd` rows have an odd time."""
     groups, fleet = rows.groups, at.fleet
-    told = [_told(name, fleet.memberships.get(name), fleet.lives.get(name), context) for name in groups]
+    told = [_told(name, fleet.memberships.get(name), fleet.histories.get(name), context) for name in groups]
     soonest, gone = context.expiry.of_groups(groups)
     unowned, unsubscribed = context.counts.unowned, context.counts.unsubscribed
     columns: dict[str, Any] = {
@@ -143,7 +143,7 @@ def _told(name: str, known: Membership | None, life: GroupHistory | None, contex
 
 
 def _dead(name: str, life: GroupHistory, context: SnapshotContext) -> _Told:
-    ending = next((each for each in reversed(life.transitions) if each.ending is not None), None)
+    ending = next((each for each in reversed(life.transitions) if each.removal is not None), None)
     nothing: Any = dict.fromkeys((field.name for field in dataclasses.fields(_Told)), None)
     return dataclasses.replace(
         _Told(**nothing),
@@ -172,7 +172,7 @@ def moments(milliseconds: NDArray[np.int64]) -> pa.Array:
 
 def _odd_times(groups: Sequence[str], fleet: GroupColumns, partitions: Ints, now: int) -> pa.Array:
     """Count the odd times of each group: those of its partitions and of its life; null where there is none."""
-    lives = [fleet.lives.get(name) for name in groups]
+    lives = [fleet.histories.get(name) for name in groups]
     own = [sum(map(_is_odd, _times(life), itertools.repeat(now))) for life in lives]
     total = partitions + np.array(own or [0], np.int64)[: len(groups)]
     return pa.array(total.astype(np.int32), mask=total == 0)

@@ -211,5 +211,5 @@ class VerdictEvaluator:
 
 def _alive(fleet: GroupColumns, groups: Sequence[str]) -> Flags:
     """Tell which groups are there: the others died, and stay visible for a grace time."""
-    dead = {name for name, life in fleet.lives.items() if life.died is not None and name not in fleet.memberships}
+    dead = {name for name, life in fleet.histories.items() if life.died is not None and name not in fleet.memberships}
     return np.array([name not in dead for name in groups], np.bool_)

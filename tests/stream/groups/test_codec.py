@@ -134,4 +134,4 @@ def test_a_fleet_seeded_from_format_1_knows_every_life() -> None:
     for partition in PARTITIONS:
         fleet.seed(partition, stored(1, partition))
     columns = fleet.columns()
-    assert columns.lives.keys() == {*columns.memberships, *columns.group.to_pylist()}
+    assert columns.histories.keys() == {*columns.memberships, *columns.group.to_pylist()}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from decoders.columnar import decode_keys
 from stream.groups.codec import pack
 from stream.groups.commits.runs import columns_of
-from stream.groups.driver_state import NO_NEWS, DriverState, RemovedOffset
+from stream.groups.driver_state import NO_EVENTS, DriverState, RemovedOffset
 from stream.groups.reduce import StateLimits
 from tests.stream.groups.written import classic, classic_member
 from tests.support.commits import KEEP
@@ -56,7 +56,7 @@ def test_a_fleet_built_by_changes_is_one_seeded_from_the_state(batches: list[lis
     restarted = DriverState()
     restarted.seed(0, world.state)
     assert seen(restarted) == seen(world.fleet)
-    assert restarted.columns().lives == world.fleet.columns().lives
+    assert restarted.columns().histories == world.fleet.columns().histories
 
 
 @examples(40)
@@ -66,11 +66,11 @@ def test_a_change_applied_again_is_harmless(batches: list[list[Raw]], again: int
     world = World()
     changes = [world.read(batch) for batch in batches]
     before = seen(world.fleet)
-    lives = world.fleet.columns().lives
-    assert world.fleet.apply(0, changes[-1]) == NO_NEWS
-    assert world.fleet.apply(0, changes[again % len(changes)]) == NO_NEWS
+    lives = world.fleet.columns().histories
+    assert world.fleet.apply(0, changes[-1]) == NO_EVENTS
+    assert world.fleet.apply(0, changes[again % len(changes)]) == NO_EVENTS
     assert seen(world.fleet) == before
-    assert world.fleet.columns().lives == lives
+    assert world.fleet.columns().histories == lives
 
 
 def test_rows_and_names_stay_together() -> None:
@@ -92,7 +92,7 @@ def test_every_forgotten_offset_is_told_with_what_it_was() -> None:
     world.take(delta_of([*commits(10, 0, 1), *_expiring(20, 2, expires=500)], 0))
     log = [*forgets(30, 0, 2, 9), *commits(40, 0, 3), *forgets(50, 3), *forgets(60, 0), *commits(70, 0)]
     world.take(delta_of(log, 3))
-    assert sorted(world.news.forgotten, key=lambda each: each.time) == [
+    assert sorted(world.news.removed_offsets, key=lambda each: each.time) == [
         RemovedOffset(commit_key("g", "t", 0), "g", "t", 0, 30, 10, None),
         RemovedOffset(commit_key("g", "t", 2), "g", "t", 2, 30, 20, 500),
         RemovedOffset(commit_key("g", "t", 3), "g", "t", 3, 50, 40, None),
@@ -132,22 +132,22 @@ def test_the_dead_stay_until_they_are_dropped() -> None:
     log = [*commits(10, 0, group="a"), *commits(10, 0, group="b"), *commits(10, 0, group="c")]
     world.take(delta_of([*log, *forgets(20, 0, group="a"), *forgets(30, 0, group="b")], 0))
     columns = world.fleet.columns()
-    assert {group: life.died for group, life in columns.lives.items()} == {"a": 20, "b": 30, "c": None}
+    assert {group: life.died for group, life in columns.histories.items()} == {"a": 20, "b": 30, "c": None}
     assert columns.group.to_pylist() == ["c"]
     world.fleet.drop_dead(30, now=2000)
-    assert world.fleet.columns().lives.keys() == {"b", "c"}
+    assert world.fleet.columns().histories.keys() == {"b", "c"}
     world.take(delta_of(commits(40, 0, group="b"), 5))
     world.fleet.drop_dead(1000, now=2000)
-    assert world.fleet.columns().lives.keys() == {"b", "c"}
+    assert world.fleet.columns().histories.keys() == {"b", "c"}
 
 
 def test_what_the_state_forgot_the_fleet_forgets() -> None:
     """The state's own grace, told by the records' time, ends a life on the driver too."""
     world = World(StateLimits(KEEP, dead_grace_ms=100))
     world.take(delta_of([*commits(10, 0, group="a"), *forgets(20, 0, group="a"), *commits(30, 0, group="b")], 0))
-    assert world.fleet.columns().lives.keys() == {"a", "b"}
+    assert world.fleet.columns().histories.keys() == {"a", "b"}
     world.take(delta_of(commits(10_000, 0, group="b"), 3))
-    assert world.fleet.columns().lives.keys() == {"b"}
+    assert world.fleet.columns().histories.keys() == {"b"}
 
 
 def test_the_members_of_a_group_in_any_shard() -> None:
@@ -157,8 +157,8 @@ def test_the_members_of_a_group_in_any_shard() -> None:
         world = World()
         world.take(delta_of(at(10, _of(name, classic(classic_member(f"member-{name}")))), 0))
         fleet.seed(shard, world.state)
-    assert [each.member_id for each in fleet.detail("b")] == ["member-b"]
-    assert fleet.detail("c") == ()
+    assert [each.member_id for each in fleet.members("b")] == ["member-b"]
+    assert fleet.members("c") == ()
 
 
 def _of(group: str, written: tuple[bytes, bytes | None]) -> tuple[bytes, bytes | None]:
@@ -184,7 +184,7 @@ def test_churn_leaves_a_bounded_state(batches: int) -> None:
     assert max(sizes) <= 2 * hour // 10_000 + 1000
     assert len(pack(world.state)) < 2 << 20
     assert (len(world.state.runs), len(world.state.records)) == (0, 0)
-    assert len(world.fleet.columns().lives) == sizes[-1]
+    assert len(world.fleet.columns().histories) == sizes[-1]
 
 
 SHARDED: st.SearchStrategy[list[tuple[int, list[Raw]]]] = st.lists(
@@ -229,25 +229,27 @@ def test_looking_at_the_columns_changes_nothing(batches: list[tuple[int, list[Ra
     now = looked.columns()
     assert sorted(table(now)) == sorted(table(unseen.columns()))
     assert all(table(columns) == rows for columns, rows in given_before)
-    assert now.ranks.groups == sorted({*now.group.to_pylist(), *now.memberships, *now.lives})
-    ordered = [(group, topic, at) for _, *_, group, topic, at, _ in (table(now)[row] for row in now.ranks.order)]
+    assert now.row_order.groups == sorted({*now.group.to_pylist(), *now.memberships, *now.histories})
+    ordered = [(group, topic, at) for _, *_, group, topic, at, _ in (table(now)[row] for row in now.row_order.order)]
     assert ordered == sorted(ordered)
-    named = zip(now.ranks.group.tolist(), now.ranks.topic.tolist(), now.ranks.partition.tolist(), strict=True)
-    assert [(now.ranks.groups[group], now.ranks.topics[topic], at) for group, topic, at in named] == ordered
+    named = zip(
+        now.row_order.group.tolist(), now.row_order.topic.tolist(), now.row_order.partition.tolist(), strict=True
+    )
+    assert [(now.row_order.groups[group], now.row_order.topics[topic], at) for group, topic, at in named] == ordered
 
 
 def test_commits_of_known_offsets_move_no_row() -> None:
     """The order is worked out again when an offset comes or goes, or a group, and only then."""
     world = World()
     world.read([(commit_key(group, "t", n), commit_value(n, 1)) for group in "abc" for n in range(3)])
-    first = world.fleet.columns().ranks
+    first = world.fleet.columns().row_order
     world.read([(commit_key("b", "t", 1), commit_value(7, 2)), (commit_key("a", "t", 0), commit_value(9, 2))])
-    assert world.fleet.columns().ranks is first
+    assert world.fleet.columns().row_order is first
     world.read([(group_key("d"), group_value(1, ["m"]))])
-    second = world.fleet.columns().ranks
+    second = world.fleet.columns().row_order
     assert second is not first
     world.read([(commit_key("b", "t", 1), None)])
-    assert world.fleet.columns().ranks is not second
+    assert world.fleet.columns().row_order is not second
 
 
 def test_a_stored_run_of_a_negative_partition_is_dropped() -> None:
@@ -282,7 +284,7 @@ def test_group_whose_coordinator_moved_is_shown_once() -> None:
     columns = fleet.columns()
     assert columns.memberships["moved"].generation == 2
     assert len(columns.runs) == 3
-    assert sorted(columns.ranks.groups) == ["moved", "new", "stayed"]
+    assert sorted(columns.row_order.groups) == ["moved", "new", "stayed"]
 
 
 def test_group_that_died_where_it_was_before_lives_on_where_it_is_now() -> None:
@@ -293,4 +295,4 @@ def test_group_that_died_where_it_was_before_lives_on_where_it_is_now() -> None:
     world.read([(commit_key("moved", "t", 0), None)])
     fleet.seed(2, world.state)
     assert seen(fleet)[0] == {("moved", "t", 0): 1, ("stayed", "t", 0): 6}
-    assert fleet.columns().lives["moved"].died is None
+    assert fleet.columns().histories["moved"].died is None

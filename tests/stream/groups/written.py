@@ -30,7 +30,7 @@ NAMES = {ORDERS: "orders", PAYMENTS: "payments"}
 
 def told(records: Iterable[Written], group: str = "g") -> Membership | None:
     """Read records in this order; give what is known of a group then."""
-    return memberships(records).of.get(group)
+    return memberships(records).by_group.get(group)
 
 
 def memberships(records: Iterable[Written]) -> Memberships:

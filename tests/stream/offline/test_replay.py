@@ -140,7 +140,7 @@ def test_replay_reaches_the_state_of_a_running_job() -> None:
         assert state.position == whole.shards[shard].position
     columns, expected = driver_state.columns(), whole.driver_state.columns()
     assert columns.memberships == expected.memberships
-    assert columns.lives == expected.lives
+    assert columns.histories == expected.histories
 
 
 def test_recorded_traffic_compacted_leads_to_the_same_state() -> None:

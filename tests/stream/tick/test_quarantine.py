@@ -309,15 +309,15 @@ def test_predictions_are_judged_group_by_group_where_one_fails(monkeypatch: pyte
 
 def publish_hours() -> Callable[..., Any]:
     """Return the real prediction."""
-    from stream.groups.expiry.check import hours_before  # noqa: PLC0415 - the one that is not patched
+    from stream.groups.expiry.check import predict_removed  # noqa: PLC0415 - the one that is not patched
 
-    return hours_before
+    return predict_removed
 
 
 def test_a_detail_that_fails_is_a_clear_error(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only this group's API and page answer 500; what failed is said, counted and logged once a minute."""
     monitor.tick()
-    monkeypatch.setattr(Memberships, "detail", raising(Memberships.detail, lambda _, group, *__: group == "c"))
+    monkeypatch.setattr(Memberships, "detail", raising(Memberships.members, lambda _, group, *__: group == "c"))
     with structlog.testing.capture_logs() as lines:
         api, page = monitor.ask("/api/v1/group?name=c"), monitor.ask("/group?name=c")
         view = monitor.ask("/groups/c")

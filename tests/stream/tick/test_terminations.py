@@ -46,7 +46,7 @@ class Life:
     @property
     def cause(self) -> str:
         """Why the group ended, as it is shown."""
-        life = self.world.fleet.columns().lives["g"]
+        life = self.world.fleet.columns().histories["g"]
         return str(self.context.cause("g", life.transitions[-1]))
 
 

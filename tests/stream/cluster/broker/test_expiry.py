@@ -23,8 +23,8 @@ from stream.cluster import offsets_topic
 from stream.cluster.retention_config import read_retention
 from stream.cluster.transport.client import Cluster
 from stream.groups.driver_state import DriverState, GroupColumns
-from stream.groups.expiry.causes import RemovalCause, cause_of, sentence
-from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, hours_before
+from stream.groups.expiry.causes import RemovalCause, cause_of, transition_sentence
+from stream.groups.expiry.check import ExpiryCheck, PredictionOutcome, predict_removed
 from stream.groups.expiry.predict import NEVER, OffsetsRetention, predict
 from stream.groups.fold import Fold, RecordColumns
 from stream.groups.lifecycle.model import Transition, TransitionType
@@ -73,7 +73,7 @@ class Driver:
         self._take_in(before)
         columns = self.fleet.columns()
         hours = predict(columns, self._retention).offset
-        self.watch.tick(columns.runs.keys, hours, int(time.time() * 1000), self._retention)
+        self.watch.update(columns.runs.keys, hours, int(time.time() * 1000), self._retention)
         return columns
 
     def _take_in(self, before: GroupColumns) -> None:
@@ -95,15 +95,15 @@ class Driver:
             self._states[shard], change = reduce(self._states.get(shard, empty_state()), [delta], 3)
             news = self.fleet.apply(shard, change)
             self.transitions += news.transitions
-            hours = hours_before(news.forgotten, before.memberships, self._retention)
-            outcomes = self.watch.arrived(news.forgotten, hours, self._retention)
-            for each, hour, outcome in zip(news.forgotten, hours.tolist(), outcomes, strict=True):
+            hours = predict_removed(news.removed_offsets, before.memberships, self._retention)
+            outcomes = self.watch.record_tombstones(news.removed_offsets, hours, self._retention)
+            for each, hour, outcome in zip(news.removed_offsets, hours.tolist(), outcomes, strict=True):
                 self.forgotten[each.group, each.topic] = each, hour
                 self.outcomes[each.group, each.topic] = outcome
 
     def ends(self) -> dict[str, Transition]:
         """Give the last end of each group, of some offsets or of all of it."""
-        return {name: each for name, each in self.transitions if each.ending is not None}
+        return {name: each for name, each in self.transitions if each.removal is not None}
 
 
 def joined(bootstrap: str, group: str, topics: list[str], kind: str = "classic") -> Member:
@@ -173,9 +173,9 @@ def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker
         wait_until(lambda: bool(driver.step()) and driver.forgotten.keys() >= EXPIRING, "expiry", limit=LIMIT, pause=1)
         wait_until(lambda: bool(driver.step()) and _dead(driver) >= {"classic", "newer", "simple"}, "the groups' ends")
         causes = {
-            name: cause_of(end.ending, retention, functools.partial(exists, cluster))
+            name: cause_of(end.removal, retention, functools.partial(exists, cluster))
             for name, end in driver.ends().items()
-            if end.ending is not None
+            if end.removal is not None
         }
     # What expired did so by the hour that had been predicted long before, and not by the other clock.
     for key in EXPIRING:
@@ -186,13 +186,13 @@ def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker
     emptied = columns.memberships["classic"].state_time
     assert emptied is not None
     assert hours["classic", "orders"] == emptied + MINUTE > driver.forgotten["classic", "orders"][0].last_time + MINUTE
-    left = driver.fleet.columns().lives["newer"]
-    when = next(each.time for each in left.transitions if each.what is TransitionType.EMPTIED)
+    left = driver.fleet.columns().histories["newer"]
+    when = next(each.time for each in left.transitions if each.type is TransitionType.EMPTIED)
     assert driver.forgotten["newer", "orders"][0].time < when + MINUTE
     # The groups themselves.
     names = ["classic", "newer", "simple"]
     for name, end in zip(names, expiry.of_groups(names)[1].tolist(), strict=True):
-        assert driver.ends()[name].what is TransitionType.DEAD
+        assert driver.ends()[name].type is TransitionType.DEAD
         assert driver.ends()[name].time >= end - EARLIEST, name
     # What is subscribed to is still there, and never goes.
     columns = driver.fleet.columns()
@@ -204,14 +204,14 @@ def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker
     assert {key: driver.outcomes[key] for key in DELETED} == dict.fromkeys(DELETED, PredictionOutcome.DELETED)
     assert driver.forgotten.keys() == EXPIRING | DELETED
     none = dict.fromkeys(PredictionOutcome, 0)
-    assert driver.watch.checks() == none | {
+    assert driver.watch.outcomes() == none | {
         PredictionOutcome.KEPT: len(EXPIRING),
         PredictionOutcome.DELETED: len(DELETED),
     }
     assert driver.watch.errors().count == len(EXPIRING)
     expired = dict.fromkeys(("classic", "newer", "simple", "living", "bare"), RemovalCause.EXPIRED)
     assert causes == {**expired, "deleted": RemovalCause.DELETED, "dropped": RemovalCause.TOPIC_DELETED}
-    said = sentence(driver.ends()["living"], RemovalCause.EXPIRED, retention)
+    said = transition_sentence(driver.ends()["living"], RemovalCause.EXPIRED, retention)
     assert said.startswith("expired: 1 offset of left, last commit ")
     assert said.endswith(" UTC, retention 1 min")
     for each in (*simple.values(), living):
@@ -223,4 +223,4 @@ def _empty(columns: GroupColumns) -> set[str]:
 
 
 def _dead(driver: Driver) -> set[str]:
-    return {name for name, each in driver.ends().items() if each.what is TransitionType.DEAD}
+    return {name for name, each in driver.ends().items() if each.type is TransitionType.DEAD}

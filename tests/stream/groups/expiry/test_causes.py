@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.expiry.causes import TOLERANCE_MS, RemovalCause, cause_of, due_time, duration, sentence
+from stream.groups.expiry.causes import TOLERANCE_MS, RemovalCause, cause_of, due_time, duration, transition_sentence
 from stream.groups.expiry.predict import NEVER, ExpiryRules, OffsetsRetention, predict
 from stream.groups.lifecycle.model import Removal, Transition, TransitionType
 from stream.groups.membership.memberships import Membership
@@ -206,13 +206,13 @@ def test_never_is_looked_back_at_as_never() -> None:
 
 def happened(what: TransitionType, ending: Removal | None = None, **facts: Any) -> Transition:
     """Give a transition."""
-    return Transition(what, 5, 7, live=True, ending=ending, **facts)
+    return Transition(what, 5, 7, live=True, removal=ending, **facts)
 
 
 ON: Final = "2024-10-04 00:00:00 UTC"
 SAID: Final = [
     (happened(TransitionType.CREATED), None, None, "first seen"),
-    (happened(TransitionType.REBORN), None, None, "there again after it had died"),
+    (happened(TransitionType.RECREATED), None, None, "there again after it had died"),
     (happened(TransitionType.REBALANCED, came=2, went=1), None, None, "rebalanced: 2 members came, 1 member went"),
     (happened(TransitionType.REBALANCED, went=3), None, None, "rebalanced: 3 members went"),
     (happened(TransitionType.REBALANCED), None, None, "rebalanced: the same members"),
@@ -237,19 +237,19 @@ SAID: Final = [
         f"expired: last commit {ON}, empty since 2024-10-06 00:00:00 UTC, retention 7 d",
     ),
     (
-        happened(TransitionType.FORGOTTEN, ended(WEEK, offsets=3, topics=("a", "b", "c", "d", "e"))),
+        happened(TransitionType.OFFSETS_REMOVED, ended(WEEK, offsets=3, topics=("a", "b", "c", "d", "e"))),
         RemovalCause.EXPIRED,
         KNOWN,
         f"expired: 3 offsets of a, b, c and 2 more, last commit {ON}, retention 7 d",
     ),
     (
-        happened(TransitionType.FORGOTTEN, ended(DAY)),
+        happened(TransitionType.OFFSETS_REMOVED, ended(DAY)),
         RemovalCause.DELETED,
         KNOWN,
         f"deleted: 1 offset of t, last commit {ON}, was to be kept until 2024-10-11 00:00:00 UTC",
     ),
     (
-        happened(TransitionType.FORGOTTEN, ended(DAY)),
+        happened(TransitionType.OFFSETS_REMOVED, ended(DAY)),
         RemovalCause.TOPIC_DELETED,
         KNOWN,
         f"topic deleted: 1 offset of t, t is not there any more, last commit {ON}",
@@ -288,7 +288,7 @@ SAID: Final = [
         f"expired: last commit {ON}, kept until 2024-10-05 00:00:00 UTC by its own terms",
     ),
     (
-        happened(TransitionType.FORGOTTEN, classic(DAY, "Stable", "connect")),
+        happened(TransitionType.OFFSETS_REMOVED, classic(DAY, "Stable", "connect")),
         RemovalCause.DELETED,
         KNOWN,
         f"deleted: 1 offset of t, last commit {ON}, does not expire while the group has members",
@@ -327,14 +327,14 @@ def test_what_a_person_reads(
     transition: Transition, cause: RemovalCause | None, retention: OffsetsRetention | None, text: str
 ) -> None:
     """Each happening has its sentence, and an end the evidence for its cause."""
-    assert sentence(transition, cause, retention) == text
+    assert transition_sentence(transition, cause, retention) == text
 
 
 def test_every_happening_has_a_sentence() -> None:
     """Whatever the lifecycle tells can be said, with every cause and with nothing known."""
     for what in TransitionType:
         for cause in (None, *RemovalCause):
-            assert sentence(happened(what, ended(DAY)), cause)
+            assert transition_sentence(happened(what, ended(DAY)), cause)
 
 
 @pytest.mark.parametrize(

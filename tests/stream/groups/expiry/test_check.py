@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stream.groups.driver_state import RemovedOffset
 from stream.groups.expiry.causes import SLACK_MS, TOLERANCE_MS
-from stream.groups.expiry.check import BOUNDS, ExpiryCheck, PredictionOutcome, hours_before
+from stream.groups.expiry.check import BOUNDS, ExpiryCheck, PredictionOutcome, predict_removed
 from stream.groups.expiry.predict import NEVER, UNKNOWN, OffsetsRetention, Times
 from stream.groups.membership.memberships import Membership
 from tests.support.offsets import Offset, columns
@@ -43,19 +43,19 @@ def hours(*values: int) -> Times:
 
 def arrive(watch: ExpiryCheck, time: int, hour: int = HOUR) -> PredictionOutcome | None:
     """Let the tombstone of group `g` come."""
-    (outcome,) = watch.arrived([forgotten(time)], hours(hour), SETTINGS)
+    (outcome,) = watch.record_tombstones([forgotten(time)], hours(hour), SETTINGS)
     return outcome
 
 
 def look(watch: ExpiryCheck, now: int, hour: int = HOUR) -> bool:
     """Tick with the offset of group `g` still there; tell whether it is missing its tombstone."""
-    (missing,) = watch.tick(keys("g"), hours(hour), now, SETTINGS).tolist()
+    (missing,) = watch.update(keys("g"), hours(hour), now, SETTINGS).tolist()
     return bool(missing)
 
 
 def told(watch: ExpiryCheck) -> dict[str, int]:
     """Give the counts that are not zero."""
-    return {str(outcome): count for outcome, count in watch.checks().items() if count}
+    return {str(outcome): count for outcome, count in watch.outcomes().items() if count}
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,10 @@ def test_tombstones(time: int, hour: int, outcome: PredictionOutcome | None, sec
 def test_a_deletion_is_told_from_an_expiry_where_offsets_are_kept_for_a_minute() -> None:
     """Of a short retention only the last tenth counts as early, and never less than the clocks' tolerance."""
     short, watch = OffsetsRetention(MINUTE, 5_000, "broker"), ExpiryCheck()
-    found = [watch.arrived([forgotten(HOUR - early)], hours(HOUR), short)[0] for early in (5_001, 6_000, 6_001, 59_000)]
+    found = [
+        watch.record_tombstones([forgotten(HOUR - early)], hours(HOUR), short)[0]
+        for early in (5_001, 6_000, 6_001, 59_000)
+    ]
     assert found == [
         PredictionOutcome.EARLY,
         PredictionOutcome.EARLY,
@@ -174,22 +177,22 @@ class TestMissing:
         """While brokers are away they forget nothing; what was missing before stays counted."""
         watch = ExpiryCheck()
         ahead = HOUR + MISSING
-        watch.tick(keys("g", "h"), hours(HOUR, ahead), HOUR - 1, SETTINGS)
-        assert watch.tick(keys("g", "h"), hours(HOUR, ahead), ahead + 1, SETTINGS).tolist() == [True, False]
+        watch.update(keys("g", "h"), hours(HOUR, ahead), HOUR - 1, SETTINGS)
+        assert watch.update(keys("g", "h"), hours(HOUR, ahead), ahead + 1, SETTINGS).tolist() == [True, False]
         watch.restart()
         back = ahead + 10 * MISSING
-        assert watch.tick(keys("g", "h"), hours(HOUR, ahead), back, SETTINGS).tolist() == [True, False]
-        assert watch.tick(keys("g", "h"), hours(HOUR, ahead), back + MISSING, SETTINGS).tolist() == [True, False]
+        assert watch.update(keys("g", "h"), hours(HOUR, ahead), back, SETTINGS).tolist() == [True, False]
+        assert watch.update(keys("g", "h"), hours(HOUR, ahead), back + MISSING, SETTINGS).tolist() == [True, False]
         assert told(watch) == {"missing": 1}
-        assert watch.tick(keys("g", "h"), hours(HOUR, ahead), back + MISSING + 1, SETTINGS).tolist() == [True, True]
+        assert watch.update(keys("g", "h"), hours(HOUR, ahead), back + MISSING + 1, SETTINGS).tolist() == [True, True]
         assert told(watch) == {"missing": 2}
 
     def test_what_is_kept_or_not_known_is_never_missing(self) -> None:
         """And rows may come in any order."""
         watch = ExpiryCheck()
         for now in (HOUR, HOUR + MISSING + 1):
-            watch.tick(keys("a", "b", "c"), hours(NEVER, UNKNOWN, HOUR), now, SETTINGS)
-        missing = watch.tick(keys("c", "b", "a"), hours(HOUR, UNKNOWN, NEVER), HOUR + MISSING + 2, SETTINGS)
+            watch.update(keys("a", "b", "c"), hours(NEVER, UNKNOWN, HOUR), now, SETTINGS)
+        missing = watch.update(keys("c", "b", "a"), hours(HOUR, UNKNOWN, NEVER), HOUR + MISSING + 2, SETTINGS)
         assert missing.tolist() == [True, False, False]
         assert told(watch) == {"missing": 1}
 
@@ -198,16 +201,16 @@ class TestMissing:
         watch = ExpiryCheck()
         rarely = OffsetsRetention(SETTINGS.retention_ms, 10 * INTERVAL, "broker")
         for now, settings in ((HOUR - 1, SETTINGS), (HOUR + MISSING + 1, SETTINGS), (HOUR + MISSING + 2, rarely)):
-            missing = watch.tick(keys("g"), hours(HOUR), now, settings).tolist()
+            missing = watch.update(keys("g"), hours(HOUR), now, settings).tolist()
         assert missing == [True]
-        watch.tick(keys("g"), hours(HOUR), HOUR + 100 * MISSING, rarely)
+        watch.update(keys("g"), hours(HOUR), HOUR + 100 * MISSING, rarely)
         assert told(watch) == {"missing": 1}
 
     def test_a_fleet_without_rows(self) -> None:
         """There is nothing to miss."""
         watch = ExpiryCheck()
-        assert watch.tick(keys(), hours(), HOUR, SETTINGS).tolist() == []
-        assert watch.arrived([], hours(), SETTINGS) == []
+        assert watch.update(keys(), hours(), HOUR, SETTINGS).tolist() == []
+        assert watch.record_tombstones([], hours(), SETTINGS) == []
 
 
 def test_the_hour_of_what_is_gone_is_that_of_its_last_commit() -> None:
@@ -219,7 +222,7 @@ def test_the_hour_of_what_is_gone_is_that_of_its_last_commit() -> None:
         forgotten(0, group="b", last_time=30, expire_time=40),
         forgotten(0, group="c", last_time=-1),
     ]
-    found = hours_before(gone, {"b": empty, "x": empty}, OffsetsRetention(5, None, "broker"))
+    found = predict_removed(gone, {"b": empty, "x": empty}, OffsetsRetention(5, None, "broker"))
     assert found.tolist() == [15, 1005, 40, UNKNOWN]
 
 
@@ -240,13 +243,13 @@ def test_every_prediction_is_counted_once(steps: list[tuple[str, int, int | None
     now = 0
     for group, hour, time in steps:
         now += MISSING // 2
-        watch.tick(keys(group), hours(hour), now, SETTINGS)
+        watch.update(keys(group), hours(hour), now, SETTINGS)
         predictions += hour != UNKNOWN
         if time is not None:
-            (outcome,) = watch.arrived([forgotten(time, group=group)], hours(hour), SETTINGS)
+            (outcome,) = watch.record_tombstones([forgotten(time, group=group)], hours(hour), SETTINGS)
             assert (outcome is None) == (hour == UNKNOWN)
             expired += outcome in {PredictionOutcome.KEPT, PredictionOutcome.LATE}
-    assert sum(watch.checks().values()) <= predictions
+    assert sum(watch.outcomes().values()) <= predictions
     assert watch.errors().count == expired
     assert list(watch.errors().cumulative) == sorted(watch.errors().cumulative)
 
@@ -257,5 +260,5 @@ def test_columns_of_the_fleet_fit(rows: int) -> None:
     fleet = columns([Offset("g", "t", number, 0) for number in range(rows)], {})
     watch = ExpiryCheck()
     for now in (0, MISSING + 1):
-        missing = watch.tick(fleet.runs.keys, np.zeros(rows, np.int64), now, SETTINGS)
+        missing = watch.update(fleet.runs.keys, np.zeros(rows, np.int64), now, SETTINGS)
     assert missing.tolist() == [True] * rows

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.expiry.broker_rules import RetentionStart, clock_of
+from stream.groups.expiry.broker_rules import RetentionStart, retention_start
 from stream.groups.expiry.predict import NEVER, UNKNOWN, ExpiryPrediction, ExpiryRules, OffsetsRetention, predict
 from stream.groups.lifecycle.model import GroupHistory
 from stream.groups.membership.memberships import Membership
@@ -220,7 +220,7 @@ def test_nothing_is_predicted_of_nothing() -> None:
 def test_an_empty_newer_group_without_offsets_is_due_since_its_life_says_so() -> None:
     """Its records carry no time, but that of the record by which it became empty is remembered."""
     life = GroupHistory("consumer", "Empty", since=77, created=None, died=None, counts={}, transitions=())
-    fleet = dataclasses.replace(columns([], {"g": newer("consumer", "Empty", set())}), lives={"g": life})
+    fleet = dataclasses.replace(columns([], {"g": newer("consumer", "Empty", set())}), histories={"g": life})
     assert predict(fleet, OffsetsRetention(WEEK, None, "broker")).group.tolist() == [77]
 
 
@@ -355,7 +355,7 @@ def test_no_offset_expires_before_its_commit_and_the_retention(
     found = predict(columns(offsets, groups), OffsetsRetention(retention, None, "broker", rules)).offset
     for offset, time in zip(offsets, found.tolist(), strict=True):
         group = groups.get(offset.group)
-        if group is not None and clock_of(group, rules) is RetentionStart.STATE:
+        if group is not None and retention_start(group, rules) is RetentionStart.STATE:
             continue
         assert time < 0 or offset.stored >= 0 or time >= offset.commit + retention
 

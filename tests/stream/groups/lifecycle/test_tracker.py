@@ -152,12 +152,12 @@ def test_sub_shards_do_not_show(log: list[Timed]) -> None:
 def test_lives_agree_with_what_is_there(log: list[Timed], cuts: list[int]) -> None:
     """A group lives as long as a record or an offset of it does, as the kind and in the state that those show."""
     columns = read(log, cuts).fleet.columns()
-    living = {group: life for group, life in columns.lives.items() if life.died is None}
+    living = {group: life for group, life in columns.histories.items() if life.died is None}
     assert living.keys() == {*columns.memberships, *columns.group.to_pylist()}
     for group, life in living.items():
         told = columns.memberships.get(group)
         assert (life.kind, life.state) == ((told.kind, told.state) if told else ("simple", "Empty"))
-    for life in columns.lives.values():
+    for life in columns.histories.values():
         assert life.created is not None
         assert (life.state == "Dead") is (life.died is not None)
 
@@ -167,7 +167,7 @@ def test_lives_agree_with_what_is_there(log: list[Timed], cuts: list[int]) -> No
 def test_births_and_deaths_take_turns(log: list[Timed]) -> None:
     """Created first and once, then death and rebirth in turn; positions rise, counts add up."""
     for life in lives_in(read(log).state).values():
-        turns = [each.what for each in life.transitions if each.what in _TURNS]
+        turns = [each.type for each in life.transitions if each.type in _TURNS]
         wanted = [TransitionType.CREATED, *itertools.chain.from_iterable(itertools.repeat(_TURNS[1:], len(turns)))]
         assert turns == wanted[: len(turns)]
         positions = [each.position for each in life.transitions]
@@ -175,7 +175,7 @@ def test_births_and_deaths_take_turns(log: list[Timed]) -> None:
         assert sum(life.counts.values()) == len(life.transitions)
 
 
-_TURNS = (TransitionType.CREATED, TransitionType.DEAD, TransitionType.REBORN)
+_TURNS = (TransitionType.CREATED, TransitionType.DEAD, TransitionType.RECREATED)
 
 
 @examples(30)
@@ -193,9 +193,9 @@ def test_a_fleet_hears_of_everything_once(drawn: list[list[Timed]], cuts: list[i
         position += len(batch)
         # Operations that lie next to each other may have one time, and so be one that the batch's end cut in two: what
         # was told of it is taken back and told anew.
-        heard = [entry for entry in heard if entry[1] in world.fleet.columns().lives[entry[0]].transitions]
+        heard = [entry for entry in heard if entry[1] in world.fleet.columns().histories[entry[0]].transitions]
         heard += world.news.transitions
         assert world.fleet.apply(0, change).transitions == ()
-    lives = world.fleet.columns().lives
+    lives = world.fleet.columns().histories
     told = [(group, each) for group, life in lives.items() for each in life.transitions]
     assert sorted(heard, key=repr) == sorted(told, key=repr)

@@ -375,8 +375,8 @@ def test_the_evidence_of_a_death_is_all_that_was_known() -> None:
         *forgets(30, 0, topic="t"),
         *at(30, DEAD_CLASSIC),
     ]
-    (death,) = [each for each in life(log).transitions if each.what is TransitionType.DEAD]
-    assert death.ending == Removal(
+    (death,) = [each for each in life(log).transitions if each.type is TransitionType.DEAD]
+    assert death.removal == Removal(
         kind="classic",
         state="Empty",
         state_time=19,
@@ -395,7 +395,7 @@ def test_the_evidence_of_a_death_is_all_that_was_known() -> None:
 def test_a_death_without_offsets_remembers_the_last_ones_that_went() -> None:
     """Topic deletion first, the sweep minutes later: the death tells what went before it, and when."""
     log = [*at(10, generation(1)), *commits(11, 0), *forgets(30, 0), *at(600, DEAD_CLASSIC)]
-    ending = life(log).transitions[-1].ending
+    ending = life(log).transitions[-1].removal
     assert ending is not None
     assert (ending.offsets, ending.topics, ending.last_commit, ending.offsets_time) == (0, ("t",), 11, 30)
     assert ending.time == 600
@@ -409,7 +409,7 @@ def test_the_stored_expiry_is_evidence_too() -> None:
         (10, *_v1_commit(2, expires=-1)),
         *forgets(400, 1, 0, 2),
     ]
-    ending = life(log).transitions[-1].ending
+    ending = life(log).transitions[-1].removal
     assert ending is not None
     assert ending.expire_time == 300
 
@@ -461,9 +461,9 @@ def test_within_the_grace_it_is_reborn_after_it_created() -> None:
     rules = StateLimits(KEEP, dead_grace_ms=100)
     log = [*commits(10, 0), *forgets(20, 0)]
     again = life(log + commits(120, 0), rules)
-    assert [each.what.value for each in again.transitions] == ["created", "dead", "reborn"]
+    assert [each.type.value for each in again.transitions] == ["created", "dead", "reborn"]
     anew = life(log + commits(121, 0), rules)
-    assert [each.what.value for each in anew.transitions] == ["created"]
+    assert [each.type.value for each in anew.transitions] == ["created"]
     assert anew.counts == {"created": 1}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stream.groups.membership.memberships import Memberships
-from stream.groups.membership.unassigned import UnassignedPartitions, ownership
+from stream.groups.membership.unassigned import UnassignedPartitions, find_unassigned
 from stream.offline.capture import CaptureFile
 from stream.offline.rows import OFFSETS_TOPIC
 from tests.stream.groups.written import column
@@ -38,7 +38,7 @@ def moments(rows: list[TopicRow], group: str) -> list[tuple[Memberships, Members
         if group in read.apply(column([(row.key or b"", row.value)])):
             whole = Memberships()
             whole.apply(column([(one.key or b"", one.value) for one in rows[:end]]))
-            found.append((whole, whole.of[group]))
+            found.append((whole, whole.by_group[group]))
     return found
 
 
@@ -47,14 +47,14 @@ def test_a_classic_group_of_two_and_its_end(rows: list[TopicRow]) -> None:
     told = [known for _, known in moments(rows, "classic-group")]
     assert max(one.members for one in told) == 2
     pair = next((read, one) for read, one in moments(rows, "classic-group") if one.members == 2)
-    detail = pair[0].detail("classic-group")
+    detail = pair[0].members("classic-group")
     assert pair[1].subscribed == frozenset({"orders"})
     assert pair[1].idle == 0
     assert pair[1].state_time is not None
     assert sorted(part for each in detail for _, parts in each.assignment for part in parts) == [0, 1, 2]
     assert {each.assignor for each in detail} == {pair[1].protocol}
     assert all(each.client_host == "/127.0.0.1" and not each.unreadable for each in detail)
-    assert ownership(pair[1], ["orders", "payments"], COUNTS, {}) == UnassignedPartitions((), ("payments",))
+    assert find_unassigned(pair[1], ["orders", "payments"], COUNTS, {}) == UnassignedPartitions((), ("payments",))
     assert (told[-1].state, told[-1].subscribed) == ("Empty", frozenset())
 
 
@@ -62,7 +62,7 @@ def test_a_static_member_restarts_under_its_name(rows: list[TopicRow]) -> None:
     """Its id changed, its name did not: nobody came and nobody went."""
     told = [(read, one) for read, one in moments(rows, "static-group") if "static:instance-0" in one.member_names]
     ids = [
-        each.member_id for read, _ in told for each in read.detail("static-group") if each.instance_id == "instance-0"
+        each.member_id for read, _ in told for each in read.members("static-group") if each.instance_id == "instance-0"
     ]
     assert len(set(ids)) > 1
     assert all(one.member_names <= {"static:instance-0", "static:instance-1"} for _, one in told)
@@ -81,28 +81,28 @@ def test_a_consumer_group_with_a_regular_expression(rows: list[TopicRow]) -> Non
     ids = dict(
         zip(sorted(ref for ref, _ in both.owned or () if isinstance(ref, bytes)), ("payments", "orders"), strict=True)
     )
-    assert ownership(both, ["orders", "payments"], COUNTS, ids) == UnassignedPartitions((), ())
-    assert {each.regex for each in read.detail("consumer-group", ids)} == {None, "(^ord.*)|(^pay.*)"}
+    assert find_unassigned(both, ["orders", "payments"], COUNTS, ids) == UnassignedPartitions((), ())
+    assert {each.regex for each in read.members("consumer-group", ids)} == {None, "(^ord.*)|(^pay.*)"}
 
 
 def test_a_share_group_names_its_topics(rows: list[TopicRow]) -> None:
     """Its records alone tell topic names, so that its members need no cluster to be shown."""
     read, last = [(read, one) for read, one in moments(rows, "share-group") if one.idle == 0 and one.members][-1]
-    (member,) = read.detail("share-group")
+    (member,) = read.members("share-group")
     assert (last.state, last.subscribed, last.idle) == ("Stable", frozenset({"orders"}), 0)
     assert member.assignment == (("orders", (0, 1, 2)),)
     assert member.client_id == "console-share-consumer"
-    assert ownership(last, [], COUNTS, read.topic_ids()) == UnassignedPartitions((), ())
+    assert find_unassigned(last, [], COUNTS, read.topic_ids()) == UnassignedPartitions((), ())
 
 
 def test_a_streams_group_reads_its_repartition_topic(rows: list[TopicRow]) -> None:
     """All topics with offsets are subscribed to, the internal one too, and every partition has a task."""
     read, last = [(read, one) for read, one in moments(rows, "streams-group") if one.idle == 0 and one.members][-1]
-    (member,) = read.detail("streams-group")
+    (member,) = read.members("streams-group")
     internal = "streams-group-KSTREAM-AGGREGATE-STATE-STORE-0000000002-repartition"
     assert (last.state, last.subscribed, last.idle) == ("Stable", frozenset({"orders", internal}), 0)
     assert dict(member.assignment) == {"orders": (0, 1, 2), internal: (0, 1, 2)}
-    assert ownership(last, ["orders", internal], COUNTS | {internal: 3}, {}) == UnassignedPartitions((), ())
+    assert find_unassigned(last, ["orders", internal], COUNTS | {internal: 3}, {}) == UnassignedPartitions((), ())
 
 
 EPOCHS: list[tuple[str, dict[str, Any]]] = [

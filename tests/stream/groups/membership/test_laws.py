@@ -77,7 +77,7 @@ HISTORIES = st.lists(st.one_of(SOME, SOME.map(gone)), max_size=25)
 
 def seen(read: Memberships) -> tuple[dict[str, Membership], tuple[Member, ...], dict[bytes, str]]:
     """Give all that can be asked."""
-    return dict(read.of), read.detail("g", {}), read.topic_ids()
+    return dict(read.by_group), read.members("g", {}), read.topic_ids()
 
 
 def newest(history: list[Written], *, tombstones: bool) -> list[Written]:
@@ -104,7 +104,7 @@ def test_batches_and_questions_between_change_nothing(history: list[Written], si
     read = Memberships()
     for start in range(0, len(history), size):
         read.apply(column(history[start : start + size]))
-        read.of.get("g")
+        read.by_group.get("g")
     assert seen(read) == seen(memberships(history))
 
 
@@ -121,8 +121,8 @@ def test_records_applied_again_change_nothing(history: list[Written], more: list
 def test_the_sums_are_those_of_the_members(history: list[Written]) -> None:
     """Who is idle and away in the sum is so in the detail, and nobody owns what no member shows."""
     read = memberships(history)
-    known = read.of.get("g")
-    detail = read.detail("g", NAMES)
+    known = read.by_group.get("g")
+    detail = read.members("g", NAMES)
     assert len(detail) == (known.members if known else 0)
     if known is None:
         return
@@ -144,7 +144,7 @@ def test_any_bytes_are_survived(seed: int) -> None:
         key, value = random_record(chance, chance.choice(types))
         written.append((key, corrupted(chance, value) if value is not None and chance.random() < 0.3 else value))
     read = memberships(written)
-    for group in dict(read.of):
-        read.detail(group)
-    assert read.of
+    for group in dict(read.by_group):
+        read.members(group)
+    assert read.by_group
     read.topic_ids()

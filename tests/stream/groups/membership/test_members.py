@@ -248,44 +248,44 @@ STORIES: list[tuple[str, list[Written], dict[str, Any]]] = [
 @pytest.mark.parametrize(("written", "expected"), [row[1:] for row in STORIES], ids=[row[0] for row in STORIES])
 def test_a_member_is_shown_as_its_records_say(written: list[Written], expected: dict[str, Any]) -> None:
     """Each story's one member has these fields."""
-    (found,) = memberships(written).detail("g", NAMES)
+    (found,) = memberships(written).members("g", NAMES)
     assert {name: getattr(found, name) for name in expected} == expected
 
 
 def test_members_stand_in_the_order_of_their_ids() -> None:
     """Two looks at a group can be compared, whatever order its records came in."""
     consumers = [member(name, "t") for name in "cab"]
-    assert [each.member_id for each in memberships(consumers).detail("g")] == ["a", "b", "c"]
+    assert [each.member_id for each in memberships(consumers).members("g")] == ["a", "b", "c"]
     classics = [classic(*(classic_member(name) for name in "cab"))]
-    assert [each.member_id for each in memberships(classics).detail("g")] == ["a", "b", "c"]
+    assert [each.member_id for each in memberships(classics).members("g")] == ["a", "b", "c"]
 
 
 def test_the_groups_own_names_of_topics_are_used() -> None:
     """A share group's records name its topics: no cluster is needed."""
-    (found,) = memberships([sharer("m", "orders"), shares("m", 3, {ORDERS: [0]}), share_state(NAMES)]).detail("g")
+    (found,) = memberships([sharer("m", "orders"), shares("m", 3, {ORDERS: [0]}), share_state(NAMES)]).members("g")
     assert found.assignment == (("orders", (0,)),)
 
 
 @pytest.mark.parametrize("written", [[], [gone(classic())], [classic()], [group_epoch(2)]])
 def test_a_group_without_members_has_none_to_show(written: list[Written]) -> None:
     """One that is not known, gone, or Empty gives no members."""
-    assert memberships(written).detail("g", NAMES) == ()
+    assert memberships(written).members("g", NAMES) == ()
 
 
 def test_as_many_are_idle_in_detail_as_in_the_sum() -> None:
     """What the metric counts, a person can find."""
     read = memberships([member(name, "orders") for name in "abc"])
     read.apply(column([stands("a", 1, {ORDERS: [0]}), stands("b", 1, {})]))
-    assert [each.idle for each in read.detail("g")] == [False, True, True]
-    assert read.of["g"].idle == 2
+    assert [each.idle for each in read.members("g")] == [False, True, True]
+    assert read.by_group["g"].idle == 2
 
 
 def test_a_member_is_a_value() -> None:
     """It holds for as long as its reader wants: nothing that comes later changes it."""
     read = memberships([member("m", "orders"), stands("m", 1, {ORDERS: [0]})])
-    (before,) = read.detail("g", NAMES)
+    (before,) = read.members("g", NAMES)
     read.apply(column([stands("m", 2, {ORDERS: [1]})]))
-    (after,) = read.detail("g", NAMES)
+    (after,) = read.members("g", NAMES)
     assert isinstance(before, Member)
     assert (before.epoch, after.epoch) == (1, 2)
     assert hash(before) != hash(after)

@@ -495,8 +495,8 @@ def test_records_at_once_and_one_by_one_tell_the_same(written: list[Written]) ->
     read = memberships([])
     for one in written:
         read.apply(column([one]))
-        read.of.get("g")
-    assert read.of.get("g") == told(written)
+        read.by_group.get("g")
+    assert read.by_group.get("g") == told(written)
 
 
 @pytest.mark.parametrize("written", [row[1] for row in EVERY], ids=[row[0] for row in EVERY])
@@ -505,19 +505,19 @@ def test_what_is_taken_away_leaves_nothing_behind(written: list[Written]) -> Non
     read = memberships(written)
     living = dict(written)
     for key in list(living):
-        read.of.get("g")
+        read.by_group.get("g")
         read.apply(column([(key, None)]))
         del living[key]
-        assert read.of.get("g") == told(living.items())
+        assert read.by_group.get("g") == told(living.items())
 
 
 def test_apply_gives_the_groups_that_were_touched() -> None:
     """Callers look again only at groups that records are about, and objects of the others stay the same."""
     read = memberships([classic(), record(3, {"group_id": "h"}, {"epoch": 1})])
-    before = read.of["h"]
+    before = read.by_group["h"]
     assert read.apply(column([classic(classic_member("a"))])) == {"g"}
-    assert read.of["h"] is before
-    assert read.of["g"].members == 1
+    assert read.by_group["h"] is before
+    assert read.by_group["g"].members == 1
 
 
 def test_groups_with_the_same_topics_share_one_set() -> None:

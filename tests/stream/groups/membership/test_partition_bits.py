@@ -5,7 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.membership.partition_bits import HIGHEST, bits, first, partitions_of, together
+from stream.groups.membership.partition_bits import (
+    HIGHEST,
+    mask_of_first,
+    merge_owned,
+    partition_mask,
+    partitions_in_mask,
+)
 
 NUMBERS = st.lists(st.one_of(st.integers(0, 200), st.sampled_from([-1, HIGHEST, HIGHEST + 1, 2**31 - 1])), max_size=8)
 
@@ -13,13 +19,15 @@ NUMBERS = st.lists(st.one_of(st.integers(0, 200), st.sampled_from([-1, HIGHEST, 
 @given(NUMBERS)
 def test_bits_are_the_set_of_possible_partitions(numbers: list[int]) -> None:
     """There and back, without those that no topic can have: a client may write any number, and must not cost memory."""
-    assert partitions_of(bits(tuple(numbers))) == tuple(sorted({one for one in numbers if 0 <= one <= HIGHEST}))
+    assert partitions_in_mask(partition_mask(tuple(numbers))) == tuple(
+        sorted({one for one in numbers if 0 <= one <= HIGHEST})
+    )
 
 
 @given(st.integers(0, 300))
 def test_the_first_partitions_are_those_of_a_topic(count: int) -> None:
     """A topic of so many partitions has those from 0 on."""
-    assert partitions_of(first(count)) == tuple(range(count))
+    assert partitions_in_mask(mask_of_first(count)) == tuple(range(count))
 
 
 @given(st.lists(st.tuples(st.sampled_from("tuv"), NUMBERS.map(tuple)), max_size=5))
@@ -28,6 +36,6 @@ def test_rows_of_a_topic_are_one(rows: list[tuple[str, tuple[int, ...]]]) -> Non
     every: dict[str, set[int]] = {}
     for topic, numbers in rows:
         every.setdefault(topic, set()).update(one for one in numbers if 0 <= one <= HIGHEST)
-    found = together(rows)
+    found = merge_owned(rows)
     assert [topic for topic, _ in found] == sorted(every)
-    assert {topic: set(partitions_of(mask)) for topic, mask in found} == every
+    assert {topic: set(partitions_in_mask(mask)) for topic, mask in found} == every

@@ -41,7 +41,7 @@ def test_outline_and_membership_agree(history: list[tuple[bytes, bytes | None]])
     """The quick reading and the full one never differ, for any records in any order."""
     outlines = MembershipSummaries()
     outlines.apply(column(history))
-    assert outlines.get("g") == outlined(memberships(history).of.get("g"))
+    assert outlines.get("g") == outlined(memberships(history).by_group.get("g"))
 
 
 def test_a_group_is_named_by_its_key_whatever_its_type() -> None:

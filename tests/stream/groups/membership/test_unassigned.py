@@ -9,7 +9,12 @@ import pyarrow as pa
 import pytest
 
 from stream.groups.membership.model import Membership
-from stream.groups.membership.unassigned import UnassignedPartitions, UnassignedTracker, ownership, subscribed_topics
+from stream.groups.membership.unassigned import (
+    UnassignedPartitions,
+    UnassignedTracker,
+    find_unassigned,
+    subscribed_topics,
+)
 from tests.stream.groups.written import (
     NAMES,
     ORDERS,
@@ -193,9 +198,9 @@ def test_what_a_group_leaves_to_nobody(
     written: list[Written], offsets: list[str], counts: dict[str, int], unowned: Any, unsubscribed: Any
 ) -> None:
     """In full for one group, and the same as counts among all."""
-    found = memberships(written).of
-    assert ownership(found["g"], offsets, counts, NAMES) == UnassignedPartitions(unowned, unsubscribed)
-    counted = UnassignedTracker().counts(found, rows([("g", topic) for topic in offsets]), counts, NAMES)
+    found = memberships(written).by_group
+    assert find_unassigned(found["g"], offsets, counts, NAMES) == UnassignedPartitions(unowned, unsubscribed)
+    counted = UnassignedTracker().update(found, rows([("g", topic) for topic in offsets]), counts, NAMES)
     sums = {"g": sum(len(partitions) for _, partitions in unowned)} if unowned is not None else {}
     assert counted.unowned == sums
     assert counted.unsubscribed == ({"g": len(unsubscribed)} if unsubscribed is not None else {})
@@ -230,9 +235,9 @@ def test_all_groups_at_once_are_each_judged_as_one_alone() -> None:
         if chance.random() < 0.5:
             counts = counts | {chance.choice(topics): chance.randrange(7)}
         offsets = [(chance.choice("abcdefghxyz"), chance.choice(topics)) for _ in range(40)]
-        found = every.counts(dict(fleet), rows(offsets), counts, {})
+        found = every.update(dict(fleet), rows(offsets), counts, {})
         for name, one in fleet.items():
-            alone = ownership(one, {topic for group, topic in offsets if group == name}, counts, {})
+            alone = find_unassigned(one, {topic for group, topic in offsets if group == name}, counts, {})
             assert alone.unowned is not None
             assert alone.unsubscribed is not None
             assert found.unowned[name] == sum(len(partitions) for _, partitions in alone.unowned)
@@ -243,15 +248,15 @@ def test_all_groups_at_once_are_each_judged_as_one_alone() -> None:
 def test_a_name_that_comes_to_be_known_is_used() -> None:
     """A group is judged again when the cluster names a topic that its records knew by id only."""
     every = UnassignedTracker()
-    found = memberships([member("a", "orders"), stands("a", 1, {ORDERS: [0]})]).of
-    assert every.counts(found, rows([]), COUNTS, {}).unowned == {}
-    assert every.counts(found, rows([]), COUNTS, NAMES).unowned == {"g": 2}
+    found = memberships([member("a", "orders"), stands("a", 1, {ORDERS: [0]})]).by_group
+    assert every.update(found, rows([]), COUNTS, {}).unowned == {}
+    assert every.update(found, rows([]), COUNTS, NAMES).unowned == {"g": 2}
 
 
 def test_of_a_group_that_rebalances_it_is_not_known_who_owns_what() -> None:
     """The log has a classic group's generation before only: nothing is counted as unowned meanwhile."""
-    found = memberships([classic(classic_member("a", wants=BOTH))]).of
-    counted = UnassignedTracker().counts(found, rows([("g", "audit")]), COUNTS, {}, {"g"})
+    found = memberships([classic(classic_member("a", wants=BOTH))]).by_group
+    counted = UnassignedTracker().update(found, rows([("g", "audit")]), COUNTS, {}, {"g"})
     assert counted.unowned == {}
     assert counted.unsubscribed == {"g": 1}
 
@@ -265,5 +270,5 @@ def test_the_topics_whose_counts_are_needed() -> None:
 
 def test_no_offsets_and_no_groups() -> None:
     """An empty cluster has no counts."""
-    found = UnassignedTracker().counts({}, rows([]), {}, {})
+    found = UnassignedTracker().update({}, rows([]), {}, {})
     assert (found.unowned, found.unsubscribed) == ({}, {})

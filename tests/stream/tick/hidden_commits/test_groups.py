@@ -205,8 +205,8 @@ def test_a_commit_of_a_partition_that_the_log_does_not_know_gets_a_row(cluster: 
     cluster.ends.append(("new", 0, 9, 9, 0, None))
     shown = [cluster.tick(0) for _ in range(2)]
     assert told(shown[0])[GROUP, "new"] == (7, True)
-    assert shown[0].fleet.ranks is shown[1].fleet.ranks
-    assert shown[0].fleet.ranks.topics == ["new", "t"]
+    assert shown[0].fleet.row_order is shown[1].fleet.row_order
+    assert shown[0].fleet.row_order.topics == ["new", "t"]
     assert len(shown[0].fleet.partition) == len(shown[0].fleet.runs) == 3
     assert told(cluster.tick(0)) == told(shown[0])
 
@@ -258,13 +258,13 @@ def test_a_deleted_group_is_dead_at_once(cluster: Cluster) -> None:
     cluster.tick(0)
     shown = cluster.tick(0)
     assert told(shown) == {(OTHER, "t"): (20, False)}
-    life = shown.fleet.lives[GROUP]
+    life = shown.fleet.histories[GROUP]
     assert (life.state, life.died) == ("Dead", cluster.now - 2 * TICK)
-    ending = life.transitions[-1].ending
+    ending = life.transitions[-1].removal
     assert ending is not None
     assert (ending.state, ending.offsets, ending.topics, ending.last_commit) == ("Empty", 1, ("t",), NOON)
-    assert shown.fleet.ranks.groups == sorted([GROUP, OTHER]), "it is still shown, as a dead one"
-    assert cluster.tick(0).fleet.ranks is shown.fleet.ranks
+    assert shown.fleet.row_order.groups == sorted([GROUP, OTHER]), "it is still shown, as a dead one"
+    assert cluster.tick(0).fleet.row_order is shown.fleet.row_order
     assert shown.unread == {GROUP}
 
 
@@ -281,7 +281,7 @@ def test_a_hidden_answer_does_not_bring_a_deleted_offset_back(cluster: Cluster) 
     cluster.write((commit_key(GROUP, "t", 0), commit_value(31, cluster.now)))
     shown = cluster.tick(0, first=True)
     assert told(shown)[GROUP, "t"] == (31, True)
-    assert shown.fleet.lives[GROUP].died is None
+    assert shown.fleet.histories[GROUP].died is None
 
 
 def test_the_log_says_again_what_was_deleted(cluster: Cluster) -> None:
@@ -294,7 +294,7 @@ def test_the_log_says_again_what_was_deleted(cluster: Cluster) -> None:
     cluster.world._position = cluster.high - 1
     cluster.world.read([(commit_key(GROUP, "t", 0), None)], time=cluster.now)
     shown = cluster.tick()
-    assert (shown.unread, shown.fleet.lives[GROUP].died) == (frozenset(), cluster.now - TICK)
+    assert (shown.unread, shown.fleet.histories[GROUP].died) == (frozenset(), cluster.now - TICK)
 
 
 def test_memberships_go_on_behind_the_transaction(cluster: Cluster) -> None:
@@ -318,8 +318,8 @@ def test_memberships_go_on_behind_the_transaction(cluster: Cluster) -> None:
     shown = cluster.tick(0)
     known = shown.fleet.memberships[GROUP]
     assert (known.state, known.members, known.away) == ("Stable", 1, 0)
-    assert [each.member_id for each in shown.members[GROUP].detail(GROUP)] == ["n"]
-    life = shown.fleet.lives[GROUP]
+    assert [each.member_id for each in shown.members[GROUP].members(GROUP)] == ["n"]
+    life = shown.fleet.histories[GROUP]
     assert (life.state, life.since) == ("Stable", cluster.now - 2 * TICK)
     assert cluster.tick(0).fleet.memberships[GROUP] is known, "what did not change is the same object"
 
@@ -332,7 +332,7 @@ def test_a_classic_group_that_ends_and_keeps_its_offsets_is_a_simple_one(cluster
     cluster.tick(0)
     shown = cluster.tick(0)
     assert GROUP not in shown.fleet.memberships
-    assert (shown.fleet.lives[GROUP].state, shown.fleet.lives[GROUP].died) == ("Empty", None)
+    assert (shown.fleet.histories[GROUP].state, shown.fleet.histories[GROUP].died) == ("Empty", None)
     assert told(shown)[GROUP, "t"] == (10, False)
 
 
@@ -347,8 +347,8 @@ def test_a_group_that_is_born_behind_the_transaction_has_members(cluster: Cluste
     shown = cluster.tick(0)
     assert told(shown)[born, "t"] == (3, True)
     assert born in shown.groups
-    assert (shown.fleet.memberships[born].state, shown.fleet.lives[born].state) == ("Stable", "Stable")
-    assert born in shown.fleet.ranks.groups
+    assert (shown.fleet.memberships[born].state, shown.fleet.histories[born].state) == ("Stable", "Stable")
+    assert born in shown.fleet.row_order.groups
 
 
 def test_pending_commits_are_told(cluster: Cluster) -> None:
@@ -360,11 +360,11 @@ def test_pending_commits_are_told(cluster: Cluster) -> None:
     cluster.tick(0)
     shown = cluster.tick(0)
     assert shown.fleet.pending == {offset_key(GROUP, "t", 0)}
-    assert shown.fleet.lives[GROUP].died is None
+    assert shown.fleet.histories[GROUP].died is None
     cluster.end(5, committed=False)
     cluster.tick(0)
     shown = cluster.tick(0)
-    assert (shown.fleet.pending, shown.fleet.lives[GROUP].state) == (frozenset(), "Dead")
+    assert (shown.fleet.pending, shown.fleet.histories[GROUP].state) == (frozenset(), "Dead")
 
 
 def test_a_log_that_was_cut_is_read_anew(cluster: Cluster) -> None:
@@ -418,4 +418,4 @@ def test_records_that_cannot_be_evaluated_leave_the_group_as_it_was(
 
     monkeypatch.setattr(Memberships, "_tell", fail)
     fleet = cluster.tick(0).fleet
-    assert (fleet.memberships[GROUP].generation, fleet.lives[GROUP].died) == (1, None)
+    assert (fleet.memberships[GROUP].generation, fleet.histories[GROUP].died) == (1, None)

@@ -58,9 +58,10 @@ def test_each_commit_lands_in_its_own_row(log: dict[Key, int], more: dict[Key, i
     assert put.runs.keys.to_pylist() == [offset_key(*key) for key in offsets_of(put)]
     assert put.runs.leader_epoch.tolist() == [3 if key in more else -1 for key in offsets_of(put)]
     ranked = [
-        (put.ranks.groups[group], put.ranks.topics[topic], partition)
+        (put.row_order.groups[group], put.row_order.topics[topic], partition)
         for group, topic, partition in zip(
-            *(column.tolist() for column in (put.ranks.group, put.ranks.topic, put.ranks.partition)), strict=True
+            *(column.tolist() for column in (put.row_order.group, put.row_order.topic, put.row_order.partition)),
+            strict=True,
         )
     ]
     assert ranked == sorted(log | more)
@@ -77,7 +78,7 @@ def test_no_new_row_no_new_names() -> None:
     world.read([(commit_key("a", "t", 0), commit_value(1, 1))])
     fleet = world.fleet.columns()
     put, _ = Overlay(KEEP).add(fleet, logged_rows(fleet, frozenset("a")), asked({("a", "t", 0): 9}).runs)
-    assert (put.ranks is fleet.ranks, put.group is fleet.group, put.topic is fleet.topic) == (True, True, True)
+    assert (put.row_order is fleet.row_order, put.group is fleet.group, put.topic is fleet.topic) == (True, True, True)
 
 
 def test_names_are_read_from_keys() -> None:

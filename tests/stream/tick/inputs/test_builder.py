@@ -288,7 +288,7 @@ def test_a_group_from_before_lives_were_kept_is_dated_by_its_record() -> None:
     """The broker's own time of the state stands in where nothing is known of the life."""
     world = World()
     world.read([(group_key("g"), group_value(1, ["m"], time=START - 9))], START)
-    fleet = dataclasses.replace(world.fleet.columns(), lives={})
+    fleet = dataclasses.replace(world.fleet.columns(), histories={})
     groups = observed(fleet, ends_of([]), NOWHERE, START / 1000).groups
     assert (groups.since.tolist(), groups.rebalances.tolist()) == ([START - 9], [0])
 
@@ -438,9 +438,9 @@ def test_the_order_of_the_fleet_does_not_matter(commits: list[Any], chance: Any)
         group=fleet.group.take(pa.array(rows)),
         topic=fleet.topic.take(pa.array(rows)),
         partition=fleet.partition[rows],
-        ranks=RowOrder(
+        row_order=RowOrder(
             RowLabels([(fleet.group.take(pa.array(rows)), fleet.topic.take(pa.array(rows)), fleet.partition[rows])]),
-            frozenset(fleet.ranks.groups),
+            frozenset(fleet.row_order.groups),
         ),
     )
     one, other = (observed(each, ends_of([]), NOWHERE, START / 1000) for each in (fleet, moved))
