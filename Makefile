@@ -17,7 +17,7 @@ N ?= 5
 PACKAGES := decoders exporters stream sandbox bench deploy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types contracts play chaos soak stable bench clean
+.PHONY: help setup demo test quick lint types contracts coverage play chaos soak stable bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | awk -F ':.*  ## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -32,7 +32,7 @@ $(STAMP): requirements/dev.txt pyproject.toml sandbox/programs/install.sh
 demo: setup  ## a real broker, living traffic and lagwarden on this machine; DURATION=60 stops and checks by itself
 	@$(BIN)/python -m sandbox.demo $(if $(DURATION),--duration $(DURATION))
 
-lint: $(STAMP)  ## ruff: rules and format
+lint: $(STAMP)  ## ruff: rules and format; the word list; code that nothing calls
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
@@ -47,6 +47,11 @@ quick: lint types contracts  ## what needs no JVM: lint, types, import contracts
 
 test: setup quick  ## everything but the slow profiles: quick first, then Spark and a real broker
 	$(BIN)/pytest -v -n 2 --dist loadfile --durations=20 -m "$(FULL)"
+
+coverage: $(STAMP)  ## branch coverage of the quick tests: the whole product, and at least 95 % of the pure packages
+	$(BIN)/pytest -q -n auto -m "$(QUICK)" --cov --cov-report=
+	$(BIN)/coverage report
+	$(BIN)/coverage report --fail-under=95 --include='decoders/*,stream/groups/*,stream/health/*'
 
 play: setup  ## fifty groups, sick and healthy, on a real broker, and what is said of each; six minutes on a quiet machine
 	$(BIN)/pytest -v -m play
