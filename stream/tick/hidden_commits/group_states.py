@@ -151,10 +151,16 @@ class HiddenGroupStates:
             group, topic = columns
             labels = RowLabels([(group, topic, state.partition[kept])])
             last = self._last_order = state.row_order, rows.tobytes(), groups, labels, RowOrder(labels, groups)
-        labels, ranks = last[3:]
-        runs = state.runs.take(kept)
-        columns_by_name = {"group": labels.group, "topic": labels.topic, "partition": labels.partition, "ranks": ranks}
-        return dataclasses.replace(state, runs=runs, **columns_by_name), fetched[kept]
+        labels, row_order = last[3:]
+        without = dataclasses.replace(
+            state,
+            runs=state.runs.take(kept),
+            group=labels.group,
+            topic=labels.topic,
+            partition=labels.partition,
+            row_order=row_order,
+        )
+        return without, fetched[kept]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -75,11 +75,11 @@ class Overlay:
         last = self._last
         if last is None or last[0] is not state.row_order or not last[1].equals(new_keys):
             labels = RowLabels([(state.group, state.topic, state.partition), decode_names(new_keys)])
-            ranks = RowOrder(labels, state.memberships.keys() | state.histories.keys())
-            last = self._last = (state.row_order, new_keys, labels, ranks)
-        _, _, labels, ranks = last
+            row_order = RowOrder(labels, state.memberships.keys() | state.histories.keys())
+            last = self._last = (state.row_order, new_keys, labels, row_order)
+        _, _, labels, row_order = last
         return dataclasses.replace(
-            state, runs=runs, group=labels.group, topic=labels.topic, partition=labels.partition, row_order=ranks
+            state, runs=runs, group=labels.group, topic=labels.topic, partition=labels.partition, row_order=row_order
         )
 
 

@@ -1,10 +1,10 @@
-"""Gaps of the offsets topic: what is one, whose it is, and what is said about it."""
+"""Blocked offsets partitions: when a partition is blocked, by which producer, and what is logged."""
 
 from __future__ import annotations
 
 import datetime as dt
 import itertools
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -20,6 +20,7 @@ from stream.tick.lookups import open_transactions as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.open_transactions import OpenTransactionLookup
 from tests.support.fleets import ends_of
+from tests.support.scripted_cluster import no_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,10 +30,10 @@ TICK = 10_000
 
 
 class Leader:
-    """Names one transaction per partition."""
+    """Answers with one open transaction per partition."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.asked: list[tuple[str, list[int]]] = []
+        self.requested: list[tuple[str, list[int]]] = []
         self.row: dict[str, Any] | None = {"start_offset": 5, "producer_id": 7, "transactional_id": "tx"}
         self.away = False
         monkeypatch.setattr(lookup, "read_open_transactions", self._read)
@@ -40,79 +41,82 @@ class Leader:
     def _read(self, _: object, topic: str, partitions: Collection[int]) -> pa.Table:
         if self.away:
             raise Unreachable("away", "")
-        self.asked.append((topic, list(partitions)))
+        self.requested.append((topic, list(partitions)))
         rows = [{"partition": partition, **(self.row or {"error": "no_leader"})} for partition in partitions]
         return pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)
 
 
 @pytest.fixture
 def leader(monkeypatch: pytest.MonkeyPatch) -> Leader:
-    """Give a leader that names producer 7."""
+    """Return a leader that answers with producer 7."""
     return Leader(monkeypatch)
 
 
 class Ticks:
-    """Looks at partition 0 tick by tick."""
+    """Updates offsets partitions 0 and 1 tick after tick."""
 
     def __init__(self) -> None:
         clock = itertools.count()
-        allowances = LookupLimits()
-        self.gaps = BlockedPartitions(
-            allowances, OpenTransactionLookup(cast("Any", None), allowances, lambda: float(next(clock)))
-        )
+        limits = LookupLimits()
+        transactions = OpenTransactionLookup(no_cluster(), limits, lambda: float(next(clock)))
+        self.partitions = BlockedPartitions(limits, transactions)
         self.now = NOON - TICK
 
-    def look(self, *stable: int | None, high: int = 100) -> tuple[BlockedOffsetsPartition, ...]:
-        """Look once for each place of the last stable offset; give what is held back at the end."""
+    def update(self, *stable: int | None, high: int = 100) -> tuple[BlockedOffsetsPartition, ...]:
+        """Update once for each last stable offset of partition 0; return the partitions that are blocked at the end."""
         for each in stable:
             self.now += TICK
             ends = EndsIndex(ends_of([(NAME, 0, high, each, 0, None), (NAME, 1, high, high, 0, None)]))
-            found = self.gaps.update(ends, self.now)
-            assert tuple(found.values()) == self.gaps.blocked
-        return self.gaps.blocked
+            blocked = self.partitions.update(ends, self.now)
+            assert tuple(blocked.values()) == self.partitions.blocked
+        return self.partitions.blocked
 
 
 @pytest.mark.parametrize(
-    ("stable", "held"),
+    ("stable", "is_blocked"),
     [
         pytest.param([100, 100, 100], False, id="no gap"),
-        pytest.param([50], False, id="it may be a transaction like any other"),
-        pytest.param([50, 50], True, id="it stands where it stood"),
-        pytest.param([50, 60, 70], False, id="one transaction after the other"),
-        pytest.param([50, 50, 100], False, id="it has ended"),
-        pytest.param([50, None, 50], True, id="the ends were not known for a tick"),
-        pytest.param([50, 50, None], True, id="they are not known now: nothing has changed"),
+        pytest.param([50], False, id="a gap shorter than the grace period"),
+        pytest.param([50, 50], True, id="unchanged for longer than the grace period"),
+        pytest.param([50, 60, 70], False, id="transactions that end one after the other"),
+        pytest.param([50, 50, 100], False, id="the transaction has ended"),
+        pytest.param([50, None, 50], True, id="ends not known for one tick"),
+        pytest.param([50, 50, None], True, id="ends not known now: no change"),
     ],
 )
-def test_what_is_a_gap(leader: Leader, stable: list[int | None], *, held: bool) -> None:
-    """A last stable offset that stands still below the end for longer than the grace."""
-    assert [each.offsets_partition for each in Ticks().look(*stable)] == [0] * held
-    assert all(topic == NAME and partitions == [0] for topic, partitions in leader.asked)
+def test_a_partition_is_blocked_after_the_grace_period(
+    leader: Leader, stable: list[int | None], *, is_blocked: bool
+) -> None:
+    """Its last stable offset is unchanged and below the high watermark."""
+    assert [each.offsets_partition for each in Ticks().update(*stable)] == [0] * is_blocked
+    assert all(topic == NAME and partitions == [0] for topic, partitions in leader.requested)
 
 
-def test_the_culprit_is_named(leader: Leader) -> None:
-    """With its transactional id, and since when: its start, if that was before the gap was seen."""
+def test_a_blocked_partition_has_its_oldest_transaction(leader: Leader) -> None:
+    """It is blocked since the start of the transaction, or since the gap was first seen if that is earlier."""
     before, after = (dt.datetime.fromtimestamp(NOON / 1000 + s, dt.UTC).replace(tzinfo=None) for s in (-3600, 3600))
     assert leader.row is not None
     leader.row |= {"start_time": before, "last_write_time": after, "hanging": False}
-    assert Ticks().look(50, 50) == (BlockedOffsetsPartition(0, NOON - 3_600_000, 7, "tx", hanging=False),)
+    assert Ticks().update(50, 50) == (BlockedOffsetsPartition(0, NOON - 3_600_000, 7, "tx", hanging=False),)
     leader.row |= {"hanging": True}
-    assert Ticks().look(50, 50) == (BlockedOffsetsPartition(0, NOON, 7, "tx", hanging=True),)
+    assert Ticks().update(50, 50) == (BlockedOffsetsPartition(0, NOON, 7, "tx", hanging=True),)
 
 
-@pytest.mark.parametrize("away", [True, False], ids=["nobody answers", "the partition's leader does not"])
-def test_a_culprit_that_cannot_be_named(leader: Leader, *, away: bool) -> None:
-    """The gap is told all the same."""
+@pytest.mark.parametrize(
+    "away", [True, False], ids=["no broker answers", "the leader of the partition does not answer"]
+)
+def test_a_partition_is_blocked_without_a_known_transaction(leader: Leader, *, away: bool) -> None:
+    """Producer and transactional id are not known."""
     leader.away, leader.row = away, None
-    assert Ticks().look(50, 50) == (BlockedOffsetsPartition(0, NOON),)
+    assert Ticks().update(50, 50) == (BlockedOffsetsPartition(0, NOON),)
 
 
-def test_it_is_said_once_when_it_begins_and_once_when_it_ends(leader: Leader) -> None:
-    """With what a person needs to end it."""
+def test_start_and_end_are_logged_once(leader: Leader) -> None:
+    """The first line names the transaction, so that it can be aborted."""
     ticks = Ticks()
     with structlog.testing.capture_logs() as lines:
-        ticks.look(50, 50, 50, 50, 100, 100)
+        ticks.update(50, 50, 50, 50, 100, 100)
     assert [(line["log_level"], line["offsets_partition"]) for line in lines] == [("warning", 0), ("info", 0)]
     assert (lines[0]["producer_id"], lines[0]["transactional_id"]) == (7, "tx")
     assert lines[1]["seconds"] == 40
-    assert len(leader.asked) == 1, "not asked again every tick"
+    assert len(leader.requested) == 1, "not requested at every tick"

@@ -1,4 +1,4 @@
-"""Commits that were asked for: they stand where the log is silent, and give way to it as soon as it speaks."""
+"""Fetched commits: they count while the log hides newer ones, and are dropped once the log has them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 TICK = 10_000
 Shown = tuple[int, bool]
-"""An offset, and whether it was asked for."""
+"""An offset, and whether it was fetched."""
 
 
 class Coordinator:
-    """One offsets partition: what is committed, how far the log can be read, and what a monitor makes of it."""
+    """One offsets partition: its commits, how far its log is readable, and what a monitor shows of it."""
 
     def __init__(self) -> None:
-        self.log = World()
+        self.logged = World()
         self.now = 0
         self.low = 0
         self.read_to = 0
@@ -38,154 +38,154 @@ class Coordinator:
         self.commits = FetchedCommits(SLOT_MS, KEEP)
 
     def commit(self, key: str, offset: int | None) -> None:
-        """Let a group commit; None: its offset is deleted."""
+        """Commit an offset; None: delete it."""
         self.records.append((self.now, key, offset))
 
-    def truth(self) -> dict[str, int]:
-        """Give the offsets that the coordinator knows."""
+    def committed(self) -> dict[str, int]:
+        """Return the offsets that the coordinator has."""
         return {key: offset for _, key, offset in self.records if offset is not None} | {}
 
-    def ask(self) -> None:
-        """Ask for all offsets."""
-        truth = self.truth()
-        answers = FetchedOffsets(
+    def fetch(self) -> None:
+        """Fetch all offsets."""
+        committed = self.committed()
+        fetched = FetchedOffsets(
             time=self.now,
-            keys=pa.array([offset_key("g", key, 0) for key in truth], pa.binary()),
-            offset=np.array(list(truth.values()), np.int64),
-            leader_epoch=np.full(len(truth), -1, np.int32),
-            offsets_partition=np.zeros(len(truth), np.int64),
-            low=np.full(len(truth), self.low, np.int64),
+            keys=pa.array([offset_key("g", key, 0) for key in committed], pa.binary()),
+            offset=np.array(list(committed.values()), np.int64),
+            leader_epoch=np.full(len(committed), -1, np.int32),
+            offsets_partition=np.zeros(len(committed), np.int64),
+            low=np.full(len(committed), self.low, np.int64),
         )
-        self.commits.add(answers, self._log())
+        self.commits.add(fetched, self._logged_commits())
 
     def read(self, stable: int) -> None:
-        """Let the monitor read the log up to a position, and see where it ends."""
-        some = self.records[self.read_to : stable]
-        if some:
+        """Read the log up to a last stable offset, and the end of the log."""
+        new = self.records[self.read_to : stable]
+        if new:
             timed = [
                 (time, commit_key("g", key, 0), None if offset is None else commit_value(offset, time))
-                for time, key, offset in some
+                for time, key, offset in new
             ]
-            self.log.take(delta_of(timed, self.read_to))
+            self.logged.take(delta_of(timed, self.read_to))
         self.read_to = max(self.read_to, stable)
         self.commits.set_log_ends({0: len(self.records)})
 
-    def shown(self, *, held: bool) -> dict[str, Shown]:
-        """Give what readers see of each key."""
-        log = self._log()
-        used = self.commits.newer(log, np.full(len(self.commits), held)) & ~self.commits.outdated(log)
-        runs = join_runs([log.runs, self.commits.runs_after(log, used)], KEEP)
-        asked = set(self.commits.runs.take(used).keys.to_pylist())
+    def shown(self, *, blocked: bool) -> dict[str, Shown]:
+        """Return what the monitor shows of each key."""
+        logged = self._logged_commits()
+        used = self.commits.newer(logged, np.full(len(self.commits), blocked)) & ~self.commits.outdated(logged)
+        runs = join_runs([logged.runs, self.commits.runs_after(logged, used)], KEEP)
+        fetched = set(self.commits.runs.take(used).keys.to_pylist())
         self.runs = runs
         return {
-            key: (int(runs.spans.last_offset[row]), offset_key("g", key, 0) in asked)
+            key: (int(runs.spans.last_offset[row]), offset_key("g", key, 0) in fetched)
             for row, raw in enumerate(runs.keys.to_pylist())
             for key in {key for _, key, _ in self.records}
             if raw == offset_key("g", key, 0)
         }
 
-    def _log(self) -> LoggedCommits:
-        return LoggedCommits(self.log.fleet.columns().runs)
+    def _logged_commits(self) -> LoggedCommits:
+        return LoggedCommits(self.logged.fleet.columns().runs)
 
 
-def test_an_answer_is_a_commit_made_when_it_was_first_given() -> None:
-    """The run goes on: progress, count and slots as from the log, to the tick; what the log told before stays."""
-    world = Coordinator()
-    world.commit("t", 10)
-    world.read(1)
-    world.low = 1
+def test_a_fetched_offset_counts_as_a_commit_at_the_time_of_its_first_fetch() -> None:
+    """The run continues: progress, count and slots are as from the log, to within a tick."""
+    coordinator = Coordinator()
+    coordinator.commit("t", 10)
+    coordinator.read(1)
+    coordinator.low = 1
     for second, offset in ((10, 20), (20, 20), (30, 50)):
-        world.now = second * 1000
-        world.commit("t", offset)
-        world.ask()
-        world.read(1)
-    assert world.shown(held=True) == {"t": (50, True)}
-    spans = world.runs.spans
+        coordinator.now = second * 1000
+        coordinator.commit("t", offset)
+        coordinator.fetch()
+        coordinator.read(1)
+    assert coordinator.shown(blocked=True) == {"t": (50, True)}
+    spans = coordinator.runs.spans
     assert (spans.commits[0], spans.first_offset[0], spans.last_time[0]) == (3, 10, 30_000)
     assert (spans.reached_time[0], spans.rewinds[0]) == (30_000, 0)
-    assert world.runs.slots.offset.tolist()[-1] == 50
+    assert coordinator.runs.slots.offset.tolist()[-1] == 50
 
 
-def test_a_repeated_answer_tells_nothing() -> None:
-    """A commit of the same offset may have come or not: its time stays."""
-    world = Coordinator()
-    world.commit("t", 10)
-    world.read(1)
+def test_a_repeated_offset_adds_nothing() -> None:
+    """It may have been committed again or not, so the commit time stays."""
+    coordinator = Coordinator()
+    coordinator.commit("t", 10)
+    coordinator.read(1)
     for second in (10, 20):
-        world.now = second * 1000
-        world.commit("t", 10)
-        world.ask()
-    assert world.shown(held=True) == {"t": (10, False)}
-    assert len(world.commits) == 0
+        coordinator.now = second * 1000
+        coordinator.commit("t", 10)
+        coordinator.fetch()
+    assert coordinator.shown(blocked=True) == {"t": (10, False)}
+    assert len(coordinator.commits) == 0
 
 
-def test_a_rewind_behind_the_gap_is_one() -> None:
-    """From where to where, and when it was seen."""
-    world = Coordinator()
-    world.commit("t", 100)
-    world.read(1)
-    world.low = 1
+def test_a_hidden_rewind_is_counted() -> None:
+    """With both offsets and the time of the fetch."""
+    coordinator = Coordinator()
+    coordinator.commit("t", 100)
+    coordinator.read(1)
+    coordinator.low = 1
     for second, offset in ((10, 200), (20, 50)):
-        world.now = second * 1000
-        world.commit("t", offset)
-        world.ask()
-    world.shown(held=True)
-    spans = world.runs.spans
-    told = [int(column[0]) for column in (spans.rewinds, spans.rewind_from, spans.rewind_to, spans.rewind_time)]
-    assert told == [1, 200, 50, 20_000]
+        coordinator.now = second * 1000
+        coordinator.commit("t", offset)
+        coordinator.fetch()
+    coordinator.shown(blocked=True)
+    spans = coordinator.runs.spans
+    rewind = [int(column[0]) for column in (spans.rewinds, spans.rewind_from, spans.rewind_to, spans.rewind_time)]
+    assert rewind == [1, 200, 50, 20_000]
 
 
-def test_a_gap_that_moves_makes_no_rewind() -> None:
-    """The log tells of the first hidden commits only when a later answer is known already."""
-    world = Coordinator()
-    world.commit("t", 100)
-    world.read(1)
-    world.low = 1
+def test_a_last_stable_offset_that_moves_makes_no_rewind() -> None:
+    """The log shows the first hidden commits when later ones have been fetched already."""
+    coordinator = Coordinator()
+    coordinator.commit("t", 100)
+    coordinator.read(1)
+    coordinator.low = 1
     for offset in (200, 300, 400):
-        world.now += TICK
-        world.commit("t", offset)
-        world.ask()
-        world.read(1)
+        coordinator.now += TICK
+        coordinator.commit("t", offset)
+        coordinator.fetch()
+        coordinator.read(1)
     for stable in (2, 3):
-        world.read(stable)
-        assert world.shown(held=True) == {"t": (400, True)}
-        assert (world.runs.spans.rewinds[0], world.runs.spans.last_time[0]) == (0, 3 * TICK)
+        coordinator.read(stable)
+        assert coordinator.shown(blocked=True) == {"t": (400, True)}
+        assert (coordinator.runs.spans.rewinds[0], coordinator.runs.spans.last_time[0]) == (0, 3 * TICK)
 
 
-def test_the_log_is_right_once_the_gap_is_closed() -> None:
-    """Also where what it tells is less than what was answered: an open transaction was committed last of all."""
-    world = Coordinator()
-    world.commit("t", 100)
-    world.read(1)
-    world.low = 1
-    world.commit("t", 300)
-    world.ask()
-    world.commit("t", 250)
-    world.read(1)
-    assert world.shown(held=True) == {"t": (300, True)}
-    assert world.shown(held=False) == {"t": (300, True)}, "the log has not been read yet"
-    world.read(3)
-    assert world.shown(held=False) == {"t": (250, False)}
+def test_the_log_counts_once_nothing_is_hidden() -> None:
+    """Also if its offset is lower than the fetched one: the open transaction was committed last."""
+    coordinator = Coordinator()
+    coordinator.commit("t", 100)
+    coordinator.read(1)
+    coordinator.low = 1
+    coordinator.commit("t", 300)
+    coordinator.fetch()
+    coordinator.commit("t", 250)
+    coordinator.read(1)
+    assert coordinator.shown(blocked=True) == {"t": (300, True)}
+    assert coordinator.shown(blocked=False) == {"t": (300, True)}, "the log has not been read yet"
+    coordinator.read(3)
+    assert coordinator.shown(blocked=False) == {"t": (250, False)}
 
 
-def test_what_the_log_has_deleted_is_gone() -> None:
-    """An answer does not bring it back."""
-    world = Coordinator()
-    world.commit("t", 100)
-    world.read(1)
-    world.low = 1
-    world.commit("t", 300)
-    world.ask()
-    world.commit("t", None)
-    world.read(1)
-    assert world.shown(held=True) == {"t": (300, True)}
-    world.read(3)
-    assert world.shown(held=False) == {}
+def test_an_offset_deleted_in_the_log_is_removed() -> None:
+    """A fetched offset from before does not restore it."""
+    coordinator = Coordinator()
+    coordinator.commit("t", 100)
+    coordinator.read(1)
+    coordinator.low = 1
+    coordinator.commit("t", 300)
+    coordinator.fetch()
+    coordinator.commit("t", None)
+    coordinator.read(1)
+    assert coordinator.shown(blocked=True) == {"t": (300, True)}
+    coordinator.read(3)
+    assert coordinator.shown(blocked=False) == {}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tick:
-    """By how much keys go on before the answers are given, and how far the log can be read then."""
+    """Progress of each key before the fetch, and how far the log is readable then (share of what is hidden)."""
 
     progress: Mapping[str, int]
     stable: float
@@ -200,27 +200,27 @@ TICKS = st.lists(
 
 @examples(40)
 @given(TICKS)
-def test_readers_see_what_the_coordinator_knows(ticks: list[Tick]) -> None:
-    """At every tick while the log is held back, wherever it stands, and from then on what the log tells."""
-    world = Coordinator()
-    world.commit("a", 5)
-    world.read(1)
-    world.low, stable = 1, 1
+def test_the_shown_offsets_are_those_of_the_coordinator(ticks: list[Tick]) -> None:
+    """At every tick while the log is blocked, for any last stable offset; afterwards they are those of the log."""
+    coordinator = Coordinator()
+    coordinator.commit("a", 5)
+    coordinator.read(1)
+    coordinator.low, stable = 1, 1
     for tick in ticks:
-        world.now += TICK
+        coordinator.now += TICK
         for key, more in tick.progress.items():
-            world.commit(key, world.truth().get(key, 0) + more)
-        world.ask()
-        stable += int(tick.stable * (len(world.records) - stable))
-        world.read(stable)
-        world.low = stable
-        assert {key: offset for key, (offset, _) in world.shown(held=True).items()} == world.truth()
-        assert world.runs.spans.rewinds.max() == 0
-    world.read(len(world.records))
-    assert world.shown(held=False) == {key: (offset, False) for key, offset in world.truth().items()}
+            coordinator.commit(key, coordinator.committed().get(key, 0) + more)
+        coordinator.fetch()
+        stable += int(tick.stable * (len(coordinator.records) - stable))
+        coordinator.read(stable)
+        coordinator.low = stable
+        assert {key: offset for key, (offset, _) in coordinator.shown(blocked=True).items()} == coordinator.committed()
+        assert coordinator.runs.spans.rewinds.max() == 0
+    coordinator.read(len(coordinator.records))
+    assert coordinator.shown(blocked=False) == {key: (offset, False) for key, offset in coordinator.committed().items()}
 
 
 def test_keys_are_those_of_runs() -> None:
-    """What is asked for lies where the log's own commits lie, whatever the names."""
+    """A fetched offset has the same key as a commit in the log, for any names."""
     for name in ("g", "ü", "x" * 300):
         assert offset_key(name, name, 2**31 - 1) == commit_key(name, name, 2**31 - 1)

@@ -1,8 +1,8 @@
-"""Hidden groups: asked in turn, shown from what they answered, and given back to the log when the gap closes."""
+"""Hidden groups: fetched in turn, shown from the answers, and from the log again when nothing is hidden any more."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -23,6 +23,7 @@ from stream.tick.lookups.budget import LookupLimits
 from tests.stream.groups import written
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value, group_key, group_value, text
+from tests.support.scripted_cluster import no_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,30 +39,30 @@ GROUP, OTHER = IN_0[0], IN_1[0]
 
 
 class Cluster:
-    """Coordinators that answer from a table, and a log of which only a part can be read."""
+    """Coordinators that answer from a table, and an offsets topic with a hidden part, tick after tick."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, **bounds: Any) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **limits: Any) -> None:
         self.world = World()
         self.offsets: dict[tuple[str, str, int], int] = {}
-        self.refused: dict[str, str] = {}
-        self.asked: list[list[str]] = []
+        self.errors: dict[str, str] = {}
+        self.requested: list[list[str]] = []
         self.stable, self.high = 10, 10
         self.ends: list[tuple[str, int, int | None, int | None, int | None, str | None]] = [("t", 0, 99, 99, 0, None)]
         self.now = NOON
-        self.groups = HiddenGroups(cast("Any", None), LookupLimits(**bounds))
+        self.groups = HiddenGroups(no_cluster(), LookupLimits(**limits))
         monkeypatch.setattr(groups_module, "fetch_offsets", self._fetch)
         monkeypatch.setattr(log_reader, "read_hidden", self._read)
         self.log: list[HiddenBatch] = []
         self.gone, self.wrote, self.complete = False, False, True
 
     def _fetch(self, _: object, __: object, groups: Sequence[str]) -> pa.Table:
-        self.asked.append(list(groups))
+        self.requested.append(list(groups))
         rows = [
             {"group": group, "topic": topic, "partition": partition, "committed_offset": offset}
             for (group, topic, partition), offset in sorted(self.offsets.items())
-            if group in groups and group not in self.refused
+            if group in groups and group not in self.errors
         ]
-        rows += [{"group": group, "error": self.refused[group]} for group in groups if group in self.refused]
+        rows += [{"group": group, "error": self.errors[group]} for group in groups if group in self.errors]
         return pa.Table.from_pylist(rows, schema=GROUP_OFFSETS)
 
     def _read(self, _: object, topic: str, positions: dict[int, int], **__: object) -> dict[int, HiddenRead]:
@@ -74,7 +75,7 @@ class Cluster:
         }
 
     def write(self, *records: tuple[bytes, bytes | None], producer: int | None = None) -> None:
-        """Let records be written behind the last stable offset; those of a producer are of its transaction."""
+        """Write records behind the last stable offset; with a `producer` they belong to its transaction."""
         self.wrote = True
         rows = []
         for key, value in records:
@@ -83,136 +84,136 @@ class Cluster:
         self.log.append(HiddenBatch(tuple(rows), producer))
 
     def end(self, producer: int, *, committed: bool) -> None:
-        """Let a transaction end."""
+        """End a transaction."""
         self.log.append(HiddenBatch(producer_id=producer, committed=committed))
         self.high += 1
 
     def commit(self, group: str, offset: int, topic: str = "t", *, hidden: bool = False) -> None:
-        """Let a group commit: the log tells it, or only its coordinator knows."""
+        """Commit an offset; a hidden one is known to the coordinator only."""
         self.offsets[group, topic, 0] = offset
         if not hidden:
             self.world.read([(commit_key(group, topic, 0), commit_value(offset, self.now))], time=self.now)
 
-    def tick(self, *held: int, first: bool = False) -> HiddenCommits:
-        """Let a tick go by while these offsets partitions are held back; `first`: asked before the ends are read."""
+    def tick(self, *blocked: int, fetch_first: bool = False) -> HiddenCommits:
+        """Run a tick while these offsets partitions are blocked; `fetch_first`: fetch before the ends are read."""
         self.now += TICK
-        fleet = self.world.fleet.columns(self.groups.groups_with_records)
+        state = self.world.fleet.columns(self.groups.groups_with_records)
         self.groups.set_read_positions({0: self.world._position})
-        if first:
-            self.groups.fetch(fleet, self.now)
-        own = [(NAME, p, self.high, self.stable if p in held else self.high, 0, None) for p in range(PARTITIONS)]
+        if fetch_first:
+            self.groups.fetch(state, self.now)
+        own = [(NAME, p, self.high, self.stable if p in blocked else self.high, 0, None) for p in range(PARTITIONS)]
         ends = EndsIndex(ends_of([*own, *self.ends]))
-        shown = self.groups.apply(fleet, ends, {p: BlockedOffsetsPartition(p, NOON) for p in held}, self.now)
+        shown = self.groups.apply(state, ends, {p: BlockedOffsetsPartition(p, NOON) for p in blocked}, self.now)
         if not shown.asked.any() and not self.wrote:
-            assert shown.fleet is fleet, "the very same fleet where nothing is put in"
+            assert shown.fleet is state, "unchanged state is the same object"
         return shown
 
 
-def told(shown: HiddenCommits) -> dict[tuple[str, str], tuple[int, bool]]:
-    """Give offset and mark by group and topic."""
-    fleet = shown.fleet
-    rows = zip(fleet.group.to_pylist(), fleet.topic.to_pylist(), fleet.runs.spans.last_offset, shown.asked, strict=True)
-    return {(group, topic): (int(offset), bool(asked)) for group, topic, offset, asked in rows}
+def offsets(shown: HiddenCommits) -> dict[tuple[str, str], tuple[int, bool]]:
+    """Return (offset, is fetched) by group and topic."""
+    state = shown.fleet
+    rows = zip(state.group.to_pylist(), state.topic.to_pylist(), state.runs.spans.last_offset, shown.asked, strict=True)
+    return {(group, topic): (int(offset), bool(fetched)) for group, topic, offset, fetched in rows}
 
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    """Give a cluster with one group in offsets partition 0 and one in partition 1."""
+    """Return a cluster with a group in offsets partition 0 and one in partition 1."""
     made = Cluster(monkeypatch)
     made.commit(GROUP, 10)
     made.commit(OTHER, 20)
     return made
 
 
-def test_nothing_is_asked_while_nothing_is_held_back(cluster: Cluster) -> None:
-    """The fleet that was given comes back."""
+def test_nothing_is_fetched_while_no_partition_is_blocked(cluster: Cluster) -> None:
+    """The driver state is returned unchanged."""
     for _ in range(3):
-        shown = cluster.tick(first=True)
+        shown = cluster.tick(fetch_first=True)
         assert (shown.groups, shown.hidden, dict(shown.partitions)) == (frozenset(), frozenset(), {})
-    assert cluster.asked == []
+    assert cluster.requested == []
 
 
-def test_the_groups_of_the_partition_are_answered_by_their_coordinator(cluster: Cluster) -> None:
-    """Those of others are not asked; what was asked at one tick is held against the ends of the next."""
+def test_groups_of_a_blocked_partition_are_fetched(cluster: Cluster) -> None:
+    """Others are not; offsets fetched at one tick are compared with the ends of the next."""
     cluster.commit(GROUP, 30, hidden=True)
     cluster.commit(OTHER, 50, hidden=True)
     before = cluster.tick(0)
     assert (before.hidden, before.groups) == (frozenset({GROUP}), frozenset())
-    assert told(before)[GROUP, "t"] == (10, False)
+    assert offsets(before)[GROUP, "t"] == (10, False)
     shown = cluster.tick(0)
-    assert told(shown) == {(GROUP, "t"): (30, True), (OTHER, "t"): (20, False)}
+    assert offsets(shown) == {(GROUP, "t"): (30, True), (OTHER, "t"): (20, False)}
     assert (shown.groups, shown.hidden) == (frozenset({GROUP}), frozenset())
     assert dict(shown.partitions) == {0: BlockedOffsetsPartition(0, NOON)}
-    assert cluster.asked == [[GROUP], [GROUP]]
+    assert cluster.requested == [[GROUP], [GROUP]]
 
 
-def test_asked_before_the_ends_an_answer_is_used_at_once(cluster: Cluster) -> None:
-    """Then it is no newer than they are."""
-    cluster.tick(0, first=True)
+def test_offsets_fetched_before_the_ends_are_used_at_once(cluster: Cluster) -> None:
+    """They are not newer than the ends."""
+    cluster.tick(0, fetch_first=True)
     cluster.commit(GROUP, 30, hidden=True)
-    assert told(cluster.tick(0, first=True))[GROUP, "t"] == (30, True)
-    assert cluster.asked == [[GROUP]], "not once more in the same tick"
+    assert offsets(cluster.tick(0, fetch_first=True))[GROUP, "t"] == (30, True)
+    assert cluster.requested == [[GROUP]], "not fetched again in the same tick"
 
 
-def test_an_answer_that_says_what_the_log_says_changes_nothing(cluster: Cluster) -> None:
-    """The group counts as answered all the same."""
+def test_an_answer_equal_to_the_log_changes_nothing(cluster: Cluster) -> None:
+    """The group counts as answered."""
     cluster.tick(0)
     shown = cluster.tick(0)
     assert (shown.groups, bool(shown.asked.any())) == (frozenset({GROUP}), False)
 
 
-def test_the_log_is_believed_again_when_it_has_told(cluster: Cluster) -> None:
-    """An answer stands while the job has not read what is readable now; then nothing is left of it."""
+def test_the_log_counts_again_once_it_has_been_read(cluster: Cluster) -> None:
+    """An answer stays valid until the job has read what is readable now; then it is dropped."""
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
     cluster.high = 20
     cluster.tick(0)
     closed = cluster.tick()
-    assert told(closed)[GROUP, "t"] == (30, True), "the log has not been read yet"
+    assert offsets(closed)[GROUP, "t"] == (30, True), "the log has not been read yet"
     cluster.world._position = 15
     cluster.commit(GROUP, 25)
     again = cluster.tick()
-    assert (told(again)[GROUP, "t"], again.groups) == ((25, False), frozenset())
+    assert (offsets(again)[GROUP, "t"], again.groups) == ((25, False), frozenset())
 
 
-def test_an_answer_stands_while_what_is_readable_has_been_read_in_part(cluster: Cluster) -> None:
-    """The tick that sees the gap closed has a fleet from before; the next one has the log's truth."""
+def test_an_answer_stays_valid_while_the_log_is_read_in_part(cluster: Cluster) -> None:
+    """The tick that first sees the partition unblocked has a driver state from before; the next one has the log's."""
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
     cluster.high = 20
     cluster.tick(0)
     cluster.world._position = 12
     cluster.commit(GROUP, 15)
-    assert told(cluster.tick())[GROUP, "t"] == (30, True)
-    assert told(cluster.tick())[GROUP, "t"] == (15, False)
+    assert offsets(cluster.tick())[GROUP, "t"] == (30, True)
+    assert offsets(cluster.tick())[GROUP, "t"] == (15, False)
 
 
-def test_an_answer_does_not_outlive_the_gap_for_long(cluster: Cluster) -> None:
-    """Where the log never tells of the key again: its offset was deleted before anybody could read of it."""
+def test_an_answer_expires_after_the_partition_is_unblocked(cluster: Cluster) -> None:
+    """For keys without a later record in the log: the offset was deleted and compacted before it could be read."""
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
     cluster.tick(0)
-    shown = [told(cluster.tick())[GROUP, "t"][1] for _ in range(8)]
+    shown = [offsets(cluster.tick())[GROUP, "t"][1] for _ in range(8)]
     assert shown == [True] * 6 + [False] * 2
 
 
-def test_a_commit_of_a_partition_that_the_log_does_not_know_gets_a_row(cluster: Cluster) -> None:
-    """With its ends known it is no partition without a commit; and the order of the rows is kept from tick to tick."""
+def test_a_commit_of_a_partition_that_is_not_in_the_log_gets_a_row(cluster: Cluster) -> None:
+    """It gets one once its ends are known; the order of the rows is the same object from tick to tick."""
     cluster.commit(GROUP, 7, topic="new", hidden=True)
     cluster.tick(0)
-    assert (GROUP, "new") not in told(cluster.tick(0)), "nobody has asked for the ends of that topic"
+    assert (GROUP, "new") not in offsets(cluster.tick(0)), "the ends of that topic were not requested"
     assert cluster.groups.topics == {"new"}
     cluster.ends.append(("new", 0, 9, 9, 0, None))
     shown = [cluster.tick(0) for _ in range(2)]
-    assert told(shown[0])[GROUP, "new"] == (7, True)
+    assert offsets(shown[0])[GROUP, "new"] == (7, True)
     assert shown[0].fleet.row_order is shown[1].fleet.row_order
     assert shown[0].fleet.row_order.topics == ["new", "t"]
     assert len(shown[0].fleet.partition) == len(shown[0].fleet.runs) == 3
-    assert told(cluster.tick(0)) == told(shown[0])
+    assert offsets(cluster.tick(0)) == offsets(shown[0])
 
 
-def test_so_many_groups_at_a_tick_the_longest_waiting_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each has its turn; one that was not asked again keeps its answer."""
+def test_groups_per_tick_are_limited_longest_waiting_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every group is fetched in turn and keeps its answer until the next fetch."""
     cluster = Cluster(monkeypatch, fetched_groups=2)
     names = IN_0[:5]
     for name in names:
@@ -220,112 +221,112 @@ def test_so_many_groups_at_a_tick_the_longest_waiting_first(monkeypatch: pytest.
         cluster.commit(name, 2, hidden=True)
     for _ in range(4):
         shown = cluster.tick(0)
-    assert [len(asked) for asked in cluster.asked] == [2, 2, 2, 2]
-    assert {name for asked in cluster.asked[:3] for name in asked} == set(names)
-    assert {told(shown)[name, "t"] for name in names} == {(2, True)}
+    assert [len(groups) for groups in cluster.requested] == [2, 2, 2, 2]
+    assert {name for groups in cluster.requested[:3] for name in groups} == set(names)
+    assert {offsets(shown)[name, "t"] for name in names} == {(2, True)}
 
 
-def test_groups_that_cannot_be_asked_stay_hidden(cluster: Cluster) -> None:
-    """Denied or away: what the log told is shown, and that it may be old is said."""
-    cluster.refused[GROUP] = "not_authorized"
+def test_groups_without_an_answer_stay_hidden(cluster: Cluster) -> None:
+    """The offset in the log is shown, marked as possibly outdated."""
+    cluster.errors[GROUP] = "not_authorized"
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
     shown = cluster.tick(0)
-    assert (shown.groups, shown.hidden, told(shown)[GROUP, "t"]) == (frozenset(), frozenset({GROUP}), (10, False))
+    assert (shown.groups, shown.hidden, offsets(shown)[GROUP, "t"]) == (frozenset(), frozenset({GROUP}), (10, False))
 
 
-def test_share_groups_are_not_asked(cluster: Cluster) -> None:
-    """Their offsets are kept elsewhere; a group that is known from its members alone is asked."""
+def test_share_groups_are_not_fetched(cluster: Cluster) -> None:
+    """Their offsets are in another topic; a group with members and without commits is fetched."""
     share, members = IN_0[1], IN_0[2]
     record = written.record(11, {"group_id": share}, {"epoch": 1})
     cluster.world.read([record])
     assert cluster.world.fleet.columns().memberships[share].kind == "share"
     cluster.world.read([(group_key(members), group_value(1, ["m"]))])
     cluster.tick(0)
-    assert sorted(cluster.asked[0]) == sorted([GROUP, members])
+    assert sorted(cluster.requested[0]) == sorted([GROUP, members])
 
 
-def kept_by(*records: tuple[bytes, bytes | None]) -> list[tuple[bytes, bytes | None]]:
-    """Give records of a KIP-848 group under the name of the group that is held back."""
+def records_of_group(*records: tuple[bytes, bytes | None]) -> list[tuple[bytes, bytes | None]]:
+    """Return records of the KIP-848 group `g`, renamed to the hidden group."""
     return [(key[:2] + text(GROUP) + key[2 + len(text("g")) :], value) for key, value in records]
 
 
 def test_a_deleted_group_is_dead_at_once(cluster: Cluster) -> None:
-    """Its offset and its lag are gone, though the job cannot read the tombstones; why it ended can be told."""
+    """Its offset is removed although the job cannot read the tombstone; its history has the evidence."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     del cluster.offsets[GROUP, "t", 0]
     cluster.tick(0)
     shown = cluster.tick(0)
-    assert told(shown) == {(OTHER, "t"): (20, False)}
-    life = shown.fleet.histories[GROUP]
-    assert (life.state, life.died) == ("Dead", cluster.now - 2 * TICK)
-    ending = life.transitions[-1].removal
-    assert ending is not None
-    assert (ending.state, ending.offsets, ending.topics, ending.last_commit) == ("Empty", 1, ("t",), NOON)
-    assert shown.fleet.row_order.groups == sorted([GROUP, OTHER]), "it is still shown, as a dead one"
+    assert offsets(shown) == {(OTHER, "t"): (20, False)}
+    history = shown.fleet.histories[GROUP]
+    assert (history.state, history.died) == ("Dead", cluster.now - 2 * TICK)
+    removal = history.transitions[-1].removal
+    assert removal is not None
+    assert (removal.state, removal.offsets, removal.topics, removal.last_commit) == ("Empty", 1, ("t",), NOON)
+    assert shown.fleet.row_order.groups == sorted([GROUP, OTHER]), "it is still shown as dead"
     assert cluster.tick(0).fleet.row_order is shown.fleet.row_order
     assert shown.unread == {GROUP}
 
 
-def test_a_hidden_answer_does_not_bring_a_deleted_offset_back(cluster: Cluster) -> None:
-    """An answer that came before the tombstone is older than it; one that comes behind it is shown."""
+def test_an_older_answer_does_not_restore_a_deleted_offset(cluster: Cluster) -> None:
+    """A commit after the tombstone is shown."""
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
-    assert told(cluster.tick(0))[GROUP, "t"] == (30, True)
+    assert offsets(cluster.tick(0))[GROUP, "t"] == (30, True)
     cluster.write((commit_key(GROUP, "t", 0), None))
     del cluster.offsets[GROUP, "t", 0]
-    assert (GROUP, "t") not in told(cluster.tick(0, first=True))
-    assert (GROUP, "t") not in told(cluster.tick(0, first=True))
+    assert (GROUP, "t") not in offsets(cluster.tick(0, fetch_first=True))
+    assert (GROUP, "t") not in offsets(cluster.tick(0, fetch_first=True))
     cluster.commit(GROUP, 31, hidden=True)
     cluster.write((commit_key(GROUP, "t", 0), commit_value(31, cluster.now)))
-    shown = cluster.tick(0, first=True)
-    assert told(shown)[GROUP, "t"] == (31, True)
+    shown = cluster.tick(0, fetch_first=True)
+    assert offsets(shown)[GROUP, "t"] == (31, True)
     assert shown.fleet.histories[GROUP].died is None
 
 
-def test_the_log_says_again_what_was_deleted(cluster: Cluster) -> None:
-    """The hidden part stands for the log until the job has read as far, and is forgotten then."""
+def test_the_hidden_part_counts_until_the_job_has_read_it(cluster: Cluster) -> None:
+    """Then it is dropped, and the log has the same deletion."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     del cluster.offsets[GROUP, "t", 0]
     cluster.tick(0)
-    assert (GROUP, "t") not in told(cluster.tick()), "readable, and not read yet"
+    assert (GROUP, "t") not in offsets(cluster.tick()), "readable, not read yet"
     cluster.world._position = cluster.high - 1
     cluster.world.read([(commit_key(GROUP, "t", 0), None)], time=cluster.now)
     shown = cluster.tick()
     assert (shown.unread, shown.fleet.histories[GROUP].died) == (frozenset(), cluster.now - TICK)
 
 
-def test_memberships_go_on_behind_the_transaction(cluster: Cluster) -> None:
-    """A static member leaves for a while before it and comes back behind it; the members can be looked at."""
-    away = [
+def test_hidden_membership_records_are_applied(cluster: Cluster) -> None:
+    """A static member leaves before the transaction and returns behind it; its details are available."""
+    left = [
         written.group_epoch(2),
         written.member("m", "t", instance="i"),
         written.target_epoch(2),
         written.stands("m", -2, {}),
     ]
-    cluster.world.read(kept_by(*away))
+    cluster.world.read(records_of_group(*left))
     before = cluster.tick(0).fleet.memberships[GROUP]
     assert (before.state, before.away) == ("Reconciling", 1)
-    back = [
+    returned = [
         *map(written.gone, (written.stands("m", -2, {}), written.member("m", instance="i"))),
         written.member("n", "t", instance="i"),
         written.stands("n", 2, {}),
     ]
-    cluster.write(*kept_by(*back))
+    cluster.write(*records_of_group(*returned))
     cluster.tick(0)
     shown = cluster.tick(0)
-    known = shown.fleet.memberships[GROUP]
-    assert (known.state, known.members, known.away) == ("Stable", 1, 0)
+    membership = shown.fleet.memberships[GROUP]
+    assert (membership.state, membership.members, membership.away) == ("Stable", 1, 0)
     assert [each.member_id for each in shown.members[GROUP].members(GROUP)] == ["n"]
-    life = shown.fleet.histories[GROUP]
-    assert (life.state, life.since) == ("Stable", cluster.now - 2 * TICK)
-    assert cluster.tick(0).fleet.memberships[GROUP] is known, "what did not change is the same object"
+    history = shown.fleet.histories[GROUP]
+    assert (history.state, history.since) == ("Stable", cluster.now - 2 * TICK)
+    assert cluster.tick(0).fleet.memberships[GROUP] is membership, "an unchanged membership is the same object"
 
 
-def test_a_classic_group_that_ends_and_keeps_its_offsets_is_a_simple_one(cluster: Cluster) -> None:
-    """The end of its membership is seen; it lives on as Empty."""
+def test_a_classic_group_without_its_record_is_a_simple_group(cluster: Cluster) -> None:
+    """It keeps its offsets and is Empty."""
     cluster.world.read([(group_key(GROUP), group_value(1, ["m"]))])
     cluster.tick(0)
     cluster.write((group_key(GROUP), None))
@@ -333,26 +334,26 @@ def test_a_classic_group_that_ends_and_keeps_its_offsets_is_a_simple_one(cluster
     shown = cluster.tick(0)
     assert GROUP not in shown.fleet.memberships
     assert (shown.fleet.histories[GROUP].state, shown.fleet.histories[GROUP].died) == ("Empty", None)
-    assert told(shown)[GROUP, "t"] == (10, False)
+    assert offsets(shown)[GROUP, "t"] == (10, False)
 
 
-def test_a_group_that_is_born_behind_the_transaction_has_members(cluster: Cluster) -> None:
-    """It stands among the groups though the job has read nothing of it, with its offsets: else it would have none."""
-    born = IN_0[3]
+def test_a_group_created_behind_the_transaction_is_shown(cluster: Cluster) -> None:
+    """The job has read none of its records; it is shown with members and offsets."""
+    created = IN_0[3]
     cluster.tick(0)
-    cluster.write((group_key(born), group_value(1, ["m"])))
-    cluster.commit(born, 3, hidden=True)
+    cluster.write((group_key(created), group_value(1, ["m"])))
+    cluster.commit(created, 3, hidden=True)
     cluster.tick(0)
     cluster.tick(0)
     shown = cluster.tick(0)
-    assert told(shown)[born, "t"] == (3, True)
-    assert born in shown.groups
-    assert (shown.fleet.memberships[born].state, shown.fleet.histories[born].state) == ("Stable", "Stable")
-    assert born in shown.fleet.row_order.groups
+    assert offsets(shown)[created, "t"] == (3, True)
+    assert created in shown.groups
+    assert (shown.fleet.memberships[created].state, shown.fleet.histories[created].state) == ("Stable", "Stable")
+    assert created in shown.fleet.row_order.groups
 
 
-def test_pending_commits_are_told(cluster: Cluster) -> None:
-    """By their keys, as long as their transaction is open; a group with nothing else left is not dead."""
+def test_pending_commits_are_known_by_key(cluster: Cluster) -> None:
+    """As long as their transaction is open; a group that has only a pending commit is not dead."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.write((commit_key(GROUP, "t", 0), commit_value(40, NOON)), producer=5)
@@ -367,19 +368,19 @@ def test_pending_commits_are_told(cluster: Cluster) -> None:
     assert (shown.fleet.pending, shown.fleet.histories[GROUP].state) == (frozenset(), "Dead")
 
 
-def test_a_log_that_was_cut_is_read_anew(cluster: Cluster) -> None:
-    """What was read of it is not believed any more."""
+def test_a_truncated_log_is_read_again(cluster: Cluster) -> None:
+    """What was read of it before is dropped."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.tick(0)
     cluster.gone = True
     cluster.tick(0)
     cluster.gone = False
-    assert told(cluster.tick(0))[GROUP, "t"] == (10, False)
+    assert offsets(cluster.tick(0))[GROUP, "t"] == (10, False)
 
 
-def test_what_is_hidden_is_shown_once_it_has_been_read_to_its_end(cluster: Cluster) -> None:
-    """Half of it would be the past of the group, not its present; then the last that was read stays."""
+def test_the_hidden_part_counts_once_it_has_been_read_to_its_end(cluster: Cluster) -> None:
+    """A part of it would be an old state of the group; after that, an incomplete read keeps what was read."""
     cluster.complete = False
     cluster.tick(0)
     cluster.write((group_key(GROUP), group_value(1, ["m"])))
@@ -392,30 +393,30 @@ def test_what_is_hidden_is_shown_once_it_has_been_read_to_its_end(cluster: Clust
     assert cluster.tick(0).fleet.memberships[GROUP].state == "Stable"
 
 
-def test_it_begins_anew_where_the_job_may_have_read_further(cluster: Cluster) -> None:
-    """The last stable offset has passed what was read, for the next transaction holds the partition back."""
+def test_the_hidden_part_is_read_again_behind_a_new_last_stable_offset(cluster: Cluster) -> None:
+    """The next transaction blocks the partition at an offset past what was read."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.tick(0)
-    assert (GROUP, "t") not in told(cluster.tick(0))
+    assert (GROUP, "t") not in offsets(cluster.tick(0))
     cluster.stable = cluster.high = cluster.high + 5
     cluster.high += 1
     cluster.tick(0)
-    assert told(cluster.tick(0))[GROUP, "t"] == (10, False)
+    assert offsets(cluster.tick(0))[GROUP, "t"] == (10, False)
 
 
-def test_records_that_cannot_be_evaluated_leave_the_group_as_it_was(
+def test_records_that_cannot_be_evaluated_leave_the_group_unchanged(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A fault of the program in them ends no group, and no tick."""
+    """An internal error removes no group and does not fail the tick."""
     cluster.world.read([(group_key(GROUP), group_value(1, ["m"]))])
     cluster.tick(0)
     cluster.write((group_key(GROUP), group_value(2, ["m", "n"])))
     cluster.tick(0)
 
     def fail(*_: object) -> None:
-        raise IndexError("a fault")
+        raise IndexError("internal error")
 
     monkeypatch.setattr(Memberships, "_tell", fail)
-    fleet = cluster.tick(0).fleet
-    assert (fleet.memberships[GROUP].generation, fleet.histories[GROUP].died) == (1, None)
+    state = cluster.tick(0).fleet
+    assert (state.memberships[GROUP].generation, state.histories[GROUP].died) == (1, None)

@@ -1,4 +1,4 @@
-"""What the hidden part of an offsets partition says: the same as the log will say once its transactions have ended."""
+"""The hidden part of an offsets partition: the same result as the log will have once its transactions have ended."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Writer:
 
 
 def test_an_offset_is_deleted_until_it_is_committed_again() -> None:
-    """By the newest record of its key, of type 1 or 0."""
+    """The newest record of its key counts, of type 1 or 0."""
     writer = Writer()
     writer.write(commit_key("g", "t", 0), None)
     assert dict(writer.log.deleted) == {KEY: NewestRecord(100, 100)}
@@ -48,7 +48,7 @@ def test_an_offset_is_deleted_until_it_is_committed_again() -> None:
 
 
 def test_a_commit_of_an_open_transaction_is_pending_until_the_marker() -> None:
-    """Committed it counts, unless something newer does; aborted it never does. Other producers' markers end nothing."""
+    """A committed one then counts unless a newer one exists; an aborted one does not."""
     for committed in (True, False):
         writer = Writer()
         writer.write(commit_key("g", "t", 0), None)
@@ -62,7 +62,7 @@ def test_a_commit_of_an_open_transaction_is_pending_until_the_marker() -> None:
 
 
 def test_a_tombstone_cancels_what_is_pending() -> None:
-    """As in OffsetMetadataManager: the marker brings nothing back."""
+    """As in OffsetMetadataManager: the marker does not restore the commit."""
     writer = Writer()
     writer.write(commit_key("g", "t", 0), commit_value(5, 1), producer=7)
     writer.write(commit_key("g", "t", 0), None)
@@ -72,7 +72,7 @@ def test_a_tombstone_cancels_what_is_pending() -> None:
 
 
 def test_membership_records_are_kept_by_group_and_key() -> None:
-    """The newest of each key, with tombstones; what cannot be read is left out, for the job counts it."""
+    """The newest value of each key, with tombstones; records that cannot be decoded are left out."""
     writer = Writer()
     writer.write(group_key("g"), group_value(1, ["m"]))
     writer.write(group_key("g"), group_value(2, []))
@@ -80,12 +80,12 @@ def test_membership_records_are_kept_by_group_and_key() -> None:
     writer.write(group_key("g"), b"\x00\x03broken")
     writer.write(b"\x00", b"")
     writer.write(None, b"")
-    known = writer.log.memberships
-    assert {group: each.records for group, each in known.items()} == {
+    memberships = writer.log.memberships
+    assert {group: each.records for group, each in memberships.items()} == {
         "g": {group_key("g"): group_value(2, [])},
         "h": {group_key("h"): None},
     }
-    assert (known["g"].newest, known["g"].version) == (NewestRecord(101, 101), 2)
+    assert (memberships["g"].newest, memberships["g"].version) == (NewestRecord(101, 101), 2)
 
 
 STEPS = st.lists(
@@ -100,28 +100,28 @@ STEPS = st.lists(
 
 @examples(200)
 @given(STEPS)
-def test_deleted_is_what_a_reader_of_the_ended_log_sees_as_deleted(
+def test_deleted_offsets_are_those_of_a_reader_after_all_transactions(
     steps: Sequence[tuple[str, int, int | None]],
 ) -> None:
-    """After the markers of all transactions: the last record by offset of those that count, cancelled ones aside."""
+    """The last record by log offset decides, among those that count; cancelled commits do not."""
     writer = Writer()
     rows: list[tuple[int, int, bool]] = []
     open_: dict[int, dict[int, int]] = {}
-    for what, partition, producer in [*steps, ("commit_marker", 0, 1), ("abort_marker", 0, 2)]:
-        if what.endswith("marker"):
+    for step, partition, producer in [*steps, ("commit_marker", 0, 1), ("abort_marker", 0, 2)]:
+        if step.endswith("marker"):
             assert producer is not None
             pending = open_.pop(producer, {})
-            writer.end(producer, committed=what == "commit_marker")
-            rows += [(at, p, False) for p, at in pending.items() if what == "commit_marker"]
+            writer.end(producer, committed=step == "commit_marker")
+            rows += [(at, p, False) for p, at in pending.items() if step == "commit_marker"]
         elif producer is not None:
             open_.setdefault(producer, {})[partition] = writer.at
             writer.write(commit_key("g", "t", partition), commit_value(1, 1), producer)
         else:
-            rows.append((writer.at, partition, what == "delete"))
-            if what == "delete":
+            rows.append((writer.at, partition, step == "delete"))
+            if step == "delete":
                 for pending in open_.values():
                     pending.pop(partition, None)
-            writer.write(commit_key("g", "t", partition), None if what == "delete" else commit_value(1, 1))
+            writer.write(commit_key("g", "t", partition), None if step == "delete" else commit_value(1, 1))
     newest = {partition: deleted for _, partition, deleted in sorted(rows)}
     assert set(writer.log.deleted) == {offset_key("g", "t", p) for p, deleted in newest.items() if deleted}
     assert writer.log.pending == frozenset()

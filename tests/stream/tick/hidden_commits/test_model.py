@@ -1,4 +1,4 @@
-"""Who holds offsets partitions back, as the status of the monitor has it."""
+"""The table of blocked offsets partitions in the status of the monitor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenComm
 
 
 def test_each_partition_has_its_row() -> None:
-    """In order of the partitions; what nobody could tell is null."""
+    """Sorted by partition; what is not known is null."""
     known = BlockedOffsetsPartition(3, 5_000, 4001, "pay", hanging=False)
     held = HiddenCommits(
         DriverState().columns(), np.zeros(0, np.bool_), {9: BlockedOffsetsPartition(9, 7_000), 3: known}
@@ -25,6 +25,6 @@ def test_each_partition_has_its_row() -> None:
     ]
 
 
-def test_nobody_holds_anything_back() -> None:
-    """No row, and the columns are those of the read model all the same."""
+def test_without_blocked_partitions_the_table_is_empty() -> None:
+    """It has the columns of the read model."""
     assert holders(nothing_held_back(DriverState().columns())).num_rows == 0
