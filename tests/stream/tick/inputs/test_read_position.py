@@ -1,4 +1,4 @@
-"""How far the log is read, per group: what is not read is not missed, and who cannot commit is not silent."""
+"""How far the offsets topic is read, per row, and since when its partitions answer."""
 
 from __future__ import annotations
 
@@ -25,105 +25,105 @@ PARTITIONS: Final = 2
 
 
 def ends(high: Mapping[int, int | None]) -> EndsIndex:
-    """Give what the poll of the ends answered for the offsets partitions."""
+    """Return the end offsets of the offsets partitions and of another topic."""
     rows = [{"topic": NAME, "partition": number, "high_watermark": end} for number, end in high.items()]
     rows.append({"topic": "orders", "partition": 0, "high_watermark": 5})
     return EndsIndex(pa.Table.from_pylist(rows, ENDS))
 
 
 def reach(
-    reading: ReadPositionTracker, now: int, commits: Sequence[int] = (0, 0, 0, 0), asked: Sequence[str] = ()
+    tracker: ReadPositionTracker, now: int, commits: Sequence[int] = (0, 0, 0, 0), fetched: Sequence[str] = ()
 ) -> ReadUntil:
-    """Ask for four groups with a row each."""
+    """Return the result for four groups with one row each."""
     column = np.arange(4)
     rows = InputRows(GROUPS, ("orders",), column, np.zeros(4, np.int64), np.zeros(4, np.int32), column)
-    told = np.array([name in asked for name in GROUPS])
-    return reading.reach(rows, np.array(commits), told, now)
+    is_fetched = np.array([name in fetched for name in GROUPS])
+    return tracker.reach(rows, np.array(commits), is_fetched, now)
 
 
-def of(column: Any, partition: int) -> set[int]:
-    """Give what the groups of one offsets partition have."""
-    return {int(value) for name, value in zip(GROUPS, column, strict=True) if home(name) == partition}
+def values_in(column: Any, partition: int) -> set[int]:
+    """Return the values of the groups in one offsets partition."""
+    return {int(value) for name, value in zip(GROUPS, column, strict=True) if offsets_partition(name) == partition}
 
 
-def home(name: str) -> int:
-    """Give the offsets partition of a group."""
+def offsets_partition(name: str) -> int:
+    """Return the offsets partition of a group."""
     return partition_for(name, PARTITIONS)
 
 
-def test_the_groups_stand_in_both_partitions() -> None:
-    """Else the tests below would say less than they seem to."""
-    assert {home(name) for name in GROUPS} == {0, 1}
+def test_the_groups_are_in_both_partitions() -> None:
+    """The tests below compare the two partitions."""
+    assert {offsets_partition(name) for name in GROUPS} == {0, 1}
 
 
-def test_what_is_read_to_its_end_is_read_until_now() -> None:
-    """The other partition, of which ten offsets are unread, is read until the tick whose end has been reached."""
-    reading = ReadPositionTracker(TICK)
-    reading.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
-    reading.look(ends({0: 100, 1: 110}), {0: 100, 1: 105}, NOW + TICK)
-    found = reach(reading, NOW + TICK)
-    assert of(found.read_until, 0) == {NOW + TICK}
-    assert of(found.read_until, 1) == {NOW}
+def test_a_partition_read_to_its_end_is_read_until_now() -> None:
+    """The other one, with ten unread offsets, is read until the last tick whose end offset has been reached."""
+    tracker = ReadPositionTracker(TICK)
+    tracker.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
+    tracker.look(ends({0: 100, 1: 110}), {0: 100, 1: 105}, NOW + TICK)
+    found = reach(tracker, NOW + TICK)
+    assert values_in(found.read_until, 0) == {NOW + TICK}
+    assert values_in(found.read_until, 1) == {NOW}
 
 
-def test_a_reader_that_catches_up_reaches_the_ticks_in_their_order() -> None:
-    """Three ticks behind, then one, then none."""
-    reading, until = ReadPositionTracker(TICK), []
+def test_a_reader_that_catches_up_is_dated_by_ticks() -> None:
+    """The position falls back to three ticks behind the end, then catches up to one."""
+    tracker, until = ReadPositionTracker(TICK), []
     for number, position in enumerate((10, 10, 10, 10, 32, 50)):
         now = NOW + number * TICK
-        reading.look(ends({0: 10 * (number + 1), 1: 0}), {0: position, 1: 0}, now)
-        until.append((now - min(of(reach(reading, now).read_until, 0))) // TICK)
+        tracker.look(ends({0: 10 * (number + 1), 1: 0}), {0: position, 1: 0}, now)
+        until.append((now - min(values_in(reach(tracker, now).read_until, 0))) // TICK)
     assert until == [0, 1, 2, 3, 2, 1]
 
 
-def test_the_newest_commit_of_a_partition_dates_what_is_read() -> None:
-    """The log is in order: whoever committed before it has been heard."""
-    reading = ReadPositionTracker(TICK)
-    reading.look(ends({0: 100, 1: 100}), {0: 50, 1: 50}, NOW)
+def test_the_newest_commit_of_a_partition_is_a_lower_bound() -> None:
+    """A partition is read in order, so all earlier commits have been read."""
+    tracker = ReadPositionTracker(TICK)
+    tracker.look(ends({0: 100, 1: 100}), {0: 50, 1: 50}, NOW)
     times = [NOW - 5_000 if name == GROUPS[0] else 0 for name in GROUPS]
-    found = reach(reading, NOW, times)
-    assert of(found.read_until, home(GROUPS[0])) == {NOW - 5_000}
+    found = reach(tracker, NOW, times)
+    assert values_in(found.read_until, offsets_partition(GROUPS[0])) == {NOW - 5_000}
 
 
-def test_whoever_was_asked_is_of_now_and_dates_nobody_else() -> None:
-    """The coordinator's answer says nothing of what the log hides of others."""
-    reading = ReadPositionTracker(TICK)
-    reading.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
-    reading.look(ends({0: 200, 1: 200}), {0: 100, 1: 100}, NOW + TICK)
-    found = reach(reading, NOW + TICK, [NOW + TICK, 0, 0, 0], asked=GROUPS[:1])
+def test_a_fetched_row_is_known_until_now_and_dates_no_other() -> None:
+    """The coordinator's answer says nothing about other groups in the log."""
+    tracker = ReadPositionTracker(TICK)
+    tracker.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
+    tracker.look(ends({0: 200, 1: 200}), {0: 100, 1: 100}, NOW + TICK)
+    found = reach(tracker, NOW + TICK, [NOW + TICK, 0, 0, 0], fetched=GROUPS[:1])
     assert found.read_until.tolist() == [NOW + TICK, NOW, NOW, NOW]
 
 
 @pytest.mark.parametrize(
     ("pause", "unanswered", "since"),
     [
-        pytest.param(TICK, False, NEVER, id="tick after tick"),
+        pytest.param(TICK, False, NEVER, id="a tick later"),
         pytest.param(3 * TICK, False, NEVER, id="a late tick"),
         pytest.param(4 * TICK, False, NOW + 4 * TICK, id="a long pause"),
-        pytest.param(2 * TICK, True, NOW + 2 * TICK, id="no leader in between"),
+        pytest.param(2 * TICK, True, NOW + 2 * TICK, id="no leader for one tick"),
     ],
 )
-def test_a_coordinator_that_was_away_is_dated(pause: int, since: int, *, unanswered: bool) -> None:
-    """From the first answer after a tick without one, or after a pause of the whole cluster."""
-    reading = ReadPositionTracker(TICK)
-    reading.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
+def test_an_interruption_ends_with_the_first_answer(pause: int, since: int, *, unanswered: bool) -> None:
+    """An interruption is a tick without an end offset of the partition, or more than three ticks without any."""
+    tracker = ReadPositionTracker(TICK)
+    tracker.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
     if unanswered:
-        reading.look(ends({0: None, 1: 100}), {0: 100, 1: 100}, NOW + TICK)
-    reading.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW + pause)
-    found = reach(reading, NOW + pause)
-    assert of(found.answered_since, 0) == {since}
-    assert of(found.answered_since, 1) == {NEVER if unanswered else since}
+        tracker.look(ends({0: None, 1: 100}), {0: 100, 1: 100}, NOW + TICK)
+    tracker.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW + pause)
+    found = reach(tracker, NOW + pause)
+    assert values_in(found.answered_since, 0) == {since}
+    assert values_in(found.answered_since, 1) == {NEVER if unanswered else since}
 
 
-def test_a_tick_that_nobody_answered_is_a_pause_for_all() -> None:
-    """However short."""
-    reading = ReadPositionTracker(TICK)
-    reading.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
-    reading.miss()
-    reading.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW + TICK)
-    assert set(reach(reading, NOW + TICK).answered_since.tolist()) == {NOW + TICK}
+def test_a_tick_without_any_answer_interrupts_all_partitions() -> None:
+    """The length of the pause does not matter."""
+    tracker = ReadPositionTracker(TICK)
+    tracker.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
+    tracker.miss()
+    tracker.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW + TICK)
+    assert set(reach(tracker, NOW + TICK).answered_since.tolist()) == {NOW + TICK}
 
 
-def test_without_any_answer_silence_is_taken_for_the_groups_own() -> None:
-    """As where nobody knows the offsets topic: in a replay."""
+def test_without_any_end_offset_all_commits_are_known_until_now() -> None:
+    """A replay has no end offsets of the offsets topic."""
     assert reach(ReadPositionTracker(TICK), NOW).read_until.tolist() == [NOW] * 4

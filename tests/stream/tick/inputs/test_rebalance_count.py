@@ -1,4 +1,4 @@
-"""Rebalances of the recent past, counted beyond what lives remember, and over a restart."""
+"""Recent rebalances: more than a history keeps, and across a restart."""
 
 from __future__ import annotations
 
@@ -9,64 +9,64 @@ import pytest
 from stream.groups.lifecycle.model import GroupHistory
 from stream.tick.inputs.rebalance_count import RebalanceCounter
 
-STRETCH = 600
+WINDOW = 600
 TICK = 10
 
 
-def life(count: int) -> GroupHistory:
-    """Give a life that was rebalanced so often, and remembers none of it."""
+def history(count: int) -> GroupHistory:
+    """Return a history that counts this many rebalances and keeps none of them."""
     return GroupHistory("classic", "Stable", 0, 0, None, {"rebalanced": count} if count else {}, ())
 
 
-# The story, the count at each tick, and what is counted at the last.
+# The case, the count of the history at each tick, and the recent rebalances at the last tick.
 STORIES = [
-    ("none since it is watched", [40, 40, 40], 0),
-    ("some at every tick", [40, 43, 46], 6),
-    ("more than any life remembers", [0, 50, 100], 100),
-    ("long ago", [40, 43, *[43] * 70], 0),
-    ("partly long ago", [40, *[43] * 55, *[45] * 20], 2),
-    ("all within the stretch", [40, *[43] * 40, *[45] * 10], 5),
-    ("the name of another life", [40, 45, 2], 0),
-    ("another life that storms, too", [40, 45, 2, 9], 7),
+    ("no rebalance since the first tick", [40, 40, 40], 0),
+    ("rebalances at every tick", [40, 43, 46], 6),
+    ("more than a history keeps", [0, 50, 100], 100),
+    ("all before the window", [40, 43, *[43] * 70], 0),
+    ("partly before the window", [40, *[43] * 55, *[45] * 20], 2),
+    ("all within the window", [40, *[43] * 40, *[45] * 10], 5),
+    ("a new group of the same name", [40, 45, 2], 0),
+    ("a new group of the same name that rebalances", [40, 45, 2, 9], 7),
 ]
 
 
-@pytest.mark.parametrize(("counts", "counted"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
-def test_counts_are_told_by_their_difference(counts: list[int], counted: int) -> None:
-    """What came within the stretch before the last tick."""
-    rebalances = RebalanceCounter(STRETCH)
-    told = 0
+@pytest.mark.parametrize(("counts", "expected"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
+def test_recent_rebalances_are_a_difference_of_counts(counts: list[int], expected: int) -> None:
+    """Those within the window before the last tick."""
+    rebalances = RebalanceCounter(WINDOW)
+    recent = 0
     for tick, count in enumerate(counts):
-        told = rebalances.count({"g": life(count)}, tick * TICK).get("g", 0)
-    assert told == counted
+        recent = rebalances.count({"g": history(count)}, tick * TICK).get("g", 0)
+    assert recent == expected
 
 
-def test_a_restart_goes_on_counting() -> None:
-    """What came before the restart counts on, and what came while nobody watched as well."""
-    first = RebalanceCounter(STRETCH)
-    first.count({"g": life(40), "quiet": life(3)}, 0)
-    first.count({"g": life(60), "quiet": life(3)}, 10)
-    kept = json.loads(json.dumps(first.noted))
+def test_counting_continues_after_a_restart() -> None:
+    """Rebalances before the restart count, and those during it."""
+    first = RebalanceCounter(WINDOW)
+    first.count({"g": history(40), "quiet": history(3)}, 0)
+    first.count({"g": history(60), "quiet": history(3)}, 10)
+    stored = json.loads(json.dumps(first.noted))
     second = RebalanceCounter(
-        STRETCH, {group: [(time, count) for time, count in noted] for group, noted in kept.items()}
+        WINDOW, {group: [(time, count) for time, count in counts] for group, counts in stored.items()}
     )
-    assert dict(second.count({"g": life(75), "quiet": life(3)}, 100)) == {"g": 35, "quiet": 0}
-    assert dict(second.count({"g": life(75), "quiet": life(3)}, 100 + 2 * STRETCH)) == {}
+    assert dict(second.count({"g": history(75), "quiet": history(3)}, 100)) == {"g": 35, "quiet": 0}
+    assert dict(second.count({"g": history(75), "quiet": history(3)}, 100 + 2 * WINDOW)) == {}
     assert second.noted == {}
 
 
-def test_a_group_that_is_gone_is_forgotten() -> None:
-    """Its name may come again, and begins anew."""
-    rebalances = RebalanceCounter(STRETCH)
-    rebalances.count({"g": life(1)}, 0)
-    rebalances.count({"g": life(5)}, 10)
+def test_a_removed_group_is_dropped() -> None:
+    """A group of the same name starts at zero."""
+    rebalances = RebalanceCounter(WINDOW)
+    rebalances.count({"g": history(1)}, 0)
+    rebalances.count({"g": history(5)}, 10)
     assert dict(rebalances.count({}, 20)) == {}
-    assert dict(rebalances.count({"g": life(9)}, 30)) == {"g": 0}
+    assert dict(rebalances.count({"g": history(9)}, 30)) == {"g": 0}
 
 
-def test_a_clock_that_was_set_back_begins_anew() -> None:
-    """Nothing is counted twice, and nothing fails."""
-    rebalances = RebalanceCounter(STRETCH)
-    rebalances.count({"g": life(1)}, 1000)
-    assert dict(rebalances.count({"g": life(5)}, 500)) == {"g": 0}
-    assert dict(rebalances.count({"g": life(6)}, 510)) == {"g": 1}
+def test_a_clock_that_was_set_back_restarts_the_count() -> None:
+    """Nothing is counted twice."""
+    rebalances = RebalanceCounter(WINDOW)
+    rebalances.count({"g": history(1)}, 1000)
+    assert dict(rebalances.count({"g": history(5)}, 500)) == {"g": 0}
+    assert dict(rebalances.count({"g": history(6)}, 510)) == {"g": 1}
