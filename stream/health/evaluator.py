@@ -136,7 +136,8 @@ class Evaluator:
 
     def evaluate(self, seen: HealthInputs) -> EvaluationResult:
         """Judge one moment. Not to be called before the initial catch-up is over: half of a group looks sick."""
-        window = windows.build(seen, self.history, self.limits)
+        observation = self.history.record(seen, self.limits.first_commit)
+        window = windows.build(seen, observation, self.history, self.limits)
         found = apply_rules(window)
         self._shown = hysteresis.advance(self._carried(seen), found, seen.now)
         window = window.trim()

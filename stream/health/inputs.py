@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 NO_COMMIT = -1
 """In `spans.last_offset`: a partition that a member owns, or that belongs to a subscribed topic, without any commit."""
-NOT_KNOWN = -1
-"""In an optional column of numbers: not known."""
 
 
 class GroupStage(enum.IntEnum):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from stream.health.columns import NOT_KNOWN
 from stream.health.features import lag as lags
 from stream.health.features.lag import PartitionEnds
 
@@ -133,7 +134,7 @@ class EndsIndex:
         return lags.UNKNOWN_PARTITION if len(self.rows_of_topic(topic)) else lags.NOT_ASKED
 
     def _offsets(self, name: str) -> Ints:
-        column: Ints = self._table.column(name).fill_null(lags.NOT_KNOWN).to_numpy()
+        column: Ints = self._table.column(name).fill_null(NOT_KNOWN).to_numpy()
         return column if self._table_row is None else column[self._table_row]
 
     def _table_rows(self, rows: Ints) -> Ints:

@@ -168,7 +168,8 @@ class BurrowEvaluator:
 
     def evaluate(self, seen: HealthInputs) -> BurrowResult:
         """See Judging."""
-        window = windows.build(seen, self.history, self.limits)
+        observation = self.history.record(seen, self.limits.first_commit)
+        window = windows.build(seen, observation, self.history, self.limits)
         keys = self.history.row_keys(seen)
         rows = self.history.find_rows(seen, lags.place(seen.topic, seen.partition))
         rings = self._rings.update(window, keys, rows, self.history.high_watermark, self.limits.tick)

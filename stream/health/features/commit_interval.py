@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream.health.columns import max_by_owner
+from stream.health.columns import NOT_KNOWN, max_by_owner
 from stream.health.features.end_history import BracketQuality
-from stream.health.features.lag import NOT_KNOWN
 
 if TYPE_CHECKING:
     from stream.groups.commits.runs import Spans

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stream.health.columns import NOT_KNOWN
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -26,8 +28,6 @@ NOT_ASKED: Final = "not_asked"
 """The cluster has not answered for this topic yet."""
 NEGATIVE_OFFSET: Final = "negative_offset"
 """The committed offset is below zero. A broker takes such a commit for none: where the group reads is not known."""
-NOT_KNOWN: Final = -1
-"""In a column of offsets or distances: not known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

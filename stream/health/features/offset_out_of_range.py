@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from stream.health.features.lag import BEYOND_END, NOT_KNOWN
+from stream.health.columns import NOT_KNOWN
+from stream.health.features.lag import BEYOND_END
 
 if TYPE_CHECKING:
     import pyarrow as pa

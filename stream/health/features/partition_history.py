@@ -1,154 +1,168 @@
-"""What health remembers of the cluster from tick to tick: ends, log starts, and how long each has stood still.
+"""What is remembered of the partitions from tick to tick: end offsets, log starts, and how long each has not moved.
 
-Lost with the process, and seeded anew by offsets-for-times; only verdicts survive (`stream.health.hysteresis`).
+It is lost with the process and filled again from ListOffsets by timestamp (`PartitionHistory.seed`); only verdicts are
+kept over a restart (`stream.health.hysteresis`).
 """
 
 from __future__ import annotations
 
 import bisect
-from typing import TYPE_CHECKING
+import dataclasses
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stream.health.columns import NOT_KNOWN
 from stream.health.features import lag as lags
 from stream.health.features.end_history import EndHistory
 from stream.health.features.stable_ids import NameIds, PartitionIds
-from stream.health.inputs import GroupStage
+from stream.health.inputs import NO_COMMIT, GroupStage
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from stream.health.columns import Ints
+    from stream.health.columns import Flags, Ints
+    from stream.health.features.lag import Lag
     from stream.health.inputs import HealthInputs
 
-_GAP_TICKS = 3
-"""A longer pause between two looks is a time in which nothing was seen."""
-_LOG_START_POINTS = 12
-"""A log start moves by segments, a few times an hour: twelve points are six moves."""
+_GAP_TICKS: Final = 3
+"""Partitions that were not polled for more ticks than this count as not having answered."""
+_LOG_START_POINTS: Final = 12
+"""A log start moves by whole segments, a few times an hour: twelve points are six moves."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Observation:
+    """What one recorded tick means for the rows of its inputs; times in ms, -1 where not known."""
+
+    lag: Lag
+    history_row: Ints
+    """Per row: the row of its partition in the histories; -1 where the ends are not known at this tick."""
+    settled_since: Ints
+    """Per group: since when it has been in its stage, see `PartitionHistory.settled_since`."""
+    uncommitted: Flags
+    """Per row: the ends are known, and the group has never committed an offset."""
+    uncommitted_since: Ints
+    """Per row: since when the partition belongs to its group without any commit; -1 for rows with a commit."""
 
 
 class PartitionHistory:
-    """Rows of the histories belong to (topic, partition), whichever groups read it."""
+    """The histories of all partitions. A row is a (topic, partition), whichever groups read it."""
 
     def __init__(self, points: int = 48, *, tick: int = 10_000) -> None:
-        """Keep so many points of the history of each end; looks are `tick` ms apart."""
+        """Keep at most `points` points of the history of each end offset; ticks are `tick` ms apart."""
         self.high_watermark = EndHistory(points)
         self.log_start = EndHistory(_LOG_START_POINTS)
         self._groups, self._topics = NameIds(), NameIds()
-        self._places = PartitionIds()
-        self._dropped = 0
-        self._stable = np.empty(0, np.int64)
-        self._stable_since = np.empty(0, np.int64)
-        # By place: the longest standstill of the last stable offset that is over; each one after it halves that.
-        self._stood = np.empty(0, np.int64)
-        # By place: when the last stable offset last moved on after it stood still (-1: never seen), and where it stood.
-        self._freed, self._freed_from = np.empty(0, np.int64), np.empty(0, np.int64)
+        self._partitions = PartitionIds()
+        self._topics_removed = 0
         self._tick, self._gap = tick, _GAP_TICKS * tick
-        # By place: when its end was last known, whether it has been asked for in vain since, since when it is again.
-        self._answered, self._back = np.empty(0, np.int64), np.empty(0, np.int64)
-        self._missed = np.empty(0, np.bool_)
-        # By place: the newest end; the highest one if it has gone back since (-1), and when that was first seen.
-        self._end, self._peak, self._fell = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+        self._columns = _Columns.empty()
+        # By group name: when it was last seen to rebalance.
         self._rebalanced: dict[str, int] = {}
-        # By group, topic and partition without any commit: since when it is so, and when it was last seen.
+        # By group, topic and partition without a commit: since when it belongs to the group, when it was last seen.
         self._uncommitted: dict[tuple[str, str, int], tuple[int, int]] = {}
 
     @property
     def nbytes(self) -> int:
-        """How much memory the histories take."""
+        """Size of the histories in bytes."""
         return self.high_watermark.nbytes + self.log_start.nbytes
 
-    def row_keys(self, seen: HealthInputs) -> Ints:
-        """Give each row a number of its own that stays the same from tick to tick (16 M groups, 1 M topics)."""
-        group, topic = self._groups.assign(seen.groups.names), self._topics.assign(seen.topics)
-        return (group[seen.group] << 40) | (topic[seen.topic] << 20) | seen.partition.astype(np.int64)
+    def row_keys(self, inputs: HealthInputs) -> Ints:
+        """Return a key for each row that is the same at every tick (up to 16 M groups and 1 M topics)."""
+        group, topic = self._groups.assign(inputs.groups.names), self._topics.assign(inputs.topics)
+        return (group[inputs.group] << 40) | (topic[inputs.topic] << 20) | inputs.partition.astype(np.int64)
 
-    def observe(self, seen: HealthInputs) -> Ints:
-        """Note the ends of one moment; give the row of each of them, -1 where it is not known now."""
-        topics = self._topics.assign(seen.topics)
-        places = (topics[seen.ends.place >> 32] << 32) | (seen.ends.place & 0xFFFFFFFF)
-        if self._topics.removed > self._dropped:
-            self._dropped = self._topics.removed
-            self._keep(self._places.retain(places))
-        rows = self._places.assign(places)
-        self._grow(len(self._places))
-        if seen.recreated is not None and len(seen.recreated):
-            self._forget(rows[np.isin(seen.ends.place >> 32, seen.recreated)])
-        self._note_answers(rows, seen)
-        known = np.flatnonzero(seen.ends.known)
-        self._note_falls(rows[known], seen.ends.high_watermark[known], seen.now)
-        self.high_watermark.observe(rows[known], seen.now, seen.ends.high_watermark[known])
-        self.log_start.observe(rows[known], seen.now, seen.ends.log_start[known])
-        self._note_stable(seen, rows)
-        return np.where(seen.ends.known, rows, -1)
+    def record(self, inputs: HealthInputs, absence: int) -> Observation:
+        """Record one tick and return what it means for the rows of the inputs.
 
-    def seed(self, seen: HealthInputs, time: Ints, offset: Ints) -> None:
-        """Put the answers of offsets-for-times in front of the histories; one row of `offset` per row of `seen.ends`.
-
-        To be called once, right after the first `observe`. See `EndHistory.seed` for what the answers may be.
+        A partition without a commit keeps its start time when it is absent for up to `absence` ms.
         """
-        topics = self._topics.assign(seen.topics)
-        places = (topics[seen.ends.place >> 32] << 32) | (seen.ends.place & 0xFFFFFFFF)
-        self.high_watermark.seed(self._places.assign(places), time, offset)
+        row_of_end = self.observe(inputs)
+        committed = inputs.spans.last_offset
+        places = lags.place(inputs.topic, inputs.partition)
+        lag = lags.lag(committed, places, inputs.ends) if inputs.lag is None else inputs.lag
+        history_row = np.where(lag.row >= 0, row_of_end[lag.row], -1) if len(row_of_end) else lag.row
+        uncommitted = (committed == NO_COMMIT) & lag.known & (history_row >= 0)
+        rows = np.flatnonzero(uncommitted)
+        since = np.full(len(inputs), NOT_KNOWN, np.int64)
+        since[rows] = self.uncommitted_since(inputs, rows, absence)
+        return Observation(lag, history_row, self.settled_since(inputs), uncommitted, since)
+
+    def observe(self, inputs: HealthInputs) -> Ints:
+        """Add the ends of one tick; return the history row of each of them, -1 where the end is not known."""
+        partitions = self._stable_places(inputs, inputs.ends.place)
+        if self._topics.removed > self._topics_removed:
+            self._topics_removed = self._topics.removed
+            self._keep_rows(self._partitions.retain(partitions))
+        rows = self._partitions.assign(partitions)
+        self._grow(len(self._partitions))
+        if inputs.recreated is not None and len(inputs.recreated):
+            self._clear(rows[np.isin(inputs.ends.place >> 32, inputs.recreated)])
+        self._record_answers(rows, inputs)
+        known = np.flatnonzero(inputs.ends.known)
+        self._record_falls(rows[known], inputs.ends.high_watermark[known], inputs.now)
+        self.high_watermark.observe(rows[known], inputs.now, inputs.ends.high_watermark[known])
+        self.log_start.observe(rows[known], inputs.now, inputs.ends.log_start[known])
+        self._record_stable(inputs, rows)
+        return np.where(inputs.ends.known, rows, -1)
+
+    def seed(self, inputs: HealthInputs, time: Ints, offset: Ints) -> None:
+        """Prepend the answers of ListOffsets by timestamp; `offset[row, time]` has one row per row of `inputs.ends`.
+
+        Call it once, right after the first `observe`. `EndHistory.seed` lists the values of an answer.
+        """
+        self.high_watermark.seed(self._partitions.assign(self._stable_places(inputs, inputs.ends.place)), time, offset)
 
     def add_past_ends(self, rows: Ints, time: Ints, offset: Ints) -> None:
-        """Note where ends stood in the past (rows of the histories, ms), as it became known since."""
+        """Insert end offsets that became known later: rows of the histories, times (ms), end offsets."""
         self.high_watermark.insert(rows, time, offset)
 
-    def find_rows(self, seen: HealthInputs, places: Ints) -> Ints:
-        """Give each place, numbered by the topics of `seen`, its row of the histories; -1: it was never seen."""
-        if not len(places):
-            return places
-        topics = self._topics.assign(seen.topics)
-        return self._places.find((topics[places >> 32] << 32) | (places & 0xFFFFFFFF))
+    def find_rows(self, inputs: HealthInputs, places: Ints) -> Ints:
+        """Return the history row of each place, which is numbered by the topics of `inputs`; -1: never observed."""
+        return self._partitions.find(self._stable_places(inputs, places)) if len(places) else places
 
     def stable_since(self, rows: Ints) -> Ints:
-        """Since when the last stable offset stands where it does, below the high watermark; -1 where it does not."""
-        if not len(self._stable_since):
-            return np.full(len(rows), -1, np.int64)
-        return np.where(rows >= 0, self._stable_since[rows], -1)
+        """Return since when (ms) the last stable offset stands still below the high watermark; -1 where it does not."""
+        return self._of_rows(self._columns.stable_since, rows, -1)
 
     def stood_still(self, rows: Ints) -> Ints:
         """Return how long (ms) earlier transactions kept the last stable offset in place, at least; 0 where unknown."""
-        if not len(self._stood):
-            return np.zeros(len(rows), np.int64)
-        return np.where(rows >= 0, self._stood[rows], 0)
+        return self._of_rows(self._columns.standstill, rows, 0)
 
     def readable_since(self, rows: Ints, next_offset: Ints) -> Ints:
-        """Return since when consumers of committed records can read these offsets (ms); -1: not known to be recent."""
-        if not len(self._freed):
+        """Return since when (ms) consumers of committed records can read these offsets; -1: not known to be recent."""
+        if not len(self._columns.released):
             return np.full(len(rows), -1, np.int64)
-        return np.where((rows >= 0) & (next_offset >= self._freed_from[rows]), self._freed[rows], -1)
+        return np.where(
+            (rows >= 0) & (next_offset >= self._columns.released_from[rows]), self._columns.released[rows], -1
+        )
 
     def answered_since(self, rows: Ints) -> Ints:
-        """Since when the end is known again after it was not (ms); -1: as long as it is watched."""
-        if not len(self._back):
-            return np.full(len(rows), -1, np.int64)
-        return np.where(rows >= 0, self._back[rows], -1)
+        """Return since when (ms) the end is known again after it was not; -1: known ever since it was first polled."""
+        return self._of_rows(self._columns.answered_again, rows, -1)
 
-    def is_truncated(self, rows: Ints, now: int) -> NDArray[np.bool_]:
-        """Tell which ends have gone back and have not come up to where they were since.
+    def is_truncated(self, rows: Ints, now: int) -> Flags:
+        """Return the rows whose end has fallen and has not reached its former offset again.
 
-        Not at the first look: a new leader may for a moment know less than the old one did (KIP-207).
+        Not at the tick of the fall: a new leader may report a lower end for a moment (KIP-207).
         """
-        if not len(self._peak):
+        if not len(self._columns.peak):
             return np.zeros(len(rows), np.bool_)
-        cut: NDArray[np.bool_] = (rows >= 0) & (self._peak[rows] >= 0) & (self._fell[rows] < now)
-        return cut
+        truncated: Flags = (rows >= 0) & (self._columns.peak[rows] >= 0) & (self._columns.fell[rows] < now)
+        return truncated
 
     def record_missed_tick(self) -> None:
-        """Note that nobody answered at a tick."""
-        self._missed[:] = self._answered >= 0
+        """Record a tick at which the cluster did not answer."""
+        self._columns.unanswered[:] = self._columns.answered >= 0
 
-    def settled_since(self, seen: HealthInputs) -> Ints:
-        """Since when each group stands where it does (ms, -1 not known), or was last seen to rebalance.
+    def settled_since(self, inputs: HealthInputs) -> Ints:
+        """Return since when (ms) each group has been in its stage, or when it was last seen to rebalance if later.
 
-        That a rebalance is over may be told before the record of it has been read.
+        -1 where not known. The end of a rebalance may be known before the record of it has been read.
         """
-        names, stage = seen.groups.names, seen.groups.stage
+        names, stage = inputs.groups.names, inputs.groups.stage
         for at in np.flatnonzero(stage == GroupStage.REBALANCING).tolist():
-            self._rebalanced[names[at]] = seen.now
-        since = seen.groups.since.copy()
+            self._rebalanced[names[at]] = inputs.now
+        since: Ints = inputs.groups.since.copy()
         for name, time in list(self._rebalanced.items()):
             at = bisect.bisect_left(names, name)
             if at == len(names) or names[at] != name or since[at] > time:
@@ -157,83 +171,140 @@ class PartitionHistory:
                 since[at] = time if stage[at] != GroupStage.REBALANCING else since[at]
         return since
 
-    def uncommitted_since(self, seen: HealthInputs, rows: Ints, keep: int) -> Ints:
-        """Since when each of these rows, all there are without any commit, belongs to its group (ms).
+    def uncommitted_since(self, inputs: HealthInputs, rows: Ints, absence: int) -> Ints:
+        """Return since when (ms) each of these rows belongs to its group; `rows` are all rows without a commit.
 
-        A rebalance does not begin it anew, nor does an absence of up to `keep` ms: the group may be restarted.
+        A rebalance does not change that time, nor does an absence of up to `absence` ms: the group may be restarted.
         """
-        names, topics = seen.groups.names, seen.topics
-        known = {key: told for key, told in self._uncommitted.items() if seen.now - told[1] <= keep}
+        names, topics, now = inputs.groups.names, inputs.topics, inputs.now
+        remembered = {key: times for key, times in self._uncommitted.items() if now - times[1] <= absence}
         since = np.empty(len(rows), np.int64)
-        columns = (seen.group[rows].tolist(), seen.topic[rows].tolist(), seen.partition[rows].tolist())
-        settled = seen.groups.since[seen.group[rows]].tolist()
-        for at, (group, topic, partition, formed) in enumerate(zip(*columns, settled, strict=True)):
+        columns = (inputs.group[rows].tolist(), inputs.topic[rows].tolist(), inputs.partition[rows].tolist())
+        formed_since = inputs.groups.since[inputs.group[rows]].tolist()
+        for at, (group, topic, partition, formed) in enumerate(zip(*columns, formed_since, strict=True)):
             key = names[group], topics[topic], partition
-            since[at] = known[key][0] if key in known else formed
-            known[key] = int(since[at]), seen.now
-        self._uncommitted = known
+            since[at] = remembered[key][0] if key in remembered else formed
+            remembered[key] = int(since[at]), now
+        self._uncommitted = remembered
         return since
 
-    def _note_answers(self, rows: Ints, seen: HealthInputs) -> None:
-        asked = self._answered[rows] >= 0
-        self._missed[rows[asked & ~seen.ends.known]] = True
-        known = rows[seen.ends.known]
-        again = known[
-            (self._answered[known] >= 0) & (self._missed[known] | (seen.now - self._answered[known] > self._gap))
-        ]
-        self._back[again] = seen.now
-        self._missed[known], self._answered[known] = False, seen.now
+    def _stable_places(self, inputs: HealthInputs, places: Ints) -> Ints:
+        """Return places with the topic numbers of the histories instead of those of the inputs."""
+        topics = self._topics.assign(inputs.topics)
+        stable: Ints = (topics[places >> 32] << 32) | (places & 0xFFFFFFFF)
+        return stable
 
-    def _note_falls(self, rows: Ints, end: Ints, now: int) -> None:
-        before, peak = self._end[rows], self._peak[rows]
-        fell = end < before
-        self._fell[rows[fell & (peak < 0)]] = now
-        peak = np.where(fell, np.maximum(peak, before), peak)
-        self._peak[rows], self._end[rows] = np.where(end >= peak, -1, peak), end
+    @staticmethod
+    def _of_rows(column: Ints, rows: Ints, default: int) -> Ints:
+        if not len(column):
+            return np.full(len(rows), default, np.int64)
+        return np.where(rows >= 0, column[rows], default)
 
-    def _note_stable(self, seen: HealthInputs, rows: Ints) -> None:
-        stable = seen.ends.last_stable
+    def _record_answers(self, rows: Ints, inputs: HealthInputs) -> None:
+        columns = self._columns
+        answered_before = columns.answered[rows] >= 0
+        columns.unanswered[rows[answered_before & ~inputs.ends.known]] = True
+        known = rows[inputs.ends.known]
+        last = columns.answered[known]
+        again = (last >= 0) & (columns.unanswered[known] | (inputs.now - last > self._gap))
+        columns.answered_again[known[again]] = inputs.now
+        columns.unanswered[known], columns.answered[known] = False, inputs.now
+
+    def _record_falls(self, rows: Ints, end: Ints, now: int) -> None:
+        columns = self._columns
+        previous, peak = columns.end[rows], columns.peak[rows]
+        fell = end < previous
+        columns.fell[rows[fell & (peak < 0)]] = now
+        peak = np.where(fell, np.maximum(peak, previous), peak)
+        columns.peak[rows], columns.end[rows] = np.where(end >= peak, -1, peak), end
+
+    def _record_stable(self, inputs: HealthInputs, rows: Ints) -> None:
+        columns = self._columns
+        stable = inputs.ends.last_stable
         if stable is None:
             return
-        held = seen.ends.known & (stable >= 0) & (stable < seen.ends.high_watermark)
-        moved = stable != self._stable[rows]
-        before = self._stable_since[rows]
-        ended = seen.ends.known & (stable >= 0) & moved & (before >= 0)
-        # It may have moved right after the look before this one.
-        lasted = np.maximum(seen.now - before - self._tick, self._stood[rows] // 2)
-        self._stood[rows] = np.where(ended, lasted, self._stood[rows])
-        self._freed[rows] = np.where(ended, seen.now, self._freed[rows])
-        self._freed_from[rows] = np.where(ended, self._stable[rows], self._freed_from[rows])
-        since = np.where(moved | (before < 0), seen.now, before)
-        self._stable_since[rows] = np.where(held, since, lags.NOT_KNOWN)
-        self._stable[rows] = stable
+        is_open = inputs.ends.known & (stable >= 0) & (stable < inputs.ends.high_watermark)
+        moved = stable != columns.stable[rows]
+        previous_since = columns.stable_since[rows]
+        ended = inputs.ends.known & (stable >= 0) & moved & (previous_since >= 0)
+        # It may have moved right after the previous tick.
+        lasted = np.maximum(inputs.now - previous_since - self._tick, columns.standstill[rows] // 2)
+        columns.standstill[rows] = np.where(ended, lasted, columns.standstill[rows])
+        columns.released[rows] = np.where(ended, inputs.now, columns.released[rows])
+        columns.released_from[rows] = np.where(ended, columns.stable[rows], columns.released_from[rows])
+        since = np.where(moved | (previous_since < 0), inputs.now, previous_since)
+        columns.stable_since[rows] = np.where(is_open, since, NOT_KNOWN)
+        columns.stable[rows] = stable
 
     def _grow(self, rows: int) -> None:
         self.high_watermark.grow(rows)
         self.log_start.grow(rows)
-        more = np.full(max(rows - len(self._stable), 0), -1, np.int64)
-        self._stable = np.concatenate([self._stable, more])
-        self._stable_since = np.concatenate([self._stable_since, more])
-        self._stood = np.concatenate([self._stood, np.zeros(len(more), np.int64)])
-        self._freed, self._freed_from = np.concatenate([self._freed, more]), np.concatenate([self._freed_from, more])
-        self._answered, self._back = np.concatenate([self._answered, more]), np.concatenate([self._back, more])
-        self._missed = np.concatenate([self._missed, np.zeros(len(more), np.bool_)])
-        self._end, self._peak = np.concatenate([self._end, more]), np.concatenate([self._peak, more])
-        self._fell = np.concatenate([self._fell, more])
+        self._columns.grow(rows)
 
-    def _keep(self, rows: Ints) -> None:
+    def _keep_rows(self, rows: Ints) -> None:
         self.high_watermark.keep_rows(rows)
         self.log_start.keep_rows(rows)
-        self._stable, self._stable_since = self._stable[rows], self._stable_since[rows]
-        self._stood, self._freed, self._freed_from = self._stood[rows], self._freed[rows], self._freed_from[rows]
-        self._answered, self._back, self._missed = self._answered[rows], self._back[rows], self._missed[rows]
-        self._end, self._peak, self._fell = self._end[rows], self._peak[rows], self._fell[rows]
+        self._columns.keep_rows(rows)
 
-    def _forget(self, rows: Ints) -> None:
+    def _clear(self, rows: Ints) -> None:
         self.high_watermark.clear(rows)
         self.log_start.clear(rows)
-        self._stable_since[rows] = self._answered[rows] = self._back[rows] = -1
-        self._missed[rows] = False
-        self._stood[rows] = 0
-        self._freed[rows] = self._freed_from[rows] = -1
-        self._end[rows] = self._peak[rows] = -1
+        self._columns.clear(rows)
+
+
+@dataclasses.dataclass(slots=True)
+class _Columns:
+    """One element per row of the histories; times in ms."""
+
+    stable: Ints
+    """The newest last stable offset."""
+    stable_since: Ints
+    """Since when it stands still below the high watermark; -1 where it does not."""
+    standstill: Ints
+    """The longest time an earlier transaction kept it in place; each later transaction halves it."""
+    released: Ints
+    """When it last moved on after a standstill; -1: never."""
+    released_from: Ints
+    """The offset of that standstill."""
+    answered: Ints
+    """When the ends were last known; -1: never."""
+    answered_again: Ints
+    """When they became known again after polls without an answer; -1: never."""
+    end: Ints
+    peak: Ints
+    """The highest end if the end has fallen since and has not reached it again; else -1."""
+    fell: Ints
+    """When that fall was first seen; without a `peak` it means nothing."""
+    unanswered: Flags
+    """A poll without an answer has followed the last known ends."""
+
+    @classmethod
+    def empty(cls) -> _Columns:
+        """Return columns without rows."""
+        none = np.empty(0, np.int64)
+        return cls(none, none, none, none, none, none, none, none, none, none, np.empty(0, np.bool_))
+
+    def __len__(self) -> int:
+        return len(self.stable)
+
+    def grow(self, rows: int) -> None:
+        """Append rows without observations until there are at least `rows`."""
+        more = max(rows - len(self), 0)
+        for field in dataclasses.fields(self):
+            column = getattr(self, field.name)
+            default = np.full(more, _DEFAULTS.get(field.name, NOT_KNOWN), column.dtype)
+            setattr(self, field.name, np.concatenate([column, default]))
+
+    def keep_rows(self, rows: Ints) -> None:
+        """Keep these rows, in this order."""
+        for field in dataclasses.fields(self):
+            setattr(self, field.name, getattr(self, field.name)[rows])
+
+    def clear(self, rows: Ints) -> None:
+        """Forget the observations of these rows."""
+        for field in dataclasses.fields(self):
+            getattr(self, field.name)[rows] = _DEFAULTS.get(field.name, NOT_KNOWN)
+
+
+_DEFAULTS: Final = {"standstill": 0, "unanswered": False}
+"""Columns whose value in a row without observations is not `NOT_KNOWN`."""

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stream.health.columns import max_by_owner
+from stream.health.columns import NOT_KNOWN, max_by_owner
 from stream.health.features.end_history import UNKNOWN_OFFSET, BracketQuality
-from stream.health.features.lag import NOT_KNOWN
 
 if TYPE_CHECKING:
     from stream.groups.commits.slots import Slots
@@ -105,7 +104,7 @@ def rising_span(slots: Slots, rows: int, now: int) -> RisingSpan:
     return RisingSpan(start_time, start_offset, end_time)
 
 
-def rates(
+def produce_and_consume_rates(
     window: RisingSpan, committed: Ints, lag: Ints, history: EndHistory, rows: Ints, *, end: Ints, now: int
 ) -> Rates:
     """Tell how fast each partition was written and read over its commit window; `end` is its high watermark, or -1."""

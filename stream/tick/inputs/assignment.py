@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream.groups.membership.partition_bits import HIGHEST
-from stream.health.inputs import NO_OWNER, NOT_KNOWN, GroupStage
+from stream.health.columns import NOT_KNOWN
+from stream.health.inputs import NO_OWNER, GroupStage
 from stream.tick.inputs.group_state import stage
 
 if TYPE_CHECKING:

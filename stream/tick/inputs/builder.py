@@ -18,10 +18,11 @@ import pyarrow as pa
 
 from stream.groups.commits.runs import TOPIC_ID, Spans
 from stream.groups.expiry.broker_rules import LATEST
+from stream.health.columns import NOT_KNOWN
 from stream.health.features import lag as lags
 from stream.health.features import offset_out_of_range as beyond
 from stream.health.features.offset_out_of_range import CommitOrigins
-from stream.health.inputs import NO_COMMIT, NOT_KNOWN, HealthInputs, OpenTransaction
+from stream.health.inputs import NO_COMMIT, HealthInputs, OpenTransaction
 from stream.health.limits import HealthLimits
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.assignment import AssignmentInputs

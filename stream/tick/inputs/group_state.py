@@ -13,7 +13,8 @@ import numpy as np
 
 from stream.groups.lifecycle.model import TransitionType
 from stream.groups.membership.model import SIMPLE
-from stream.health.inputs import NOT_KNOWN, GroupInputs, GroupStage
+from stream.health.columns import NOT_KNOWN
+from stream.health.inputs import GroupInputs, GroupStage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

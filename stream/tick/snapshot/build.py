@@ -12,7 +12,6 @@ from exporters.timestamps import LATEST_MS
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.health.features import offset_out_of_range as beyond
 from stream.health.features import window as windows
-from stream.health.features.partition_history import PartitionHistory
 from stream.health.limits import HealthLimits
 from stream.tick.context import NOWHERE, SnapshotContext
 from stream.tick.ends_index import EndsIndex
@@ -43,7 +42,7 @@ def build(fleet: GroupColumns, ends: pa.Table, taken_at: float, context: Snapsho
     """
     context = context or SnapshotContext.of(fleet, NOWHERE, UnassignedTracker())
     seen = InputBuilder().moment(fleet, EndsIndex(ends), context.around, taken_at)
-    return of(seen, windows.build(seen.seen, PartitionHistory(), HealthLimits()), taken_at, context)
+    return of(seen, windows.build_without_history(seen.seen, HealthLimits()), taken_at, context)
 
 
 def of(

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.features.lag import NOT_KNOWN, PartitionEnds, distances, lag
+from stream.health.columns import NOT_KNOWN
+from stream.health.features.lag import PartitionEnds, distances, lag
 
 
 def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -20,8 +20,7 @@ from stream.health.features.offset_out_of_range import (
     mark_truncated,
     topic_ids,
 )
-from stream.health.features.partition_history import PartitionHistory
-from stream.health.features.window import build
+from stream.health.features.window import build_without_history
 from stream.health.limits import HealthLimits
 from tests.stream.health.simulator import MINUTE, Partition, Scene, look
 
@@ -129,8 +128,8 @@ def test_nothing_is_measured_from_an_offset_of_another_log(word: str, committed:
     """Neither what was lost nor how much margin is left: the offset counts records that this log never had."""
     partition = Partition(lambda _: 1_000, [(0, committed)], log_start=lambda _: 100)
     seen = look(Scene([partition]), MINUTE)
-    sound = build(seen, PartitionHistory(), HealthLimits())
+    sound = build_without_history(seen, HealthLimits())
     assert (int(sound.ends.lost[0]), int(sound.ends.margin[0])) == (max(100 - committed, 0), max(committed - 100, 0))
-    window = build(dataclasses.replace(seen, origins=FOREIGN[word]), PartitionHistory(), HealthLimits())
+    window = build_without_history(dataclasses.replace(seen, origins=FOREIGN[word]), HealthLimits())
     assert NAMES[window.out_of_range[0]] == word
     assert (int(window.ends.lost[0]), int(window.ends.margin[0])) == (-1, -1)

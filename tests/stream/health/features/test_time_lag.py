@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stream.groups.commits.slots import Slots
 from stream.health.features.end_history import EndHistory
-from stream.health.features.time_lag import TimeLag, oldest_by_owner, rates, rising_span, time_lag
+from stream.health.features.time_lag import TimeLag, oldest_by_owner, produce_and_consume_rates, rising_span, time_lag
 
 TICK = 10_000
 ROW = np.zeros(1, np.int64)
@@ -123,7 +123,9 @@ def test_time_to_catch_up_is_lag_by_the_difference_of_the_rates(per_second: int,
     history = watched(np.arange(0, 300_000, 1_000 // per_second), 300_000)
     made = slots(*((at, at // 1_000 * reads) for at in range(30_000, 300_001, 30_000)))
     window = rising_span(made, 1, 300_000)
-    found = rates(window, one(300 * reads), one(1_000), history, ROW, end=one(300 * per_second), now=300_000)
+    found = produce_and_consume_rates(
+        window, one(300 * reads), one(1_000), history, ROW, end=one(300 * per_second), now=300_000
+    )
     assert found.consume[0] == pytest.approx(reads, rel=0.01)
     assert found.produce[0] == pytest.approx(per_second, rel=0.01)
     assert found.catch_up[0] == pytest.approx(wanted, rel=0.05)
@@ -133,7 +135,9 @@ def test_rates_without_commits_or_history_are_not_known() -> None:
     """Not zero; but nothing unread needs no time to catch up."""
     none = rising_span(Slots(*(np.empty(0, np.int64) for _ in range(5))), 1, 5)
     for history in (EndHistory(), watched(np.array([5]), 20_000)):
-        found = rates(none, one(5), one(0), history, ROW if len(history) else one(-1), end=one(5), now=20_000)
+        found = produce_and_consume_rates(
+            none, one(5), one(0), history, ROW if len(history) else one(-1), end=one(5), now=20_000
+        )
         assert np.isnan(found.produce).all()
         assert np.isnan(found.consume).all()
         assert found.catch_up.tolist() == [0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from stream.health.inputs import NO_OWNER, NOT_KNOWN
+from stream.health.columns import NOT_KNOWN
+from stream.health.inputs import NO_OWNER
 from stream.tick.context import NOWHERE
 from stream.tick.inputs.assignment import AssignmentInputs
 from stream.tick.inputs.rows import RowFinder

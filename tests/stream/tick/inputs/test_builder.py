@@ -17,8 +17,9 @@ from stream.groups.commits.runs import columns_of
 from stream.groups.expiry.predict import predict
 from stream.groups.reduce import StateLimits
 from stream.groups.row_order import RowLabels, RowOrder
+from stream.health.columns import NOT_KNOWN
 from stream.health.evaluator import Evaluator
-from stream.health.inputs import NO_COMMIT, NO_OWNER, NOT_KNOWN, GroupStage, OpenTransaction
+from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage, OpenTransaction
 from stream.health.limits import HealthLimits
 from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import NOWHERE

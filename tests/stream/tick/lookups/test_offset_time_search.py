@@ -79,7 +79,9 @@ class Ticks:
         self.window = self._build()
 
     def _build(self) -> Window:
-        return windows.build(look(self.scene, self.now), self.memory, LIMITS)
+        inputs = look(self.scene, self.now)
+        observation = self.memory.record(inputs, LIMITS.first_commit)
+        return windows.build(inputs, observation, self.memory, LIMITS)
 
     def tick(self, times: int = 1) -> list[int]:
         """Search, then evaluate the next tick; return the ages of the oldest unread records (ms)."""

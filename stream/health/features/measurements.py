@@ -1,0 +1,102 @@
+"""The measured position of each row: lag, first unread offset, tail of the log, distances to the ends, time lag.
+
+Everything else in a window is derived from these columns.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health.features import control_records, lag, offset_out_of_range, time_lag
+from stream.health.inputs import NO_COMMIT
+
+if TYPE_CHECKING:
+    from stream.health.columns import Codes, Flags, Ints
+    from stream.health.features.control_records import TailState
+    from stream.health.features.end_history import EndHistory
+    from stream.health.features.lag import OffsetDistances
+    from stream.health.features.partition_history import Observation, PartitionHistory
+    from stream.health.features.time_lag import TimeLag
+    from stream.health.inputs import HealthInputs
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Measurements:
+    """One element per row; the fields that `Window` has too mean the same there."""
+
+    history_row: Ints
+    """Row of the partition in the history of its ends; -1 where its ends are not known at this tick."""
+    known: Flags
+    out_of_range: Codes
+    lag: Ints
+    next_offset: Ints
+    """The first offset that the group has not read."""
+    tail: TailState
+    ends: OffsetDistances
+    time_lag: TimeLag
+    known_until: Ints
+
+    @property
+    def unread(self) -> Flags:
+        """Rows with something unread."""
+        unread: Flags = self.lag > 0
+        return unread
+
+
+def measure(inputs: HealthInputs, observation: Observation, history: PartitionHistory, tick: int) -> Measurements:
+    """Return the measurements of one tick; `tick` is the time between two of them (ms)."""
+    committed, ends, tails = inputs.spans.last_offset, inputs.ends, inputs.tails
+    places = lag.place(inputs.topic, inputs.partition)
+    raw_lag, history_row = observation.lag, observation.history_row
+    out_of_range = offset_out_of_range.classify(committed, raw_lag, ends, inputs.origins)
+    truncated = history.is_truncated(history_row, inputs.now)
+    out_of_range = offset_out_of_range.mark_truncated(out_of_range, truncated, inputs.origins)
+    known = raw_lag.known & ~offset_out_of_range.is_unknown(out_of_range)
+    distances = lag.distances(committed, raw_lag, ends)
+    distances = offset_out_of_range.clear_foreign_distances(distances, out_of_range)
+    distances = control_records.remove_markers_from_lost(distances, committed, places, tails)
+    end = distances.high_watermark
+    next_offset = first_unread_offsets(inputs, history.high_watermark, history_row, known, distances.log_start)
+    distance = np.where(known, np.maximum(end - next_offset, 0), 0)
+    unread = control_records.remove_markers(distance, known, places, next_offset=next_offset, end=end, tails=tails)
+    # The position of a group without a commit is an assumption: no verdict may rest on the tail of its partition.
+    has_position = known & (committed != NO_COMMIT)
+    at_rest = ends_at_rest(history.high_watermark, history_row, end, inputs.now - tick)
+    tail = control_records.tail_state(unread, has_position, at_rest, next_offset, places, distances, tails)
+    age = time_lag.time_lag(history.high_watermark, history_row, tail.first_unread, unread.lag > 0, known, inputs.now)
+    return Measurements(
+        history_row, known, out_of_range, unread.lag, next_offset, tail, distances, age, known_until(inputs)
+    )
+
+
+def known_until(inputs: HealthInputs) -> Ints:
+    """Return the time (ms) up to which all commits of each row are known, never later than the tick."""
+    if inputs.read_until is None:
+        return np.full(len(inputs), inputs.now, np.int64)
+    return np.minimum(inputs.read_until, inputs.now)
+
+
+def first_unread_offsets(
+    inputs: HealthInputs, history: EndHistory, history_row: Ints, known: Flags, log_start: Ints
+) -> Ints:
+    """Return the first offset that each group has not read: its committed offset, but not below the log start.
+
+    A group without a commit is assumed to begin at the end offset that the partition had when the group formed.
+    """
+    committed = inputs.spans.last_offset
+    next_offset = np.maximum(committed, log_start)
+    rows = np.flatnonzero((committed == NO_COMMIT) & known & (history_row >= 0))
+    if len(rows):
+        formed = np.maximum(inputs.groups.since[inputs.group[rows]], history.oldest_time(history_row[rows]))
+        next_offset[rows] = np.maximum(history.end_at(history_row[rows], formed), log_start[rows])
+    return next_offset
+
+
+def ends_at_rest(history: EndHistory, history_row: Ints, end: Ints, since: int) -> Flags:
+    """Return the rows whose partition has had the same end offset since a time (ms)."""
+    earlier = history.end_at(np.maximum(history_row, 0), np.full(len(history_row), since))
+    at_rest: Flags = (history_row >= 0) & (earlier == end)
+    return at_rest

@@ -1,0 +1,89 @@
+"""How long each group may leave records unread before that means something, learned from its own commits."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.health.columns import NOT_KNOWN, max_by_owner
+from stream.health.features import commit_interval
+from stream.health.inputs import NO_COMMIT
+
+if TYPE_CHECKING:
+    from stream.health.columns import Flags, Ints
+    from stream.health.features.end_history import EndHistory
+    from stream.health.inputs import HealthInputs
+    from stream.health.limits import HealthLimits
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Patience:
+    """One element per row."""
+
+    time: Ints
+    """How long (ms) the row may be without progress."""
+    is_default: Flags
+    """The row has commits, but its commit interval is not known: `time` comes from its siblings or from a default."""
+
+
+def suspect_rows(unread: Flags, age: Ints, tick: int) -> Ints:
+    """Return the numbers of the rows whose oldest unread record is older than two ticks.
+
+    Nothing shorter than two ticks is ever a fault, so the expensive columns are computed for these rows only.
+    """
+    return np.flatnonzero(unread & (age > 2 * tick))
+
+
+def learn_patience(
+    inputs: HealthInputs, history: EndHistory, limits: HealthLimits, history_row: Ints, suspects: Ints
+) -> Patience:
+    """Return the patience of each row: for suspects twice their longest wait plus one tick, for others two ticks.
+
+    A suspect without progress since its first commit has no wait of its own. It gets the longest patience of its
+    siblings with progress, because the same members read them. A row without a commit gets `limits.first_commit`. Of
+    groups with static members no patience is below `limits.static_restart`.
+    """
+    patience = np.full(len(inputs), 2 * limits.tick, np.int64)
+    slots = commit_interval.slots_of_rows(inputs.slots, suspects, len(inputs))
+    wait = commit_interval.longest_wait(slots, len(suspects), history, history_row[suspects], limits.slot)
+    wait = np.where(wait == NOT_KNOWN, commit_interval.mean_interval(inputs.spans)[suspects], wait)
+    learned = np.maximum(2 * wait + limits.tick, 2 * limits.tick)
+    patience[suspects] = np.where(wait == NOT_KNOWN, NOT_KNOWN, learned)
+    uncommitted = inputs.spans.last_offset[suspects] == NO_COMMIT
+    is_default = np.zeros(len(inputs), np.bool_)
+    is_default[suspects] = (wait == NOT_KNOWN) & ~uncommitted
+    unlearned = suspects[wait == NOT_KNOWN]
+    if len(unlearned):
+        patience[unlearned] = sibling_patience(inputs, patience, limits)[unlearned]
+    learned = np.where(uncommitted, limits.first_commit, patience[suspects])
+    static = inputs.groups.static[inputs.group[suspects]]
+    patience[suspects] = np.where(static, np.maximum(learned, limits.static_restart), learned)
+    return Patience(patience, is_default)
+
+
+def sibling_patience(inputs: HealthInputs, patience: Ints, limits: HealthLimits) -> Ints:
+    """Return for each row the longest known patience of the partitions of its topic on which its group makes progress.
+
+    The result lies between `limits.restart` and `limits.unlearned`; it is `limits.unlearned` where no sibling has a
+    known patience.
+    """
+    has_progress = (inputs.spans.reached_time > inputs.spans.first_time) & (patience != NOT_KNOWN)
+    is_first = (np.diff(inputs.group, prepend=-1) != 0) | (np.diff(inputs.topic, prepend=-1) != 0)
+    pair = np.cumsum(is_first) - 1
+    pairs = int(pair[-1]) + 1 if len(pair) else 0
+    longest = max_by_owner(patience[has_progress], pair[has_progress], pairs, NOT_KNOWN)[pair]
+    return np.where(longest == NOT_KNOWN, limits.unlearned, np.clip(longest, limits.restart, limits.unlearned))
+
+
+def transaction_patience(patience: Patience, longest_earlier: Ints, limits: HealthLimits) -> Ints:
+    """Return how long (ms) each group may wait for an open transaction to end.
+
+    How long transactions stay open is a property of the producer, so it is taken from the earlier transactions of the
+    partition, the longest of which stayed open for `longest_earlier` ms (0: not known). Only where the group's own
+    commit interval is not known either, a default (`limits.transaction`) limits the patience.
+    """
+    default = 2 * limits.transaction + limits.tick
+    usual = np.where(patience.is_default, np.minimum(patience.time, default), patience.time)
+    return np.maximum(usual, np.minimum(2 * longest_earlier + limits.tick, limits.unlearned))
