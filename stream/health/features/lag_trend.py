@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stream.health.features.commit_interval import slots_of_rows
 from stream.health.features.end_history import UNKNOWN_OFFSET
 
 if TYPE_CHECKING:
@@ -43,10 +42,10 @@ _SHARE_OF_WRITTEN: Final = 0.03
 def trend_of_rows(
     slots: Slots, rows: Ints, history: EndHistory, history_row: Ints, *, lag: Ints, end: Ints, window_start: Ints
 ) -> Codes:
-    """Return a trend for each row of the table: of `rows` (ascending) their trend, of all others `TOO_SHORT`.
+    """Return a trend for each row of the table: of `rows` their trend, of all others `TOO_SHORT`.
 
-    `history_row`, `lag`, `end` and `window_start` are columns of the whole table: the row in the history (-1: none),
-    the present lag, the end offset, and the first time (ms) of the commit window.
+    `slots` are those of `rows`, numbered by their position in `rows`. The other columns are of the whole table: the row
+    in the history (-1: none), the present lag, the end offset, and the first time (ms) of the commit window.
     """
     code = np.full(len(lag), TOO_SHORT, np.int8)
     if not len(rows):
@@ -54,8 +53,7 @@ def trend_of_rows(
     row = history_row[rows]
     first_end = history.end_at(np.maximum(row, 0), window_start[rows])
     written = np.where(first_end >= 0, end[rows] - first_end, 0)
-    chosen = slots_of_rows(slots, rows, len(lag))
-    code[rows] = classify_trend(chosen, len(rows), history, row, lag[rows], written)
+    code[rows] = classify_trend(slots, len(rows), history, row, lag[rows], written)
     return code
 
 

@@ -12,6 +12,7 @@ from stream.health.features import commit_interval
 from stream.health.inputs import NO_COMMIT
 
 if TYPE_CHECKING:
+    from stream.groups.commits.slots import Slots
     from stream.health.columns import Flags, Ints
     from stream.health.features.end_history import EndHistory
     from stream.health.inputs import HealthInputs
@@ -36,17 +37,17 @@ def suspect_rows(unread: Flags, age: Ints, tick: int) -> Ints:
     return np.flatnonzero(unread & (age > 2 * tick))
 
 
-def learn_patience(
-    inputs: HealthInputs, history: EndHistory, limits: HealthLimits, history_row: Ints, suspects: Ints
+def learn_patience(  # noqa: PLR0917 - columns of one table
+    inputs: HealthInputs, history: EndHistory, limits: HealthLimits, history_row: Ints, suspects: Ints, slots: Slots
 ) -> Patience:
     """Return the patience of each row: for suspects twice their longest wait plus one tick, for others two ticks.
 
+    `slots` are those of the suspects, numbered by their position in `suspects`.
     A suspect without progress since its first commit has no wait of its own. It gets the longest patience of its
     siblings with progress, because the same members read them. A row without a commit gets `limits.first_commit`. Of
     groups with static members no patience is below `limits.static_restart`.
     """
     patience = np.full(len(inputs), 2 * limits.tick, np.int64)
-    slots = commit_interval.slots_of_rows(inputs.slots, suspects, len(inputs))
     wait = commit_interval.longest_wait(slots, len(suspects), history, history_row[suspects], limits.slot)
     wait = np.where(wait == NOT_KNOWN, commit_interval.mean_interval(inputs.spans)[suspects], wait)
     learned = np.maximum(2 * wait + limits.tick, 2 * limits.tick)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stream.health.features import retention_loss
+from stream.health.features.commit_interval import slots_of_rows
 from stream.health.features.excused import excused_rows, latest_outage_end
 from stream.health.features.idle_time import idle_times, idle_times_without_commit, restarting_rows
 from stream.health.features.lag_trend import trend_of_rows
@@ -214,8 +215,9 @@ def _pace(inputs: HealthInputs, measured: Measurements, history: PartitionHistor
     span = rising_span(inputs.slots, len(inputs), inputs.now)
     rates = produce_and_consume_rates(span, inputs.spans.last_offset, lag, past, row, end=end, now=inputs.now)
     suspects = suspect_rows(measured.unread, measured.time_lag.age, limits.tick)
-    patience = learn_patience(inputs, past, limits, row, suspects)
-    trend = trend_of_rows(inputs.slots, suspects, past, row, lag=lag, end=end, window_start=span.start_time)
+    slots = slots_of_rows(inputs.slots, suspects, len(inputs))
+    patience = learn_patience(inputs, past, limits, row, suspects, slots)
+    trend = trend_of_rows(slots, suspects, past, row, lag=lag, end=end, window_start=span.start_time)
     return _Pace(span, rates, patience, trend)
 
 
