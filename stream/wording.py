@@ -1,27 +1,50 @@
-"""Numbers in words for people: durations, moments, counts."""
+"""Formats numbers for people: durations, times, counts and rates."""
 
 from __future__ import annotations
 
 import datetime as dt
+from typing import Final
 
-_STEPS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
+"""Lengths in ms, and their symbols."""
 
 
 def duration(milliseconds: int) -> str:
-    """Say how long: the two greatest units that matter, as in "3 min 20 s"."""
-    seconds = max(milliseconds, 0) // 1_000
-    if not seconds:
+    """Return a duration in its two largest units, as in `3 min 20 s`; `less than a second` below one."""
+    if milliseconds < 1_000:
         return "less than a second"
-    for at, (size, unit) in enumerate(_STEPS):
-        if seconds >= size:
-            rest = _STEPS[at + 1 : at + 2]
-            below = [f"{seconds % size // smaller} {word}" for smaller, word in rest if seconds % size // smaller]
-            return " ".join([f"{seconds // size} {unit}", *below])
-    raise AssertionError(seconds)
+    for at, (size, unit) in enumerate(_UNITS):
+        if milliseconds >= size:
+            rest = milliseconds % size
+            smaller = [f"{rest // length} {symbol}" for length, symbol in _UNITS[at + 1 : at + 2] if rest >= length]
+            return " ".join([f"{milliseconds // size} {unit}", *smaller])
+    raise AssertionError(milliseconds)
+
+
+def compact_duration(seconds: float) -> str:
+    """Return a duration in its two largest units as one word, for tables: `3d4h`, `12s`. Below zero: `0s`."""
+    rest, parts = max(int(seconds), 0), list[str]()
+    for size, unit in _UNITS:
+        amount, rest = divmod(rest, size // 1_000)
+        if amount or parts:
+            parts.append(f"{amount}{unit.removesuffix('in')}")
+    return "".join(parts[:2]) or "0s"
+
+
+def duration_in_one_unit(milliseconds: float, *, exact: bool) -> str:
+    """Return a duration in a single unit.
+
+    Exact: in the largest unit that divides it, as in `36 h`, else in ms. Otherwise: rounded to the largest unit of
+    which it has at least two, else to seconds, as in `26 h`.
+    """
+    for size, unit in _UNITS:
+        if (milliseconds >= size and milliseconds % size == 0) if exact else milliseconds >= 2 * size:
+            return f"{milliseconds / size:.0f} {unit}"
+    return f"{milliseconds:.0f} ms" if exact else f"{milliseconds / 1_000:.0f} s"
 
 
 def moment(milliseconds: int) -> str:
-    """Say when, in UTC; as a number where no calendar has the time."""
+    """Return a time (Unix ms) in UTC, as in `2023-11-14 22:13:20 UTC`; as a number if it is beyond the calendar."""
     try:
         return f"{dt.datetime.fromtimestamp(milliseconds / 1_000, dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (OverflowError, ValueError, OSError):
@@ -29,21 +52,25 @@ def moment(milliseconds: int) -> str:
 
 
 def utc_time(milliseconds: int | None) -> str:
-    """Return a time in UTC with milliseconds, `-` for None or a negative number, the number beyond the calendar."""
+    """Return a time (Unix ms) in UTC for a column, as in `2023-11-14 22:13:20.123`.
+
+    `-` for None and negative numbers, and the number itself if it is beyond the calendar.
+    """
     if milliseconds is None or milliseconds < 0:
         return "-"
     try:
-        time = dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC)
+        time = dt.datetime.fromtimestamp(milliseconds / 1_000, dt.UTC)
     except (OverflowError, ValueError, OSError):
         return str(milliseconds)
     return time.isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
 
 
-def count(number: int, noun: str) -> str:
-    """Say how many, with the noun in the right number."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def count(number: int, noun: str, plural: str = "", *, separators: bool = True) -> str:
+    """Return a count with its noun in singular or plural (default: with s), and with thousands separators."""
+    digits = f"{number:,}" if separators else str(number)
+    return f"{digits} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def per_second(rate: float) -> str:
-    """Say how fast."""
+    """Return a rate per second, with two significant digits below 10."""
     return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s"

@@ -1,1 +1,1 @@
-"""Kafka's internal topics away from the cluster: capture files, log directories, and what can be told from them."""
+"""Kafka's internal topics without a cluster: capture files, log directories, decoding, replay and timelines."""

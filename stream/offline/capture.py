@@ -1,9 +1,9 @@
-"""Capture files: the records of internal topics in one Avro container, to be kept, sent and replayed.
+"""Capture files: records of internal topics in an Avro container, to store, send and replay.
 
-Owns the format. Rows are `topic, partition, offset, timestamp, key, value`; the header names the cluster and topics. A
-file is only ever appended to, block by block. One that was torn (a crash, a broken download) is readable up to the
-tear, and going on with it cuts the incomplete last block off first. Nothing else is ever cut off: a file that is
-damaged in another way, or cannot be read whole just now, is refused as it is.
+Rows are `topic, partition, offset, timestamp, key, value`; the header names cluster and topics. A file is only appended
+to, block by block. A torn file (crash, incomplete download) is readable up to the tear, and the next run cuts off its
+incomplete last block. Nothing else is ever cut off: a file that is damaged in another way, or that cannot be read
+completely, is refused and not changed.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ SCHEMA: Final[dict[str, Any]] = {
     ],
 }
 BLOCK_BYTES: Final = 256 << 10
-"""What a tear may cost at most, before compression."""
+"""The size of a block before compression, which is the most that a tear loses."""
 MAX_ROW_BYTES: Final = 32 << 20
-"""Bytes of key and value that a row may have: with what stands before it in its block, it can be read again."""
-_CODEC: Final = "deflate"  # every Avro reader has it
+"""The maximum size of key and value of a row, so that its block stays below the limit of the reader."""
+_CODEC: Final = "deflate"  # supported by every Avro reader
 _PARSED: Final = fastavro.parse_schema(SCHEMA)
 _FIELDS: Final = [(field["name"], field["type"]) for field in SCHEMA["fields"]]
 _LARGEST_PARTITION: Final = 0x7FFFFFFF
@@ -66,7 +66,7 @@ _PREFIX: Final = "lagwarden."
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CaptureBlock:
-    """Some consecutive rows, and where in the file the next block begins."""
+    """Consecutive rows, and the positions in the file where their block starts and ends."""
 
     rows: list[TopicRow]
     start: int
@@ -74,19 +74,19 @@ class CaptureBlock:
 
 
 class CaptureFile:
-    """A capture as a source of rows. `version` and `created` say which lagwarden made it, and when (ISO 8601)."""
+    """A capture as a source of rows. `version` of lagwarden and time (`created`, ISO 8601) are from its header."""
 
     def __init__(self, path: Path) -> None:
-        """Read the header. Raises UnreadableRefusal for what is no capture."""
+        """Read the header. Raises UnreadableRefusal if the file is not a capture."""
         self.path = path
         self.problems: list[str] = []
         self.notes: list[str] = []
         self.ending: ContainerEnd | None = None
-        """How the blocks ended, once they have been given; None where the file could not be read to there."""
+        """How the last read of the blocks ended; None before the first read, and after a read error of the system."""
         with open_to_read(path) as file:
             self._header = _header(path, file)
         self.end = self._header.end
-        """The byte behind the last good block, once the rows have been given."""
+        """The end of the last valid block in bytes, after the rows have been read."""
         metadata = self._header.metadata
         self.version = str(metadata.get(f"{_PREFIX}version", ""))
         self.created = str(metadata.get(f"{_PREFIX}created", ""))
@@ -94,23 +94,23 @@ class CaptureFile:
 
     @property
     def origin(self) -> Origin:
-        """Whose records they are."""
+        """The cluster and the topics of the records."""
         return self._origin
 
     @property
     def codec(self) -> str:
-        """How its blocks are compressed, in Avro's words."""
+        """The Avro name of the compression codec."""
         return self._header.codec
 
     def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
-        """Give the rows in the order of the file."""
+        """Yield the rows in file order; of each partition in `after` only those with a greater offset."""
         for block in self.blocks():
             for row in block.rows:
                 if after is None or row.offset > after.get(row.place, -1):
                     yield row
 
     def blocks(self, start: int | None = None) -> Iterator[CaptureBlock]:
-        """Give the rows block by block, from a block's start on; what ends it early is told in `problems`."""
+        """Yield the blocks from the one at position `start`. If the file ends early, `problems` has the reason."""
         self.problems, self.ending = [], None
         self.end = self._header.end if start is None else start
         with open_to_read(self.path) as file:
@@ -126,7 +126,7 @@ class CaptureFile:
             self._note_ending(reader, os.fstat(file.fileno()).st_size)
 
     def _next(self, blocks: Iterator[RawBlock]) -> RawBlock | None:
-        """Read the next block; None at the end, and where the system cannot read on."""
+        """Return the next block; None at the end, and after a read error of the system."""
         try:
             return next(blocks, None)
         except OSError as error:
@@ -137,14 +137,14 @@ class CaptureFile:
 
     def _note_ending(self, reader: BlockReader, size: int) -> None:
         self.ending = reader.ending
-        lost = f"{size - self.end} bytes from there on are not read"
+        lost = f"the last {size - self.end} bytes are not read"
         if reader.ending is ContainerEnd.TORN:
             self.problems.append(f"{display_path(self.path)}: torn at byte {self.end}: {reader.why}; {lost}")
         elif reader.ending is ContainerEnd.DAMAGED:
             self.problems.append(f"{display_path(self.path)}: damaged at byte {self.end}: {reader.why}; {lost}")
 
     def last_offsets(self) -> dict[TopicAndPartition, int]:
-        """Give the highest offset that each partition has in the file."""
+        """Return the highest offset per partition in the file."""
         last: dict[TopicAndPartition, int] = {}
         for row in self.rows():
             last[row.place] = max(row.offset, last.get(row.place, -1))
@@ -152,7 +152,7 @@ class CaptureFile:
 
 
 def _rows_of(raw: RawBlock) -> list[TopicRow] | str:
-    """Decode a block's rows; what is wrong with them if they cannot be."""
+    """Return the rows of a block, or an error message if they cannot be decoded."""
     data, rows = io.BytesIO(raw.data), []
     for _ in range(raw.count):
         try:
@@ -161,40 +161,40 @@ def _rows_of(raw: RawBlock) -> list[TopicRow] | str:
             return "a row cannot be decoded"
         row = TopicRow._make(fields.values())
         if not (0 <= row.partition <= _LARGEST_PARTITION and row.offset >= 0):
-            return "a row with a partition or an offset that cannot be"
+            return "a row has an invalid partition or offset"
         rows.append(row)
-    return rows if data.tell() == len(raw.data) else "bytes are left behind its last row"
+    return rows if data.tell() == len(raw.data) else "there are bytes after the last row"
 
 
 class CaptureWriter:
-    """Writes a capture, or goes on with one: `last` then tells how far each partition had come.
+    """Writes a new capture, or continues one: `last` then has the last offset per partition.
 
-    Rows of a partition come in the order of its log.
+    The rows of a partition must be written in log order.
     """
 
     def __init__(self, path: Path, origin: Origin) -> None:
-        """Begin the file, or open it for more of the same.
+        """Create the file, or open it to continue it.
 
-        Raises UnwritableRefusal, and UnreadableRefusal for a file that it must not go on with; that stays as it is.
+        Raises UnwritableRefusal, and UnreadableRefusal for a file that must not be continued, which is not changed.
         """
         self.path = path
         self.last: dict[TopicAndPartition, int] = {}
         self.cut = 0
-        """Bytes of an incomplete last block that were cut off."""
+        """The size of the incomplete last block that was cut off, in bytes."""
         self.problems: list[str] = []
-        """Rows that could not be written, a line each."""
+        """Rows that could not be written, one line each."""
         self._failed = False
         self._file, is_new = open_to_append(path)
         size = os.fstat(self._file.fileno()).st_size
         try:
             if size:
-                self._take_up(origin, size)
+                self._resume(origin, size)
             self._writer = Writer(self._file, SCHEMA, _CODEC, sync_interval=BLOCK_BYTES, metadata=_metadata(origin))
             self._file.flush()
         except BaseException as error:
             self._abandon()
             if not size:
-                _undo_header(path, remove=is_new)
+                _remove_partial_header(path, remove=is_new)
             if isinstance(error, OSError):
                 raise unwritable_refusal(path, error) from error
             raise
@@ -206,11 +206,11 @@ class CaptureWriter:
         self.close()
 
     def write(self, row: TopicRow) -> None:
-        """Append one row. Raises UnwritableRefusal."""
+        """Append a row; one above `MAX_ROW_BYTES` is skipped and added to `problems`. Raises UnwritableRefusal."""
         size = len(row.key or b"") + len(row.value or b"")
         if size > MAX_ROW_BYTES:
             where = f"{row.topic}-{row.partition}, offset {row.offset}"
-            self.problems.append(f"{where}: a record of {size} bytes is not captured: larger than {MAX_ROW_BYTES}")
+            self.problems.append(f"{where}: a record of {size} bytes is not captured: the maximum is {MAX_ROW_BYTES}")
             return
         try:
             self._writer.write(row._asdict())
@@ -219,7 +219,7 @@ class CaptureWriter:
         self.last[row.place] = row.offset
 
     def flush(self) -> None:
-        """Bring what was written so far to the disk, as a block of its own. Raises UnwritableRefusal."""
+        """Write the pending rows as a block and flush the file. Raises UnwritableRefusal."""
         try:
             self._writer.flush()
             self._file.flush()
@@ -227,7 +227,7 @@ class CaptureWriter:
             self._fail(error)
 
     def close(self) -> None:
-        """Write the rest and close the file. Raises UnwritableRefusal."""
+        """Write the pending rows and close the file. Raises UnwritableRefusal."""
         if self._failed or self._file.closed:
             self._abandon()
             return
@@ -235,29 +235,29 @@ class CaptureWriter:
         self._file.close()
 
     def _fail(self, error: OSError) -> NoReturn:
-        """Give up: the file ends inside a block, which the next run cuts off."""
+        """Raise UnwritableRefusal. The file may end inside a block, which the next run cuts off."""
         self._failed = True
         raise unwritable_refusal(self.path, error) from error
 
     def _abandon(self) -> None:
         with contextlib.suppress(OSError):
-            self._file.close()  # which tries once more to write what its buffer holds
+            self._file.close()  # tries again to write its buffer
 
-    def _take_up(self, origin: Origin, size: int) -> None:
-        """Learn how far the file has come, and cut off an incomplete last block. Raises UnreadableRefusal."""
+    def _resume(self, origin: Origin, size: int) -> None:
+        """Read the last offset per partition, and cut off an incomplete last block. Raises UnreadableRefusal."""
         known = CaptureFile(self.path)
         if why := _conflict(known.origin, origin):
-            raise UnreadableRefusal(f"{display_path(self.path)} cannot go on: {why}", "name another file")
+            raise UnreadableRefusal(f"{display_path(self.path)} cannot be continued: {why}", "name another file")
         if known.codec not in WRITABLE_CODECS:
             raise UnreadableRefusal(
-                f"{display_path(self.path)} cannot go on: codec {known.codec} can be read here, but not written",
+                f"{display_path(self.path)} cannot be continued: codec {known.codec} is supported for reading only",
                 "name another file",
             )
         self.last = known.last_offsets()
         if known.ending not in {ContainerEnd.WHOLE, ContainerEnd.TORN}:
             raise UnreadableRefusal(
                 f"{'; '.join(known.problems)}; nothing was changed",
-                "name another file, or put a whole copy in its place: only an incomplete last block is cut off",
+                "name another file, or replace it by a complete copy: only an incomplete last block is cut off",
             )
         self.cut = size - known.end
         if self.cut:
@@ -265,8 +265,8 @@ class CaptureWriter:
         self._file.seek(0, 2)
 
 
-def _undo_header(path: Path, *, remove: bool) -> None:
-    """Leave no half of a header where there was nothing before."""
+def _remove_partial_header(path: Path, *, remove: bool) -> None:
+    """Remove a file with an incomplete header, or empty it if it existed before."""
     with contextlib.suppress(OSError):
         if remove:
             path.unlink()
@@ -275,14 +275,14 @@ def _undo_header(path: Path, *, remove: bool) -> None:
 
 
 def _conflict(old: Origin, new: Origin) -> str | None:
-    """Say why rows of `new` do not belong into a file of `old`."""
+    """Return why rows of `new` must not be added to a file of `old`, or None."""
     if None not in (old.cluster_id, new.cluster_id) and old.cluster_id != new.cluster_id:
-        return f"it is of cluster {old.cluster_id}, not of {new.cluster_id}"
+        return f"it belongs to cluster {old.cluster_id}, not to {new.cluster_id}"
     for topic, known in new.topic_ids.items():
         if topic not in old.topic_ids:
-            return f"it was begun without topic {topic}"
+            return f"it was created without topic {topic}"
         if None not in (known, old.topic_ids[topic]) and known != old.topic_ids[topic]:
-            return f"topic {topic} has been created anew since"
+            return f"topic {topic} was re-created since"
     return None
 
 
@@ -308,8 +308,8 @@ def _origin(path: Path, metadata: Mapping[str, str]) -> Origin:
 
 
 def _header(path: Path, file: IO[bytes]) -> Header:
-    """Read the container's header, which must be that of a capture. Raises UnreadableRefusal."""
-    advice = "`lagwarden capture` makes such files"
+    """Return the header of the container. Raises UnreadableRefusal if it is not that of a capture."""
+    advice = "use a file written by `lagwarden capture`"
     try:
         header = read_header(file)
     except OSError as error:
@@ -320,9 +320,9 @@ def _header(path: Path, file: IO[bytes]) -> Header:
         raise UnreadableRefusal(f"{display_path(path)} {error}", advice) from error
     schema = header.schema
     if not isinstance(schema, dict) or schema.get("name") != _NAME:
-        raise UnreadableRefusal(f"{display_path(path)} is Avro, but no capture", advice)
+        raise UnreadableRefusal(f"{display_path(path)} is an Avro file, but not a capture", advice)
     if [(field["name"], field["type"]) for field in schema["fields"]] != _FIELDS:
         raise UnreadableRefusal(
-            f"{display_path(path)} is a capture of another format", "read it with the lagwarden that made it"
+            f"{display_path(path)} is a capture in another format", "use the lagwarden version that wrote it"
         )
     return header

@@ -1,7 +1,7 @@
-"""The blocks of an Avro container file, one at a time and within bounds: framing, compression, and how a file ends.
+"""Reads the blocks of an Avro container file one at a time, with limits: framing, compression, and how a file ends.
 
-fastavro decodes the rows. The frames are read here, because a reader that cannot tell a torn last block from damage,
-from an unknown codec or from a failing disk cannot tell what may be cut off.
+fastavro decodes the rows. The framing is read here to distinguish a torn last block, which may be cut off, from damage,
+an unknown codec and read errors of the system.
 
 Source: Apache Avro 1.12 specification, "Object Container Files".
 """
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MAX_BLOCK_BYTES: Final = 64 << 20
-"""Bytes of a block, compressed or not, that are accepted."""
+"""The maximum size of a block in bytes, both compressed and uncompressed."""
 MAX_BLOCK_ROWS: Final = 1 << 18
-"""Rows of a block that are accepted: some times what the smallest rows need in the blocks that are written here."""
+"""The maximum number of rows of a block, several times that of a block of `CaptureWriter` with the smallest rows."""
 MAX_HEADER_BYTES: Final = 1 << 20
 SYNC_BYTES: Final = 16
 _LONGEST_NUMBER: Final = 10
@@ -36,20 +36,20 @@ _SCAN: Final = 1 << 20
 
 
 class ContainerError(ValueError):
-    """The header is not that of a container file, or needs something that is not known here."""
+    """The header is not that of a container file, or names an unsupported codec."""
 
 
 class ContainerEnd(enum.Enum):
-    """Why no block follows."""
+    """Why no further block follows."""
 
     WHOLE = "the file ends with a whole block"
-    TORN = "the file ends inside a block, behind which there is nothing"
-    DAMAGED = "a block is damaged, or the file goes on behind an incomplete one"
+    TORN = "the file ends inside a block, and nothing follows"
+    DAMAGED = "a block is damaged, or data follows an incomplete block"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RawBlock:
-    """One block: how many rows, their bytes, and where in the file it lies."""
+    """One block: the number of its rows, their uncompressed bytes, and its start and end in the file."""
 
     count: int
     data: bytes
@@ -59,7 +59,7 @@ class RawBlock:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Header:
-    """What stands before the first block, which begins at `end`."""
+    """The header of the file. The first block starts at `end`."""
 
     metadata: dict[str, str]
     schema: Any
@@ -69,32 +69,32 @@ class Header:
 
 
 class _BlockError(ValueError):
-    """The bytes of a block contradict the format."""
+    """A block does not conform to the format."""
 
 
-class _TooShort(ValueError):  # noqa: N818 -- no error yet: the file may be torn here
-    """A block runs past the end of the file."""
+class _TooShort(ValueError):  # noqa: N818 -- not yet an error: the file may be torn here
+    """A block ends beyond the end of the file."""
 
 
 def read_header(file: IO[bytes]) -> Header:
-    """Read the header. Raises ContainerError, and OSError."""
+    """Return the header. Raises ContainerError and OSError."""
     file.seek(0)
     beginning = io.BytesIO(file.read(MAX_HEADER_BYTES))
     try:
         container = fastavro.block_reader(beginning)
-    except Exception as error:  # any bytes at all may stand there
-        raise ContainerError("is no Avro container file") from error
+    except Exception as error:  # the file may contain anything
+        raise ContainerError("is not an Avro container file") from error
     end = beginning.tell()
     codec = container.metadata.get("avro.codec", "null")
     if codec not in _CODECS:
-        raise ContainerError(f"is compressed with codec {codec[:40]!r}, which is not known here")
+        raise ContainerError(f"is compressed with codec {codec[:40]!r}, which is not supported")
     return Header(container.metadata, container.writer_schema, codec, beginning.getvalue()[end - SYNC_BYTES : end], end)
 
 
 class BlockReader:
-    """Reads the blocks of an open file in order; afterwards `ending` and `why` say how that ended, at byte `position`.
+    """Reads the blocks of an open file in order. Afterwards `ending` and `why` say why it ended at `position`.
 
-    OSErrors are raised: a failing disk is not the end of the file.
+    OSErrors are raised: a read error is not the end of the file.
     """
 
     def __init__(self, file: IO[bytes], header: Header, start: int | None = None) -> None:
@@ -105,13 +105,13 @@ class BlockReader:
         self._header = header
 
     def blocks(self) -> Iterator[RawBlock]:
-        """Give the blocks up to the end of the file, or to the first that is not whole and right."""
+        """Yield the blocks up to the end of the file, or to the first invalid one."""
         while (block := self._next()) is not None:
             yield block
             self.position = block.end
 
     def reject(self, why: str) -> None:
-        """Declare the block at `position` damaged, for what its rows say."""
+        """Mark the block at `position` as damaged, because its rows are invalid."""
         self.ending, self.why = ContainerEnd.DAMAGED, why
 
     def _next(self) -> RawBlock | None:
@@ -143,27 +143,27 @@ class BlockReader:
         if len(compressed) < length or len(sync) < SYNC_BYTES:
             raise _TooShort
         if sync != self._header.sync:
-            raise _BlockError("the mark behind the block is another")
+            raise _BlockError("the sync marker after the block is wrong")
         data = _CODECS[self._header.codec](compressed)
         return RawBlock(count, data, self.position, self.position + at + length + SYNC_BYTES)
 
     def _end_early(self) -> None:
-        """Tell a torn last block from a damaged length: behind the latter stands the mark of a whole block."""
+        """Set `ending` to torn, or to damaged if a sync marker follows: then the length of the block is wrong."""
         self.ending, self.why = ContainerEnd.TORN, "it ends inside a block"
-        position, kept = self.position, b""
+        position, tail = self.position, b""
         self._file.seek(position)
-        while piece := self._file.read(_SCAN):
-            if self._header.sync in kept + piece:
-                self.reject("a block claims more bytes than there are")
+        while chunk := self._file.read(_SCAN):
+            if self._header.sync in tail + chunk:
+                self.reject("the length of a block exceeds the file")
                 return
-            kept = piece[-SYNC_BYTES + 1 :]
-            position += len(piece)
+            tail = chunk[-SYNC_BYTES + 1 :]
+            position += len(chunk)
         if position - self.position > MAX_BLOCK_BYTES + 2 * _LONGEST_NUMBER + SYNC_BYTES:
-            self.reject("no block is as long as what follows")
+            self.reject("the remaining bytes exceed the maximum size of a block")
 
 
 def _number(raw: bytes, at: int) -> tuple[int, int]:
-    """Read a zigzag number."""
+    """Return the zigzag number at a position, and the position after it."""
     value = 0
     for place in range(_LONGEST_NUMBER):
         if at + place >= len(raw):
@@ -175,7 +175,7 @@ def _number(raw: bytes, at: int) -> tuple[int, int]:
     raise _BlockError("a number of more than ten bytes")
 
 
-# --- compression, never beyond the limit
+# --- decompression, up to the limit
 
 
 def _too_large() -> _BlockError:
@@ -206,12 +206,12 @@ def _expand(decompressor: Any, data: bytes) -> bytes:
     if len(expanded) > MAX_BLOCK_BYTES:
         raise _too_large()
     if not decompressor.eof:
-        raise _BlockError("its compressed bytes are cut short")
+        raise _BlockError("its compressed data is incomplete")
     return expanded
 
 
 def _unsnappy(data: bytes) -> bytes:
-    """Expand a raw snappy block with the checksum of its content behind it."""
+    """Decompress a raw snappy block, which is followed by the checksum of its content."""
     block, checksum = data[:-4], data[-4:]
     try:
         if cramjam.snappy.decompress_raw_len(block) > MAX_BLOCK_BYTES:
@@ -220,7 +220,7 @@ def _unsnappy(data: bytes) -> bytes:
     except cramjam.DecompressionError as error:
         raise _BlockError(f"it cannot be decompressed: {error}") from None
     if zlib.crc32(expanded).to_bytes(4, "big") != checksum:
-        raise _BlockError("its checksum does not fit")
+        raise _BlockError("its checksum is wrong")
     return expanded
 
 
@@ -240,4 +240,4 @@ _CODECS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "zstandard": _unzstd,
 }
 WRITABLE_CODECS: Final = frozenset({"null", "deflate", "bzip2", "xz", "snappy"})
-"""The codecs in which a file can also be gone on with."""
+"""The codecs that are supported for writing, so that a file can be continued."""

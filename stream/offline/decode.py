@@ -1,7 +1,6 @@
-"""Rows -> lines of text: each record in a shape of Kafka's console formatters, or why it cannot be decoded.
+"""Formats rows as lines of text, like Kafka's console formatters, or as an error if a record cannot be decoded.
 
-Owns which formats there are and which topic is read by which tables. The texts of brokers before 4.0 are
-`stream.offline.legacy_formats`'s.
+Defines the formats and the decoder per topic. `stream.offline.legacy_formats` has the formats before Kafka 4.0.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders import jsonform, scalar
 from decoders.errors import DecodeError
-from stream.offline import legacy_formats as texts
+from stream.offline import legacy_formats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class RecordFormat(enum.StrEnum):
-    """How records are written; a text's number is the first Kafka version that printed it so."""
+    """The output formats. The number of a text format is the first Kafka version with it."""
 
     JSON = "json"
     """Kafka 4.0 and later."""
     JSON_3_9 = "json-3.9"
-    """The same, but the key's number is called version."""
+    """The same, but the type of the key is called version."""
     TEXT_0_8 = "text-0.8"
     TEXT_0_9 = "text-0.9"
     TEXT_2_1 = "text-2.1"
@@ -36,18 +35,18 @@ class RecordFormat(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecodedLine:
-    """What a row gives: its text, or the error that stands in its place, or neither where the format has no shape."""
+    """The text of a row, or its error, or neither if the format cannot represent records of this type."""
 
     text: str | None = None
     error: str | None = None
 
 
-def decode(row: TopicRow, shape: RecordFormat = RecordFormat.JSON) -> DecodedLine:
-    """Decode one row. An error is a JSON object with the row's place and what `DecodeError` says; bytes in hex."""
+def decode(row: TopicRow, record_format: RecordFormat = RecordFormat.JSON) -> DecodedLine:
+    """Decode one row. An error is a JSON object with the row, its bytes in hex, and the `DecodeError`."""
     record = _READERS.get(row.topic, scalar.decode)(row.key, row.value)
     if isinstance(record, DecodeError):
         return DecodedLine(error=_error(row, record))
-    return DecodedLine(text=_WRITERS[shape](record))
+    return DecodedLine(text=_WRITERS[record_format](record))
 
 
 def _metadata(_: bytes | None, value: bytes | None) -> Record | DecodeError:
@@ -63,7 +62,7 @@ def _json_3_9(record: Record) -> str:
 
 
 def _error(row: TopicRow, error: DecodeError) -> str:
-    said = {
+    answer = {
         "error": {**dataclasses.asdict(error), "reason": error.reason.value},
         "topic": row.topic,
         "partition": row.partition,
@@ -71,7 +70,7 @@ def _error(row: TopicRow, error: DecodeError) -> str:
         "key": None if row.key is None else row.key.hex(),
         "value": None if row.value is None else row.value.hex(),
     }
-    return json.dumps(said, separators=(",", ":"))
+    return json.dumps(answer, separators=(",", ":"))
 
 
 _READERS: Final[Mapping[str, Callable[[bytes | None, bytes | None], Record | DecodeError]]] = {
@@ -86,7 +85,7 @@ TOPICS: Final = tuple(_READERS)
 _WRITERS: Final[Mapping[RecordFormat, Callable[[Record], str | None]]] = {
     RecordFormat.JSON: _json,
     RecordFormat.JSON_3_9: _json_3_9,
-    RecordFormat.TEXT_0_8: texts.format_0_8,
-    RecordFormat.TEXT_0_9: texts.format_0_9,
-    RecordFormat.TEXT_2_1: texts.format_2_1,
+    RecordFormat.TEXT_0_8: legacy_formats.format_0_8,
+    RecordFormat.TEXT_0_9: legacy_formats.format_0_9,
+    RecordFormat.TEXT_2_1: legacy_formats.format_2_1,
 }

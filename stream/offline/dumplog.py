@@ -1,6 +1,6 @@
-"""`kafka-dump-log` over any files: which decoder, which files can be dumped at all, and whether anything was damaged.
+"""`kafka-dump-log` over several files: selects the decoder, checks the files, and collects errors.
 
-The texts are `decoders.log.dump.output`'s. A file that cannot be dumped costs its own lines and nothing else.
+`decoders.log.dumptext` formats the output. A file that cannot be dumped does not affect the other files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _GAPS: Final = "Non-consecutive offsets in "
 
 
 class Decoder(enum.Enum):
-    """What keys and values are: the tool's decoder options."""
+    """The decoder of keys and values, named after the option of Kafka's tool."""
 
     TEXT = "--print-data-log"
     OFFSETS = "--offsets-decoder"
@@ -46,14 +46,14 @@ _DECODES: Final[Mapping[Decoder, Decode]] = {
 
 
 def decode_with(decoder: Decoder) -> Decode:
-    """Give the function that prints keys and values so."""
+    """Return the function that formats keys and values with this decoder."""
     return _DECODES[decoder]
 
 
 class LogDump:
     """One dump: `lines` for standard output, then `complaints` for standard error.
 
-    `damaged` tells whether any complaint is about more than gaps between offsets, which compaction leaves.
+    `damaged` is True if a complaint is about more than gaps between offsets, which compaction leaves.
     """
 
     def __init__(self, options: DumpOptions) -> None:
@@ -62,10 +62,10 @@ class LogDump:
         self._options = options
 
     def lines(self, paths: Sequence[Path]) -> Iterator[str]:
-        """Dump the files one after the other."""
+        """Yield the output of each file in turn."""
         for path in paths:
-            if wrong := _wrong_kind(path):
-                self._complain([f"{path}: {wrong}"])
+            if problem := _problem_of(path):
+                self._complain([f"{path}: {problem}"])
                 continue
             dump = Dump(self._options)
             try:
@@ -79,8 +79,8 @@ class LogDump:
         self.damaged = self.damaged or any(not line.startswith((_GAPS, "  ")) for line in complaints)
 
 
-def _wrong_kind(path: Path) -> str | None:
-    """Say why a path cannot be dumped."""
+def _problem_of(path: Path) -> str | None:
+    """Return why a path cannot be dumped, or None."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -91,7 +91,7 @@ def _wrong_kind(path: Path) -> str | None:
     if kind is not None:
         return "is a directory: name the files in it" if stat.S_ISDIR(mode) else f"is {kind}, not a regular file"
     if path.suffix not in _KINDS:
-        return f"is none of {', '.join(sorted(_KINDS))}"
+        return f"its suffix is none of {', '.join(sorted(_KINDS))}"
     if path.suffix in _NUMBERED and not path.name.partition(".")[0].isdecimal():
         return "its name does not begin with the offset of a segment"
     return None

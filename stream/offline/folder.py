@@ -1,7 +1,7 @@
-"""A log directory as a source of rows: one partition's folder, or a broker's `log.dirs` with all of them.
+"""A log directory as a source of rows: the directory of one partition, or a broker's log directory with all of them.
 
-Which records count is `decoders.log.partition`'s business: those of aborted and of open transactions are left out. What
-is to be gone on with later must stop at an open transaction instead: its records may count when it ends.
+`decoders.log.partition` leaves out the records of aborted and of open transactions. A capture that is continued later
+must stop at an open transaction instead, because its records count if it is committed.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
     from stream.offline.rows import TopicAndPartition
 
-_ADVICE: Final = "name a partition's folder, such as __consumer_offsets-0, or the broker's log directory around it"
+_ADVICE: Final = "name a partition's directory, such as __consumer_offsets-0, or the broker's log directory"
 
 
 class LogFolder:
-    """The partitions of some topics in a directory; of a partition's own folder, that partition whatever its topic.
+    """The partitions of some topics in a log directory, or one partition of any topic.
 
-    With `stop_at_open` each partition ends at its first open transaction, as it does for a read_committed consumer.
+    With `stop_at_open` each partition ends at its first open transaction, as for a read_committed consumer.
     """
 
     def __init__(self, path: Path, topics: Collection[str] = (OFFSETS_TOPIC,), *, stop_at_open: bool = False) -> None:
-        """Look what is there. Raises UnreadableRefusal if that is no log."""
+        """Find the partitions. Raises UnreadableRefusal if the directory has none."""
         self.path = path
         self.problems: list[str] = []
         self.notes: list[str] = []
@@ -42,11 +42,11 @@ class LogFolder:
 
     @property
     def origin(self) -> Origin:
-        """Whose records they are."""
+        """The cluster and the topics of the records."""
         return self._origin
 
     def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
-        """Give the committed rows, partition by partition."""
+        """Yield the committed rows, partition by partition."""
         self.problems, self.notes = [], []
         for folder in self._folders:
             log = _open(folder)
@@ -63,7 +63,7 @@ class LogFolder:
             if placed.outcome is BatchOutcome.PENDING and self._stop_at_open:
                 self.notes.append(
                     f"{log.directory.path}: the transaction of producer {placed.producer_id} at offset {record.offset}"
-                    " is open: what lies behind is left for later"
+                    " is open; the records from there on are not captured yet"
                 )
                 break
             if not placed.outcome.is_visible:
@@ -74,7 +74,7 @@ class LogFolder:
 
     def _find(self, topics: Collection[str]) -> list[Path]:
         if not is_directory(self.path):
-            raise UnreadableRefusal(f"{display_path(self.path)} is no directory", _ADVICE)
+            raise UnreadableRefusal(f"{display_path(self.path)} is not a directory", _ADVICE)
         try:
             inside = sorted(self.path.iterdir())
         except OSError as error:
@@ -87,17 +87,17 @@ class LogFolder:
                 raise UnreadableRefusal(log, _ADVICE)
             log.close()
             return [self.path]
-        found = [
+        partitions = [
             (topic, int(number), folder)
             for folder in inside
             for topic, _, number in [folder.name.rpartition("-")]
             if topic in topics and number.isdecimal() and number.isascii() and folder.is_dir()
         ]
-        if not found:
+        if not partitions:
             raise UnreadableRefusal(
                 f"{display_path(self.path)} holds no partition of {', '.join(sorted(topics))}", _ADVICE
             )
-        return [folder for _, _, folder in sorted(found)]
+        return [folder for _, _, folder in sorted(partitions)]
 
     def _topic_ids(self) -> dict[str, str | None]:
         ids: dict[str, str | None] = {}
@@ -111,7 +111,7 @@ class LogFolder:
 
 
 def _open(folder: Path) -> PartitionLog | str:
-    """Open a partition's folder; a line for a person if that cannot be done."""
+    """Return the log of a partition's directory, or an error message."""
     try:
         log = PartitionLog.open(folder)
     except OSError as error:
@@ -120,7 +120,7 @@ def _open(folder: Path) -> PartitionLog | str:
 
 
 def _cluster_id(path: Path) -> str | None:
-    """Read the cluster's id from the broker's own file, which lies beside the partitions' folders."""
+    """Return the cluster id from `meta.properties`, which is next to the directories of the partitions, or None."""
     for folder in (path, path.resolve().parent):
         try:
             text = read_small(folder / "meta.properties").decode()

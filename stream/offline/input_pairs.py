@@ -1,4 +1,4 @@
-"""Bytes that a person gives as text: keys and values in hexadecimal or base64, as words or a pair per line."""
+"""Parses keys and values that users enter as text, in hexadecimal or base64, one pair per line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NULLS: Final = frozenset({"", "-", "null", "NULL"})
 
 
 class Encoding(enum.StrEnum):
-    """How bytes are spelled. `auto`: as hexadecimal where the text is that, else as base64."""
+    """The encoding of bytes. `auto`: hexadecimal if the text is valid hexadecimal, else base64."""
 
     AUTO = "auto"
     HEX = "hex"
@@ -24,9 +24,9 @@ class Encoding(enum.StrEnum):
 
 
 def parse_bytes(text: str, encoding: Encoding = Encoding.AUTO) -> bytes | None:
-    """Read bytes; None for an empty text, `-` and `null`. Raises ValueError that says what is wrong.
+    """Parse bytes; an empty text, `-` and `null` are None. Raises ValueError.
 
-    Base64 may be the URL-safe kind, and without padding.
+    Base64 may be URL-safe and without padding.
     """
     if text in _NULLS:
         return None
@@ -40,21 +40,21 @@ def parse_bytes(text: str, encoding: Encoding = Encoding.AUTO) -> bytes | None:
         plain = text.rstrip("=").replace("-", "+").replace("_", "/")
         return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except (binascii.Error, ValueError):
-        wrong = "not base64" if encoding is Encoding.BASE64 else "neither hexadecimal nor base64"
-        raise ValueError(f"{_short(text)} is {wrong}") from None
+        problem = "not base64" if encoding is Encoding.BASE64 else "neither hexadecimal nor base64"
+        raise ValueError(f"{_short(text)} is {problem}") from None
 
 
 def parse_pairs(lines: Iterable[str], topic: str, encoding: Encoding) -> Iterator[TopicRow | str]:
-    """Read a key and a value per line, separated by blanks; a missing value is null. Gives what is wrong in its place.
+    """Yield a row per line with a key and a value, separated by blanks, or an error message. A missing value is null.
 
-    The rows get the number of their line, from 0, as offset; empty lines are passed over.
+    The offset of a row is the number of its line, from 0. Empty lines are skipped.
     """
     for number, line in enumerate(lines):
         words = line.split()
         if not words:
             continue
         if len(words) > 2:
-            yield f"line {number + 1}: {len(words)} words where a key and a value are due"
+            yield f"line {number + 1}: {len(words)} words instead of a key and a value"
             continue
         try:
             key, value = (parse_bytes(word, encoding) for word in [*words, "-"][:2])

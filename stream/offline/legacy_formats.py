@@ -1,6 +1,6 @@
-"""The texts that console consumers printed for offsets and groups before Kafka 4.0 wrote JSON.
+"""The text formats of Kafka's console formatters for offsets and groups before the JSON of Kafka 4.0.
 
-Each function gives the text of one record, None for kinds of records that its tool did not print.
+Each function returns the text of one record, or None for types of records that its formatter did not print.
 
 Source: OffsetsMessageFormatter and GroupMetadataMessageFormatter of 0.8.2 (kafka.server.OffsetManager), 0.9 to 2.0 and
 2.1 to 3.9 (kafka.coordinator.group.GroupMetadataManager), with the toString of the classes they print.
@@ -23,21 +23,21 @@ _TOMBSTONE: Final = "NULL"
 
 
 def format_0_8(record: Record) -> str | None:
-    """Write a record as 0.8.2 did: offsets only."""
-    return _written(record, _offset_0_8, None)
+    """Return a record in the format of 0.8.2, which has offsets only."""
+    return _format(record, _offset_0_8, None)
 
 
 def format_0_9(record: Record) -> str | None:
-    """Write a record as 0.9 to 2.0 did; groups in the form of 0.10.1 and 0.10.2."""
-    return _written(record, _offset_0_9, _group_0_9)
+    """Return a record in the format of 0.9 to 2.0; groups in the format of 0.10.1 and 0.10.2."""
+    return _format(record, _offset_0_9, _group_0_9)
 
 
 def format_2_1(record: Record) -> str | None:
-    """Write a record as 2.1 to 3.9 did; members in the form of 2.3 and later, with their instance id."""
-    return _written(record, _offset_2_1, _group_2_1)
+    """Return a record in the format of 2.1 to 3.9; members in the format of 2.3 and later, with their instance id."""
+    return _format(record, _offset_2_1, _group_2_1)
 
 
-def _written(
+def _format(
     record: Record,
     offset: Callable[[OffsetCommitted], str],
     group: Callable[[ClassicGroupRecorded], str] | None,
@@ -107,7 +107,7 @@ def _state(group: ClassicGroupRecorded) -> str:
 
 
 def _option(value: Any) -> str:
-    """Write what Scala prints for an optional value."""
+    """Return an optional value as Scala prints it."""
     return "None" if value is None else f"Some({value})"
 
 

@@ -1,4 +1,4 @@
-"""A live topic as a source of rows: what stands in it now, read without a group and without a trace."""
+"""Topics of a live cluster as a source of rows, read without a consumer group."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stream.cluster.fetch_records import read_records, stretches
 from stream.offline.rows import Origin, TopicRow, UnreadableRefusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from stream.cluster.fetch_records import OffsetRange
     from stream.cluster.transport.client import Cluster
@@ -21,15 +21,15 @@ _UNKNOWN_TOPIC: Final = 3
 
 
 class LiveTopics:
-    """Topics of a cluster, up to their last stable offsets when the reading begins.
+    """Topics of a cluster, up to their last stable offsets at the start of the read.
 
-    `on_progress` is told, now and then, how many offsets lie behind and how many there are in all.
+    `on_progress` is called regularly with the number of offsets read and the total number.
     """
 
     def __init__(
         self, cluster: Cluster, topics: Collection[str], on_progress: Callable[[int, int], None] | None = None
     ) -> None:
-        """Ask for the topics' ids. Raises ClusterError, and UnreadableRefusal for a topic that is not there."""
+        """Request the topic ids. Raises ClusterError, and UnreadableRefusal for a topic that does not exist."""
         self.problems: list[str] = []
         self.notes: list[str] = []
         self._cluster = cluster
@@ -39,38 +39,42 @@ class LiveTopics:
         for topic in described:
             if topic.error_code == _UNKNOWN_TOPIC:
                 raise UnreadableRefusal(
-                    f"the cluster has no topic {topic.name}", "check its name: it is made at first use"
+                    f"the cluster has no topic {topic.name}", "check its name; it is created at first use"
                 )
         self._origin = Origin(cluster.cluster_id, {topic.name: _id_text(topic) for topic in described})
 
     @property
     def origin(self) -> Origin:
-        """Whose records they are."""
+        """The cluster and the topics of the records."""
         return self._origin
 
     def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
-        """Give the committed rows, topic by topic, partition by partition. Raises ClusterError."""
-        known = after or {}
-        wanted: dict[str, list[OffsetRange]] = {
+        """Yield the committed rows, topic by topic, partition by partition. Raises ClusterError."""
+        last_offsets = after or {}
+        ranges: dict[str, list[OffsetRange]] = {
             topic: stretches(
-                self._cluster, topic, {number: last for (name, number), last in known.items() if name == topic}
+                self._cluster, topic, {number: last for (name, number), last in last_offsets.items() if name == topic}
             )
             for topic in self._topics
         }
-        every = [stretch for mine in wanted.values() for stretch in mine]
-        total = sum(max(0, stretch.end - stretch.position) for stretch in every)
-        for topic, mine in wanted.items():
-            for fetched in read_records(self._cluster, topic, mine):
+        all_ranges = [each for ranges_of_topic in ranges.values() for each in ranges_of_topic]
+        total = _offsets_left(all_ranges)
+        for topic, ranges_of_topic in ranges.items():
+            for fetched in read_records(self._cluster, topic, ranges_of_topic):
                 for record in fetched.records:
                     timestamp = None if record.timestamp == -1 else record.timestamp
                     yield TopicRow(topic, fetched.partition, record.offset, timestamp, record.key, record.value)
                 if self._on_progress:
-                    self._on_progress(total - sum(max(0, each.end - each.position) for each in every), total)
+                    self._on_progress(total - _offsets_left(all_ranges), total)
+
+
+def _offsets_left(ranges: Iterable[OffsetRange]) -> int:
+    return sum(max(0, each.end - each.position) for each in ranges)
 
 
 def _id_text(topic: Any) -> str | None:
-    """Give a topic's id as Kafka prints it; None from brokers before 2.8 and for a topic that is not there."""
-    known = topic.topic_id
-    if known in (None, _NO_ID):
+    """Return the id of a topic as Kafka prints it; None from brokers before 2.8 and for a topic that does not exist."""
+    topic_id = topic.topic_id
+    if topic_id in (None, _NO_ID):
         return None
-    return base64.urlsafe_b64encode(known.bytes).decode().rstrip("=")
+    return base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")

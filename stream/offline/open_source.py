@@ -1,4 +1,4 @@
-"""A path that a person gives, opened as whatever it is: a capture file, or a directory with log files."""
+"""Opens a path as a source of rows: a capture file or a log directory."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ if TYPE_CHECKING:
 
 
 def open_source(path: Path, topics: Collection[str] = (OFFSETS_TOPIC,), *, stop_at_open: bool = False) -> RowSource:
-    """Open the records of some topics at a path; `stop_at_open` is of log directories. Raises Refusal."""
+    """Return the source for a path. `topics` and `stop_at_open` apply to log directories. Raises Refusal."""
     return LogFolder(path, topics, stop_at_open=stop_at_open) if is_directory(path) else CaptureFile(path)

@@ -1,4 +1,4 @@
-"""Paths that a person gives: opened without waiting, refused in one line where they are no file to read or write."""
+"""Opens paths that users enter. Never blocks; paths that are not regular files are refused in one line."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _LONGEST_SHOWN: Final = 200
 
 
 def display_path(path: Path) -> str:
-    """Return a path for a line of text, a very long one without its middle."""
+    """Return a path for a message; a very long one is shortened in the middle."""
     text = str(path)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:100]}...{text[-60:]} ({len(text)} characters)"
 
 
 def os_error_text(error: OSError) -> str:
-    """Return what the system says, without the number and the path."""
+    """Return the message of the system, without error number and path."""
     return error.strerror or str(error)
 
 
 def is_directory(path: Path) -> bool:
-    """Tell a directory from a regular file. Raises UnreadableRefusal for anything else, and for what is not there."""
+    """Return True for a directory, False for a regular file. Raises UnreadableRefusal for other paths."""
     try:
         mode = path.stat().st_mode
     except OSError as error:
@@ -50,9 +50,9 @@ def open_to_read(path: Path) -> IO[bytes]:
 
 
 def open_to_append(path: Path) -> tuple[IO[bytes], bool]:
-    """Open a regular file for reading and writing and lock it; the second value tells whether it was made.
+    """Open a regular file for reading and writing, and lock it. Returns the file, and whether it was created.
 
-    Raises UnwritableRefusal, and then what is there was not touched.
+    Raises UnwritableRefusal; an existing file is then unchanged.
     """
     is_new = not os.path.lexists(path)
     try:
@@ -67,14 +67,14 @@ def open_to_append(path: Path) -> tuple[IO[bytes], bool]:
             f"another process writes to {display_path(path)}", "wait for it, or name another"
         ) from error
     except OSError:
-        pass  # a file system without locks
+        pass  # the file system does not support locks
     return file, is_new
 
 
 def unwritable_refusal(path: Path, error: OSError) -> UnwritableRefusal:
     """Return the refusal for a file that cannot be written."""
     return UnwritableRefusal(
-        f"{display_path(path)} cannot be written: {os_error_text(error)}", "mend that, or name another file"
+        f"{display_path(path)} cannot be written: {os_error_text(error)}", "fix the cause, or name another file"
     )
 
 

@@ -135,7 +135,7 @@ class TestCapture:
         assert cli.main(["capture", str(path), "--log-dir", str(log_folder)]) == ExitCode.OK
         out, err = capsys.readouterr()
         assert out == f"{path}: 2 rows captured\n"
-        assert "the transaction of producer 8 at offset 4 is open: what lies behind is left for later" in err
+        assert "the transaction of producer 8 at offset 4 is open; the records from there on are not captured yet" in err
         capture = CaptureFile(path)
         assert [(each.partition, each.offset, each.timestamp) for each in capture.rows()] == [
             (3, 0, 0),
@@ -180,7 +180,7 @@ class TestCapture:
         """Nothing is added to a file of something else."""
         path = capture_of(tmp_path / "c.avro", [commit(0, 1)])
         assert cli.main(["capture", str(path), "--log-dir", str(log_folder)]) == ExitCode.UNREADABLE
-        assert "it is of cluster cluster-1, not of the-cluster" in capsys.readouterr().err
+        assert "it belongs to cluster cluster-1, not to the-cluster" in capsys.readouterr().err
 
     def test_damage_is_said_and_the_rest_kept(
         self, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -299,7 +299,7 @@ class TestReplay:
         ("path", "says"),
         [
             pytest.param("/nowhere.avro", "cannot be read: No such file", id="nothing there"),
-            pytest.param(__file__, "is no Avro container file", id="another file"),
+            pytest.param(__file__, "is not an Avro container file", id="another file"),
             pytest.param(str(Path(__file__).parent), "holds no partition of __consumer_offsets", id="another folder"),
         ],
     )
@@ -331,7 +331,7 @@ class TestDumpLog:
         assert [line.partition(": ")[2] for line in err.splitlines()] == [
             "no such file",
             "is a directory: name the files in it",
-            "is none of .checkpoint, .index, .log, .snapshot, .timeindex, .txnindex",
+            "its suffix is none of .checkpoint, .index, .log, .snapshot, .timeindex, .txnindex",
             "its name does not begin with the offset of a segment",
         ]
 

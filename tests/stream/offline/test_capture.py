@@ -150,9 +150,9 @@ def test_only_what_is_new_can_be_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "says"),
     [
-        pytest.param(Origin("cluster-2", ORIGIN.topic_ids), "of cluster cluster-1, not of cluster-2", id="cluster"),
-        pytest.param(Origin("cluster-1", {OFFSETS_TOPIC: "id-2"}), "has been created anew", id="topic created anew"),
-        pytest.param(Origin("cluster-1", {"__x": None}), "begun without topic __x", id="another topic"),
+        pytest.param(Origin("cluster-2", ORIGIN.topic_ids), "to cluster cluster-1, not to cluster-2", id="cluster"),
+        pytest.param(Origin("cluster-1", {OFFSETS_TOPIC: "id-2"}), "was re-created", id="topic re-created"),
+        pytest.param(Origin("cluster-1", {"__x": None}), "created without topic __x", id="another topic"),
     ],
 )
 def test_rows_of_something_else_are_refused(tmp_path: Path, other: Origin, says: str) -> None:
@@ -207,7 +207,7 @@ def test_other_avro_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "c.avro"
     with path.open("wb") as file:
         fastavro.writer(file, {"type": "record", "name": "Other", "fields": []}, [])
-    with pytest.raises(UnreadableRefusal, match="Avro, but no capture"):
+    with pytest.raises(UnreadableRefusal, match="an Avro file, but not a capture"):
         CaptureFile(path)
 
 

@@ -170,4 +170,4 @@ class TestBytesGiven:
         assert first == TopicRow("t", 0, 0, None, b"\0\1", b"\0\2")
         assert bad == "line 3: '***' is neither hexadecimal nor base64"
         assert alone == TopicRow("t", 0, 3, None, b"\0\1", None)
-        assert long == "line 5: 3 words where a key and a value are due"
+        assert long == "line 5: 3 words instead of a key and a value"
