@@ -1,7 +1,7 @@
-"""Log lines: JSON in a container, readable on a terminal, on stderr, with every library's lines in the same form.
+"""Configures logging to stderr: JSON in a container, readable text on a terminal, one form for all libraries.
 
-Owns the set-up of structlog and of standard logging, which libraries use. Other modules only call
-`structlog.get_logger(__name__)`. No secret is ever printed, not even by mistake: see `_without_secrets`.
+Sets up structlog, and standard logging for the libraries. Other modules only call `structlog.get_logger(__name__)`.
+`_without_secrets` masks secrets in every line, in case one is logged by mistake.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 STARS: Final = "**********"
 _PY4J_FOLDER: Final = f"{os.sep}py4j{os.sep}"
 _SECRET_NAME: Final = re.compile(r"password|secret|token|jaas|keystore", re.IGNORECASE)
-# As Java writes a login (password="x"), and as options are printed (sasl.password=x, "sasl_password": "x").
+# A login in the syntax of JAAS (password="x"), and printed options (sasl.password=x, "sasl_password": "x").
 _SECRET_TEXT: Final = re.compile(
     r"""((?:password|secret|token)["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s,;"'}]+)""", re.IGNORECASE
 )
 
 QUIET: Final = {
-    # What goes wrong with a connection reaches us as a named error; the library says each step of it again.
+    # Connection errors are raised as exceptions; the library also logs each step.
     "kafka": logging.CRITICAL,
-    # py4j reports every connection that the JVM closes when it ends, on top of the exception.
+    # py4j logs every connection that the JVM closes at its end, in addition to the exception.
     "py4j": logging.CRITICAL,
-    # The server's start and stop, which run.py logs, and a warning for each malformed request, which is counted.
+    # Start and stop of the server, which service/run.py logs, and a warning per malformed request, which is counted.
     "uvicorn": logging.ERROR,
     "asyncio": logging.WARNING,
 }
@@ -39,9 +39,9 @@ QUIET: Final = {
 def configure(
     level: str = "info", style: Literal["auto", "json", "console"] = "auto", stream: TextIO | None = None
 ) -> None:
-    """Send all log lines of the process to `stream` (default stderr), from `level` on. Calling again replaces it.
+    """Send all log lines of the process from `level` on to `stream` (default stderr). Replaces an earlier setup.
 
-    `auto` is console on a terminal and JSON elsewhere. At level debug the libraries speak too.
+    `auto` is console on a terminal and JSON elsewhere. At level debug, the libraries in `QUIET` log too.
     """
     out = stream or sys.stderr
     console = style == "console" or (style == "auto" and out.isatty())
@@ -65,16 +65,16 @@ def configure(
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
-        # Tests and the command line configure more than once.
+        # Tests and the command line call this more than once.
         cache_logger_on_first_use=False,
     )
     logging.captureWarnings(True)
 
 
 def _to_logger_of_py4j(record: logging.LogRecord) -> bool:
-    """Treat what py4j logs on the root logger as logged on its own, whose level is set in `QUIET`.
+    """Assign records that py4j logs on the root logger to its own logger, and apply that logger's level.
 
-    py4j logs the traceback of each connection that breaks on the root logger, at level info.
+    py4j logs the traceback of each broken connection on the root logger, at level info.
     """
     if record.name != "root" or _PY4J_FOLDER not in record.pathname:
         return True
@@ -83,7 +83,7 @@ def _to_logger_of_py4j(record: logging.LogRecord) -> bool:
 
 
 def _common() -> list[Processor]:
-    """Give what every line gets, ours and the libraries'."""
+    """Return the processors of all lines, those of lagwarden and those of libraries."""
     return [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -95,13 +95,13 @@ def _common() -> list[Processor]:
 
 
 def _without_colours(_: WrappedLogger, __: str, line: EventDict) -> EventDict:
-    """Leave out the copy of its message that uvicorn adds for terminals."""
+    """Remove the coloured copy of the message that uvicorn adds for terminals."""
     line.pop("color_message", None)
     return line
 
 
 def _rendering(*, console: bool, out: TextIO) -> list[Processor]:
-    """Give what turns a line into text. Secrets go last, when tracebacks are text too."""
+    """Return the processors that turn a line into text. Secrets are masked after tracebacks have become text."""
     meta: Processor = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     traceback: Processor = structlog.processors.format_exc_info
     if console:
@@ -112,7 +112,7 @@ def _rendering(*, console: bool, out: TextIO) -> list[Processor]:
 
 
 def _without_secrets(_: WrappedLogger, __: str, line: EventDict) -> EventDict:
-    """Put stars for a value whose name, or whose place in a text, says that it is a secret."""
+    """Replace values by stars if their name, or the text before them, marks them as a secret."""
     for name, value in line.items():
         if _SECRET_NAME.search(name):
             line[name] = STARS
@@ -124,5 +124,5 @@ def _without_secrets(_: WrappedLogger, __: str, line: EventDict) -> EventDict:
 
 
 def hide_secrets(text: str) -> str:
-    """Put stars for what stands after `password=`, `secret:` and the like."""
+    """Replace the values after `password=`, `secret:` and similar names by stars."""
     return _SECRET_TEXT.sub(rf"\g<1>{STARS}", text)

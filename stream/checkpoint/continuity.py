@@ -11,11 +11,10 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from stream.cluster.offsets_topic import NAME
+from stream.wording import duration_in_one_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_MINUTE = 60.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,13 +63,7 @@ def _too_long_away(past: ReadPositions, present: TopicNow) -> str | None:
     limit = DEFAULT_TOMBSTONE_SECONDS if present.tombstone_seconds is None else present.tombstone_seconds
     if past.current_at is None or present.now - past.current_at <= limit:
         return None
-    away, kept = (duration(seconds) for seconds in (present.now - past.current_at, limit))
+    away, kept = (
+        duration_in_one_unit(seconds * 1000, exact=False) for seconds in (present.now - past.current_at, limit)
+    )
     return f"nothing was read for {away}, and {NAME} keeps tombstones for {kept}: some may have been missed"
-
-
-def duration(seconds: float) -> str:
-    """Write a duration as people say it: `45 s`, `12 min`, `26 h`, `9 d`."""
-    for unit, length in (("d", 86_400.0), ("h", 3600.0), ("min", _MINUTE)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} s"

@@ -11,8 +11,9 @@ import urllib.parse
 import urllib.request
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.cli.group_source import duration, unix_time
+from stream.cli.group_source import unix_time
 from stream.errors import ExitCode, Refusal
+from stream.wording import compact_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +74,8 @@ class InstanceClient:
         taken = unix_time(answer["snapshot_time"]) if answer else None
         age = 0.0 if taken is None else self._clock() - taken
         if age > _STALE_SECONDS:
-            self.notes = [f"these numbers are {duration(age)} old: lagwarden does not get newer ones; see {self._url}/"]
+            old = compact_duration(age)
+            self.notes = [f"these numbers are {old} old: lagwarden does not get newer ones; see {self._url}/"]
         return answer
 
     def _ask(self, path: str) -> Answer | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from stream.cli.render.tables import shown
 from stream.errors import ExitCode, Refusal
+from stream.wording import compact_duration
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -75,17 +76,21 @@ def unix_time(text: str | None) -> float | None:
     return None if text is None else dt.datetime.fromisoformat(text).timestamp()
 
 
-def duration(seconds: float) -> str:
-    """Say a length of time in its two greatest units, in one word: `3d4h`, `12s`."""
-    rest, said = max(int(seconds), 0), list[str]()
-    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)):
-        count, rest = divmod(rest, size)
-        if count or said:
-            said.append(f"{count}{unit}")
-    return "".join(said[:2]) or "0s"
+def age(time: str | None, now: float) -> str:
+    """Return how long ago a time of the API was, as one word; `-` for none."""
+    then = unix_time(time)
+    return "-" if then is None else compact_duration(now - then)
+
+
+def time_left(time: str | None, now: float) -> str:
+    """Return how far ahead a time of the API is, as one word; `due` if it has passed, `-` for none."""
+    then = unix_time(time)
+    if then is None:
+        return "-"
+    return compact_duration(then - now) if then > now else "due"
 
 
 def waits(seconds: float | None, *, exact: bool | None) -> str:
     """Say in one word how old the oldest unread record is, marked where it is at least so old."""
     least = "\N{GREATER-THAN OR EQUAL TO}" if exact is False else ""
-    return "-" if seconds is None else least + duration(seconds)
+    return "-" if seconds is None else least + compact_duration(seconds)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoders import group_events as facts
 from decoders.events import ClassicGroupRecorded, ClassicGroupRemoved
+from stream.wording import count
 
 if TYPE_CHECKING:
     from decoders.events import ClassicMember, Event
@@ -40,7 +41,7 @@ class MembershipTimeline:
         self._classic = event
         protocol = f" by {event.protocol}" if event.protocol else ""
         if event.members:
-            members = _count(len(event.members), "member")
+            members = _counted(len(event.members), "member")
             return [*changes, ("generation", f"generation {event.generation}: {members}{protocol}")]
         why = "no member has joined yet" if first and event.generation == 0 else "all members have left"
         return [*changes, ("empty", f"generation {event.generation}: empty, {why}")]
@@ -81,7 +82,7 @@ class MembershipTimeline:
     @_add.register
     def _(self, event: facts.MemberRemoved) -> EventTexts:
         self._members.pop(event.member_id, None)
-        return [("left", f"member {event.member_id} left or was fenced, {_count(len(self._members), 'member')} left")]
+        return [("left", f"member {event.member_id} left or was fenced, {_counted(len(self._members), 'member')} left")]
 
     @_add.register
     def _(self, event: facts.TargetAssignmentRecorded) -> EventTexts:
@@ -96,10 +97,10 @@ class MembershipTimeline:
         owned = sum(len(partitions) for _, partitions in event.partitions)
         pending = sum(len(partitions) for _, partitions in event.pending_revocation)
         if event.member_epoch < 0:
-            return [("away", f"static member {event.member_id} is away and keeps {_count(owned, 'partition')}")]
+            return [("away", f"static member {event.member_id} is away and keeps {_counted(owned, 'partition')}")]
         revoking = f", revoking {pending}" if pending else ""
         member = f"member {event.member_id}"
-        return [("assigned", f"{member} owns {_count(owned, 'partition')} at epoch {event.member_epoch}{revoking}")]
+        return [("assigned", f"{member} owns {_counted(owned, 'partition')} at epoch {event.member_epoch}{revoking}")]
 
     @_add.register
     def _(self, event: facts.StreamsMemberAssignmentRecorded) -> EventTexts:
@@ -113,7 +114,7 @@ class MembershipTimeline:
 
     @_add.register
     def _(self, event: facts.StreamsTopologyRecorded) -> EventTexts:
-        parts = _count(len(event.subtopologies), "subtopology", "subtopologies")
+        parts = _counted(len(event.subtopologies), "subtopology", "subtopologies")
         return [("topology", f"topology of epoch {event.topology_epoch}: {parts}")]
 
     @_add.register
@@ -123,7 +124,7 @@ class MembershipTimeline:
         if (ready, waiting) == self._shares:
             return []
         self._shares = ready, waiting
-        return [("share-state", f"share state of {_count(ready, 'partition')} ready, of {waiting} being set up")]
+        return [("share-state", f"share state of {_counted(ready, 'partition')} ready, of {waiting} being set up")]
 
     @_add.register
     def _(self, event: facts.TopicRegexResolved) -> EventTexts:
@@ -167,5 +168,5 @@ def _topology(event: facts.GroupEpochRecorded) -> str:
     return "" if valid is None or valid < 0 else f", topology epoch {valid} valid"
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or f'{one}s'}"
+def _counted(number: int, noun: str, plural: str = "") -> str:
+    return count(number, noun, plural, separators=False)

@@ -187,7 +187,7 @@ class QuerySupervisor:
         _log.error("the state does not fit the topic any more; start again to read the topic from its start", why=why)
         if not stop(self._query, _BATCH_GRACE_SECONDS):
             kill_jvm(self._spark)
-        return ExitCode.READ_ANEW
+        return ExitCode.TOPIC_CHANGED
 
     def _end_of_ticks(self) -> int:
         """End, for nothing new would be shown any more; the thread's traceback stands on stderr."""

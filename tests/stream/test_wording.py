@@ -1,14 +1,16 @@
-"""Numbers in words."""
+"""Formatting of durations, times, counts and rates."""
 
 from __future__ import annotations
 
 import pytest
 
-from stream import wording as say
+from stream import wording
+
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 
 
 @pytest.mark.parametrize(
-    ("milliseconds", "words"),
+    ("milliseconds", "text"),
     [
         (-5, "less than a second"),
         (999, "less than a second"),
@@ -22,16 +24,56 @@ from stream import wording as say
         (172_800_000, "2 d"),
     ],
 )
-def test_a_duration_has_its_two_greatest_units(milliseconds: int, words: str) -> None:
-    """Nobody needs the seconds of an hour."""
-    assert say.duration(milliseconds) == words
+def test_duration_has_the_two_largest_units(milliseconds: int, text: str) -> None:
+    """A duration has at most two units; a unit with the value zero is omitted."""
+    assert wording.duration(milliseconds) == text
 
 
-def test_moments_counts_and_rates_are_written_for_people() -> None:
-    """In UTC, with separators, with the noun in the right number, without false precision."""
-    assert say.moment(1_700_000_000_999) == "2023-11-14 22:13:20 UTC"
-    assert [say.count(n, "offset") for n in (0, 1, 12_345)] == ["0 offsets", "1 offset", "12,345 offsets"]
-    assert [say.per_second(rate) for rate in (0.0, 0.123, 9.96, 12_345.6)] == ["0/s", "0.12/s", "10/s", "12,346/s"]
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(-5, "0s"), (0, "0s"), (59.9, "59s"), (60, "1m0s"), (3_700, "1h1m"), (90_000, "1d1h"), (86_400 * 400, "400d0h")],
+)
+def test_compact_duration_is_one_word(seconds: float, text: str) -> None:
+    """A compact duration has its two largest units without blanks; negative durations (clock skew) are zero."""
+    assert wording.compact_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (7 * DAY, "7 d"),
+        (36 * HOUR, "36 h"),
+        (90 * MINUTE, "90 min"),
+        (90_000, "90 s"),
+        (1500, "1500 ms"),
+        (0, "0 ms"),
+    ],
+)
+def test_exact_duration_has_the_largest_unit_that_divides_it(milliseconds: int, text: str) -> None:
+    """Retentions are usually configured in round numbers of one unit."""
+    assert wording.duration_in_one_unit(milliseconds, exact=True) == text
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (0, "0 s"),
+        (119_400, "119 s"),
+        (2 * MINUTE, "2 min"),
+        (26 * HOUR, "26 h"),
+        (2.4 * DAY, "2 d"),
+        (9 * DAY, "9 d"),
+    ],
+)
+def test_rounded_duration_has_at_least_two_of_its_unit(milliseconds: float, text: str) -> None:
+    """A rounded duration has the largest unit of which there are at least two."""
+    assert wording.duration_in_one_unit(milliseconds, exact=False) == text
+
+
+def test_moment_is_in_utc() -> None:
+    """A time is printed in UTC without fractions of a second; beyond the calendar, as a number."""
+    assert wording.moment(1_700_000_000_999) == "2023-11-14 22:13:20 UTC"
+    assert wording.moment(2**63 - 1) == f"{2**63 - 1} ms after 1970"
 
 
 @pytest.mark.parametrize(
@@ -45,4 +87,16 @@ def test_moments_counts_and_rates_are_written_for_people() -> None:
 )
 def test_utc_time_formats_any_number(milliseconds: int | None, text: str) -> None:
     """Any timestamp of a record can be printed."""
-    assert say.utc_time(milliseconds) == text
+    assert wording.utc_time(milliseconds) == text
+
+
+def test_count_has_its_noun_in_singular_or_plural() -> None:
+    """A count has thousands separators unless disabled, and the plural of its noun."""
+    assert [wording.count(n, "offset") for n in (0, 1, 12_345)] == ["0 offsets", "1 offset", "12,345 offsets"]
+    assert wording.count(12_345, "offset", separators=False) == "12345 offsets"
+    assert wording.count(2, "subtopology", "subtopologies") == "2 subtopologies"
+
+
+def test_rate_is_rounded() -> None:
+    """A rate has two significant digits below 10 per second, and no decimals above."""
+    assert [wording.per_second(rate) for rate in (0.0, 0.123, 9.96, 12_345.6)] == ["0/s", "0.12/s", "10/s", "12,346/s"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.cli.group_source import duration, unix_time, waits
+from stream.cli.group_source import age, time_left, waits
 from stream.cli.render.tables import Column, TextTable, shown
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def groups_table(groups: Sequence[Answer], now: float) -> TextTable:
                 shown(group["group"]),
                 *map(_cell, (group["kind"], group["state"], group["members"], group["partitions"], group["lag_sum"])),
                 _cell(group["partitions_lag_unknown"]),
-                _age(group["last_commit_time"], now),
-                _left(group["first_offset_expiry_time"], now),
+                age(group["last_commit_time"], now),
+                time_left(group["first_offset_expiry_time"], now),
                 *([_word(group["death_cause"])] if deaths else []),
             ]
             for group in groups
@@ -72,8 +72,8 @@ def _offset_row(group: str, place: tuple[str, int], row: Answer, member: Answer,
         str(place[1]),
         *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark", "lag")),
         *(_name(member[name]) for name in ("member_id", "client_host", "client_id")),
-        _age(row.get("commit_time"), now),
-        _left(row.get("offset_expiry_time"), now),
+        age(row.get("commit_time"), now),
+        time_left(row.get("offset_expiry_time"), now),
     ]
 
 
@@ -119,9 +119,9 @@ def state_table(group: Answer, now: float) -> TextTable:
         _name(group["protocol"]),
         _cell(group["state"]),
         "-" if group["state"] is None else "asked" if group["state_asked"] else "log",
-        _age(group["state_since"], now),
+        age(group["state_since"], now),
         *(_cell(group[name]) for name in ("generation", "group_epoch", "assignment_epoch", "members")),
-        _left(group["group_expiry_time"], now),
+        time_left(group["group_expiry_time"], now),
         _word(group["death_cause"]),
     ]
     return _table([*heads.split(), "GROUP-EXPIRES", "DEATH-CAUSE"], [row])
@@ -169,12 +169,12 @@ def findings_table(findings: Iterable[Answer], group: Answer, now: float) -> Tex
                 shown(each["topic"]),
                 str(each["partition"]),
                 _verdict(each["verdict"]),
-                _age(each["since"], now),
+                age(each["since"], now),
                 _cell(row.get("lag")),
                 waits(row.get("time_lag"), exact=row.get("time_lag_exact")),
                 _name(owners.get((each["topic"], each["partition"]))),
                 *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark")),
-                *(_age(row.get(name), now) for name in ("commit_time", "progress_time")),
+                *(age(row.get(name), now) for name in ("commit_time", "progress_time")),
             ]
             for each, row in rows
         ),
@@ -232,19 +232,6 @@ def _word(value: str | None) -> str:
 def _verdict(word: str | None) -> str:
     """Write a verdict as one word, as the API has it: `falling_behind`."""
     return "-" if word is None else shown(word)
-
-
-def _age(moment: str | None, now: float) -> str:
-    then = unix_time(moment)
-    return "-" if then is None else duration(now - then)
-
-
-def _left(moment: str | None, now: float) -> str:
-    """Say how long until something is forgotten; `due` when the broker will at its next look."""
-    then = unix_time(moment)
-    if then is None:
-        return "-"
-    return duration(then - now) if then > now else "due"
 
 
 def _assignment(assignment: dict[str, list[int]]) -> str:

@@ -13,10 +13,11 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from exporters.wording import SEVERITIES
-from stream.cli.group_source import duration, unix_time, waits
+from stream.cli.group_source import age, time_left, unix_time, waits
 from stream.cli.render.blocks import COLOURS, drawn
 from stream.cli.render.explanation import explain
 from stream.cli.render.tables import shown
+from stream.wording import compact_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,12 +49,12 @@ _COLUMNS: Final = (
     _LiveColumn("VERDICT", lambda group, _: _word(group["verdict"]), is_right=False),
     _LiveColumn("LAG", lambda group, _: _number(group["lag_sum"])),
     _LiveColumn("TIME-LAG", lambda group, _: waits(group["time_lag_max"], exact=group["time_lag_max_exact"])),
-    _LiveColumn("FOR", lambda group, now: _age(group["verdict_since"], now)),
+    _LiveColumn("FOR", lambda group, now: age(group["verdict_since"], now)),
     _LiveColumn("SEVERITY", lambda group, _: _word(group["severity"]), is_right=False),
     _LiveColumn("STATE", lambda group, _: _word(group["state"]), is_right=False),
     _LiveColumn("MEMBERS", lambda group, _: _number(group["members"])),
-    _LiveColumn("COMMIT", lambda group, now: _age(group["last_commit_time"], now)),
-    _LiveColumn("EXPIRES", lambda group, now: _time_left(group["first_offset_expiry_time"], now)),
+    _LiveColumn("COMMIT", lambda group, now: age(group["last_commit_time"], now)),
+    _LiveColumn("EXPIRES", lambda group, now: time_left(group["first_offset_expiry_time"], now)),
     _LiveColumn("PARTITIONS", lambda group, _: _number(group["partitions"])),
 )
 
@@ -68,7 +69,7 @@ def status_line(result: PollResult, address: str, now: float) -> Text:
             line.append(" · ").append(f"{counts[severity]:,} {severity}", COLOURS[severity])
     snapshot_time = unix_time(result.snapshot_time)
     if snapshot_time is not None:
-        line.append(f" · {duration(now - snapshot_time)} old", "dim")
+        line.append(f" · {compact_duration(now - snapshot_time)} old", "dim")
     return line.append(f" · {address}", "dim")
 
 
@@ -163,15 +164,3 @@ def _number(value: int | None) -> str:
     if value is None:
         return "-"
     return f"{value:,}" if abs(value) < 10**8 else f"{value:.3g}"
-
-
-def _time_left(moment: str | None, now: float) -> str:
-    then = unix_time(moment)
-    if then is None:
-        return "-"
-    return duration(then - now) if then > now else "due"
-
-
-def _age(moment: str | None, now: float) -> str:
-    then = unix_time(moment)
-    return "-" if then is None else duration(now - then)

@@ -8,7 +8,6 @@ somebody's will. Owns every sentence about a transition.
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 import enum
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +22,7 @@ from stream.groups.expiry.broker_rules import (
 )
 from stream.groups.lifecycle.model import Removal, Transition, TransitionType
 from stream.groups.membership.memberships import SIMPLE
+from stream.wording import count, duration_in_one_unit, moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,6 @@ SLACK_MS: Final = 60_000
 """How much later than its interval a broker may look: it has groups to load and much to write."""
 
 SHARE: Final = "share"
-_MOMENT: Final = "%Y-%m-%d %H:%M:%S UTC"
 _NAMED: Final = 3
 
 
@@ -136,7 +135,9 @@ def transition_sentence(
             return f"rebalanced: {_came_and_went(transition.joined, transition.left)}"
         case TransitionType.EMPTIED:
             return (
-                f"the last {_count(transition.left, 'member')} left" if transition.left > 1 else "the last member left"
+                f"the last {_counted(transition.left, 'member')} left"
+                if transition.left > 1
+                else "the last member left"
             )
     return _ending_sentence(transition, cause or RemovalCause.UNKNOWN, retention)
 
@@ -145,7 +146,7 @@ def _came_and_went(came: int, went: int) -> str:
     if not came and not went:
         return "the same members"
     return ", ".join(
-        f"{_count(number, 'member')} {verb}" for number, verb in ((came, "came"), (went, "went")) if number
+        f"{_counted(number, 'member')} {verb}" for number, verb in ((came, "came"), (went, "went")) if number
     )
 
 
@@ -158,7 +159,7 @@ def _ending_sentence(transition: Transition, cause: RemovalCause, retention: Off
 
 
 def _what_went(ending: Removal) -> str:
-    return f"{_count(ending.offsets, 'offset')} of {_topics(ending)}"
+    return f"{_counted(ending.offsets, 'offset')} of {_topics(ending)}"
 
 
 def _evidence(ending: Removal, cause: RemovalCause, retention: OffsetsRetention | None) -> list[str]:
@@ -168,7 +169,7 @@ def _evidence(ending: Removal, cause: RemovalCause, retention: OffsetsRetention 
     if not ending.offsets and ending.offsets_time is None:
         removed = ["and such a group is removed by the broker"] if cause is RemovalCause.EXPIRED else []
         return [f"{ending.state or 'in an unknown state'} and without offsets", *removed]
-    commit = [] if ending.last_commit is None else [f"last commit {_moment(ending.last_commit)}"]
+    commit = [] if ending.last_commit is None else [f"last commit {moment(ending.last_commit)}"]
     if cause is RemovalCause.TOPIC_DELETED:
         return [f"{_topics(ending)} {'is' if len(ending.topics) == 1 else 'are'} not there any more", *commit]
     return [*commit, *([] if retention is None else _terms(ending, cause, retention))]
@@ -184,11 +185,11 @@ def _terms(ending: Removal, cause: RemovalCause, retention: OffsetsRetention) ->
         return ["the brokers' retention is not known" if retention.retention_ms is None else "when to go is not known"]
     if cause is not RemovalCause.EXPIRED:
         known = [] if cause is RemovalCause.DELETED else ["whether the topic is there is not known"]
-        return [f"was to be kept until {_moment(due)}", *known]
+        return [f"was to be kept until {moment(due)}", *known]
     if ending.expire_time is not None or retention.retention_ms is None:
-        return [f"kept until {_moment(due)} by its own terms"]
-    since = [f"empty since {_moment(ending.state_time)}"] if clock is RetentionStart.STATE and ending.state_time else []
-    return [*since, f"retention {duration(retention.retention_ms)}"]
+        return [f"kept until {moment(due)} by its own terms"]
+    since = [f"empty since {moment(ending.state_time)}"] if clock is RetentionStart.STATE and ending.state_time else []
+    return [*since, f"retention {duration_in_one_unit(retention.retention_ms, exact=True)}"]
 
 
 def _topics(ending: Removal) -> str:
@@ -197,20 +198,5 @@ def _topics(ending: Removal) -> str:
     return f"{named} and {more} more" if more > 0 else named or "no known topic"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _moment(milliseconds: int) -> str:
-    try:
-        return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).strftime(_MOMENT)
-    except (OverflowError, ValueError, OSError):  # a client may have stored any number
-        return f"{milliseconds} ms"
-
-
-def duration(milliseconds: int) -> str:
-    """Write a duration in the largest unit that divides it: 7 d, 36 h, 90 s."""
-    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
-        if milliseconds >= size and milliseconds % size == 0:
-            return f"{milliseconds // size} {unit}"
-    return f"{milliseconds} ms"
+def _counted(number: int, noun: str) -> str:
+    return count(number, noun, separators=False)

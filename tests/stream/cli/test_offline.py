@@ -135,7 +135,9 @@ class TestCapture:
         assert cli.main(["capture", str(path), "--log-dir", str(log_folder)]) == ExitCode.OK
         out, err = capsys.readouterr()
         assert out == f"{path}: 2 rows captured\n"
-        assert "the transaction of producer 8 at offset 4 is open; the records from there on are not captured yet" in err
+        assert (
+            "the transaction of producer 8 at offset 4 is open; the records from there on are not captured yet" in err
+        )
         capture = CaptureFile(path)
         assert [(each.partition, each.offset, each.timestamp) for each in capture.rows()] == [
             (3, 0, 0),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cli.group_source import chosen, duration, no_such_group, unix_time
+from stream.cli.group_source import chosen, no_such_group, unix_time
 from stream.cli.render.group_tables import groups_table, members_table, transitions_table
 from stream.cli.render.tables import Column, TextTable, narrowed, plain_lines, shown
 from stream.errors import ExitCode
@@ -66,15 +66,6 @@ def _edges(line: str, right: list[bool]) -> list[int]:
 def test_a_name_is_one_line(name: str, line: str) -> None:
     """What does not print is written out, and even an empty name can be seen."""
     assert shown(name) == line
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [(-5, "0s"), (0, "0s"), (59.9, "59s"), (60, "1m0s"), (3_700, "1h1m"), (90_000, "1d1h"), (86_400 * 400, "400d0h")],
-)
-def test_durations_are_one_word(seconds: float, said: str) -> None:
-    """Lengths of time in their two greatest units, without a blank; a clock that is ahead makes no negative age."""
-    assert duration(seconds) == said
 
 
 def test_moments_of_the_api_are_read_exactly() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.groups.expiry.causes import TOLERANCE_MS, RemovalCause, cause_of, due_time, duration, transition_sentence
+from stream.groups.expiry.causes import TOLERANCE_MS, RemovalCause, cause_of, due_time, transition_sentence
 from stream.groups.expiry.predict import NEVER, ExpiryRules, OffsetsRetention, predict
 from stream.groups.lifecycle.model import Removal, Transition, TransitionType
 from stream.groups.membership.memberships import Membership
@@ -335,19 +335,3 @@ def test_every_happening_has_a_sentence() -> None:
     for what in TransitionType:
         for cause in (None, *RemovalCause):
             assert transition_sentence(happened(what, ended(DAY)), cause)
-
-
-@pytest.mark.parametrize(
-    ("milliseconds", "text"),
-    [
-        (WEEK, "7 d"),
-        (36 * 60 * MINUTE, "36 h"),
-        (90 * MINUTE, "90 min"),
-        (90_000, "90 s"),
-        (1500, "1500 ms"),
-        (0, "0 ms"),
-    ],
-)
-def test_durations_are_written_in_one_unit(milliseconds: int, text: str) -> None:
-    """The largest that divides them, because people set retentions in round numbers."""
-    assert duration(milliseconds) == text
