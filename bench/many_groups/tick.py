@@ -35,10 +35,11 @@ from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.placement import Placement, partition_for
 from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_state
-from stream.tick.context import ClusterContext, SnapshotContext
+from stream.tick.context import ClusterContext
 from stream.tick.ends_index import EndsIndex
 from stream.tick.heap_trim import give_back
-from stream.tick.snapshot import build as snapshot
+from stream.tick.hidden_commits.model import nothing_held_back
+from stream.tick.snapshot.build import build_evaluated
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from bench.traffic import Chunk, Traffic
     from stream.groups.driver_state import GroupColumns
     from stream.groups.shard import ShardChange
-    from stream.tick.verdicts.evaluate import VerdictResult
+    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 _Result = TypeVar("_Result")
 _RULES: Final = StateLimits(keep_slots=10)
@@ -168,15 +169,15 @@ class Ticking:
         counts = dict.fromkeys(traffic.topic_names(), traffic.partitions_per_group)
         ids = dict.fromkeys(traffic.topic_names(), TOPIC_ID)
         retention = OffsetsRetention(7 * _DAY_MS, None, "broker")
-        self._around = ClusterContext(retention, partition_counts=counts, topic_ids=ids)
+        self._context = ClusterContext(retention, partition_counts=counts, topic_ids=ids)
         self._fleet = DriverState()
-        self._ownerships = UnassignedTracker()
-        self._diagnostician = VerdictEvaluator()
+        self._unassigned = UnassignedTracker()
+        self._evaluator = VerdictEvaluator()
         self._now = time.time()
         self._steps: list[Step] = []
         self._resident: dict[str, int] = {}
         self._published: PublishedSnapshot | None = None
-        self._shown: tuple[GroupColumns, SnapshotContext] | None = None
+        self._evaluated: EvaluatedTick | None = None
         self._began = resident()
 
     def seed(self, states: dict[int, bytes]) -> None:
@@ -193,20 +194,18 @@ class Ticking:
         """Take a batch in, and publish."""
         self._timed("apply", lambda: [self._fleet.apply(shard, unpack_change(change)) for shard, change in changes])
         fleet = self._timed("columns", self._fleet.columns)
-        context = self._timed("context", lambda: SnapshotContext.of(fleet, self._around, self._ownerships))
+        context = self._timed("context", lambda: self._context.for_groups(fleet, self._unassigned))
         self._now += _TICK_SECONDS
-        seen = self._timed("judge", lambda: self._look(fleet, context))
-        window, told = seen.diagnosed.evaluation.window, seen.diagnosed
-        made = self._timed("snapshot", lambda: snapshot.of(seen.moment, window, self._now, context, told))
+        evaluated = self._timed("judge", lambda: self._evaluate(fleet, context))
+        made = self._timed("snapshot", lambda: build_evaluated(evaluated, context, self._now))
         self._published = self._timed("render", lambda: PublishedSnapshot.build(made))
-        self._shown = fleet, context
+        self._evaluated = evaluated
         self._timed("give memory back", give_back)
         self._note("published")
 
-    def _look(self, fleet: GroupColumns, context: SnapshotContext) -> VerdictResult:
-        """Judge as a tick does, but for what would have to be asked from a cluster."""
-        held = self._diagnostician.held_back(fleet, self._ends, self._around, self._now)
-        return self._diagnostician.look(held, self._ends, self._around, self._now, context.expiry)
+    def _evaluate(self, state: GroupColumns, context: ClusterContext) -> EvaluatedTick:
+        """Evaluate as a tick does, without lookups."""
+        return self._evaluator.evaluate(nothing_held_back(state), self._ends, context, self._now)
 
     def found(self) -> dict[str, Any]:
         """Give every step, what the driver held, and how large the text is."""

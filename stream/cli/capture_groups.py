@@ -21,7 +21,7 @@ from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.offline.open_source import open_source
 from stream.offline.replay import Replay
-from stream.tick.context import NOWHERE, ClusterContext, SnapshotContext
+from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
 from stream.tick.snapshot.build import build
 from stream.tick.snapshot.group_detail import group_detail
 
@@ -49,7 +49,7 @@ class CaptureGroups:
 
     knows_ends = False
 
-    def __init__(self, source: RowSource, retention: OffsetsRetention = NOWHERE.retention) -> None:
+    def __init__(self, source: RowSource, retention: OffsetsRetention = UNKNOWN_CLUSTER.retention) -> None:
         """Read the whole source. What could not be read is in `problems` afterwards."""
         self._newest = 0
         replay = Replay()
@@ -57,7 +57,7 @@ class CaptureGroups:
         self._driver_state = replay.driver_state
         self._columns = replay.driver_state.columns()
         cluster = ClusterContext(retention, topic_names=_topic_names(self._columns))
-        self._context = SnapshotContext.of(self._columns, cluster, UnassignedTracker())
+        self._context = cluster.for_groups(self._columns, UnassignedTracker())
         self._snapshot = build(self._columns, ENDS.empty_table(), self._newest / 1000, self._context)
         self.decode_stats: Final = replay.decode_stats
         self.problems = [*source.problems, *fault_lines(replay.decode_stats)]
@@ -113,7 +113,7 @@ class CaptureGroups:
     def _detail(self, name: str) -> GroupDetail:
         history = self._columns.histories.get(name)
         known = self._columns.memberships.get(name), None if history is None else _as_replayed(history)
-        members = self._driver_state.members(name, self._context.around.topic_names)
+        members = self._driver_state.members(name, self._context.topic_names)
         return group_detail(name, known, members, self._columns.topics_of(name), self._context)
 
 
@@ -126,7 +126,7 @@ def configured_retention(options: GroupsOptions) -> OffsetsRetention:
     """Return the retention of offsets in the configuration, or an unknown one."""
     retention, check = options.offsets_retention, options.offsets_retention_check
     if retention is None:
-        return NOWHERE.retention
+        return UNKNOWN_CLUSTER.retention
     return OffsetsRetention(round(retention * 1000), None if check is None else round(check * 1000), "configuration")
 
 

@@ -17,16 +17,16 @@ import structlog
 
 from exporters.http.admission import ConnectionLimits
 from exporters.http.server import AddressUnavailableError, HttpServer
-from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
 from stream.cluster.transport.client import Cluster
-from stream.cluster.transport.errors import ClusterError
 from stream.cluster_facts.watch import ClusterWatch
 from stream.config import kafka_login as security
 from stream.config.metric_selection import selection_from_options
 from stream.errors import ExitCode, Refusal
 from stream.service.descriptors import raise_limit
-from stream.service.job import RETRY_SECONDS, MonitorJob, tasks_of
-from stream.service.status import FAILED, STOPPING, WAITING, ServiceStatus
+from stream.service.job import MonitorJob
+from stream.service.startup import wait_for_offsets_topic
+from stream.service.status import FAILED, STOPPING, ServiceStatus
+from stream.service.wiring import read_tasks
 from stream.spark.class_archive import ClassArchive
 from stream.spark.session import SessionOptions, end_session, open_session
 from stream.tick.publisher import Publisher
@@ -45,7 +45,7 @@ def run(config: Config) -> int:
     """Run the monitor until SIGTERM or SIGINT; give the exit code. Raises Refusal for what a person must mend."""
     raise_limit()
     vitals = ServiceStatus(metadata.version("lagwarden"), config.job.freshness_limit)
-    publisher = Publisher(vitals, config.groups.dead_grace, choice=selection_from_options(config.metrics))
+    publisher = Publisher(config.groups.dead_grace, choice=selection_from_options(config.metrics))
     stopping = _stop_signals()
     watch = ClusterWatch.of(config, publisher.current)
     with _serving(config, publisher, vitals, watch), watch:
@@ -56,7 +56,7 @@ def run(config: Config) -> int:
                 security.client_options(config.kafka),
                 request_timeout=config.kafka.request_timeout,
             ) as cluster:
-                topic = _reach(cluster, vitals, stopping, session)
+                topic = wait_for_offsets_topic(cluster, vitals, stopping, lambda: _raise_if_failed(session))
                 if topic is None:
                     return ExitCode.OK
                 return MonitorJob(config, vitals, publisher, stopping, cluster).run(topic, session)
@@ -115,7 +115,7 @@ def _session_options(config: Config) -> SessionOptions:
         driver_memory=config.job.driver_memory,
         driver_host="127.0.0.1",
         connector_jars=jars,
-        shuffle_partitions=tasks_of(config),
+        shuffle_partitions=read_tasks(config),
         class_archive=archive,
         traces=config.log.level == "debug",
     )
@@ -141,27 +141,7 @@ def _end_session(session: Future[SparkSession]) -> None:
         end_session(session.result(), _JVM_GRACE_SECONDS)
 
 
-def _reach(
-    cluster: Cluster, vitals: ServiceStatus, stopping: threading.Event, session: Future[SparkSession]
-) -> OffsetsTopic | None:
-    """Wait for the cluster and its offsets topic; None if told to stop. Away is no fault: it is said and retried."""
-    while not stopping.is_set():
-        if session.done():
-            session.result()  # no Java is a fault, however long Kafka takes
-        try:
-            topic = describe(cluster)
-        except ClusterError as error:
-            if not error.passes:
-                raise
-            if vitals.trouble != str(error):
-                _log.warning("waiting for kafka", cause=str(error))
-            vitals.trouble = str(error)
-        else:
-            vitals.trouble, vitals.cluster_id = None, cluster.cluster_id
-            if topic is not None:
-                return topic
-            if vitals.phase != WAITING:
-                _log.info("waiting: no group has ever committed on this cluster", topic=NAME)
-            vitals.phase = WAITING
-        stopping.wait(RETRY_SECONDS)
-    return None
+def _raise_if_failed(session: Future[SparkSession]) -> None:
+    """Raise the error of a session that could not be opened: without Java, waiting for Kafka is pointless."""
+    if session.done():
+        session.result()

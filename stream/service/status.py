@@ -18,26 +18,21 @@ from exporters.readmodel import (
     DECODE_ERRORS,
     INTERNAL_ERRORS,
     NAME,
-    OFFSETS_HELD_BACK,
-    OFFSETS_PARTITIONS,
     RECORDS_READ,
-    SERIES_DROPPED,
-    UNREADABLE_TAILS,
-    VERDICT_CHANGES,
     MonitorStatus,
     empty,
 )
 from stream.checkpoint.side_files import SideFiles
 from stream.groups.decode_stats import DecodeStats
-from stream.groups.expiry.predict import OffsetsRetention
 from stream.service.descriptors import Descriptors
-from stream.tick.terminations import NOTHING_COUNTED, TerminationCounts
+from stream.tick.run_tick import TickStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from stream.service.catch_up import CatchUp, CatchUpProgress
     from stream.tick.offsets_topic_lag import UnansweredPartition
+    from stream.tick.run_tick import TickResult
 
 _log = structlog.get_logger(__name__)
 _ANSWER_SILENCE: Final = 60.0
@@ -53,7 +48,11 @@ NO_LEADER: Final = "no_leader"
 
 
 class ServiceStatus:
-    """What is known of the monitor's own health. One instance per process."""
+    """The health of the monitor itself. One instance per process.
+
+    The main thread sets the phase and what the query reports, the tick thread calls `record_tick`,
+    `record_unanswered` and `record_unreachable`; each attribute has one writer at a time.
+    """
 
     def __init__(self, version: str, freshness_limit: float, clock: Callable[[], float] = time.time) -> None:
         self._version = version
@@ -70,28 +69,37 @@ class ServiceStatus:
         """Why Kafka does not answer now, as a sentence; None while it does."""
         self.progress: CatchUpProgress | None = None
         self.partitions_added: tuple[int, ...] = ()
-        """Partitions that the offsets topic was given while it is read, and that are not read to their ends yet."""
-        self.snapshot_taken_at: float | None = None
+        """Partitions that were added to the offsets topic while it is read, and are not read to their ends yet."""
         self.batches = 0
         self.last_batch_seconds: float | None = None
         self.last_batch_at: float | None = None
         self.resyncs = 0
-        self.groups_not_evaluated = 0
-        self._answer_logged_at: float | None = None
-        self.faults = dict.fromkeys(("answer", "ending", "group"), 0)
-        """Faults of the program that were contained, by part."""
-        self.series = 0
-        self.series_dropped: pa.Table = empty(SERIES_DROPPED)
-        self.offsets_partitions: pa.Table = empty(OFFSETS_PARTITIONS)
-        self.retention = OffsetsRetention(None, None, "unknown")
-        self.accounts: TerminationCounts = NOTHING_COUNTED
-        self.verdict_changes: pa.Table = empty(VERDICT_CHANGES)
-        self.offsets_held_back: pa.Table = empty(OFFSETS_HELD_BACK)
+        self.tick = TickStatus()
+        """The status of the last tick."""
+        self.unanswered: Sequence[UnansweredPartition] = ()
+        """Offsets partitions without an end offset at the last poll."""
         self.files = SideFiles()
         self._descriptors = Descriptors(os.getpid())
-        self.unanswered: Sequence[UnansweredPartition] = ()
-        """Offsets partitions whose ends were not known at the last tick."""
-        self.unreadable_tails: pa.Table = empty(UNREADABLE_TAILS)
+        self._answer_faults = 0
+        self._answer_logged_at: float | None = None
+
+    def record_tick(self, result: TickResult) -> None:
+        """Apply the result of a tick."""
+        self.record_unanswered(result.unanswered)
+        self.tick = result.status
+
+    def record_unanswered(self, unanswered: Sequence[UnansweredPartition]) -> None:
+        """Record that Kafka answers, and the offsets partitions without an end offset."""
+        if self.trouble is not None:
+            _log.info("kafka answers again")
+        self.trouble = None
+        self.unanswered = unanswered
+
+    def record_unreachable(self, cause: str) -> None:
+        """Record that Kafka does not answer; logged once until it answers again."""
+        if self.trouble is None:
+            _log.warning("kafka does not answer", cause=cause)
+        self.trouble = cause
 
     def count(self, tally: DecodeStats) -> None:
         """Add what a batch has read."""
@@ -102,7 +110,7 @@ class ServiceStatus:
     def answer_failed(self, what: str, error: Exception) -> None:
         """Count an HTTP answer that could not be made because of a fault of lagwarden; one a minute is logged."""
         with self._lock:
-            self.faults["answer"] += 1
+            self._answer_faults += 1
             now, before = self._clock(), self._answer_logged_at
             if before is not None and now - before < _ANSWER_SILENCE:
                 return
@@ -115,7 +123,9 @@ class ServiceStatus:
         catch_up = self._catch_up()
         with self._lock:
             records, errors = self._records, self._errors
-        retention, accounts = self.retention, self.accounts
+        tick = self.tick
+        retention, terminations = tick.retention, tick.terminations
+        faults = {**tick.faults, "answer": self._answer_faults}
         return MonitorStatus(
             version=self._version,
             cluster_id=self.cluster_id,
@@ -123,7 +133,7 @@ class ServiceStatus:
             ready=not reasons,
             not_ready_reasons=reasons,
             started_at=self.started_at,
-            snapshot_taken_at=self.snapshot_taken_at,
+            snapshot_taken_at=tick.taken_at,
             kafka_reachable=self.trouble is None and self.cluster_id is not None,
             catch_up_ratio=None if catch_up is None else catch_up.ratio,
             catch_up_records_per_second=None if catch_up is None else catch_up.rate,
@@ -132,22 +142,22 @@ class ServiceStatus:
             last_batch_seconds=self.last_batch_seconds,
             last_batch_at=self.last_batch_at,
             resyncs=self.resyncs,
-            series=self.series,
+            series=tick.series,
             records_read=records,
             decode_errors=errors,
-            offsets_partitions=self.offsets_partitions,
+            offsets_partitions=tick.offsets_partitions,
             offsets_retention_seconds=_seconds(retention.retention_ms),
             offsets_retention_check_seconds=_seconds(retention.check_interval_ms),
             offsets_retention_source=retention.source,
-            deaths=accounts.deaths,
-            expiry_checks=accounts.checks,
-            verdict_changes=self.verdict_changes,
-            offsets_held_back=self.offsets_held_back,
-            unreadable_tails=self.unreadable_tails,
-            expiry_error_seconds=accounts.errors,
-            groups_not_evaluated=self.groups_not_evaluated,
-            internal_errors=_table(sorted(self.faults.items()), INTERNAL_ERRORS),
-            series_dropped=self.series_dropped,
+            deaths=terminations.deaths,
+            expiry_checks=terminations.checks,
+            verdict_changes=tick.verdict_changes,
+            offsets_held_back=tick.blocked_partitions,
+            unreadable_tails=tick.unreadable_tails,
+            expiry_error_seconds=terminations.errors,
+            groups_not_evaluated=tick.groups_not_evaluated,
+            internal_errors=_table(sorted(faults.items()), INTERNAL_ERRORS),
+            series_dropped=tick.series_dropped,
             file_failures=self.files.table(),
             descriptors=self._descriptors.table(),
         )
@@ -176,7 +186,8 @@ class ServiceStatus:
         return tuple(reasons)
 
     def _stale(self) -> bool:
-        return self.snapshot_taken_at is None or self._clock() - self.snapshot_taken_at > self._freshness_limit
+        taken_at = self.tick.taken_at
+        return taken_at is None or self._clock() - taken_at > self._freshness_limit
 
     def _unanswered_reasons(self) -> list[str]:
         """Return a sentence per cause: the groups of a partition without an end are as old as its last answer.
@@ -193,9 +204,10 @@ class ServiceStatus:
         return reasons
 
     def _age_reason(self) -> str:
-        if self.snapshot_taken_at is None:
+        taken_at = self.tick.taken_at
+        if taken_at is None:
             return "the first snapshot is not taken yet"
-        age = self._clock() - self.snapshot_taken_at
+        age = self._clock() - taken_at
         return f"the snapshot is {age:.0f} s old (limit {self._freshness_limit:g} s)"
 
 

@@ -1,18 +1,96 @@
-"""From options to the times that health goes by, and to what asking for it may cost. The slots are the checkpoint's."""
+"""Builds the parts of the service from the configuration: the only place that converts its options and their units."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from stream.checkpoint.manifest import Layout
+from stream.config.kafka_login import spark_kafka_options
+from stream.groups.expiry.predict import OffsetsRetention
+from stream.groups.placement import Placement
+from stream.groups.reduce import StateLimits
 from stream.health.limits import HealthLimits
+from stream.service.cpu_quota import usable_cores
+from stream.spark.pipeline import PipelineOptions
+from stream.tick.context_poller import ContextPoller
 from stream.tick.lookups.budget import LookupLimits
+from stream.tick.verdicts.evaluate import VerdictEvaluator
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream.checkpoint.directory import CheckpointDirectory
+    from stream.cluster.transport.client import Cluster
     from stream.config.options import Config
+    from stream.tick.verdicts.store import VerdictStore
 
 
-def limits(config: Config, slot_ms: int) -> HealthLimits:
-    """Give the times that the rules go by."""
+def read_tasks(config: Config) -> int:
+    """Return the number of tasks that read at once: as configured, otherwise one per usable core."""
+    return config.job.read_tasks or usable_cores()
+
+
+def checkpoint_layout(config: Config, offsets_partitions: int) -> Layout:
+    """Return the layout that a new checkpoint would get; an existing one keeps its own."""
+    job = config.job
+    return Layout(
+        sub_shards=Placement.build(offsets_partitions, job.shards).sub_shards,
+        offsets_partitions=offsets_partitions,
+        shuffle_partitions=read_tasks(config),
+        slot_ms=job.commit_window_slot_seconds * 1000,
+        keep_slots=job.commit_window_slots,
+    )
+
+
+def pipeline_options(
+    config: Config, checkpoint: CheckpointDirectory, partitions: Sequence[int], progress_address: tuple[str, int]
+) -> PipelineOptions:
+    """Return the options of the query over these offsets partitions; tasks report progress to `progress_address`."""
+    job, layout = config.job, checkpoint.manifest.layout
+    return PipelineOptions(
+        partitions=partitions,
+        security=spark_kafka_options(config.kafka),
+        placement=layout.placement,
+        checkpoint=checkpoint.spark,
+        tasks=read_tasks(config),
+        trigger_seconds=job.trigger_interval,
+        max_offsets_per_trigger=job.max_offsets_per_trigger,
+        slot_ms=layout.slot_ms,
+        rules=StateLimits(
+            keep_slots=layout.keep_slots,
+            keep_transitions=config.groups.history,
+            dead_grace_ms=_ms(config.groups.dead_grace),
+        ),
+        live_from=checkpoint.manifest.live_from,
+        pulse=progress_address,
+    )
+
+
+def context_poller(config: Config, cluster: Cluster) -> ContextPoller:
+    """Return the poller of the cluster context; a configured offsets retention replaces that of the brokers."""
+    groups = config.groups
+    retention, check_interval = (
+        None if seconds is None else _ms(seconds)
+        for seconds in (groups.offsets_retention, groups.offsets_retention_check)
+    )
+    source: Literal["configuration", "unknown"] = "unknown" if retention is None else "configuration"
+    configured = OffsetsRetention(retention, check_interval, source)
+    return ContextPoller(cluster, configured, groups.asked_per_tick, config.job.tick_interval)
+
+
+def verdict_evaluator(config: Config, slot_ms: int, store: VerdictStore) -> VerdictEvaluator:
+    """Return the evaluator with the configured rules, continuing from `store`; `slot_ms` is the checkpoint's."""
+    return VerdictEvaluator(
+        health_limits(config, slot_ms),
+        rules=config.health.rules,
+        points=config.health.end_points,
+        history=config.groups.history,
+        store=store,
+    )
+
+
+def health_limits(config: Config, slot_ms: int) -> HealthLimits:
+    """Return the limits of the rules (ms); `slot_ms` is the checkpoint's."""
     health = config.health
     return HealthLimits(
         tick=_ms(config.job.tick_interval),
@@ -27,8 +105,8 @@ def limits(config: Config, slot_ms: int) -> HealthLimits:
     )
 
 
-def allowances(config: Config, slot_ms: int, keep_slots: int) -> LookupLimits:
-    """Give the bounds of what is asked."""
+def lookup_limits(config: Config, slot_ms: int, keep_slots: int) -> LookupLimits:
+    """Return the limits of lookups (seconds); slots are the checkpoint's."""
     return LookupLimits(tick=config.job.tick_interval, slot=slot_ms / 1000, keep_slots=keep_slots)
 
 

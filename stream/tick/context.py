@@ -1,6 +1,7 @@
-"""What is known around the groups at one tick: topics and their ids, retention, states the log hides. Values only.
+"""The cluster context of one tick: facts about the cluster in addition to end offsets, and what follows from them.
 
-`stream.tick.context_poller` asks the cluster for it. What could not be asked is not known, never guessed.
+Values only. `stream.tick.context_poller` requests the facts, `stream.tick.lookups` adds its results, and the tick adds
+what it derives for the groups. What the cluster did not answer is not known, never guessed.
 """
 
 from __future__ import annotations
@@ -13,79 +14,99 @@ from stream.groups.expiry.causes import RemovalCause, cause_of
 from stream.groups.expiry.predict import ExpiryPrediction, OffsetsRetention, predict
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from stream.groups.driver_state import GroupColumns
     from stream.groups.lifecycle.model import Transition
     from stream.groups.membership.unassigned import UnassignedCounts, UnassignedTracker
+    from stream.health.features.control_records import LogTails
+
+Causes = Mapping[tuple[str, int], RemovalCause]
+"""The cause of each removal as decided when it happened, by group and log position of the transition."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LookupResults:
+    """Results of the bounded lookups of one tick. None: not looked up; the rules that need it do not fire."""
+
+    retention: Mapping[str, int] | None = None
+    """retention.ms by topic; -1: compacted or unlimited. A topic without an entry is not known."""
+    transactions: Mapping[str, pa.Table] = dataclasses.field(default_factory=dict)
+    """Open transactions by topic (schema `stream.cluster.open_transactions.OPEN_TRANSACTIONS`)."""
+    tails: LogTails | None = None
+    """The control records at the ends of partitions; topics are numbered by name order in the driver state."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterContext:
-    """What is known of the cluster around the groups at one tick."""
+    """What one tick knows of the cluster in addition to end offsets."""
 
     retention: OffsetsRetention
     partition_counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """By topic; a topic that does not exist has 0, one that is not known is not in it."""
+    """By topic; 0 for a topic that does not exist. A topic without an entry is not known."""
     topic_names: Mapping[bytes, str] = dataclasses.field(default_factory=dict)
-    """By topic id, also of topics that are gone but still referred to."""
+    """By topic id; includes deleted topics that a commit or an assignment still references."""
     topic_ids: Mapping[str, bytes] = dataclasses.field(default_factory=dict)
-    """By name, of the topics that are there."""
-    asked: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """States that the cluster told, by group: only where they differ from what a log can tell."""
+    """By name, of the topics that exist."""
+    described_states: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Group states from DescribeGroups, by group; only those that the log cannot show."""
+    rebalancing_since: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """When (ms) each rebalancing group was first described as such."""
+    recreated: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """When (ms) a topic was first seen with a new id, by name: removals before that belong to the previous topic."""
+    lookups: LookupResults = dataclasses.field(default_factory=LookupResults)
 
-    made_anew: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """When (ms) a topic was first seen under a new id, by name: what ended before belonged to the one before it."""
+    expiry: ExpiryPrediction | None = None
+    """The predicted expiry of the offsets and groups of the evaluated driver state; None before `for_groups`."""
+    unassigned: UnassignedCounts | None = None
+    """Partitions without an owner and topics without a subscriber in that state; None before `for_groups`."""
+    causes: Causes = dataclasses.field(default_factory=dict)
 
     def topic_exists(self, topic: str, since: int | None = None) -> bool | None:
-        """Say whether a topic is there, the one of that name at the time `since` (ms); None where it is not known."""
+        """Return whether a topic exists, unchanged since time `since` (ms) if given; None if that is not known."""
         count = self.partition_counts.get(topic)
         if count is None:
             return None
-        return count > 0 and (since is None or since > self.made_anew.get(topic, since - 1))
+        return count > 0 and (since is None or since > self.recreated.get(topic, since - 1))
 
     def cause_of(self, transition: Transition) -> RemovalCause:
-        """Judge an ending by what is known now."""
-        ending = transition.removal
-        if ending is None:
+        """Return the cause of a removal by what is known now; UNKNOWN for a transition that is none."""
+        removal = transition.removal
+        if removal is None:
             return RemovalCause.UNKNOWN
-        return cause_of(ending, self.retention, lambda topic: self.topic_exists(topic, ending.time))
+        return cause_of(removal, self.retention, lambda topic: self.topic_exists(topic, removal.time))
+
+    def decided_cause(self, group: str, transition: Transition) -> RemovalCause:
+        """Return the cause as decided when the removal happened; without a decision, by what is known now."""
+        return self.causes.get((group, transition.position)) or self.cause_of(transition)
 
     @property
     def rebalancing(self) -> frozenset[str]:
-        """The groups that the cluster says to be rebalancing."""
-        return frozenset(group for group, state in self.asked.items() if state.endswith("Rebalance"))
+        """The groups that DescribeGroups reports as rebalancing."""
+        return frozenset(group for group, state in self.described_states.items() if state.endswith("Rebalance"))
 
+    def for_groups(
+        self,
+        state: GroupColumns,
+        unassigned: UnassignedTracker,
+        causes: Causes | None = None,
+        expiry: ExpiryPrediction | None = None,
+    ) -> ClusterContext:
+        """Return the context with the expiry and the unassigned counts of a driver state.
 
-NOWHERE: Final = ClusterContext(OffsetsRetention(None, None, "unknown"))
-"""Where there is no cluster, or it has not been asked."""
-
-
-Causes = Mapping[tuple[str, int], RemovalCause]
-"""Why what ended did, by group and position of the transition, as it was judged at the time."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SnapshotContext:
-    """What a snapshot is made with beside the fleet and the ends; `expiry` and `counts` are of that very fleet."""
-
-    around: ClusterContext
-    expiry: ExpiryPrediction
-    counts: UnassignedCounts
-    causes: Causes = dataclasses.field(default_factory=dict)
-
-    def cause(self, group: str, transition: Transition) -> RemovalCause:
-        """Give why something ended, as it was judged; where it was not, as it looks now."""
-        return self.causes.get((group, transition.position)) or self.around.cause_of(transition)
-
-    @classmethod
-    def of(
-        cls, fleet: GroupColumns, around: ClusterContext, ownerships: UnassignedTracker, causes: Causes | None = None
-    ) -> SnapshotContext:
-        """Judge a fleet in its surroundings; `ownerships` remembers what it judged before."""
-        counts = ownerships.update(
-            fleet.memberships,
-            (fleet.group, fleet.topic),
-            around.partition_counts,
-            around.topic_names,
-            around.rebalancing,
+        `unassigned` reuses what it counted for memberships that have not changed since its last call. `expiry` is the
+        prediction for `state`, if there is one already.
+        """
+        counts = unassigned.update(
+            state.memberships,
+            (state.group, state.topic),
+            self.partition_counts,
+            self.topic_names,
+            self.rebalancing,
         )
-        return cls(around, predict(fleet, around.retention), counts, causes or {})
+        expiry = expiry or predict(state, self.retention)
+        return dataclasses.replace(self, expiry=expiry, unassigned=counts, causes=causes or {})
+
+
+UNKNOWN_CLUSTER: Final = ClusterContext(OffsetsRetention(None, None, "unknown"))
+"""The context without a cluster, or before it was polled."""

@@ -7,6 +7,7 @@ nothing here raises.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -20,6 +21,7 @@ from stream.cluster.topology import read_topology
 from stream.cluster.transport.errors import ClusterError
 from stream.groups.membership.unassigned import subscribed_topics
 from stream.tick.context import ClusterContext
+from stream.tick.inputs.group_state import rebalancing_since
 
 if TYPE_CHECKING:
     from stream.cluster.transport.client import Cluster
@@ -48,11 +50,12 @@ class ContextPoller:
         self._cleaning_due = 0.0
         self._topics = TopicIds()
         self._names: dict[bytes, str] = {}
-        self._made_anew: dict[str, int] = {}
+        self._recreated: dict[str, int] = {}
         self._coordinators = Coordinators(cluster)
         per_second = asked_per_tick / tick_seconds
         self._budget = RequestBudget(per_second=per_second, most=asked_per_tick, again_ms=int(tick_seconds * 500))
         self._told: dict[str, tuple[int, str]] = {}
+        self._rebalancing_since: dict[str, int] = {}
 
     def look(self, fleet: GroupColumns, topics: set[str], now: float) -> ClusterContext:
         """Ask what is due at `now` (Unix seconds) about these groups and topics."""
@@ -60,14 +63,16 @@ class ContextPoller:
             self._cleaning_due = now + _SELDOM_SECONDS
             self._forget_topics(fleet, now)
         counts, ids = self._look_at_topics(topics | subscribed_topics(fleet.memberships), now)
-        return ClusterContext(
+        context = ClusterContext(
             retention=self._look_at_retention(now),
             partition_counts=counts,
             topic_names=dict(self._names),
             topic_ids=ids,
-            asked=self._ask_states(fleet, int(now * 1000)),
-            made_anew=dict(self._made_anew),
+            described_states=self._ask_states(fleet, int(now * 1000)),
+            recreated=dict(self._recreated),
         )
+        self._rebalancing_since = rebalancing_since(self._rebalancing_since, context, int(now * 1000))
+        return dataclasses.replace(context, rebalancing_since=self._rebalancing_since)
 
     def _look_at_topics(self, topics: set[str], now: float) -> tuple[dict[str, int], dict[str, bytes]]:
         try:
@@ -80,7 +85,7 @@ class ContextPoller:
         ids = topology.ids()
         for anew in self._topics.observe(ids, int(now * 1000), absent=absent):
             _log.warning("a topic was made anew", topic=anew.name)
-            self._made_anew[anew.name] = anew.first_seen
+            self._recreated[anew.name] = anew.first_seen
         self._names |= {topic_id: name for name, topic_id in ids.items()}
         return known | dict.fromkeys(absent, 0), ids
 
@@ -114,7 +119,7 @@ class ContextPoller:
             in_use.update(ref for ref, _ in membership.owned or () if isinstance(ref, bytes))
         self._topics.forget(in_use, int(now * 1000))
         self._names = {topic_id: name for topic_id, name in self._names.items() if self._topics.known(topic_id)}
-        self._made_anew = {name: seen for name, seen in self._made_anew.items() if self._topics.id_of(name)}
+        self._recreated = {name: seen for name, seen in self._recreated.items() if self._topics.id_of(name)}
 
 
 def _hidden_state(fleet: GroupColumns, group: str, told: tuple[int, str]) -> str | None:

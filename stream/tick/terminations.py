@@ -1,7 +1,7 @@
-"""What ended: why, decided once, and counted. Deaths by cause, and offsets that went, held against what was predicted.
+"""Decides and counts terminations: deaths of groups by cause, and removed offsets against their predicted expiry.
 
-Batches hand in news as they come; a tick judges them, for only then is known what the cluster has to say (which topics
-are there, how long offsets are kept). What the initial catch-up replays is judged too, and counted nowhere.
+Batches record change events as they arrive. A tick evaluates them, because only then the cluster context is known
+(which topics exist, how long offsets are retained). What the initial catch-up replays gets a cause, but is not counted.
 """
 
 from __future__ import annotations
@@ -26,178 +26,186 @@ if TYPE_CHECKING:
 
     from stream.groups.driver_state import ChangeEvents, GroupColumns, RemovedOffset
     from stream.groups.expiry.broker_rules import OffsetsRetention
-    from stream.groups.expiry.predict import Times
+    from stream.groups.expiry.predict import ExpiryPrediction, Times
     from stream.groups.lifecycle.model import Transition
     from stream.groups.membership.memberships import Membership
-    from stream.tick.context import Causes, ClusterContext, SnapshotContext
+    from stream.tick.context import Causes, ClusterContext
 
 _log = structlog.get_logger(__name__)
-_LINES: Final = 20
-"""Deaths told one by one at a tick; of more, only how many."""
+_LOGGED_DEATHS: Final = 20
+"""Deaths logged with their group per tick; more are logged as a number."""
 _FAULTS_PER_LINE: Final = 100
-"""Of so many endings that cannot be judged, one is logged."""
+"""One of this many internal errors is logged."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TerminationCounts:
-    """What the ledger counts: tables DEATHS and EXPIRY_CHECKS, and the errors of the predictions in seconds."""
+    """Counts since the process started."""
 
     deaths: pa.Table
+    """Schema DEATHS."""
     checks: pa.Table
+    """Schema EXPIRY_CHECKS."""
     errors: Histogram | None
+    """Errors of the expiry predictions in seconds."""
 
 
 NOTHING_COUNTED: Final = TerminationCounts(DEATHS.empty_table(), EXPIRY_CHECKS.empty_table(), None)
 
 
 class Terminations:
-    """`take` is called by the thread of the batches, all else by that of the ticks, in the order of the methods."""
+    """The batch thread calls `record`; the tick thread calls all other methods."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._endings: list[tuple[str, Transition]] = []
-        self._remembered: list[tuple[str, Transition]] | None = None
-        self._forgotten: list[RemovedOffset] = []
+        self._removals: list[tuple[str, Transition]] = []
+        self._stored_removals: list[tuple[str, Transition]] | None = None
+        self._removed_offsets: list[RemovedOffset] = []
         self._causes: dict[tuple[str, int], RemovalCause] = {}
-        # All from the start: a counter that begins with its first event hides that one from increase().
+        # All from the start: a counter that begins with its first event hides that event from increase().
         self._deaths: Counter[str] = Counter({str(cause): 0 for cause in RemovalCause})
-        self._watch = ExpiryCheck()
+        self._expiry_check = ExpiryCheck()
         self._memberships: Mapping[str, Membership] | None = None
         self.faults = 0
-        """Endings that could not be judged because of a fault of the program."""
+        """Terminations that could not be evaluated because of an internal error."""
 
-    def take(self, news: ChangeEvents, *, catching_up: bool) -> None:
-        """Note what a batch told; a tombstone that is read late, while catching up, says nothing of a prediction."""
+    def record(self, events: ChangeEvents, *, catching_up: bool) -> None:
+        """Record the events of a batch. Tombstones read late, while catching up, do not check any prediction."""
         with self._lock:
-            self._endings += [each for each in news.transitions if each[1].removal is not None]
+            self._removals += [each for each in events.transitions if each[1].removal is not None]
             if not catching_up:
-                self._forgotten += news.removed_offsets
+                self._removed_offsets += events.removed_offsets
 
-    def topics_in_question(self, fleet: GroupColumns) -> set[str]:
-        """Give the topics of what ended and is not judged yet: the cluster must say whether they are there."""
+    def topics_in_question(self, state: GroupColumns) -> set[str]:
+        """Return the topics of removals without a decided cause; the cause depends on whether they exist."""
         with self._lock:
-            pending = list(self._endings)
-        if self._remembered is None:  # the first look: what the state remembers was judged by a former process
-            self._remembered = [
-                (group, each) for group, life in fleet.histories.items() for each in life.transitions if each.removal
+            pending = list(self._removals)
+        if self._stored_removals is None:  # the first tick: an earlier process decided and counted these
+            self._stored_removals = [
+                (group, each)
+                for group, history in state.histories.items()
+                for each in history.transitions
+                if each.removal
             ]
         return {
             topic
-            for _, each in (*pending, *self._remembered)
+            for _, each in (*pending, *self._stored_removals)
             if each.removal is not None
             for topic in each.removal.topics
         }
 
-    def judge_endings(self, fleet: GroupColumns, around: ClusterContext) -> Causes:
-        """Decide why what ended since the last tick did, and count deaths; give the causes of all that is remembered.
+    def decide_causes(self, state: GroupColumns, context: ClusterContext) -> Causes:
+        """Decide the cause of each removal since the last tick and count deaths; return the causes of all removals.
 
-        Decided once: later on its topic may be deleted, or made anew, by somebody else.
+        A cause is decided once: later the topic may be deleted or recreated for another reason.
         """
         with self._lock:
-            endings, self._endings = self._endings, []
-        remembered, self._remembered = self._remembered or [], []
-        for group, transition in (*remembered, *endings):
-            self._causes.setdefault((group, transition.position), self._cause(group, transition, around))
-        self._count_deaths([(group, each) for group, each in endings if each.live], around)
-        self._causes = {place: cause for place, cause in self._causes.items() if place[0] in fleet.histories}
+            removals, self._removals = self._removals, []
+        stored, self._stored_removals = self._stored_removals or [], []
+        for group, transition in (*stored, *removals):
+            self._causes.setdefault((group, transition.position), self._cause(group, transition, context))
+        self._count_deaths([(group, each) for group, each in removals if each.live], context)
+        self._causes = {place: cause for place, cause in self._causes.items() if place[0] in state.histories}
         return self._causes
 
-    def judge_predictions(
+    def check_predictions(
         self,
-        fleet: GroupColumns,
-        context: SnapshotContext,
+        state: GroupColumns,
+        expiry: ExpiryPrediction,
+        retention: OffsetsRetention,
         now: float,
         *,
         current: bool,
         unread: Collection[str] = frozenset(),
     ) -> TerminationCounts:
-        """Hold tombstones against what was predicted; `current`: all that the log had a tick ago has been read.
+        """Compare tombstones with the predictions for their offsets, and return all counts.
 
-        Of the `unread` groups an open transaction hides tombstones: they are not held against any.
+        `expiry` is that of `state`, `now` is Unix seconds. `current`: all records of the log as of the last tick are
+        read. Tombstones of `unread` groups may be hidden behind an open transaction, so theirs are not missed.
         """
         with self._lock:
-            forgotten, self._forgotten = self._forgotten, []
-        retention = context.around.retention
-        if forgotten:
-            # By their groups as they were when they still had them: at the tick before.
-            memberships = fleet.memberships if self._memberships is None else self._memberships
-            self._arrived(forgotten, memberships, retention)
+            removed, self._removed_offsets = self._removed_offsets, []
+        if removed:
+            # By the memberships of the last tick, when the groups still had these offsets.
+            memberships = state.memberships if self._memberships is None else self._memberships
+            self._check_removed(removed, memberships, retention)
         if current:
-            hour = _without(context.expiry.offset, fleet, unread)
-            self._watch.update(fleet.runs.keys, hour, int(now * 1000), retention)
+            expiry_time = _without(expiry.offset, state, unread)
+            self._expiry_check.update(state.runs.keys, expiry_time, int(now * 1000), retention)
         else:
-            self._watch.restart()
-        self._memberships = fleet.memberships
-        return self._accounts()
+            self._expiry_check.restart()
+        self._memberships = state.memberships
+        return self._counts()
 
-    def _cause(self, group: str, transition: Transition, around: ClusterContext) -> RemovalCause:
+    def _cause(self, group: str, transition: Transition, context: ClusterContext) -> RemovalCause:
         try:
-            return around.cause_of(transition)
-        except Exception as error:  # noqa: BLE001 - one ending must not end the tick
-            self._fault(group, error)
+            return context.cause_of(transition)
+        except Exception as error:  # noqa: BLE001 - one removal must not fail the tick
+            self._record_fault(group, error)
             return RemovalCause.UNKNOWN
 
-    def _why(self, group: str, transition: Transition, cause: RemovalCause, around: ClusterContext) -> str:
+    def _sentence(self, group: str, transition: Transition, cause: RemovalCause, context: ClusterContext) -> str:
         try:
-            return transition_sentence(transition, cause, around.retention)
-        except Exception as error:  # noqa: BLE001 - one ending must not end the tick
-            self._fault(group, error)
+            return transition_sentence(transition, cause, context.retention)
+        except Exception as error:  # noqa: BLE001 - one removal must not fail the tick
+            self._record_fault(group, error)
             return str(cause)
 
-    def _arrived(
-        self, forgotten: list[RemovedOffset], memberships: Mapping[str, Membership], retention: OffsetsRetention
+    def _check_removed(
+        self, removed: list[RemovedOffset], memberships: Mapping[str, Membership], retention: OffsetsRetention
     ) -> None:
-        """Judge tombstones, all together; if that fails group by group, so that only the faulty ones are not judged."""
+        """Check all tombstones together; if that fails, group by group, so that only the faulty group is left out."""
         try:
-            hours = predict_removed(forgotten, memberships, retention)
-        except Exception:  # noqa: BLE001 - one group must not end the tick
-            for group in dict.fromkeys(each.group for each in forgotten):
-                mine = [each for each in forgotten if each.group == group]
+            expiry_times = predict_removed(removed, memberships, retention)
+        except Exception:  # noqa: BLE001 - one group must not fail the tick
+            for group in dict.fromkeys(each.group for each in removed):
+                of_group = [each for each in removed if each.group == group]
                 try:
-                    self._watch.record_tombstones(mine, predict_removed(mine, memberships, retention), retention)
+                    times = predict_removed(of_group, memberships, retention)
+                    self._expiry_check.record_tombstones(of_group, times, retention)
                 except Exception as error:  # noqa: BLE001 - likewise
-                    self._fault(group, error)
+                    self._record_fault(group, error)
         else:
-            self._watch.record_tombstones(forgotten, hours, retention)
+            self._expiry_check.record_tombstones(removed, expiry_times, retention)
 
-    def _fault(self, group: str, error: Exception) -> None:
+    def _record_fault(self, group: str, error: Exception) -> None:
         if not self.faults % _FAULTS_PER_LINE:
-            _log.error("what ended cannot be judged because of a fault of lagwarden", group=group, exc_info=error)
+            _log.error("internal error while evaluating a termination", group=group, exc_info=error)
         self.faults += 1
 
-    def _count_deaths(self, transitions: Iterable[tuple[str, Transition]], around: ClusterContext) -> None:
-        told = 0
+    def _count_deaths(self, transitions: Iterable[tuple[str, Transition]], context: ClusterContext) -> None:
+        deaths = 0
         for group, transition in transitions:
             if transition.type is not TransitionType.DEAD:
                 continue
             cause = self._causes[group, transition.position]
             self._deaths[cause] += 1
-            told += 1
-            if told <= _LINES:
-                _log.info("a group died", group=group, why=self._why(group, transition, cause, around))
-        if told > _LINES:
-            _log.info("more groups died", groups=told - _LINES)
+            deaths += 1
+            if deaths <= _LOGGED_DEATHS:
+                _log.info("group died", group=group, why=self._sentence(group, transition, cause, context))
+        if deaths > _LOGGED_DEATHS:
+            _log.info("more groups died", groups=deaths - _LOGGED_DEATHS)
 
-    def _accounts(self) -> TerminationCounts:
-        errors = self._watch.errors()
-        checks = {str(outcome): count for outcome, count in self._watch.outcomes().items()}
+    def _counts(self) -> TerminationCounts:
+        errors = self._expiry_check.errors()
+        checks = {str(outcome): count for outcome, count in self._expiry_check.outcomes().items()}
         return TerminationCounts(
-            _counts(self._deaths, DEATHS),
-            _counts(checks, EXPIRY_CHECKS),
+            _table(self._deaths, DEATHS),
+            _table(checks, EXPIRY_CHECKS),
             Histogram(errors.bounds, errors.cumulative, errors.count, errors.total),
         )
 
 
-def _without(hour: Times, fleet: GroupColumns, groups: Collection[str]) -> Times:
-    """Return the predictions, without those of these groups."""
+def _without(expiry: Times, state: GroupColumns, groups: Collection[str]) -> Times:
+    """Return the predictions with those of `groups` set to unknown."""
     if not groups:
-        return hour
-    names = fleet.group.dictionary.to_pylist()
-    theirs = np.array([name in groups for name in names] or [False], np.bool_)
-    return np.where(theirs[fleet.group.indices.to_numpy(zero_copy_only=False)], UNKNOWN, hour)
+        return expiry
+    names = state.group.dictionary.to_pylist()
+    is_excluded = np.array([name in groups for name in names] or [False], np.bool_)
+    return np.where(is_excluded[state.group.indices.to_numpy(zero_copy_only=False)], UNKNOWN, expiry)
 
 
-def _counts(counts: Mapping[str, int], schema: pa.Schema) -> pa.Table:
+def _table(counts: Mapping[str, int], schema: pa.Schema) -> pa.Table:
     names = sorted(counts)
     arrays = [pa.array(names, pa.string()).dictionary_encode().cast(NAME), pa.array([counts[name] for name in names])]
     return pa.table(arrays, schema=schema)

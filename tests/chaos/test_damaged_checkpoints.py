@@ -30,7 +30,8 @@ from stream.cluster.transport.client import Cluster
 from stream.config.loader import load
 from stream.errors import ExitCode
 from stream.service import kept_state
-from stream.service.job import MonitorJob, bounds
+from stream.service.job import MonitorJob
+from stream.service.startup import log_bounds
 from stream.service.status import ServiceStatus
 from stream.spark.session import SessionOptions, end_session, open_session
 from stream.tick.ends_index import EndsIndex
@@ -239,7 +240,7 @@ def of_now(broker: Broker) -> tuple[OffsetsTopic, OffsetsTopicEnds]:
         topic = describe(cluster)
         assert topic is not None
         return topic, OffsetsTopicEnds(
-            bounds(EndsIndex(read_ends(cluster, ["__consumer_offsets"]))), time.time(), 86_400.0
+            log_bounds(EndsIndex(read_ends(cluster, ["__consumer_offsets"]))), time.time(), 86_400.0
         )
 
 
@@ -266,7 +267,7 @@ class Run:
         }
         self.config = load(flags=flags)
         self.vitals = ServiceStatus("test", 60.0)
-        self.publisher = Publisher(self.vitals)
+        self.publisher = Publisher()
         self.code: int | None = None
         self._stopping = threading.Event()
         self._session: Future[SparkSession] = Future()
@@ -291,8 +292,8 @@ class Run:
     def values(self) -> tuple[dict[Place, int], dict[Place, int]]:
         """Wait until it is ready and has shown two snapshots; return committed offsets and lags."""
         self._wait(lambda: self.vitals.status().ready)
-        seen = self.vitals.snapshot_taken_at
-        self._wait(lambda: self.vitals.snapshot_taken_at != seen)
+        seen = self.vitals.tick.taken_at
+        self._wait(lambda: self.vitals.tick.taken_at != seen)
         published = self.publisher.current()
         assert published is not None
         rows = published.snapshot.partitions.to_pylist()

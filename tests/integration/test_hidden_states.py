@@ -24,9 +24,10 @@ from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement, partition_for
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_state
+from stream.groups.shard import empty_shard
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
+from stream.service.ticker import Ticker
 from stream.tick.context_poller import ContextPoller
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.scheduler import LookupScheduler
@@ -90,10 +91,11 @@ class Ticks:
         self.vitals.phase = RUNNING
         self.vitals.progress = CatchUpProgress({}, {})
         # The grace is as short as can be: the transactions here stay open.
-        enquiries = LookupScheduler(cluster, LookupLimits(blocked_grace=0.0))
-        self.publisher = Publisher(self.vitals, diagnostician=VerdictEvaluator(enquiries=enquiries))
-        self._survey = ContextPoller(cluster, OffsetsRetention(None, None, "unknown"), 50, 10.0)
-        self._states = {partition: empty_state() for partition in range(PARTITIONS)}
+        lookups = LookupScheduler(cluster, LookupLimits(gap_grace=0.0))
+        self.publisher = Publisher(evaluator=VerdictEvaluator(), lookups=lookups)
+        poller = ContextPoller(cluster, OffsetsRetention(None, None, "unknown"), 50, 10.0)
+        self._ticker = Ticker(self.publisher, self.vitals, cluster, poller, tick_interval=10, trigger_interval=1)
+        self._states = {partition: empty_shard() for partition in range(PARTITIONS)}
         self._read_to: dict[int, int] = {}
 
     def tick(self) -> None:
@@ -104,7 +106,7 @@ class Ticks:
                 self._take(fetched.partition, fetched.records)
         assert self.vitals.progress is not None
         self.vitals.progress.finish({partition: at + 1 for partition, at in self._read_to.items()})
-        assert self.publisher.tick(self.cluster, self._survey, current=True) is not None
+        assert self._ticker.tick(current=True) is not None
 
     def ticks(self, count: int = 3) -> None:
         """Tick as often as it takes for what is hidden to be read and shown."""
@@ -124,7 +126,7 @@ class Ticks:
         )
         ((_, delta),) = fold.drain()
         self._states[partition], change = reduce(self._states[partition], [delta], StateLimits(KEEP))
-        self.publisher.apply([(partition, change)])
+        self.publisher.apply([(partition, change)], catching_up=False)
 
     def group(self, name: str) -> dict[str, Any] | None:
         """Give a group's row, None where there is none."""
@@ -158,7 +160,7 @@ class Ticks:
 
     def checks(self) -> dict[str, int]:
         """Give how many predictions ended how, zeros left out."""
-        rows = self.vitals.accounts.checks.to_pylist()
+        rows = self.vitals.tick.terminations.checks.to_pylist()
         return {row["outcome"]: row["offsets"] for row in rows if row["offsets"]}
 
 
@@ -212,7 +214,7 @@ def test_deleted_groups_and_offsets_are_gone_behind_an_open_transaction(broker: 
         assert (ticks.lags(simple), ticks.lags(modern)) == ({}, {})
         assert ticks.lags(half).keys() == tool_offsets(broker, half).keys() == {("t", 0)}
         assert [ticks.detail(group).transitions[-1].cause for group in (simple, modern)] == ["deleted", "deleted"]
-    wait_until(lambda: ticks.tick() is None and not ticks.vitals.offsets_held_back.num_rows, "the end of it")
+    wait_until(lambda: ticks.tick() is None and not ticks.vitals.tick.blocked_partitions.num_rows, "the end of it")
     ticks.ticks(2)
     assert [ticks.state(group) for group in (simple, modern, half)] == ["Dead", "Dead", "Empty"]
     assert ticks.lags(half).keys() == {("t", 0)}
@@ -241,7 +243,7 @@ def test_a_static_member_comes_back_behind_an_open_transaction(broker: Broker, t
         (told,) = ticks.detail(group).members
         assert (told.instance_id, told.away, told.assignment) == ("one", False, (("t", (0, 1)),))
         assert ticks.detail(group).unowned == ()
-    wait_until(lambda: ticks.tick() is None and not ticks.vitals.offsets_held_back.num_rows, "the end of it")
+    wait_until(lambda: ticks.tick() is None and not ticks.vitals.tick.blocked_partitions.num_rows, "the end of it")
     ticks.ticks(2)
     assert ticks.state(group) == tool_states(broker)[group]
 

@@ -6,6 +6,7 @@ given, and follow each other at once.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +24,7 @@ from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_state
 from stream.health.evaluator import Evaluator
 from stream.health.verdict import VERDICTS, Verdict
-from stream.tick.context import NOWHERE
+from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import observed
 from stream.tick.lookups.scheduler import LookupScheduler
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     from stream.groups.driver_state import GroupColumns
     from stream.groups.membership.members import Member
     from stream.health.evaluator import EvaluationResult
+    from stream.tick.context import LookupResults
     from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
-    from stream.tick.inputs.builder import LookupResults
 
 PARTITIONS: Final = 4
 TICK: Final = 10.0
@@ -95,9 +96,10 @@ class Monitor:
         self.enquiries.ask_first(fleet, self.now)
         topics = {NAME, *fleet.topic.dictionary.to_pylist()} | self.enquiries.topics
         ends = read_ends(self.cluster, topics)
-        self.held = self.enquiries.held_back(fleet, EndsIndex(ends), NOWHERE, self.now)
-        self.asked = self.enquiries.asked(self.held.fleet, EndsIndex(ends), NOWHERE, self.now)
-        self.seen = observed(self.held.fleet, ends, NOWHERE, self.now, self.asked)
+        self.held = self.enquiries.held_back(fleet, EndsIndex(ends), self.now)
+        self.asked = self.enquiries.asked(self.held.fleet, EndsIndex(ends), self.now)
+        context = dataclasses.replace(UNKNOWN_CLUSTER, lookups=self.asked)
+        self.seen = observed(self.held.fleet, ends, context, self.now)
         self.judged = self.judge.evaluate(self.seen)
         self.enquiries.note(self.judged.window)
         return self.judged

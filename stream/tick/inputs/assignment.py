@@ -45,8 +45,8 @@ class AssignmentInputs:
     def wanted(self, rows: InputRows, state: GroupColumns, context: ClusterContext) -> PartitionAssignment:
         """Return subscription and owner of each row."""
         last = self._last
-        if last is None or last[0] is not rows or last[1] != context.asked:
-            last = self._last = rows, context.asked, _assignment(rows, state, context)
+        if last is None or last[0] is not rows or last[1] != context.described_states:
+            last = self._last = rows, context.described_states, _assignment(rows, state, context)
         return last[2]
 
 
@@ -94,7 +94,7 @@ class _TopicAssignments:
         if membership is None or not membership.members:
             return
         self._topics = None if membership.unresolved else membership.subscribed
-        if stage(membership, self._context.asked.get(group)) is GroupStage.STABLE:
+        if stage(membership, self._context.described_states.get(group)) is GroupStage.STABLE:
             self._owned = self._owned_by_name(membership)
             self._owner = 0 if membership.members == 1 else NOT_KNOWN
 

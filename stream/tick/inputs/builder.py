@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream.groups.driver_state import GroupColumns
-    from stream.groups.expiry.predict import ExpiryPrediction
     from stream.health.columns import Flags, Ints
     from stream.health.features.control_records import LogTails
     from stream.tick.context import ClusterContext
@@ -49,34 +48,13 @@ _NO_EXPIRY: Final = -1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class LookupResults:
-    """What was asked beside the ends and the surroundings. None: it was not, and the rules that need it are silent."""
-
-    expiry: ExpiryPrediction | None = None
-    """Of this very fleet."""
-    retention: Mapping[str, int] | None = None
-    """retention.ms by topic; -1: compacted, or kept for ever. A topic that is not in it is not known."""
-    transactions: Mapping[str, pa.Table] = dataclasses.field(default_factory=dict)
-    """By topic, with the schema `stream.cluster.open_transactions.OPEN_TRANSACTIONS`."""
-    tails: LogTails | None = None
-    """Places numbered by the topics of the fleet in order of their names."""
-    rebalancing_since: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """See `stream.tick.inputs.group_state.rebalancing_since`."""
-
-
-_NOTHING: Final = LookupResults()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class TickInputs:
-    """One moment of a fleet; all of it in the order of `rows`."""
+    """The rows of one tick, with what the read model shows of them in addition to `HealthInputs`, in the same order."""
 
-    fleet: GroupColumns
     rows: InputRows
     ends: EndsIndex
     end_row: Ints
     """The row of `ends` with the partition's end offsets, -1 if there is none."""
-    seen: HealthInputs
     odd_time: Flags
     """Rows with a commit whose stored time cannot be right (see `stream.tick.inputs.times`)."""
 
@@ -86,12 +64,11 @@ def observed(
     ends: pa.Table,
     around: ClusterContext,
     now: float,
-    asked: LookupResults = _NOTHING,
     *,
     limits: HealthLimits | None = None,
 ) -> HealthInputs:
     """Put one moment into columns: what health is told of it, and no more (see `InputBuilder`)."""
-    return InputBuilder(limits).moment(fleet, EndsIndex(ends), around, now, asked).seen
+    return InputBuilder(limits).moment(fleet, EndsIndex(ends), around, now)[1]
 
 
 class InputBuilder:
@@ -122,12 +99,11 @@ class InputBuilder:
         ends: EndsIndex,
         around: ClusterContext,
         now: float,
-        asked: LookupResults = _NOTHING,
         *,
         hidden: Collection[str] = (),
         told: Flags | None = None,
         answered: Collection[str] = (),
-    ) -> TickInputs:
+    ) -> tuple[TickInputs, HealthInputs]:
         """Put one moment into columns: `ends` had been read at `now` (Unix).
 
         Of `hidden` groups an open transaction hides commits that nobody has told yet; `told` are the rows of the fleet
@@ -135,6 +111,7 @@ class InputBuilder:
         """
         at = int(now * 1000)
         around = self._with_counts(around)
+        lookups, expiry = around.lookups, around.expiry
         rows = self._belongings.rows(fleet, around)
         topics, runs = rows.topics, fleet.runs
         rebalances = self.rebalances.count(fleet.histories, at)
@@ -144,7 +121,7 @@ class InputBuilder:
             around,
             at,
             storm=self._storm,
-            rebalancing=asked.rebalancing_since,
+            rebalancing=around.rebalancing_since,
             rebalances=rebalances,
         )
         wanted = self._members.wanted(rows, fleet, around)
@@ -180,15 +157,15 @@ class InputBuilder:
             subscribed=wanted.subscribed,
             owner=wanted.owner,
             hidden=np.array([name in hidden for name in rows.groups], np.bool_)[rows.group] if hidden else None,
-            expiry=None if asked.expiry is None else np.minimum(rows.take(asked.expiry.offset, _NO_EXPIRY), LATEST),
-            retention=None if asked.retention is None else _retention(topics, asked.retention)[rows.topic],
-            tails=None if asked.tails is None else _renumbered(asked.tails, fleet.row_order.topics, topics),
-            transactions=_transactions(topics, asked.transactions),
+            expiry=None if expiry is None else np.minimum(rows.take(expiry.offset, _NO_EXPIRY), LATEST),
+            retention=None if lookups.retention is None else _retention(topics, lookups.retention)[rows.topic],
+            tails=None if lookups.tails is None else _renumbered(lookups.tails, fleet.row_order.topics, topics),
+            transactions=_transactions(topics, lookups.transactions),
             reasons=reasons,
             read_until=reach.read_until,
             answered_since=reach.answered_since,
         )
-        return TickInputs(fleet, rows, ends, end_row, seen, odd)
+        return TickInputs(rows, ends, end_row, odd), seen
 
 
 def _spans(spans: Spans, rows: InputRows) -> Spans:
@@ -221,7 +198,7 @@ def _current_ids(topics: Sequence[str], around: ClusterContext) -> NDArray[np.ui
 
 def _recreated(topics: Sequence[str], around: ClusterContext, moment: int) -> Ints:
     """Give the numbers of the topics that were found at this tick to be others than before."""
-    anew = [number for number, name in enumerate(topics) if around.made_anew.get(name, -1) >= moment]
+    anew = [number for number, name in enumerate(topics) if around.recreated.get(name, -1) >= moment]
     return np.array(anew, np.int64)
 
 

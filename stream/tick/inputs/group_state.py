@@ -88,7 +88,7 @@ class GroupStates:
         """
         previous, self._previous = self._previous, {}
         for name in names:
-            described = context.asked.get(name)
+            described = context.described_states.get(name)
             began = rebalancing.get(name, now) if described is not None else _NEVER
             sources = _Sources(state.memberships.get(name), state.histories.get(name), described, began)
             last = previous.get(name)

@@ -6,11 +6,10 @@ silent too.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Protocol
 
+from stream.tick.context import LookupResults
 from stream.tick.hidden_commits.model import nothing_held_back
-from stream.tick.inputs.builder import LookupResults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from stream.health.features.partition_history import PartitionHistory
     from stream.health.features.window import Window
     from stream.health.inputs import HealthInputs
-    from stream.tick.context import ClusterContext
     from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import HiddenCommits
 
@@ -42,11 +40,11 @@ class Lookups(Protocol):
     def topics(self) -> frozenset[str]:
         """Topics that groups have commits of which the log may not tell yet: their ends are needed too."""
 
-    def held_back(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> HiddenCommits:
+    def held_back(self, fleet: GroupColumns, ends: EndsIndex, now: float) -> HiddenCommits:
         """Ask for the commits that open transactions hide."""
 
-    def asked(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> LookupResults:
-        """Ask what health needs: retention, transactions, tails; expiry is put in by the caller."""
+    def asked(self, fleet: GroupColumns, ends: EndsIndex, now: float) -> LookupResults:
+        """Ask what health needs: retention, transactions, tails."""
 
     def seeding(self, seen: HealthInputs) -> tuple[Ints, Ints] | None:
         """Give times and offsets for `PartitionHistory.seed`, once, at the first tick."""
@@ -70,11 +68,11 @@ class NoLookups:
     def ask_first(self, fleet: GroupColumns, now: float) -> None:
         """See Enquiries."""
 
-    def held_back(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> HiddenCommits:  # noqa: ARG002 - the protocol's
+    def held_back(self, fleet: GroupColumns, ends: EndsIndex, now: float) -> HiddenCommits:  # noqa: ARG002 - the protocol's
         """See Enquiries."""
         return nothing_held_back(fleet)
 
-    def asked(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> LookupResults:  # noqa: ARG002 - the protocol's
+    def asked(self, fleet: GroupColumns, ends: EndsIndex, now: float) -> LookupResults:  # noqa: ARG002 - the protocol's
         """See Enquiries."""
         return LookupResults()
 
@@ -87,15 +85,3 @@ class NoLookups:
 
     def narrow(self, window: Window, memory: PartitionHistory) -> None:
         """See Enquiries."""
-
-
-class RepeatedLookups(NoLookups):
-    """Repeats what was answered before, for a trial with some of the same groups."""
-
-    def __init__(self, asked: LookupResults) -> None:
-        # Tails are numbered by the topics of the whole fleet; without them a lag is taken for data.
-        self._asked = dataclasses.replace(asked, tails=None)
-
-    def asked(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> LookupResults:  # noqa: ARG002 - the protocol's
-        """See Enquiries."""
-        return self._asked

@@ -14,10 +14,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from stream.tick.context import LookupResults
 from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
 from stream.tick.hidden_commits.groups import HiddenGroups
-from stream.tick.inputs.builder import LookupResults
-from stream.tick.inputs.group_state import rebalancing_since
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.log_tails import LogTailLookup
 from stream.tick.lookups.offset_time_backfill import backfill
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from stream.health.features.partition_history import PartitionHistory
     from stream.health.features.window import Window
     from stream.health.inputs import HealthInputs
-    from stream.tick.context import ClusterContext
     from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
     from stream.tick.lookups.open_transactions import TopicPartition
@@ -62,7 +60,6 @@ class LookupScheduler:
         self._hidden = HiddenGroups(cluster, allowances, clock)
         self._narrowing = OffsetTimeSearch(cluster, allowances, clock)
         self._held: dict[TopicPartition, int] = {}
-        self._rebalancing: dict[str, int] = {}
 
     @property
     def offsets_held_back(self) -> tuple[BlockedOffsetsPartition, ...]:
@@ -90,7 +87,7 @@ class LookupScheduler:
         """
         self._hidden.fetch(fleet, int(now * 1000))
 
-    def held_back(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> HiddenCommits:  # noqa: ARG002 - what surrounds groups plays no part yet
+    def held_back(self, fleet: GroupColumns, ends: EndsIndex, now: float) -> HiddenCommits:
         """Put into the fleet what the log cannot tell because an open transaction hides it.
 
         `ends` had been read at `now`. Gives the very same fleet where nothing is hidden.
@@ -98,15 +95,13 @@ class LookupScheduler:
         moment = int(now * 1000)
         return self._hidden.apply(fleet, ends, self._gaps.update(ends, moment), moment)
 
-    def asked(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> LookupResults:
+    def asked(self, fleet: GroupColumns, ends: EndsIndex, now: float) -> LookupResults:
         """Ask what is due; places in the answer are numbered by the topics of this very fleet."""
         moment = int(now * 1000)
-        self._rebalancing = rebalancing_since(self._rebalancing, around, moment)
         return LookupResults(
             retention=self._retentions.update(ends.described_topics, now),
             transactions=self._culprits.update(still_blocked(self._held, ends), moment),
             tails=self._tails.update(fleet.row_order.topics, ends),
-            rebalancing_since=self._rebalancing,
         )
 
     def note(self, window: Window) -> None:

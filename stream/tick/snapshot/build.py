@@ -1,4 +1,4 @@
-"""(one moment, what was judged of it) -> Snapshot: the read model of that moment, sorted and complete."""
+"""Builds the snapshot, the read model of one tick, sorted and complete."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pyarrow as pa
 from exporters.readmodel import NAME, PARTITIONS, UNKNOWN_LAGS, Snapshot
 from exporters.timestamps import LATEST_MS
 from stream.groups.membership.unassigned import UnassignedTracker
-from stream.health.features import offset_out_of_range as beyond
+from stream.health.features import offset_out_of_range as out_of_range
 from stream.health.features import window as windows
 from stream.health.limits import HealthLimits
-from stream.tick.context import NOWHERE, SnapshotContext
+from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import InputBuilder
-from stream.tick.snapshot.groups import RowSums, groups_table, moments, transitions_table
+from stream.tick.snapshot.groups import RowSums, groups_table, timestamps, transitions_table
 from stream.tick.snapshot.topics import topics_table
 from stream.tick.verdicts.columns import groups_by_verdict, partition_columns
 
@@ -28,77 +28,90 @@ if TYPE_CHECKING:
     from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Ints
     from stream.health.features.window import Window
+    from stream.tick.context import ClusterContext
     from stream.tick.inputs.builder import TickInputs
-    from stream.tick.verdicts.columns import EvaluatedTick
+    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 NEVER_COMMITTED: Final = "never_committed"
-"""Why there is no lag where the group has no offset yet: where it would begin to read is not known."""
+"""Why a row without a commit has no lag: the offset from which the group would read is not known."""
 
 
-def build(fleet: GroupColumns, ends: pa.Table, taken_at: float, context: SnapshotContext | None = None) -> Snapshot:
-    """Join what the groups committed with the ends (schema `stream.cluster.partition_offsets.ENDS`) read after that.
+def build(state: GroupColumns, ends: pa.Table, taken_at: float, context: ClusterContext | None = None) -> Snapshot:
+    """Return the snapshot of a driver state without any verdict.
 
-    Nothing is judged. Without a context nothing is known around the groups.
+    `ends` (schema `stream.cluster.partition_offsets.ENDS`) were read after the state was taken. Without a `context`,
+    nothing is known of the cluster; a given one must come from `ClusterContext.for_groups`.
     """
-    context = context or SnapshotContext.of(fleet, NOWHERE, UnassignedTracker())
-    seen = InputBuilder().moment(fleet, EndsIndex(ends), context.around, taken_at)
-    return of(seen, windows.build_without_history(seen.seen, HealthLimits()), taken_at, context)
+    context = context or UNKNOWN_CLUSTER.for_groups(state, UnassignedTracker())
+    inputs, health_inputs = InputBuilder().moment(state, EndsIndex(ends), context, taken_at)
+    window = windows.build_without_history(health_inputs, HealthLimits())
+    return _build(state, inputs, window, context, taken_at=taken_at)
 
 
-def of(
-    at: TickInputs, window: Window, taken_at: float, context: SnapshotContext, diagnosed: EvaluatedTick | None = None
+def build_evaluated(evaluated: EvaluatedTick, context: ClusterContext, taken_at: float) -> Snapshot:
+    """Return the snapshot of an evaluated tick; `context` is the one that it was evaluated with."""
+    window = evaluated.evaluation.window
+    return _build(evaluated.hidden.fleet, evaluated.inputs, window, context, taken_at=taken_at, evaluated=evaluated)
+
+
+def _build(
+    state: GroupColumns,
+    inputs: TickInputs,
+    window: Window,
+    context: ClusterContext,
+    *,
+    taken_at: float,
+    evaluated: EvaluatedTick | None = None,
 ) -> Snapshot:
-    """Give the read model of a moment; the lags are those of the window, which knows what of them is no data."""
-    rows, committed = at.rows, at.rows.committed
+    rows, committed = inputs.rows, inputs.rows.committed
     known = window.known & committed
-    reasons = _reasons(window, committed)
-    judged = partition_columns(rows, diagnosed)
-    expiry = rows.take(context.expiry.offset, -1)
-    odd = at.odd_time | (expiry > LATEST_MS)
+    reasons = _unknown_lag_reasons(window, committed)
+    expiry = np.full(len(rows), -1) if context.expiry is None else rows.take(context.expiry.offset, -1)
+    odd_time = inputs.odd_time | (expiry > LATEST_MS)
     columns: dict[str, Any] = {
         "group": _names(rows.group, rows.groups),
         "topic": _names(rows.topic, rows.topics),
         "partition": pa.array(rows.partition),
         "committed_offset": pa.array(window.committed_offset, mask=~committed),
-        "commit_time": moments(window.commit_time),
-        "progress_time": moments(window.progress_time),
-        **{name: at.ends.column(name, at.end_row) for name in ("high_watermark", "last_stable_offset")},
-        "log_start_offset": at.ends.column("log_start_offset", at.end_row),
+        "commit_time": timestamps(window.commit_time),
+        "progress_time": timestamps(window.progress_time),
+        **{name: inputs.ends.column(name, inputs.end_row) for name in ("high_watermark", "last_stable_offset")},
+        "log_start_offset": inputs.ends.column("log_start_offset", inputs.end_row),
         "lag": pa.array(window.lag, mask=~known),
         "lag_unknown_reason": reasons,
-        "offset_expiry_time": moments(expiry),
-        "odd_time": pa.array(odd),
-        **judged,
+        "offset_expiry_time": timestamps(expiry),
+        "odd_time": pa.array(odd_time),
+        **partition_columns(evaluated),
     }
-    nothing = {field.name: pa.nulls(len(rows), field.type) for field in PARTITIONS if field.name not in columns}
-    columns |= nothing
-    sums = RowSums.of(rows.group, len(rows.groups), window, committed)
+    columns |= {field.name: pa.nulls(len(rows), field.type) for field in PARTITIONS if field.name not in columns}
+    sums = RowSums.from_rows(rows.group, len(rows.groups), window, committed)
     return Snapshot(
         taken_at=taken_at,
         partitions=pa.table([columns[field.name] for field in PARTITIONS], schema=PARTITIONS),
-        groups=groups_table(rows, sums, at, context, diagnosed, odd),
-        unknown_lags=_unknown(rows.group, rows.groups, known, reasons),
-        transitions=transitions_table(at.fleet.histories),
-        topics=topics_table(rows, window, diagnosed),
-        verdict_groups=groups_by_verdict(diagnosed),
+        groups=groups_table(state, rows, sums, context, evaluated, odd_time=odd_time, now=window.inputs.now),
+        unknown_lags=_unknown_lags(rows.group, rows.groups, known, reasons),
+        transitions=transitions_table(state.histories),
+        topics=topics_table(rows, window, evaluated),
+        verdict_groups=groups_by_verdict(evaluated),
     )
 
 
-def _reasons(window: Window, committed: NDArray[np.bool_]) -> pa.Array:
-    """Say for each row without a lag why."""
-    told = window.inputs.reasons
+def _unknown_lag_reasons(window: Window, committed: NDArray[np.bool_]) -> pa.Array:
+    """Return, per row, why there is no lag; null for a row with a lag."""
+    unknown_ends = window.inputs.reasons
     reasons = np.full(len(window), None, object)
     for row in np.flatnonzero(~(window.known & committed)).tolist():
         if window.out_of_range[row]:
-            reasons[row] = beyond.NAMES[window.out_of_range[row]]
+            reasons[row] = out_of_range.NAMES[window.out_of_range[row]]
         elif window.known[row]:
             reasons[row] = NEVER_COMMITTED
         else:
-            reasons[row] = None if told is None else told[row]
+            reasons[row] = None if unknown_ends is None else unknown_ends[row]
     return pa.array(reasons, pa.string()).dictionary_encode().cast(NAME)
 
 
-def _unknown(group: Ints, groups: Sequence[str], known: NDArray[np.bool_], reasons: pa.Array) -> pa.Table:
+def _unknown_lags(group: Ints, groups: Sequence[str], known: NDArray[np.bool_], reasons: pa.Array) -> pa.Table:
+    """Return the number of rows without a lag by group and reason, sorted (schema UNKNOWN_LAGS)."""
     table = pa.table({"group": _names(group, groups), "reason": reasons}).filter(pa.array(~known))
     counted = (
         table.cast(pa.schema([("group", pa.string()), ("reason", pa.string())]))

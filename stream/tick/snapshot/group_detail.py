@@ -1,4 +1,4 @@
-"""One group in full, for a person who looks at it: members and history, in the read model's values."""
+"""Builds the details of one group that its row in the snapshot does not have: members and history."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stream.groups.lifecycle.model import GroupHistory, Transition
     from stream.groups.membership.members import Member
     from stream.groups.membership.memberships import Membership
-    from stream.tick.context import SnapshotContext
+    from stream.tick.context import ClusterContext
 
 
 def group_detail(
@@ -23,24 +23,24 @@ def group_detail(
     found: tuple[Membership | None, GroupHistory | None],
     members: Iterable[Member],
     topics_with_offsets: Iterable[str],
-    context: SnapshotContext,
+    context: ClusterContext,
 ) -> GroupDetail:
-    """Tell of a group all that is known of it beside its row in the snapshot."""
-    (membership, life), around = found, context.around
-    left = UnassignedPartitions(None, None)
+    """Return the details of a group, without findings; `found` is its membership and its history."""
+    membership, history = found
+    unassigned = UnassignedPartitions(None, None)
     if membership is not None:
-        left = find_unassigned(membership, topics_with_offsets, around.partition_counts, around.topic_names)
+        unassigned = find_unassigned(membership, topics_with_offsets, context.partition_counts, context.topic_names)
     return GroupDetail(
         group=group,
         members=tuple(map(member_detail, members)),
-        transitions=tuple(transition_detail(group, each, context) for each in (life.transitions if life else ())),
-        unowned=left.unowned,
-        unsubscribed=left.unsubscribed,
+        transitions=tuple(transition_detail(group, each, context) for each in (history.transitions if history else ())),
+        unowned=unassigned.unowned,
+        unsubscribed=unassigned.unsubscribed,
     )
 
 
 def member_detail(member: Member) -> MemberDetail:
-    """Give a member as the read model has it."""
+    """Return a member in the types of the read model."""
     return MemberDetail(
         member_id=member.member_id,
         instance_id=member.instance_id,
@@ -57,13 +57,13 @@ def member_detail(member: Member) -> MemberDetail:
     )
 
 
-def transition_detail(group: str, transition: Transition, context: SnapshotContext) -> TransitionDetail:
-    """Give a transition with its sentence, and an end with its cause."""
-    cause = None if transition.removal is None else context.cause(group, transition)
+def transition_detail(group: str, transition: Transition, context: ClusterContext) -> TransitionDetail:
+    """Return a transition with its sentence; a removal also has its cause."""
+    cause = None if transition.removal is None else context.decided_cause(group, transition)
     return TransitionDetail(
         time=clamp_ms(transition.time) / 1000,
         transition=str(transition.type),
-        text=transition_sentence(transition, cause, context.around.retention),
+        text=transition_sentence(transition, cause, context.retention),
         cause=None if cause is None else str(cause),
         live=transition.live,
         came=transition.joined,

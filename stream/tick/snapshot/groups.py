@@ -1,4 +1,4 @@
-"""The part of the read model that has one row per group: sums of its partitions, membership, life, expiry."""
+"""Builds the tables of the read model with one row per group: sums of partitions, membership, history, expiry."""
 
 from __future__ import annotations
 
@@ -26,45 +26,47 @@ if TYPE_CHECKING:
     from stream.groups.lifecycle.model import GroupHistory
     from stream.health.columns import Flags, Ints
     from stream.health.features.window import Window
-    from stream.tick.context import SnapshotContext
-    from stream.tick.inputs.builder import TickInputs
+    from stream.tick.context import ClusterContext
     from stream.tick.inputs.rows import InputRows
-    from stream.tick.verdicts.columns import EvaluatedTick
+    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
-_NO_KNOWN: Final = np.iinfo(np.int64).min
+_NO_VALUE: Final = np.iinfo(np.int64).min
 _OFFSETS_ONLY: Final = Membership(SIMPLE, "Empty", 0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RowSums:
-    """Per owner of rows (a group, or a topic of a group): how many rows, and of how many there is a commit or a lag."""
+    """Sums over rows, one element per owner (a group, or a topic of a group)."""
 
     rows: NDArray[np.int64]
     partitions: NDArray[np.int64]
-    """Those with a commit."""
+    """Rows with a commit."""
     known: NDArray[np.int64]
-    """Those whose lag is known; `lag` is the sum and `most` the maximum over them."""
+    """Rows with a known lag."""
     lag: NDArray[np.int64]
-    most: NDArray[np.int64]
+    """The sum of the known lags."""
+    greatest_lag: NDArray[np.int64]
+    """The greatest known lag."""
     last_commit: NDArray[np.int64]
+    """The newest commit time (ms)."""
 
     @classmethod
-    def of(cls, owner: Ints, owners: int, window: Window, committed: Flags) -> RowSums:
-        """Sum up rows by the numbers of their owners, all below `owners`."""
+    def from_rows(cls, owner: Ints, owners: int, window: Window, committed: Flags) -> RowSums:
+        """Return the sums by owner; `owner` has the number of the owner of each row, below `owners`."""
         known = window.known & committed
         return cls(
             rows=np.bincount(owner, minlength=owners),
             partitions=np.bincount(owner[committed], minlength=owners),
             known=np.bincount(owner[known], minlength=owners),
             lag=sum_by_owner(window.lag[known], owner[known], owners),
-            most=max_by_owner(window.lag[known], owner[known], owners, _NO_KNOWN),
-            last_commit=max_by_owner(window.commit_time, owner, owners, _NO_KNOWN),
+            greatest_lag=max_by_owner(window.lag[known], owner[known], owners, _NO_VALUE),
+            last_commit=max_by_owner(window.commit_time, owner, owners, _NO_VALUE),
         )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Told:
-    """What is told of one group, apart from its sums; a field per column of that name."""
+class _GroupFields:
+    """The fields of one group that do not come from sums or the evaluation; a field per column of that name."""
 
     kind: str
     state: str | None
@@ -83,113 +85,134 @@ class _Told:
     death_cause: str | None
 
 
-_TOLD: Final = frozenset(field.name for field in dataclasses.fields(_Told))
+_GROUP_FIELDS: Final = frozenset(field.name for field in dataclasses.fields(_GroupFields))
 
 
-def groups_table(  # noqa: PLR0917 - what a row of the table is made of
+def groups_table(
+    state: GroupColumns,
     rows: InputRows,
     sums: RowSums,
-    at: TickInputs,
-    context: SnapshotContext,
-    diagnosed: EvaluatedTick | None,
-    odd: Flags,
+    context: ClusterContext,
+    evaluated: EvaluatedTick | None,
+    *,
+    odd_time: Flags,
+    now: int,
 ) -> pa.Table:
-    """Return the table of the groups, in the order of the rows (schema GROUPS); `odd` rows have an odd time."""
-    groups, fleet = rows.groups, at.fleet
-    told = [_told(name, fleet.memberships.get(name), fleet.histories.get(name), context) for name in groups]
-    soonest, gone = context.expiry.of_groups(groups)
-    unowned, unsubscribed = context.counts.unowned, context.counts.unsubscribed
+    """Return the table of the groups, in the order of the rows (schema GROUPS).
+
+    `odd_time` marks rows with a time that cannot be right; `now` is in ms.
+    """
+    groups = rows.groups
+    fields = [_group_fields(name, state.memberships.get(name), state.histories.get(name), context) for name in groups]
     columns: dict[str, Any] = {
         "group": _names(groups),
         "partitions": pa.array(sums.partitions, pa.int32()),
         "lag_sum": pa.array(sums.lag, mask=sums.known == 0),
-        "lag_max": pa.array(sums.most, mask=sums.known == 0),
+        "lag_max": pa.array(sums.greatest_lag, mask=sums.known == 0),
         "partitions_lag_unknown": pa.array(sums.rows - sums.known, pa.int32()),
-        "last_commit_time": moments(sums.last_commit),
-        "partitions_unowned": pa.array([unowned.get(name) for name in groups], pa.int32()),
-        "topics_unsubscribed": pa.array([unsubscribed.get(name) for name in groups], pa.int32()),
-        "first_offset_expiry_time": moments(soonest),
-        "group_expiry_time": moments(gone),
-        "odd_times": _odd_times(groups, fleet, np.bincount(rows.group[odd], minlength=len(groups)), at.seen.now),
-        **group_columns(groups, rows, diagnosed),
+        "last_commit_time": timestamps(sums.last_commit),
+        "odd_times": _odd_times(groups, state, np.bincount(rows.group[odd_time], minlength=len(groups)), now),
+        **_context_columns(groups, context),
+        **group_columns(evaluated),
     }
     return pa.table(
-        [columns[field.name] if field.name in columns else _column(told, field) for field in GROUPS], schema=GROUPS
+        [columns[field.name] if field.name in columns else _column(fields, field) for field in GROUPS], schema=GROUPS
     )
 
 
-def _told(name: str, known: Membership | None, life: GroupHistory | None, context: SnapshotContext) -> _Told:
-    if life is not None and life.died is not None and known is None:
-        return _dead(name, life, context)
-    one = known or _OFFSETS_ONLY
-    asked = context.around.asked.get(name)
-    return _Told(
-        kind=one.kind,
-        state=asked or one.state,
-        protocol_type=one.protocol_type,
-        protocol=one.protocol,
-        generation=one.generation,
-        members=one.members,
-        state_asked=asked is not None,
-        state_since=None if life is None or asked else life.since,
-        created_time=None if life is None else life.created,
-        group_epoch=one.group_epoch,
-        assignment_epoch=one.assignment_epoch,
-        members_idle=one.idle,
-        members_away=one.away,
+def _context_columns(groups: Sequence[str], context: ClusterContext) -> dict[str, pa.Array]:
+    """Return the columns that the context fills; null what it does not know."""
+    columns: dict[str, pa.Array] = {}
+    if context.expiry is not None:
+        first_offset, group = context.expiry.of_groups(groups)
+        columns |= {"first_offset_expiry_time": timestamps(first_offset), "group_expiry_time": timestamps(group)}
+    if context.unassigned is not None:
+        unowned, unsubscribed = context.unassigned.unowned, context.unassigned.unsubscribed
+        columns |= {
+            "partitions_unowned": pa.array([unowned.get(name) for name in groups], pa.int32()),
+            "topics_unsubscribed": pa.array([unsubscribed.get(name) for name in groups], pa.int32()),
+        }
+    return columns
+
+
+def _group_fields(
+    name: str, membership: Membership | None, history: GroupHistory | None, context: ClusterContext
+) -> _GroupFields:
+    if history is not None and history.died is not None and membership is None:
+        return _dead_group_fields(name, history, context)
+    known = membership or _OFFSETS_ONLY
+    described = context.described_states.get(name)
+    return _GroupFields(
+        kind=known.kind,
+        state=described or known.state,
+        protocol_type=known.protocol_type,
+        protocol=known.protocol,
+        generation=known.generation,
+        members=known.members,
+        state_asked=described is not None,
+        state_since=None if history is None or described else history.since,
+        created_time=None if history is None else history.created,
+        group_epoch=known.group_epoch,
+        assignment_epoch=known.assignment_epoch,
+        members_idle=known.idle,
+        members_away=known.away,
         died_time=None,
         death_cause=None,
     )
 
 
-def _dead(name: str, life: GroupHistory, context: SnapshotContext) -> _Told:
-    ending = next((each for each in reversed(life.transitions) if each.removal is not None), None)
-    nothing: Any = dict.fromkeys((field.name for field in dataclasses.fields(_Told)), None)
+def _dead_group_fields(name: str, history: GroupHistory, context: ClusterContext) -> _GroupFields:
+    removal = next((each for each in reversed(history.transitions) if each.removal is not None), None)
+    empty: Any = dict.fromkeys((field.name for field in dataclasses.fields(_GroupFields)), None)
     return dataclasses.replace(
-        _Told(**nothing),
-        kind=life.kind,
+        _GroupFields(**empty),
+        kind=history.kind,
         state=DEAD_STATE,
         members=0,
         state_asked=False,
-        state_since=life.died,
-        created_time=life.created,
-        died_time=life.died,
-        death_cause=None if ending is None else str(context.cause(name, ending)),
+        state_since=history.died,
+        created_time=history.created,
+        died_time=history.died,
+        death_cause=None if removal is None else str(context.decided_cause(name, removal)),
     )
 
 
-def transitions_table(lives: Mapping[str, GroupHistory]) -> pa.Table:
-    """Give how often what happened to each group (schema TRANSITIONS), sorted by group and transition."""
-    rows = [(name, what, count) for name, life in sorted(lives.items()) for what, count in sorted(life.counts.items())]
-    names, whats, counts = zip(*rows, strict=True) if rows else ((), (), ())
-    return pa.table([_names(names), _names(whats), pa.array(counts, pa.int64())], schema=TRANSITIONS)
+def transitions_table(histories: Mapping[str, GroupHistory]) -> pa.Table:
+    """Return the number of transitions by group and type, sorted by both (schema TRANSITIONS)."""
+    rows = [
+        (name, transition, count)
+        for name, history in sorted(histories.items())
+        for transition, count in sorted(history.counts.items())
+    ]
+    names, transitions, counts = zip(*rows, strict=True) if rows else ((), (), ())
+    return pa.table([_names(names), _names(transitions), pa.array(counts, pa.int64())], schema=TRANSITIONS)
 
 
-def moments(milliseconds: NDArray[np.int64]) -> pa.Array:
-    """Return times as the read model has them, none beyond the year 9999; what is below 0 is no time."""
+def timestamps(milliseconds: NDArray[np.int64]) -> pa.Array:
+    """Return times (ms) as timestamps, none later than the year 9999; null below 0."""
     return pa.array(np.minimum(milliseconds, LATEST_MS), mask=milliseconds < 0).cast(TIMESTAMP)
 
 
-def _odd_times(groups: Sequence[str], fleet: GroupColumns, partitions: Ints, now: int) -> pa.Array:
-    """Count the odd times of each group: those of its partitions and of its life; null where there is none."""
-    lives = [fleet.histories.get(name) for name in groups]
-    own = [sum(map(_is_odd, _times(life), itertools.repeat(now))) for life in lives]
+def _odd_times(groups: Sequence[str], state: GroupColumns, partitions: Ints, now: int) -> pa.Array:
+    """Return the number of odd times per group, those of its partitions and of its history; null for none."""
+    histories = [state.histories.get(name) for name in groups]
+    own = [sum(map(_is_odd, _times(history), itertools.repeat(now))) for history in histories]
     total = partitions + np.array(own or [0], np.int64)[: len(groups)]
     return pa.array(total.astype(np.int32), mask=total == 0)
 
 
-def _times(life: GroupHistory | None) -> Sequence[int | None]:
-    return () if life is None else (life.since, life.created, life.died)
+def _times(history: GroupHistory | None) -> Sequence[int | None]:
+    return () if history is None else (history.since, history.created, history.died)
 
 
 def _is_odd(time: int | None, now: int) -> bool:
     return time is not None and (time < -1 or time > now + AHEAD_MS)
 
 
-def _column(told: Sequence[_Told], field: pa.Field) -> pa.Array:
-    if field.name not in _TOLD:
-        return pa.nulls(len(told), field.type)
-    values = [getattr(one, field.name) for one in told]
+def _column(fields: Sequence[_GroupFields], field: pa.Field) -> pa.Array:
+    if field.name not in _GROUP_FIELDS:
+        return pa.nulls(len(fields), field.type)
+    values = [getattr(each, field.name) for each in fields]
     if field.type == NAME:
         return _names(values)
     if field.type == TIMESTAMP:

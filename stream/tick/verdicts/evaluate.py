@@ -1,14 +1,13 @@
-"""What is the matter with the groups, tick after tick: asks, judges, remembers, and keeps what must survive a restart.
+"""Evaluates the groups tick after tick, and keeps what must survive a restart.
 
-Owns the order of these within a tick, and nothing of how verdicts come about (`stream.health`). The publisher calls it
-after the ends have been read; readers get what it gave through the snapshot and `GroupDetail`. Used by the thread of
-the ticks; only what it has given, and `changes_of`, may be read by others.
+The tick (`stream.tick.run_tick`) calls `VerdictEvaluator` once the driver state, the end offsets and the cluster
+context are complete; `stream.health` decides the verdicts. Used by the tick thread. Other threads may read its results
+and call `changes_of`.
 """
 
 from __future__ import annotations
 
 import copy
-import dataclasses
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -19,63 +18,35 @@ from exporters.readmodel import NAME, VERDICT_CHANGES
 from stream.health.burrow.evaluator import BurrowEvaluator
 from stream.health.evaluator import Evaluator
 from stream.health.limits import HealthLimits
-from stream.tick.inputs.builder import InputBuilder, LookupResults
-from stream.tick.inputs.group_state import rebalancing_since
+from stream.tick.inputs.builder import InputBuilder
 from stream.tick.inputs.rebalance_count import RebalanceCounter
-from stream.tick.lookups.model import Lookups, NoLookups, RepeatedLookups
-from stream.tick.verdicts.columns import EvaluatedTick
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 from stream.tick.verdicts.history import VerdictHistory
-from stream.tick.verdicts.messages import finding, partition_findings
 from stream.tick.verdicts.store import StoredVerdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from exporters.readmodel import FindingDetail, VerdictChange
+    from exporters.readmodel import VerdictChange
     from stream.groups.driver_state import GroupColumns
-    from stream.groups.expiry.predict import ExpiryPrediction
-    from stream.health.columns import Flags
+    from stream.health.columns import Flags, Ints
     from stream.health.evaluation import EvaluationRules
+    from stream.health.features.partition_history import PartitionHistory
+    from stream.health.inputs import HealthInputs
     from stream.tick.context import ClusterContext
     from stream.tick.ends_index import EndsIndex
     from stream.tick.hidden_commits.model import HiddenCommits
-    from stream.tick.inputs.builder import TickInputs
     from stream.tick.verdicts.store import VerdictStore
 
 _log = structlog.get_logger(__name__)
 RuleSet = Literal["lagwarden", "burrow"]
-_KEEP_SECONDS: Final = 60.0
-"""How often what must survive is written: what a killed process knew is at most so old."""
-_HISTORY: Final = 32
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class VerdictResult:
-    """One moment, and what was found."""
-
-    moment: TickInputs
-    diagnosed: EvaluatedTick
-
-    def finding(self, group: str) -> FindingDetail | None:
-        """Give the verdict of a group in words; None for one that is not there or is dead."""
-        at = self._at(group)
-        return None if at is None else finding(self.diagnosed.evaluation.group_finding(at))
-
-    def partition_findings(self, group: str) -> tuple[tuple[str, int, FindingDetail], ...]:
-        """Give those of its partitions that are not fine, the worst first."""
-        at = self._at(group)
-        return () if at is None else partition_findings(self.diagnosed.evaluation, at)
-
-    def _at(self, group: str) -> int | None:
-        groups = self.moment.rows.groups
-        at = int(np.searchsorted(np.array(groups, object), group)) if groups else 0
-        if at == len(groups) or groups[at] != group or not self.diagnosed.alive[at]:
-            return None
-        return at
+_SAVE_SECONDS: Final = 60.0
+"""Interval between writes of the verdict file: a killed process loses at most this much."""
+_CHANGES_PER_GROUP: Final = 32
 
 
 class VerdictEvaluator:
-    """Judges tick after tick. One instance per process."""
+    """Builds the inputs of health, applies the rules and records the verdicts, tick after tick. One per process."""
 
     def __init__(
         self,
@@ -83,133 +54,119 @@ class VerdictEvaluator:
         *,
         rules: RuleSet = "lagwarden",
         points: int = 48,
-        history: int = _HISTORY,
-        enquiries: Lookups | None = None,
-        file: VerdictStore | None = None,
+        history: int = _CHANGES_PER_GROUP,
+        store: VerdictStore | None = None,
     ) -> None:
-        """Begin with what the file has of an earlier process; `history` changes are kept of each group."""
+        """Start from what an earlier process stored; keep the newest `history` verdict changes of each group."""
         self._limits = limits or HealthLimits()
         self._rules, self._points, self._history = rules, points, history
-        self._enquiries = enquiries or NoLookups()
-        self._file = file
-        self._quiet = False
-        self._begin(None if file is None else file.read())
+        self._store = store
+        self._silent = False
+        self._start(None if store is None else store.read())
 
-    def _begin(self, kept: StoredVerdicts | None) -> None:
-        kept = kept or StoredVerdicts(self._rules)
-        shown = kept.shown if kept.rules == self._rules else None
-        self._judge: EvaluationRules = (
+    def _start(self, stored: StoredVerdicts | None) -> None:
+        stored = stored or StoredVerdicts(self._rules)
+        shown = stored.shown if stored.rules == self._rules else None
+        self._evaluator: EvaluationRules = (
             BurrowEvaluator(self._limits, points=self._points, packed=shown)
             if self._rules == "burrow"
             else Evaluator(self._limits, points=self._points, packed=shown)
         )
-        self._changes = VerdictHistory(self._history, kept.changes)
-        self._observer = InputBuilder(self._limits, RebalanceCounter(self._limits.storm, kept.rebalances))
-        self._rebalancing: dict[str, int] = {}
-        self._first = True
-        self._kept_at: float | None = None
-        self._left_out = 0
-        self._asked = LookupResults()
+        self._changes = VerdictHistory(self._history, stored.changes)
+        self._inputs = InputBuilder(self._limits, RebalanceCounter(self._limits.storm, stored.rebalances))
+        self._is_first_tick = True
+        self._saved_at: float | None = None
+        self._partitions_left_out = 0
 
-    def rehearsal(self) -> VerdictEvaluator:
-        """Return a copy for a trial: it knows what this one knows, asks nobody, logs nothing and writes no file."""
-        shared = {id(self._enquiries): RepeatedLookups(self._asked), id(self._asked): self._asked, id(self._file): None}
-        twin = copy.deepcopy(self, shared)
-        twin.be_quiet()
-        return twin
+    def trial_copy(self) -> VerdictEvaluator:
+        """Return a copy for a trial: it knows what this one knows, logs nothing and writes no file."""
+        trial = copy.deepcopy(self, {id(self._store): None})
+        trial.silence()
+        return trial
 
-    def be_quiet(self) -> None:
-        """Log nothing any more."""
-        self._quiet = self._changes.quiet = True
+    def silence(self) -> None:
+        """Disable logging."""
+        self._silent = self._changes.quiet = True
 
-    def ask_first(self, fleet: GroupColumns, now: float) -> frozenset[str]:
-        """Ask what must be asked before the ends are read; give the topics that those are needed of as well."""
-        self._enquiries.ask_first(fleet, now)
-        return self._enquiries.topics
+    def record_ends(self, ends: EndsIndex, positions: Mapping[int, int], now: float) -> None:
+        """Record how far the log is read: `positions` were the reader's before the end offsets were read, at `now`."""
+        self._inputs.reading.look(ends, positions, int(now * 1000))
+
+    def record_missed_tick(self) -> None:
+        """Record that the cluster did not answer at a tick."""
+        self._inputs.reading.miss()
+        self._evaluator.record_missed_tick()
+
+    def evaluate(
+        self,
+        hidden: HiddenCommits,
+        ends: EndsIndex,
+        context: ClusterContext,
+        now: float,
+        backfill: Callable[[HealthInputs], tuple[Ints, Ints] | None] | None = None,
+    ) -> EvaluatedTick:
+        """Return the verdicts on a driver state by end offsets that were read at `now` (Unix seconds).
+
+        `context.expiry` must be that of `hidden.fleet`. `backfill` returns past end offsets for
+        `PartitionHistory.seed`; it is called at the first tick only.
+        """
+        inputs, health_inputs = self._inputs.moment(
+            hidden.fleet, ends, context, now, hidden=hidden.hidden, told=hidden.asked, answered=hidden.groups
+        )
+        if self._is_first_tick:
+            self._evaluator.start(health_inputs, None if backfill is None else backfill(health_inputs))
+            self._is_first_tick = False
+        evaluation = self._evaluator.evaluate(health_inputs)
+        alive = _alive(hidden.fleet, inputs.rows.groups)
+        self._changes.note(evaluation, alive, now)
+        self._log_left_out(inputs.rows.left_out)
+        self._save_if_due(now)
+        return EvaluatedTick(inputs, hidden, evaluation, alive)
 
     @property
-    def touched(self) -> frozenset[str]:
-        """The groups whose membership records the fleet of the next tick must have."""
-        return self._enquiries.touched
-
-    def follow(self, ends: EndsIndex, positions: Mapping[int, int], now: float) -> None:
-        """See how far the log is read: `positions` were the reader's before the ends had been read, at `now`."""
-        self._observer.reading.look(ends, positions, int(now * 1000))
-        self._enquiries.follow(positions)
-
-    def miss(self) -> None:
-        """Note that the cluster did not answer at a tick."""
-        self._observer.reading.miss()
-        self._judge.record_missed_tick()
-
-    def held_back(self, fleet: GroupColumns, ends: EndsIndex, around: ClusterContext, now: float) -> HiddenCommits:
-        """Ask for the commits that open transactions hide, before all else: the rest is about the fleet with them."""
-        return self._enquiries.held_back(fleet, ends, around, now)
-
-    def look(
-        self, held: HiddenCommits, ends: EndsIndex, around: ClusterContext, now: float, expiry: ExpiryPrediction
-    ) -> VerdictResult:
-        """Judge a fleet by ends that had been read at `now` (Unix seconds); `expiry` is of that very fleet."""
-        fleet, at = held.fleet, int(now * 1000)
-        self._rebalancing = rebalancing_since(self._rebalancing, around, at)
-        self._asked = asked = self._enquiries.asked(fleet, ends, around, now)
-        asked = dataclasses.replace(
-            asked, expiry=expiry, rebalancing_since=asked.rebalancing_since or self._rebalancing
-        )
-        here = self._observer.moment(
-            fleet, ends, around, now, asked, hidden=held.hidden, told=held.asked, answered=held.groups
-        )
-        if self._first:
-            self._judge.start(here.seen, self._enquiries.seeding(here.seen))
-            self._first = False
-        opinion = self._judge.evaluate(here.seen)
-        self._enquiries.note(opinion.window)
-        alive = _alive(fleet, here.rows.groups)
-        self._changes.note(opinion, alive, now)
-        self._tell_of_limits(here.rows.left_out)
-        self._keep_in_turn(now)
-        here = dataclasses.replace(here, seen=opinion.window.inputs)
-        return VerdictResult(here, EvaluatedTick(opinion, held.asked, held.groups, alive))
-
-    def look_closer(self, diagnosis: VerdictResult) -> None:
-        """Ask for what would make the next diagnosis more exact, once this one is published."""
-        self._enquiries.narrow(diagnosis.diagnosed.evaluation.window, self._judge.history)
+    def end_history(self) -> PartitionHistory:
+        """The history of the end offsets, which offset-time searches make more exact."""
+        return self._evaluator.history
 
     def changes_of(self, group: str) -> tuple[VerdictChange, ...]:
-        """Give how the verdict of a group changed, oldest first."""
+        """Return the verdict changes of a group, oldest first."""
         return self._changes.of(group)
 
     def changes_table(self) -> pa.Table:
-        """Count the groups that turned to each verdict since the process began (schema VERDICT_CHANGES)."""
+        """Return how many groups changed to each verdict since the process started (schema VERDICT_CHANGES)."""
         counts = self._changes.counts
         names = pa.array(list(counts), pa.string()).dictionary_encode().cast(NAME)
         return pa.table([names, pa.array(list(counts.values()), pa.int64())], schema=VERDICT_CHANGES)
 
-    def keep(self) -> None:
-        """Write what must survive, if anything was judged."""
-        if self._file is not None and not self._first:
-            self._file.write(
-                StoredVerdicts(self._rules, self._judge.pack(), self._changes.changes, self._observer.rebalances.noted)
+    def save(self) -> None:
+        """Write the verdict file, if there is one and a tick was evaluated."""
+        if self._store is not None and not self._is_first_tick:
+            self._store.write(
+                StoredVerdicts(
+                    self._rules, self._evaluator.pack(), self._changes.changes, self._inputs.rebalances.noted
+                )
             )
 
-    def forget(self) -> None:
-        """Begin anew: what was judged turned out not to be true. Nothing of it is written any more."""
-        self._file = None
-        self._begin(None)
+    def reset(self) -> None:
+        """Discard all verdicts, because what they were based on is wrong; the verdict file is not written any more."""
+        self._store = None
+        self._start(None)
 
-    def _keep_in_turn(self, now: float) -> None:
-        if self._kept_at is None or now - self._kept_at >= _KEEP_SECONDS:
-            if self._kept_at is not None:
-                self.keep()
-            self._kept_at = now
+    def _save_if_due(self, now: float) -> None:
+        if self._saved_at is None or now - self._saved_at >= _SAVE_SECONDS:
+            if self._saved_at is not None:
+                self.save()
+            self._saved_at = now
 
-    def _tell_of_limits(self, left_out: int) -> None:
-        if left_out and not self._left_out and not self._quiet:
-            _log.warning("too many partitions without any commit; some are not judged", partitions=left_out)
-        self._left_out = left_out
+    def _log_left_out(self, partitions: int) -> None:
+        if partitions and not self._partitions_left_out and not self._silent:
+            _log.warning("too many partitions without any commit; some are not evaluated", partitions=partitions)
+        self._partitions_left_out = partitions
 
 
-def _alive(fleet: GroupColumns, groups: Sequence[str]) -> Flags:
-    """Tell which groups are there: the others died, and stay visible for a grace time."""
-    dead = {name for name, life in fleet.histories.items() if life.died is not None and name not in fleet.memberships}
+def _alive(state: GroupColumns, groups: Sequence[str]) -> Flags:
+    """Return which groups exist; dead ones stay in the driver state for a grace period."""
+    dead = {
+        name for name, history in state.histories.items() if history.died is not None and name not in state.memberships
+    }
     return np.array([name not in dead for name in groups], np.bool_)

@@ -12,6 +12,7 @@ from stream.service import status as phases
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import ServiceStatus
 from stream.tick.offsets_topic_lag import UnansweredPartition
+from stream.tick.run_tick import TickStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ def vitals(
     own = ServiceStatus("1.2.3", LIMIT, clock=lambda: NOW)
     own.phase, own.trouble, own.cluster_id = phase, trouble, "cluster"
     own.unanswered = unanswered
-    own.snapshot_taken_at = None if age is None else NOW - age
+    own.tick = TickStatus(taken_at=None if age is None else NOW - age)
     own.progress = CatchUpProgress({0: 0, 1: 0, 2: 0}, {0: 5, 1: 5, 2: 0})
     return own
 

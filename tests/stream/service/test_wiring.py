@@ -6,7 +6,7 @@ import dataclasses
 
 from stream.config.options import Config
 from stream.health.limits import HealthLimits
-from stream.service.wiring import allowances, limits
+from stream.service.wiring import health_limits, lookup_limits
 
 
 def config(**health: float) -> Config:
@@ -18,12 +18,12 @@ def config(**health: float) -> Config:
 
 def test_the_defaults_are_those_of_the_rules() -> None:
     """An option that is not given changes nothing."""
-    assert limits(config(), 30_000) == dataclasses.replace(HealthLimits(), tick=5_000)
+    assert health_limits(config(), 30_000) == dataclasses.replace(HealthLimits(), tick=5_000)
 
 
 def test_every_option_has_its_limit() -> None:
     """Seconds become milliseconds, each in its place; the slot is the checkpoint's."""
-    given = limits(
+    given = health_limits(
         config(
             restart_grace=1,
             static_restart_grace=2,
@@ -50,5 +50,5 @@ def test_every_option_has_its_limit() -> None:
 
 def test_what_may_be_asked_follows_the_tick_and_the_window() -> None:
     """In seconds."""
-    given = allowances(config(), 15_000, 7)
+    given = lookup_limits(config(), 15_000, 7)
     assert (given.tick, given.slot, given.keep_slots) == (5.0, 15.0, 7)

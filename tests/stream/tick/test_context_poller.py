@@ -144,12 +144,22 @@ def test_retention_that_is_not_told_this_time_stays(answers: Answers) -> None:
 def test_rebalance_is_believed_until_a_record_tells_more(answers: Answers) -> None:
     """Only states that no record shows are taken from the answer, and a younger record ends them."""
     ticks = Ticks()
-    assert ticks.look().asked == {}, "Stable is what the log says"
+    assert ticks.look().described_states == {}, "Stable is what the log says"
     answers.states["g"] = "PreparingRebalance"
     around = ticks.look(10)
-    assert (around.asked, around.rebalancing) == ({"g": "PreparingRebalance"}, frozenset({"g"}))
+    assert (around.described_states, around.rebalancing) == ({"g": "PreparingRebalance"}, frozenset({"g"}))
     ticks.read([(group_key("g"), group_value(2, ["m"]))], NOON + 11)
-    assert ticks.look(12).asked == {}
+    assert ticks.look(12).described_states == {}
+
+
+def test_the_start_of_a_rebalance_is_the_first_tick_that_saw_it(answers: Answers) -> None:
+    """It stays the same until the group no longer rebalances."""
+    ticks = Ticks()
+    answers.states["g"] = "PreparingRebalance"
+    assert ticks.look(10).rebalancing_since == {"g": int((NOON + 10) * 1000)}
+    assert ticks.look(20).rebalancing_since == {"g": int((NOON + 10) * 1000)}
+    answers.states["g"] = "Stable"
+    assert ticks.look(30).rebalancing_since == {}
 
 
 def test_asking_is_bounded(answers: Answers) -> None:
@@ -165,5 +175,5 @@ def test_asking_is_bounded(answers: Answers) -> None:
 
 def test_asking_can_be_turned_off(answers: Answers) -> None:
     """Zero groups per tick asks for none."""
-    assert Ticks(per_tick=0).look().asked == {}
+    assert Ticks(per_tick=0).look().described_states == {}
     assert answers.described == []

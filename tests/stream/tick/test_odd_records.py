@@ -27,8 +27,9 @@ from stream.offline.rows import RowList, TopicRow
 from stream.offline.timeline import timeline
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
-from stream.tick import publisher as publish
-from stream.tick.context import NOWHERE, ClusterContext
+from stream.service.ticker import Ticker
+from stream.tick import run_tick as tick_module
+from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
 from stream.tick.publisher import Publisher
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.tick.odd_records import GROUPS, OFFSETS, TOPICS, some_records
@@ -57,11 +58,11 @@ class Surveyed:
         counts = {topic: chance.choice((0, 1, 3, 100_000)) for topic in TOPICS if chance.random() < 0.7}
         kept = chance.choice((None, 0, 604_800_000, 2**63 - 1))
         self._around = dataclasses.replace(
-            NOWHERE,
+            UNKNOWN_CLUSTER,
             retention=OffsetsRetention(kept, chance.choice((None, 600_000)), "broker"),
             partition_counts=counts,
             topic_names={bytes(16): "t"},
-            asked={group: "PreparingRebalance" for group in GROUPS if chance.random() < 0.1},
+            described_states={group: "PreparingRebalance" for group in GROUPS if chance.random() < 0.1},
         )
 
     def look(self, _fleet: GroupColumns, _topics: set[str], _now: float) -> ClusterContext:
@@ -91,13 +92,15 @@ def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, Servi
     vitals.progress = CatchUpProgress({0: 80}, {0: 90})
     rules: RuleSet = chance.choice(("lagwarden", "lagwarden", "burrow"))
     choice = SeriesSelection(budget=chance.choice((None, 20, 1_000)))
-    publisher = Publisher(vitals, diagnostician=VerdictEvaluator(rules=rules), choice=choice)
-    world, position, survey = World(), 0, Surveyed(chance)
+    publisher = Publisher(evaluator=VerdictEvaluator(rules=rules), choice=choice)
+    poller = cast("ContextPoller", Surveyed(chance))
+    ticker = Ticker(publisher, vitals, CLUSTER, poller, tick_interval=10, trigger_interval=1)
+    world, position = World(), 0
     for _ in range(ticks):
         records = some_records(chance)
-        publisher.apply([(0, world.take(delta_of(records, position)))])
+        publisher.apply([(0, world.take(delta_of(records, position)))], catching_up=False)
         position += len(records)
-        assert publisher.tick(CLUSTER, cast("ContextPoller", survey), current=chance.random() < 0.8) is not None
+        assert ticker.tick(current=chance.random() < 0.8) is not None
     status = vitals.status()
     assert status.groups_not_evaluated == 0
     assert {row["errors"] for row in status.internal_errors.to_pylist()} == {0}
@@ -139,7 +142,7 @@ def check(seed: int) -> None:
     """Hold the law over the records of one seed."""
     chance = random.Random(seed)  # noqa: S311  # makes records, keeps no secret
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "read_ends", lambda _cluster, _topics: some_ends(chance))
+        patch.setattr(tick_module, "read_ends", lambda _cluster, _topics: some_ends(chance))
         publisher, vitals = publisher_after(chance, ticks=3)
     asyncio.run(ask_everything(publisher, vitals))
     records = enumerate(some_records(chance, most=30))

@@ -21,9 +21,10 @@ from stream.groups.membership.memberships import Memberships
 from stream.health.evaluator import EvaluationResult
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
+from stream.service.ticker import Ticker
 from stream.tick import context as surroundings
-from stream.tick import publisher as publish
-from stream.tick.context import NOWHERE
+from stream.tick import run_tick as ticks
+from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.inputs import assignment as observed_members
 from stream.tick.inputs import times as observed_times
 from stream.tick.publisher import Publisher
@@ -50,7 +51,7 @@ class Around:
     def look(self, *_: Any) -> surroundings.ClusterContext:
         """Topic t has one partition, and offsets are kept for a week."""
         return dataclasses.replace(
-            NOWHERE, retention=OffsetsRetention(604_800_000, None, "broker"), partition_counts={"t": 1}
+            UNKNOWN_CLUSTER, retention=OffsetsRetention(604_800_000, None, "broker"), partition_counts={"t": 1}
         )
 
 
@@ -61,7 +62,10 @@ class Monitor:
         self.vitals = ServiceStatus("1", 60)
         self.vitals.phase, self.vitals.cluster_id = RUNNING, "c"
         self.vitals.progress = CatchUpProgress({0: 80}, {0: 90})
-        self.publisher = Publisher(self.vitals)
+        self.publisher = Publisher()
+        self.ticker = Ticker(
+            self.publisher, self.vitals, CLUSTER, cast("ContextPoller", Around()), tick_interval=10, trigger_interval=1
+        )
         self.world = World()
         for group in "abcde":
             self.join(group, BAD if group == "c" else 1)
@@ -79,11 +83,11 @@ class Monitor:
 
     def read(self, key: bytes, value: bytes | None) -> None:
         """Let the publisher see a record."""
-        self.publisher.apply([(0, self.world.read([(key, value)], time=int(time.time() * 1000)))])
+        self.publisher.apply([(0, self.world.read([(key, value)], time=int(time.time() * 1000)))], catching_up=False)
 
     def tick(self) -> dict[str, dict[str, Any]]:
         """Tick; return the groups that are shown."""
-        assert self.publisher.tick(CLUSTER, cast("ContextPoller", Around()), current=True) is not None
+        assert self.ticker.tick(current=True) is not None
         published = self.publisher.current()
         assert published is not None
         return {row["group"]: row for row in published.snapshot.groups.drop_columns(["verdict_since"]).to_pylist()}
@@ -112,7 +116,7 @@ class Monitor:
 def monitor(monkeypatch: pytest.MonkeyPatch) -> Monitor:
     """Return a monitor of five groups, with a cluster that answers."""
     ends = ends_of([("t", 0, 10, 10, 0, None), (NAME, 0, 100, 90, 0, None)])
-    monkeypatch.setattr(publish, "read_ends", lambda _cluster, _topics: ends)
+    monkeypatch.setattr(ticks, "read_ends", lambda _cluster, _topics: ends)
     return Monitor()
 
 
@@ -132,6 +136,13 @@ def of_generation(group: Any, *_: Any) -> bool:
     return bool(group.generation == BAD)
 
 
+def fail_for_c(patch: pytest.MonkeyPatch) -> None:
+    """Make the snapshot row of group c fail."""
+    patch.setattr(
+        snapshot_groups, "_group_fields", raising(snapshot_groups._group_fields, lambda name, *_: name == "c")
+    )
+
+
 def at_its_place(judged: EvaluationResult, group: int) -> bool:
     """Tell the faulty group by its name, in a judgement."""
     return judged.window.inputs.groups.names[group] == "c"
@@ -139,10 +150,10 @@ def at_its_place(judged: EvaluationResult, group: int) -> bool:
 
 PLACES: list[Any] = [
     pytest.param(classic, "membership", of_generation, id="its membership"),
-    pytest.param(expiry, "clock_of", of_generation, id="its expiry"),
+    pytest.param(expiry, "retention_start", of_generation, id="its expiry"),
     pytest.param(ownership, "_unowned", of_generation, id="what its members own"),
-    pytest.param(observed_members._Members, "_turn_to", lambda _, name: name == "c", id="its members"),
-    pytest.param(snapshot_groups, "_told", lambda name, *_: name == "c", id="its row of the snapshot"),
+    pytest.param(observed_members._TopicAssignments, "_read_membership", lambda _, name: name == "c", id="its members"),
+    pytest.param(snapshot_groups, "_group_fields", lambda name, *_: name == "c", id="its row of the snapshot"),
     pytest.param(EvaluationResult, "group_sentence", at_its_place, id="its sentence"),
 ]
 
@@ -191,7 +202,7 @@ def test_the_answers_about_it_are_clear(monitor: Monitor, monkeypatch: pytest.Mo
 
 def test_it_is_not_searched_for_again(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next ticks leave it out at once, name it no more, and give the same numbers."""
-    monkeypatch.setattr(snapshot_groups, "_told", raising(snapshot_groups._told, lambda name, *_: name == "c"))
+    fail_for_c(monkeypatch)
     before = monitor.tick()
     searches = []
     monkeypatch.setattr("stream.tick.quarantine.faulty_groups", lambda *_: searches.append(1))
@@ -208,7 +219,7 @@ def test_it_is_not_searched_for_again(monitor: Monitor, monkeypatch: pytest.Monk
 def test_it_is_tried_again_when_its_state_changes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """A new commit has it evaluated again; while that still fails it stays out, and the others stay published."""
     with monkeypatch.context() as patch:
-        patch.setattr(snapshot_groups, "_told", raising(snapshot_groups._told, lambda name, *_: name == "c"))
+        fail_for_c(patch)
         monitor.tick()
     assert monitor.tick()["c"]["verdict"] == "unknown", "nothing new of it: it is not tried"
     monitor.commit("c", 7)
@@ -220,8 +231,8 @@ def test_it_is_tried_again_when_its_state_changes(monitor: Monitor, monkeypatch:
 def test_a_trial_that_fails_doubles_the_time_to_the_next(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """A group that commits at every tick is not tried at every tick."""
     trials = []
-    told = raising(snapshot_groups._told, lambda name, *_: name == "c" and not trials.append(name))
-    monkeypatch.setattr(snapshot_groups, "_told", told)
+    told = raising(snapshot_groups._group_fields, lambda name, *_: name == "c" and not trials.append(name))
+    monkeypatch.setattr(snapshot_groups, "_group_fields", told)
     monitor.tick()
     searched = len(trials)
     for offset in range(5, 10):
@@ -233,10 +244,10 @@ def test_a_trial_that_fails_doubles_the_time_to_the_next(monitor: Monitor, monke
 def test_it_is_tried_again_after_ten_minutes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """What made it fail may lie outside of the log."""
     with monkeypatch.context() as patch:
-        patch.setattr(snapshot_groups, "_told", raising(snapshot_groups._told, lambda name, *_: name == "c"))
+        fail_for_c(patch)
         monitor.tick()
     later = time.time() + 601
-    monkeypatch.setattr(publish.time, "time", lambda: later)
+    monkeypatch.setattr(ticks.time, "time", lambda: later)
     assert monitor.tick()["c"]["lag_sum"] == 6
 
 
@@ -297,12 +308,12 @@ def test_predictions_are_judged_group_by_group_where_one_fails(monkeypatch: pyte
     world.read([(commit_key(group, "t", 0), commit_value(1, 1000)) for group in "abc"], time=1000)
     before = world.fleet.columns()
     world.read([(commit_key(group, "t", 0), None) for group in "abc"], time=2000)
-    ledger.take(world.news, catching_up=False)
+    ledger.record(world.news, catching_up=False)
     around = Around().look()
-    context = surroundings.SnapshotContext.of(before, around, ownership.UnassignedTracker())
+    expiry_times = expiry.predict(before, around.retention)
     hours = raising(publish_hours(), lambda forgotten, *_: any(each.group == "b" for each in forgotten))
-    monkeypatch.setattr("stream.tick.terminations.hours_before", hours)
-    accounts = ledger.judge_predictions(world.fleet.columns(), context, 3.0, current=True)
+    monkeypatch.setattr("stream.tick.terminations.predict_removed", hours)
+    accounts = ledger.check_predictions(world.fleet.columns(), expiry_times, around.retention, 3.0, current=True)
     counted = {row["outcome"]: row["offsets"] for row in accounts.checks.to_pylist()}
     assert (counted["deleted"], ledger.faults) == (2, 1)
 
@@ -317,7 +328,7 @@ def publish_hours() -> Callable[..., Any]:
 def test_a_detail_that_fails_is_a_clear_error(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only this group's API and page answer 500; what failed is said, counted and logged once a minute."""
     monitor.tick()
-    monkeypatch.setattr(Memberships, "detail", raising(Memberships.members, lambda _, group, *__: group == "c"))
+    monkeypatch.setattr(Memberships, "members", raising(Memberships.members, lambda _, group, *__: group == "c"))
     with structlog.testing.capture_logs() as lines:
         api, page = monitor.ask("/api/v1/group?name=c"), monitor.ask("/group?name=c")
         view = monitor.ask("/groups/c")
@@ -333,11 +344,11 @@ def test_a_detail_that_fails_is_a_clear_error(monitor: Monitor, monkeypatch: pyt
 
 def test_a_group_that_is_gone_is_forgotten(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is shown of it once the log and its grace time know it no more."""
-    monkeypatch.setattr(snapshot_groups, "_told", raising(snapshot_groups._told, lambda name, *_: name == "c"))
+    fail_for_c(monkeypatch)
     monitor.tick()
     monitor.read(commit_key("c", "t", 0), None)
     monitor.read(group_key("c"), None)
     later = time.time() + 3700
-    monkeypatch.setattr(publish.time, "time", lambda: later)
+    monkeypatch.setattr(ticks.time, "time", lambda: later)
     assert list(monitor.tick()) == list("abde")
     assert monitor.vitals.status().groups_not_evaluated == 0

@@ -10,7 +10,7 @@ import structlog
 from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.reduce import StateLimits
-from stream.tick.context import ClusterContext, SnapshotContext
+from stream.tick.context import ClusterContext
 from stream.tick.terminations import TerminationCounts, Terminations
 from tests.support.fleets import World
 from tests.support.raw import commit_key, commit_value, group_key, group_value
@@ -27,27 +27,30 @@ class Life:
         self.ledger = Terminations()
         self.catching_up = False
         self.topics = {"t": 1}
-        self.made_anew: dict[str, int] = {}
+        self.recreated: dict[str, int] = {}
         self.read([(commit_key("g", "t", 0), commit_value(5, 0))], 0)
 
     def read(self, records: list[Any], time: int) -> None:
         """Let a batch happen."""
         self.world.read(records, time=time)
-        self.ledger.take(self.world.news, catching_up=self.catching_up)
+        self.ledger.record(self.world.news, catching_up=self.catching_up)
 
     def judge(self, now: int, *, current: bool = True, unread: frozenset[str] = frozenset()) -> TerminationCounts:
         """Let a tick happen at this time (ms)."""
         fleet = self.world.fleet.columns()
         self.asked = self.ledger.topics_in_question(fleet)
-        around = ClusterContext(RETENTION, self.topics, made_anew=self.made_anew)
-        self.context = SnapshotContext.of(fleet, around, UnassignedTracker(), self.ledger.judge_endings(fleet, around))
-        return self.ledger.judge_predictions(fleet, self.context, now / 1000, current=current, unread=unread)
+        around = ClusterContext(RETENTION, self.topics, recreated=self.recreated)
+        self.context = around.for_groups(fleet, UnassignedTracker(), self.ledger.decide_causes(fleet, around))
+        assert self.context.expiry is not None
+        return self.ledger.check_predictions(
+            fleet, self.context.expiry, RETENTION, now / 1000, current=current, unread=unread
+        )
 
     @property
     def cause(self) -> str:
         """Why the group ended, as it is shown."""
         life = self.world.fleet.columns().histories["g"]
-        return str(self.context.cause("g", life.transitions[-1]))
+        return str(self.context.decided_cause("g", life.transitions[-1]))
 
 
 def counts(table: Any) -> dict[str, int]:
@@ -96,7 +99,7 @@ def test_topic_made_anew_is_not_the_one_that_was_deleted() -> None:
     life = Life()
     life.judge(1000)
     life.read([(commit_key("g", "t", 0), None)], DAY)
-    life.made_anew = {"t": DAY + 500}
+    life.recreated = {"t": DAY + 500}
     accounts = life.judge(DAY + 1000)
     assert (life.cause, counts(accounts.deaths)) == ("topic deleted", {"topic deleted": 1})
 
@@ -160,7 +163,7 @@ def test_many_deaths_at_once_are_told_in_few_lines() -> None:
     with structlog.testing.capture_logs() as lines:
         accounts = life.judge(30)
     assert sum(counts(accounts.deaths).values()) == 50
-    assert [line["event"] for line in lines] == ["a group died"] * 20 + ["more groups died"]
+    assert [line["event"] for line in lines] == ["group died"] * 20 + ["more groups died"]
     assert lines[-1]["groups"] == 30
 
 

@@ -6,7 +6,7 @@ import dataclasses
 
 from stream.health.columns import NOT_KNOWN
 from stream.health.inputs import NO_OWNER
-from stream.tick.context import NOWHERE
+from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.inputs.assignment import AssignmentInputs
 from stream.tick.inputs.rows import RowFinder
 from tests.stream.groups import written
@@ -19,7 +19,7 @@ def test_the_same_rows_give_the_same_answer_until_a_state_changes() -> None:
     world, belongings, members = World(), RowFinder(), AssignmentInputs()
 
     def owner(asked: dict[str, str]) -> list[int]:
-        fleet, around = world.fleet.columns(), dataclasses.replace(NOWHERE, asked=asked)
+        fleet, around = world.fleet.columns(), dataclasses.replace(UNKNOWN_CLUSTER, described_states=asked)
         return members.wanted(belongings.rows(fleet, around), fleet, around).owner.tolist()
 
     def joined(*has: int) -> None:

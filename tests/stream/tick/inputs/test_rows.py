@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.groups.commits.runs import columns_of
-from stream.tick.context import NOWHERE, ClusterContext
+from stream.tick.context import UNKNOWN_CLUSTER, ClusterContext
 from stream.tick.inputs.rows import InputRows, RowFinder
 from tests.stream.groups import written
 from tests.support.fleets import Raw, World
@@ -30,7 +30,7 @@ def world_of(commits: list[Place], *records: Raw) -> World:
 
 def around(names: dict[bytes, str] | None = None, **counts: int) -> ClusterContext:
     """Give surroundings that know how many partitions topics have, and their names."""
-    return dataclasses.replace(NOWHERE, partition_counts=counts, topic_names=names or {})
+    return dataclasses.replace(UNKNOWN_CLUSTER, partition_counts=counts, topic_names=names or {})
 
 
 def named(rows: InputRows) -> list[Place]:

@@ -11,12 +11,12 @@ import pytest
 from exporters.http.api import groups_json
 from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, render
 from stream.groups.membership.unassigned import UnassignedTracker
-from stream.tick.context import NOWHERE, SnapshotContext
+from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import nothing_held_back
 from stream.tick.inputs.builder import InputBuilder
-from stream.tick.snapshot import build as snapshot
-from stream.tick.snapshot.groups import moments
+from stream.tick.snapshot.build import build_evaluated
+from stream.tick.snapshot.groups import timestamps
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from tests.stream.groups import written
 from tests.support.fleets import World, ends_of
@@ -35,10 +35,10 @@ ODD = [NOW + 3_600_000, LATEST, LATEST + 1, 2**63 - 1, -2, -62_135_596_800_001, 
 def look(judge: VerdictEvaluator, world: World, now: int, end: int) -> Snapshot:
     """Judge one moment in which partition 0 of t ends there."""
     fleet = world.fleet.columns()
-    context = SnapshotContext.of(fleet, NOWHERE, UnassignedTracker())
+    context = UNKNOWN_CLUSTER.for_groups(fleet, UnassignedTracker())
     ends = EndsIndex(ends_of([("t", 0, end, end, 0, None)]))
-    found = judge.look(nothing_held_back(fleet), ends, NOWHERE, now / 1000, context.expiry)
-    return snapshot.of(found.moment, found.diagnosed.evaluation.window, now / 1000, context, found.diagnosed)
+    evaluated = judge.evaluate(nothing_held_back(fleet), ends, context, now / 1000)
+    return build_evaluated(evaluated, context, now / 1000)
 
 
 def one_group(commit_time: int, state_time: int = NOW) -> World:
@@ -94,7 +94,7 @@ def test_the_first_sight_stays_while_rows_come_and_go() -> None:
     world, observer = one_group(2**62), InputBuilder()
 
     def commit_times(now: int) -> list[int]:
-        seen = observer.moment(world.fleet.columns(), EndsIndex(ends_of([])), NOWHERE, now / 1000).seen
+        seen = observer.moment(world.fleet.columns(), EndsIndex(ends_of([])), UNKNOWN_CLUSTER, now / 1000)[1]
         return seen.spans.last_time.tolist()  # type: ignore[no-any-return]
 
     assert commit_times(NOW) == [NOW]
@@ -109,7 +109,7 @@ def test_slots_in_the_future_do_not_count() -> None:
     """The commit window that health sees ends now."""
     world = one_group(NOW)
     world.read([(commit_key("g", "t", 0), commit_value(6, 2**62))], time=NOW)
-    seen = InputBuilder().moment(world.fleet.columns(), EndsIndex(ends_of([])), NOWHERE, NOW / 1000).seen
+    seen = InputBuilder().moment(world.fleet.columns(), EndsIndex(ends_of([])), UNKNOWN_CLUSTER, NOW / 1000)[1]
     assert seen.slots.time.tolist() == [NOW]
 
 
@@ -118,7 +118,9 @@ def test_a_state_time_in_the_future_counts_from_when_it_was_seen() -> None:
     world, observer = World(), InputBuilder()
     world.read([(group_key("g"), group_value(1, ["m"], time=2**62))], time=2**62)
     for tick in range(3):
-        seen = observer.moment(world.fleet.columns(), EndsIndex(ends_of([])), NOWHERE, (NOW + tick * TICK) / 1000).seen
+        seen = observer.moment(
+            world.fleet.columns(), EndsIndex(ends_of([])), UNKNOWN_CLUSTER, (NOW + tick * TICK) / 1000
+        )[1]
         assert seen.groups.since.tolist() == [NOW]
 
 
@@ -138,7 +140,7 @@ def test_every_time_of_a_snapshot_can_be_shown() -> None:
 
 def test_moments_end_with_the_year_9999() -> None:
     """What is later is shown as the last millisecond of it, what is negative not at all."""
-    shown = moments(np.array([2**63 - 1, LATEST, 5, -1, -(2**63)]))
+    shown = timestamps(np.array([2**63 - 1, LATEST, 5, -1, -(2**63)]))
     assert shown.cast("int64").to_pylist() == [LATEST, LATEST, 5, None, None]
 
 
@@ -153,8 +155,11 @@ def test_an_expiry_stored_by_a_client_is_clamped_and_marked() -> None:
 
 def test_a_commit_at_the_end_of_time_never_expires_early() -> None:
     """The sum of commit time and retention does not wrap into the past."""
-    around = dataclasses.replace(NOWHERE, retention=dataclasses.replace(NOWHERE.retention, retention_ms=604_800_000))
+    around = dataclasses.replace(
+        UNKNOWN_CLUSTER, retention=dataclasses.replace(UNKNOWN_CLUSTER.retention, retention_ms=604_800_000)
+    )
     world = World()
     world.read([(commit_key("g", "t", 0), commit_value(5, 2**63 - 1))], time=NOW)
-    context = SnapshotContext.of(world.fleet.columns(), around, UnassignedTracker())
+    context = around.for_groups(world.fleet.columns(), UnassignedTracker())
+    assert context.expiry is not None
     assert context.expiry.offset.tolist() == [2**63 - 1]

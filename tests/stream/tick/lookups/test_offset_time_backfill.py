@@ -13,7 +13,7 @@ from stream.cluster.offsets_for_times import OFFSETS_FOR_TIMES
 from stream.cluster.transport.errors import Unreachable
 from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED
 from stream.health.features.partition_history import PartitionHistory
-from stream.tick.context import NOWHERE
+from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.inputs.builder import observed
 from stream.tick.lookups import offset_time_backfill as lookup
 from stream.tick.lookups.budget import LookupLimits
@@ -75,7 +75,7 @@ def moment(committed: dict[tuple[str, int], int], end: int = 10_000, log_start: 
         time=NOON * MS,
     )
     ends = ends_of([(topic, partition, end, end, log_start, None) for topic, partition in committed])
-    return observed(world.fleet.columns(), ends, NOWHERE, float(NOON))
+    return observed(world.fleet.columns(), ends, UNKNOWN_CLUSTER, float(NOON))
 
 
 def test_the_history_covers_hours(log: Log) -> None:

@@ -13,9 +13,8 @@ from stream.cluster.fetch_offsets import GROUP_OFFSETS
 from stream.cluster.log_tails import TailRead
 from stream.cluster.offsets_topic import NAME
 from stream.cluster.open_transactions import OPEN_TRANSACTIONS
-from stream.groups.expiry.predict import OffsetsRetention
 from stream.health.evaluator import Evaluator
-from stream.tick.context import NOWHERE, ClusterContext
+from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.builder import observed
 from stream.tick.lookups.budget import LookupLimits
@@ -44,14 +43,15 @@ class Ticks:
         self.ends: list[tuple[str, int, int, int, int, None]] = [("t", 0, 100, 100, 0, None), (NAME, 0, 9, 9, 0, None)]
         self.world.read([(commit_key("g", "t", 0), commit_value(99, int(NOON * 1000)))], time=int(NOON * 1000))
 
-    def tick(self, around: ClusterContext = NOWHERE) -> EvaluationResult:
+    def tick(self) -> EvaluationResult:
         """Do what the tick does."""
         self.now += 10
         ends = ends_of(self.ends)
         self.enquiries.ask_first(self.world.fleet.columns(), self.now)
-        overlay = self.enquiries.held_back(self.world.fleet.columns(), EndsIndex(ends), around, self.now)
-        self.asked = self.enquiries.asked(overlay.fleet, EndsIndex(ends), around, self.now)
-        seen = observed(overlay.fleet, ends, around, self.now, self.asked)
+        overlay = self.enquiries.held_back(self.world.fleet.columns(), EndsIndex(ends), self.now)
+        self.asked = self.enquiries.asked(overlay.fleet, EndsIndex(ends), self.now)
+        context = dataclasses.replace(UNKNOWN_CLUSTER, lookups=self.asked)
+        seen = observed(overlay.fleet, ends, context, self.now)
         judged = self.judge.evaluate(seen)
         self.enquiries.note(judged.window)
         return judged
@@ -82,7 +82,7 @@ def test_nothing_raises_while_the_cluster_is_away(away: ScriptedCluster) -> None
     assert ticks.asked.tails is not None
     assert len(ticks.asked.tails.place) == 0
     assert [held.offsets_partition for held in ticks.enquiries.offsets_held_back] == [0]
-    seen = observed(ticks.world.fleet.columns(), ends_of(ticks.ends), NOWHERE, ticks.now)
+    seen = observed(ticks.world.fleet.columns(), ends_of(ticks.ends), UNKNOWN_CLUSTER, ticks.now)
     assert ticks.enquiries.seeding(seen) is None
     asked = {type(request).__name__ for _, request in away.asked}
     assert {"DescribeConfigsRequest", "FindCoordinatorRequest"} <= asked
@@ -138,20 +138,6 @@ def test_hidden_commits_are_asked_for_before_the_ends(away: ScriptedCluster, mon
         committed.append(int(ticks.tick().window.committed_offset[0]))
     assert committed == [99, 99, 80, 90]
     assert asked == [["g"]] * 2
-
-
-def test_since_when_groups_rebalance_is_kept(away: ScriptedCluster) -> None:
-    """From the tick at which it was seen first until it is over."""
-    ticks = Ticks(away)
-    rebalancing = dataclasses.replace(
-        NOWHERE, retention=OffsetsRetention(None, None, "unknown"), asked={"g": "PreparingRebalance"}
-    )
-    ticks.tick(rebalancing)
-    began = ticks.now
-    ticks.tick(rebalancing)
-    assert ticks.asked.rebalancing_since == {"g": int(began * 1000)}
-    ticks.tick()
-    assert ticks.asked.rebalancing_since == {}
 
 
 def test_tails_are_numbered_by_the_fleet_that_was_given(away: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> None:

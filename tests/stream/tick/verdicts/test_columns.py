@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,12 @@ import pytest
 from exporters.readmodel import GROUPS, PARTITIONS, VERDICT_GROUPS
 from exporters.wording import SEVERITIES
 from stream.health.verdict import VERDICTS, Severity
+from stream.tick.hidden_commits.model import HiddenCommits
+from stream.tick.inputs.builder import TickInputs
 from stream.tick.inputs.rows import InputRows
 from stream.tick.snapshot.topics import topics_table
-from stream.tick.verdicts.columns import EvaluatedTick, group_columns, groups_by_verdict, partition_columns
+from stream.tick.verdicts.columns import group_columns, groups_by_verdict, partition_columns
+from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 from tests.stream.health.panes import NOW, Row, judged, pane
 
 NOT_KNOWN = Row(known=False, lag=0, age=-1, exact=False, lost=-1, produce=float("nan"), consume=float("nan"), trend=2)
@@ -33,13 +36,15 @@ def diagnosed(*rows: Row, verdicts: list[str], dead: tuple[str, ...] = (), fresh
     opinion = judged(window, verdicts, NOW - 5_000)
     asked = np.arange(int((fleet >= 0).sum())) == 0
     alive = np.array([name not in dead for name in seen.groups.names], np.bool_)
-    return places, EvaluatedTick(opinion, asked, frozenset({"b"}), alive)
+    inputs: Any = TickInputs(places, cast("Any", None), cast("Any", None), cast("Any", None))
+    hidden = HiddenCommits(cast("Any", None), asked, groups=frozenset({"b"}))
+    return EvaluatedTick(inputs, hidden, opinion, alive)
 
 
 def test_numbers_of_partitions() -> None:
     """Row by row: what is not known is null, never -1 or NaN, and times are seconds."""
     verdicts = ["unknown", "stopped", "recovering", "caught_up"]
-    columns = partition_columns(*diagnosed(NOT_KNOWN, FAR, NEAR, DONE, verdicts=verdicts))
+    columns = partition_columns(diagnosed(NOT_KNOWN, FAR, NEAR, DONE, verdicts=verdicts))
     told = {name: column.to_pylist() for name, column in columns.items()}
     assert told["lost"] == [None, 3, 0, 0]
     assert told["time_lag"] == [None, 61.5, 1.0, 0.0]
@@ -57,14 +62,14 @@ def test_numbers_of_partitions() -> None:
 
 def test_a_steady_trend_has_a_word_too() -> None:
     """Three words and nothing."""
-    columns = partition_columns(*diagnosed(Row(trend=0), verdicts=["ok"]))
+    columns = partition_columns(diagnosed(Row(trend=0), verdicts=["ok"]))
     assert columns["trend"].to_pylist() == ["steady"]
 
 
 def test_without_a_commit_an_age_is_the_least_there_can_be() -> None:
     """What came since the group formed is unread; whether more is depends on where it would begin."""
     rows = (dataclasses.replace(FAR, exact=True, committed=-1), dataclasses.replace(DONE, committed=-1))
-    columns = partition_columns(*diagnosed(*rows, verdicts=["never_committed", "caught_up"], fresh=(0, 1)))
+    columns = partition_columns(diagnosed(*rows, verdicts=["never_committed", "caught_up"], fresh=(0, 1)))
     assert columns["time_lag"].to_pylist() == [61.5, None]
     assert columns["time_lag_exact"].to_pylist() == [False, None]
     assert columns["catch_up_seconds"].to_pylist() == [None, None]
@@ -73,7 +78,7 @@ def test_without_a_commit_an_age_is_the_least_there_can_be() -> None:
 
 def test_groups_are_told_by_their_worst() -> None:
     """Verdict, how many have it, since when, its sentence; none for fine ones, and nothing of the dead."""
-    places, found = diagnosed(
+    found = diagnosed(
         dataclasses.replace(FAR, group="a", stuck=True),
         dataclasses.replace(NEAR, group="a"),
         dataclasses.replace(DONE, group="b"),
@@ -81,7 +86,7 @@ def test_groups_are_told_by_their_worst() -> None:
         verdicts=["stopped", "stopped", "caught_up", "ok"],
         dead=("c",),
     )
-    columns = group_columns(places.groups, places, found)
+    columns = group_columns(found)
     told = {name: column.to_pylist() for name, column in columns.items()}
     assert told["verdict"] == ["stopped", "caught_up", None]
     assert told["severity"] == ["critical", "fine", None]
@@ -102,7 +107,7 @@ def test_groups_are_told_by_their_worst() -> None:
 
 def test_topics_are_told_by_their_worst() -> None:
     """One row per group and topic, in the order of the rows."""
-    places, found = diagnosed(
+    found = diagnosed(
         dataclasses.replace(FAR, group="a", topic="t"),
         dataclasses.replace(DONE, group="a", topic="t"),
         dataclasses.replace(NOT_KNOWN, group="a", topic="u"),
@@ -110,7 +115,7 @@ def test_topics_are_told_by_their_worst() -> None:
         verdicts=["stopped", "caught_up", "unknown", "caught_up"],
         fresh=(3,),
     )
-    rows = topics_table(places, found.evaluation.window, found).to_pylist()
+    rows = topics_table(found.inputs.rows, found.evaluation.window, found).to_pylist()
     assert [(row["group"], row["topic"], row["verdict"]) for row in rows] == [
         ("a", "t", "stopped"),
         ("a", "u", "unknown"),
@@ -123,14 +128,13 @@ def test_topics_are_told_by_their_worst() -> None:
     ]
     assert [row["time_lag_max"] for row in rows] == [61.5, None, None]
     assert [row["time_lag_max_exact"] for row in rows] == [False, None, None]
-    assert topics_table(places, found.evaluation.window, None).column("verdict").null_count == 3
+    assert topics_table(found.inputs.rows, found.evaluation.window, None).column("verdict").null_count == 3
 
 
 def test_without_a_judgement_there_are_no_columns() -> None:
     """The read model then has nulls."""
-    places, _ = diagnosed(FAR, verdicts=["ok"])
-    assert partition_columns(places, None) == {}
-    assert group_columns(places.groups, places, None) == {}
+    assert partition_columns(None) == {}
+    assert group_columns(None) == {}
     assert groups_by_verdict(None) == pa.table([[], [], []], schema=VERDICT_GROUPS)
 
 
@@ -143,15 +147,17 @@ def test_no_rows_at_all() -> None:
     """An empty fleet gives empty columns of the right types."""
     empty = np.empty(0, np.int64)
     places = InputRows([], [], empty, empty, np.empty(0, np.int32), empty)
-    found = EvaluatedTick(judged(pane(), []), np.empty(0, np.bool_), frozenset(), np.empty(0, np.bool_))
-    assert all(len(column) == 0 for column in partition_columns(places, found).values())
-    assert all(len(column) == 0 for column in group_columns([], places, found).values())
-    assert len(topics_table(places, found.evaluation.window, found)) == 0
+    none: Any = None
+    hidden = HiddenCommits(none, np.empty(0, np.bool_))
+    found = EvaluatedTick(TickInputs(places, none, none, none), hidden, judged(pane(), []), np.empty(0, np.bool_))
+    assert all(len(column) == 0 for column in partition_columns(found).values())
+    assert all(len(column) == 0 for column in group_columns(found).values())
+    assert len(topics_table(found.inputs.rows, found.evaluation.window, found)) == 0
 
 
 @pytest.mark.parametrize("verdict", VERDICTS, ids=str)
 def test_every_verdict_reaches_the_tables(verdict: str) -> None:
     """Whatever there is to say has its word and its severity."""
-    places, found = diagnosed(Row(), verdicts=[verdict])
-    assert partition_columns(places, found)["verdict"].to_pylist() == [verdict]
-    assert group_columns(places.groups, places, found)["severity"].to_pylist()[0] in SEVERITIES
+    found = diagnosed(Row(), verdicts=[verdict])
+    assert partition_columns(found)["verdict"].to_pylist() == [verdict]
+    assert group_columns(found)["severity"].to_pylist()[0] in SEVERITIES

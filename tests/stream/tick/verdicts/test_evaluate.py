@@ -11,10 +11,9 @@ import pytest
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.reduce import StateLimits
 from stream.health.limits import HealthLimits
-from stream.tick.context import NOWHERE, SnapshotContext
+from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits
-from stream.tick.lookups.model import NoLookups
+from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits, nothing_held_back
 from stream.tick.snapshot import build as snapshot
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.store import VerdictStore
@@ -24,13 +23,15 @@ from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value, group_key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from exporters.readmodel import Snapshot
     from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Ints
     from stream.health.inputs import HealthInputs
-    from stream.tick.verdicts.evaluate import VerdictResult
+    from stream.tick.context import ClusterContext
+    from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
 START = 1_700_000_000
 TICK = 10
@@ -50,6 +51,8 @@ class Story:
         self.world = World()
         self.second = 0
         self._until = reads_until
+        self.backfill: Callable[[HealthInputs], tuple[Ints, Ints]] | None = None
+        self.hide: Callable[[GroupColumns], HiddenCommits] | None = None
         if members:
             member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": (0,)}))
             self.world.read([written.classic(member, generation=1, time=-1)], START * 1000)
@@ -61,28 +64,27 @@ class Story:
         if self.second <= self._until:
             self.world.read([(commit_key("g", "t", 0), commit_value(end(self.second - 5), now * 1000))], now * 1000)
 
-    def look(self, diagnostician: VerdictEvaluator, partitions: int = 1) -> tuple[VerdictResult, SnapshotContext]:
+    def look(self, evaluator: VerdictEvaluator, partitions: int = 1) -> tuple[EvaluatedTick, ClusterContext]:
         """Let ten seconds pass, and look."""
         self.read()
         now = START + self.second
         fleet = self.world.fleet.columns()
         ends = EndsIndex(ends_of([("t", at, end(self.second), end(self.second), 0, None) for at in range(partitions)]))
-        around = dataclasses.replace(NOWHERE, partition_counts={"t": partitions})
-        context = SnapshotContext.of(fleet, around, UnassignedTracker())
-        held = diagnostician.held_back(fleet, ends, around, now)
-        return diagnostician.look(held, ends, around, now, context.expiry), context
+        around = dataclasses.replace(UNKNOWN_CLUSTER, partition_counts={"t": partitions})
+        context = around.for_groups(fleet, UnassignedTracker())
+        hidden = nothing_held_back(fleet) if self.hide is None else self.hide(fleet)
+        return evaluator.evaluate(hidden, ends, context, now, self.backfill), context
 
-    def tick(self, diagnostician: VerdictEvaluator, partitions: int = 1) -> tuple[VerdictResult, Snapshot]:
+    def tick(self, evaluator: VerdictEvaluator, partitions: int = 1) -> tuple[EvaluatedTick, Snapshot]:
         """Let ten seconds pass, look, and show what was seen."""
-        seen, context = self.look(diagnostician, partitions)
-        window = seen.diagnosed.evaluation.window
-        return seen, snapshot.of(seen.moment, window, START + self.second, context, seen.diagnosed)
+        seen, context = self.look(evaluator, partitions)
+        return seen, snapshot.build_evaluated(seen, context, START + self.second)
 
-    def run(self, diagnostician: VerdictEvaluator, until: int, partitions: int = 1) -> tuple[VerdictResult, Snapshot]:
+    def run(self, evaluator: VerdictEvaluator, until: int, partitions: int = 1) -> tuple[EvaluatedTick, Snapshot]:
         """Look every ten seconds until some second; show the last look."""
         while self.second < until - TICK:
-            self.look(diagnostician, partitions)
-        return self.tick(diagnostician, partitions)
+            self.look(evaluator, partitions)
+        return self.tick(evaluator, partitions)
 
 
 def row(table: Any, at: int = 0) -> dict[str, Any]:
@@ -120,11 +122,11 @@ def test_a_group_that_stops_is_told_in_every_place() -> None:
 
 def test_a_verdict_and_its_date_survive_a_restart(tmp_path: Path) -> None:
     """The next process shows at once what the last one showed, with the same date and history, and counts no change."""
-    first = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
+    first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     story = Story(600)
     before = row(story.run(first, 900)[1].groups)
-    first.keep()
-    second = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
+    first.save()
+    second = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     for _ in range(6):
         after = row(story.tick(second)[1].groups)
         assert (after["verdict"], after["verdict_since"]) == (before["verdict"], before["verdict_since"])
@@ -134,18 +136,18 @@ def test_a_verdict_and_its_date_survive_a_restart(tmp_path: Path) -> None:
 
 def test_a_healthy_group_is_not_unknown_after_a_restart(tmp_path: Path) -> None:
     """What was fine is fine until more is known."""
-    first = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
+    first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     story = Story(10_000)
     assert row(story.run(first, 600)[1].groups)["verdict"] == "ok"
-    first.keep()
-    second = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
+    first.save()
+    second = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     assert {row(story.tick(second)[1].groups)["verdict"] for _ in range(6)} == {"ok"}
     assert [each.verdict for each in second.changes_of("g")] == ["ok"]
 
 
 def test_what_must_survive_is_written_in_turn(tmp_path: Path) -> None:
     """A process that is killed has written what it knew a minute ago."""
-    judge = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
+    judge = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     Story(600).run(judge, 900)
     kept = VerdictStore(tmp_path).read()
     assert kept is not None
@@ -154,12 +156,12 @@ def test_what_must_survive_is_written_in_turn(tmp_path: Path) -> None:
 
 def test_nothing_is_written_of_what_was_not_true(tmp_path: Path) -> None:
     """After the state turned out wrong, verdicts begin anew and the file stays as it was."""
-    judge = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
+    judge = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     story = Story(600)
     story.run(judge, 30)
-    judge.forget()
+    judge.reset()
     story.run(judge, 900)
-    judge.keep()
+    judge.save()
     assert VerdictStore(tmp_path).read() is None
 
 
@@ -218,69 +220,62 @@ def test_without_a_judgement_there_is_none_in_the_snapshot() -> None:
     assert len(shown.verdict_groups) == 0
 
 
-class Seeding(NoLookups):
-    """Answers for offsets-for-times with the truth of the story, for an hour back."""
+class Backfill:
+    """Answers for offsets-for-times with the true end offsets of the last hour."""
 
     def __init__(self) -> None:
-        self.asked_for = 0
+        self.calls = 0
 
-    def seeding(self, seen: HealthInputs) -> tuple[Ints, Ints] | None:
-        """Tell where the end was every minute."""
-        self.asked_for += 1
-        seconds = np.arange(seen.now // 1000 - START - 3600, seen.now // 1000 - START, 60)
+    def __call__(self, inputs: HealthInputs) -> tuple[Ints, Ints]:
+        """Return the end offset of every minute."""
+        self.calls += 1
+        seconds = np.arange(inputs.now // 1000 - START - 3600, inputs.now // 1000 - START, 60)
         return (seconds + START) * 1000, np.array([[end(int(second)) for second in seconds]])
 
 
 def test_the_first_tick_is_seeded_once() -> None:
-    """With the ends of before, the age of an old record is exact from the first tick on."""
-    enquiries, story = Seeding(), Story(600)
+    """With past end offsets, the age of an old record is exact from the first tick on."""
+    backfill, story = Backfill(), Story(600)
+    story.backfill = backfill
     while story.second < 900:
         story.read()
-    judge = VerdictEvaluator(LIMITS, enquiries=enquiries)
+    judge = VerdictEvaluator(LIMITS)
     shown = story.tick(judge)[1]
     story.tick(judge)
     partition = row(shown.partitions)
     assert (partition["time_lag"], partition["time_lag_exact"]) == (pytest.approx(315, abs=2), True)
-    assert enquiries.asked_for == 1
+    assert backfill.calls == 1
 
 
-class Holding(NoLookups):
-    """Answers the commits of g by its coordinator."""
-
-    def held_back(self, fleet: GroupColumns, *_: Any) -> HiddenCommits:
-        """Say that it does."""
-        return HiddenCommits(
-            fleet, np.ones(len(fleet.runs), np.bool_), {3: BlockedOffsetsPartition(3, 5)}, frozenset({"g"})
-        )
+def answered_by_coordinator(state: GroupColumns) -> HiddenCommits:
+    """Return the state with all commits of g fetched from its coordinator."""
+    fetched = np.ones(len(state.runs), np.bool_)
+    return HiddenCommits(state, fetched, {3: BlockedOffsetsPartition(3, 5)}, frozenset({"g"}))
 
 
-class Hiding(NoLookups):
-    """Has no answer for g yet, though its commits are hidden once it is told so."""
-
-    hidden: frozenset[str] = frozenset()
-
-    def held_back(self, fleet: GroupColumns, *_: Any) -> HiddenCommits:
-        """Say so."""
-        return HiddenCommits(
-            fleet, np.zeros(len(fleet.runs), np.bool_), {3: BlockedOffsetsPartition(3, 5)}, hidden=self.hidden
-        )
+def without_answer(state: GroupColumns) -> HiddenCommits:
+    """Return the state while commits of g are hidden and its coordinator has not answered yet."""
+    none = np.zeros(len(state.runs), np.bool_)
+    return HiddenCommits(state, none, {3: BlockedOffsetsPartition(3, 5)}, hidden=frozenset({"g"}))
 
 
-def test_nothing_bad_is_said_of_a_group_that_nobody_can_see() -> None:
-    """It may have read on behind the open transaction: what was said of it before stands."""
-    enquiries, story = Hiding(), Story(600)
-    judge = VerdictEvaluator(LIMITS, enquiries=enquiries)
+def test_a_hidden_group_gets_no_bad_verdict() -> None:
+    """It may have read on behind the open transaction: its last verdict stays."""
+    story = Story(600)
+    judge = VerdictEvaluator(LIMITS)
     story.run(judge, 600)
-    enquiries.hidden = frozenset({"g"})
+    story.hide = without_answer
     shown = story.run(judge, 900)[1]
     assert row(shown.partitions)["verdict"] == "ok"
-    enquiries.hidden = frozenset()
+    story.hide = None
     assert row(story.tick(judge)[1].partitions)["verdict"] == "stopped"
 
 
-def test_answers_of_coordinators_are_marked() -> None:
-    """Rows that were asked and their group say so; a partition without a commit does not."""
-    shown = Story(600).run(VerdictEvaluator(LIMITS, enquiries=Holding()), 60, partitions=2)[1]
+def test_commits_from_coordinators_are_marked() -> None:
+    """Fetched rows and their group are marked; a partition without a commit is not."""
+    story = Story(600)
+    story.hide = answered_by_coordinator
+    shown = story.run(VerdictEvaluator(LIMITS), 60, partitions=2)[1]
     assert [each["offset_asked"] for each in shown.partitions.to_pylist()] == [True, False]
     assert row(shown.groups)["held_back"] is True
 
@@ -305,10 +300,10 @@ def test_burrow_speaks_its_own_words() -> None:
 
 def test_other_rules_do_not_go_on_from_ours(tmp_path: Path) -> None:
     """Who changes the rules keeps the history, and what is shown begins anew."""
-    first = VerdictEvaluator(LIMITS, file=VerdictStore(tmp_path))
+    first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     story = Story(600)
     story.run(first, 900)
-    first.keep()
-    second = VerdictEvaluator(LIMITS, rules="burrow", file=VerdictStore(tmp_path))
+    first.save()
+    second = VerdictEvaluator(LIMITS, rules="burrow", store=VerdictStore(tmp_path))
     assert row(story.tick(second)[1].groups)["verdict"] == "ERR"
     assert [each.verdict for each in second.changes_of("g")] == ["ok", "stopped", "ERR"]

@@ -1,0 +1,113 @@
+"""Startup: waits for the cluster and the offsets topic, and opens the state from which the query continues."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import structlog
+
+from stream.checkpoint.directory import OffsetsTopicEnds, open_checkpoint
+from stream.cluster.configs import read_topic_config
+from stream.cluster.offsets_topic import NAME, OffsetsTopic, describe
+from stream.cluster.partition_offsets import read_ends
+from stream.cluster.transport.errors import ClusterError
+from stream.service.kept_state import KeptState
+from stream.service.status import WAITING
+from stream.service.wiring import checkpoint_layout
+from stream.tick.ends_index import EndsIndex
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable
+
+    from stream.cluster.transport.client import Cluster
+    from stream.config.options import Config
+    from stream.service.status import ServiceStatus
+
+_log = structlog.get_logger(__name__)
+_RETRY_SECONDS: Final = 2.0
+LogBounds = dict[int, tuple[int, int, int]]
+"""Log start offset, high watermark and last stable offset by offsets partition."""
+
+
+def wait_for_offsets_topic(
+    cluster: Cluster, status: ServiceStatus, stopping: threading.Event, check: Callable[[], None]
+) -> OffsetsTopic | None:
+    """Return the offsets topic as soon as the cluster answers and has it; None if stopped before.
+
+    An unreachable cluster is logged and tried again. `check` is called before each try; it may raise to end the wait.
+    """
+    while not stopping.is_set():
+        check()
+        try:
+            topic = describe(cluster)
+        except ClusterError as error:
+            if not error.passes:
+                raise
+            if status.trouble != str(error):
+                _log.warning("waiting for kafka", cause=str(error))
+            status.trouble = str(error)
+        else:
+            status.trouble, status.cluster_id = None, cluster.cluster_id
+            if topic is not None:
+                return topic
+            if status.phase != WAITING:
+                _log.info("waiting: no group has ever committed on this cluster", topic=NAME)
+            status.phase = WAITING
+        stopping.wait(_RETRY_SECONDS)
+    return None
+
+
+def wait_for_log_bounds(
+    cluster: Cluster, topic: OffsetsTopic, status: ServiceStatus, stopping: threading.Event
+) -> LogBounds | None:
+    """Return the log bounds of every offsets partition as soon as all are known; None if stopped before.
+
+    A partition without a leader is waited for: without its end offset, "caught up" would have no meaning.
+    """
+    while not stopping.is_set():
+        try:
+            logs = log_bounds(EndsIndex(read_ends(cluster, [NAME])))
+            missing = sorted(set(topic.partitions) - logs.keys())
+            trouble = f"offsets partitions without an end: {missing}" if missing else None
+        except ClusterError as error:
+            trouble = str(error)
+        status.trouble = trouble
+        if trouble is None:
+            return logs
+        _log.warning("waiting for the ends of the offsets topic", cause=trouble)
+        stopping.wait(_RETRY_SECONDS)
+    return None
+
+
+def open_kept_state(
+    config: Config,
+    cluster: Cluster,
+    topic: OffsetsTopic,
+    logs: LogBounds,
+    status: ServiceStatus,
+    *,
+    tombstone_seconds: float | None,
+) -> KeptState:
+    """Open the checkpoint, or begin a new one if it does not fit the topic. Raises Refusal."""
+    ends = OffsetsTopicEnds(logs, time.time(), tombstone_seconds)
+    layout = checkpoint_layout(config, len(topic.partitions))
+    checkpoint = open_checkpoint(config.checkpoint.dir, topic, layout, ends)
+    return KeptState(checkpoint, cluster, status, {partition: first for partition, (first, _, _) in logs.items()})
+
+
+def read_tombstone_seconds(cluster: Cluster) -> float | None:
+    """Return how long the offsets topic keeps tombstones (delete.retention.ms); None if the user may not read it."""
+    milliseconds = read_topic_config(cluster, NAME, ["delete.retention.ms"])["delete.retention.ms"].number()
+    return None if milliseconds is None else milliseconds / 1000
+
+
+def log_bounds(ends: EndsIndex) -> LogBounds:
+    """Return the bounds of the offsets partitions whose bounds are all known."""
+    rows = ends.rows_of_topic(NAME)
+    columns = (ends.log_start_offset[rows], ends.high_watermark[rows], ends.last_stable_offset[rows])
+    known = np.logical_and.reduce([column >= 0 for column in columns])
+    offsets = zip(*(column[known].tolist() for column in columns), strict=True)
+    return dict(zip(ends.partitions(rows[known]).tolist(), offsets, strict=True))

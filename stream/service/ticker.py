@@ -1,0 +1,96 @@
+"""Runs the ticks in a thread of their own, and applies each result to the status of the monitor."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import structlog
+
+from stream.service.startup import log_bounds
+from stream.tick.run_tick import EndsUnavailableError
+
+if TYPE_CHECKING:
+    from stream.checkpoint.topic_watch import TopicWatch
+    from stream.cluster.transport.client import Cluster
+    from stream.service.status import ServiceStatus
+    from stream.tick.context_poller import ContextPoller
+    from stream.tick.publisher import Publisher
+    from stream.tick.run_tick import TickResult
+
+_log = structlog.get_logger(__name__)
+
+
+class Ticker:
+    """Ticks every `tick_interval` seconds; a tick that is due waits up to `trigger_interval` seconds for a batch."""
+
+    def __init__(
+        self,
+        publisher: Publisher,
+        status: ServiceStatus,
+        cluster: Cluster,
+        poller: ContextPoller,
+        *,
+        tick_interval: float,
+        trigger_interval: float,
+    ) -> None:
+        self._publisher = publisher
+        self._status = status
+        self._cluster = cluster
+        self._poller = poller
+        self._tick_interval = tick_interval
+        self._batch_wait = min(trigger_interval, tick_interval)
+        self._batch_applied = threading.Event()
+
+    def record_batch(self) -> None:
+        """Record that a batch was applied to the driver state."""
+        self._batch_applied.set()
+
+    def run(self, watch: TopicWatch, caught_up: threading.Event, ended: threading.Event) -> None:
+        """Tick from the event `caught_up` to the event `ended`; before, poll only the ends of the offsets topic.
+
+        A tick waits for the next batch if one is due soon: commits are then as recent as the end offsets, and the lag
+        of a busy group does not include what was produced since the last batch.
+        """
+        while not caught_up.wait(self._tick_interval):
+            self.poll_offsets_topic()
+        due, is_ready = time.monotonic(), False
+        while not ended.wait(max(0.0, due - time.monotonic())):
+            if is_ready:
+                self._batch_applied.clear()
+                self._batch_applied.wait(self._batch_wait)
+            result = self.tick(current=watch.current)
+            if result is not None:
+                watch.look(self._cluster, log_bounds(result.ends), result.positions)
+                if not is_ready:
+                    _log.info("ready", seconds_from_start=round(time.time() - self._status.started_at, 1))
+                is_ready = True
+            due = max(due + self._tick_interval, time.monotonic())
+        self._publisher.save_verdicts()
+
+    def tick(self, *, current: bool) -> TickResult | None:
+        """Run one tick and apply its result to the status; None if Kafka did not answer.
+
+        `current`: all records are read that the log had at the last tick.
+        """
+        progress = self._status.progress
+        # Before the driver state is copied, which then includes all records below these positions.
+        positions = progress.positions if progress is not None else {}
+        try:
+            result = self._publisher.tick(self._cluster, self._poller, positions, current=current)
+        except EndsUnavailableError as error:
+            self._status.record_unreachable(str(error))
+            return None
+        self._status.record_tick(result)
+        self._publisher.finish_tick()
+        return result
+
+    def poll_offsets_topic(self) -> None:
+        """Record which offsets partitions have no end offset, while the catch-up may be waiting for them."""
+        try:
+            unanswered = self._publisher.poll_offsets_topic(self._cluster)
+        except EndsUnavailableError as error:
+            self._status.record_unreachable(str(error))
+        else:
+            self._status.record_unanswered(unanswered)

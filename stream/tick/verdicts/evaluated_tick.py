@@ -1,0 +1,46 @@
+"""The evaluated tick: inputs, verdicts and findings of all groups at one tick."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream.tick.verdicts.messages import finding, partition_findings
+
+if TYPE_CHECKING:
+    from exporters.readmodel import FindingDetail
+    from stream.health.columns import Flags
+    from stream.health.evaluation import Evaluation
+    from stream.tick.hidden_commits.model import HiddenCommits
+    from stream.tick.inputs.builder import TickInputs
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EvaluatedTick:
+    """The inputs and the verdicts of one tick. Immutable; any thread may read it."""
+
+    inputs: TickInputs
+    hidden: HiddenCommits
+    """The evaluated driver state, and which of its commits come from a coordinator."""
+    evaluation: Evaluation
+    alive: Flags
+    """Per group: False for a dead one, which has no verdict."""
+
+    def finding(self, group: str) -> FindingDetail | None:
+        """Return the verdict of a group in words; None for a group that is unknown or dead."""
+        at = self._position(group)
+        return None if at is None else finding(self.evaluation.group_finding(at))
+
+    def partition_findings(self, group: str) -> tuple[tuple[str, int, FindingDetail], ...]:
+        """Return topic, partition and finding of the group's partitions that are not fine, worst first."""
+        at = self._position(group)
+        return () if at is None else partition_findings(self.evaluation, at)
+
+    def _position(self, group: str) -> int | None:
+        groups = self.inputs.rows.groups
+        at = int(np.searchsorted(np.array(groups, object), group)) if groups else 0
+        if at == len(groups) or groups[at] != group or not self.alive[at]:
+            return None
+        return at
