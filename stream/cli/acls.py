@@ -13,7 +13,7 @@ from typing import Final
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Right:
+class RequiredAcl:
     """One right: what for, on which resource, and whether lagwarden runs without it."""
 
     why: str
@@ -24,35 +24,35 @@ class Right:
     """What it costs to grant it, and what is lost without it. Then the script does not grant the right."""
 
 
-RIGHTS: Final = (
-    Right("read the group coordinators' topic", ("--topic", "__consumer_offsets"), ("Read", "Describe")),
-    Right("ask for the ends of the partitions that groups read", ("--topic", "*"), ("Describe",)),
-    Right(
+REQUIRED_ACLS: Final = (
+    RequiredAcl("read the group coordinators' topic", ("--topic", "__consumer_offsets"), ("Read", "Describe")),
+    RequiredAcl("ask for the ends of the partitions that groups read", ("--topic", "*"), ("Describe",)),
+    RequiredAcl(
         "the reader of Spark's source names a group, though it never joins it",
         ("--group", "spark-kafka-source-", "--resource-pattern-type", "prefixed"),
         ("Read",),
     ),
-    Right("retention and compaction of topics", ("--topic", "*"), ("DescribeConfigs",), optional=True),
-    Right(
+    RequiredAcl("retention and compaction of topics", ("--topic", "*"), ("DescribeConfigs",), optional=True),
+    RequiredAcl(
         "the brokers' settings, the size of the offsets topic, and who the controller is",
         ("--cluster",),
         ("DescribeConfigs", "Describe"),
         optional=True,
     ),
-    Right(
+    RequiredAcl(
         "groups that rebalance, or whose commits an open transaction hides",
         ("--group", "*"),
         ("Describe",),
         optional=True,
     ),
-    Right("name who holds a partition back", ("--transactional-id", "*"), ("Describe",), optional=True),
-    Right(
+    RequiredAcl("name who holds a partition back", ("--transactional-id", "*"), ("Describe",), optional=True),
+    RequiredAcl(
         "the same where a coordinator is away, has forgotten the producer, or the topic may not be read",
         ("--topic", "__transaction_state"),
         ("Read", "Describe"),
         optional=True,
     ),
-    Right(
+    RequiredAcl(
         "tell transaction markers at the end of a transactional topic from unread records",
         ("--topic", "TRANSACTIONAL_TOPIC"),
         ("Read",),
@@ -67,13 +67,13 @@ RIGHTS: Final = (
 )
 
 
-def commands(principal: str, bootstrap_server: str, command_config: str | None = None) -> list[str]:
-    """Return the lines of a shell script that grants the RIGHTS to a principal such as `User:lagwarden`.
+def acl_commands(principal: str, bootstrap_server: str, command_config: str | None = None) -> list[str]:
+    """Return the lines of a shell script that grants REQUIRED_ACLS to a principal such as `User:lagwarden`.
 
     Those that have a price are comments in it.
     """
     lines = []
-    for right in RIGHTS:
+    for right in REQUIRED_ACLS:
         need = "optional" if right.optional else "needed"
         command = _command(right, principal, bootstrap_server, command_config)
         lines += [f"# {need}: {right.why}", *(f"#   {line}" for line in right.price)]
@@ -81,7 +81,7 @@ def commands(principal: str, bootstrap_server: str, command_config: str | None =
     return lines
 
 
-def _command(right: Right, principal: str, bootstrap_server: str, command_config: str | None) -> str:
+def _command(right: RequiredAcl, principal: str, bootstrap_server: str, command_config: str | None) -> str:
     words = ["kafka-acls", "--bootstrap-server", bootstrap_server]
     if command_config is not None:
         words += ["--command-config", command_config]

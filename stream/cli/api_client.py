@@ -27,7 +27,7 @@ _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # 
 _ELSE: Final = "start `lagwarden run`, name a running one with --url, or read a capture with --capture"
 
 
-def address_of(configured: HttpOptions) -> str:
+def instance_address(configured: HttpOptions) -> str:
     """Give the address of the instance that a configuration makes, as seen from this machine."""
     if configured.port == 0:
         what = "http.port is 0: which port it became, only the log of the running instance tells"

@@ -118,9 +118,9 @@ def acls(
     command_config: Annotated[str | None, typer.Option(help="The administrator's properties file.")] = None,
 ) -> None:
     """Print the kafka-acls commands that grant lagwarden its rights."""
-    from stream.cli.acls import commands  # noqa: PLC0415 -- see the module's docstring
+    from stream.cli.acls import acl_commands  # noqa: PLC0415 -- see the module's docstring
 
-    typer.echo("\n".join(commands(principal, bootstrap_servers, command_config)))
+    typer.echo("\n".join(acl_commands(principal, bootstrap_servers, command_config)))
 
 
 cli_groups.register(app)
@@ -131,12 +131,12 @@ cli_offline.register(app)
 def _try_out(config: Config) -> int:
     """Print what `run` would meet; give the exit code of the first refusal."""
     from stream import logs  # noqa: PLC0415 -- see the module's docstring
-    from stream.cli.preflight import findings  # noqa: PLC0415 -- loads the Kafka client
+    from stream.cli.preflight import run_checks  # noqa: PLC0415 -- loads the Kafka client
 
     logs.configure(config.log.level, config.log.format)
     code = ExitCode.OK
     typer.echo("")
-    for finding in findings(config):
+    for finding in run_checks(config):
         if isinstance(finding, Refusal):
             _show(finding)
             code = finding.code if code is ExitCode.OK else code

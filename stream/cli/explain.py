@@ -67,8 +67,8 @@ def top(
 
 def _running(url: str | None, config: Path | None) -> InstanceClient:
     """Give the instance that is asked. Raises Refusal."""
-    from stream.cli.api_client import InstanceClient, address_of
+    from stream.cli.api_client import InstanceClient, instance_address
     from stream.config.options import HttpOptions
 
-    address = url or address_of(load_section(HttpOptions, config))
+    address = url or instance_address(load_section(HttpOptions, config))
     return InstanceClient(address, otherwise="start `lagwarden run`, or name a running one with --url")

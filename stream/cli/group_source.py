@@ -10,7 +10,7 @@ import datetime as dt
 import difflib
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from stream.cli.render.tables import shown
+from stream.cli.render.tables import display_text
 from stream.errors import ExitCode, Refusal
 from stream.wording import compact_duration
 
@@ -58,13 +58,13 @@ def no_such_group(name: str, names: Iterable[str]) -> Refusal:
     every = list(names)
     near = difflib.get_close_matches(name, every, _NEAR) or [other for other in every if name in other][:_NEAR]
     if near:
-        advice = f"did you mean {' or '.join(map(shown, near))}?"
+        advice = f"did you mean {' or '.join(map(display_text, near))}?"
     else:
         advice = "`lagwarden groups` lists those that there are" if every else "no group is known at all"
-    return Refusal(f"there is no group named {shown(name)}", advice, ExitCode.NO_SUCH_GROUP)
+    return Refusal(f"there is no group named {display_text(name)}", advice, ExitCode.NO_SUCH_GROUP)
 
 
-def chosen(groups: Iterable[Answer], states: Collection[str], kinds: Collection[str]) -> list[Answer]:
+def filter_groups(groups: Iterable[Answer], states: Collection[str], kinds: Collection[str]) -> list[Answer]:
     """Give the groups in one of the states and of one of the kinds; none named: all."""
     return [
         group for group in groups if (not states or group["state"] in states) and (not kinds or group["kind"] in kinds)
@@ -90,7 +90,7 @@ def time_left(time: str | None, now: float) -> str:
     return compact_duration(then - now) if then > now else "due"
 
 
-def waits(seconds: float | None, *, exact: bool | None) -> str:
+def format_time_lag(seconds: float | None, *, exact: bool | None) -> str:
     """Say in one word how old the oldest unread record is, marked where it is at least so old."""
     least = "\N{GREATER-THAN OR EQUAL TO}" if exact is False else ""
     return "-" if seconds is None else least + compact_duration(seconds)

@@ -62,9 +62,9 @@ class _Where:
             from stream.cli.capture_groups import open_capture
 
             return open_capture(self.capture, load_section(GroupsOptions, self.config))
-        from stream.cli.api_client import InstanceClient, address_of
+        from stream.cli.api_client import InstanceClient, instance_address
 
-        return InstanceClient(self.url or address_of(load_section(HttpOptions, self.config)))
+        return InstanceClient(self.url or instance_address(load_section(HttpOptions, self.config)))
 
 
 @groups_app.callback(invoke_without_command=True)
@@ -91,7 +91,7 @@ def list_groups(
     kinds = _words(kind, group_answers.KINDS, "--kind")
     source = where.open()
     answer = source.groups()
-    groups = group_answers.chosen(answer["groups"], states, kinds)
+    groups = group_answers.filter_groups(answer["groups"], states, kinds)
     if as_json:
         _print_json({**answer, "groups": groups})
     elif groups:
@@ -166,9 +166,9 @@ def history(
 
 def _about(group: Answer, *, knows_ends: bool) -> list[str]:
     """Say beside the tables what Kafka's tool says there, and which lags are not known."""
-    from stream.cli.render.tables import shown
+    from stream.cli.render.tables import display_text
 
-    name, said = shown(group["group"]), []
+    name, said = display_text(group["group"]), []
     if group["state"] == "Empty":
         said.append(f"Consumer group '{name}' has no active members.")
     elif group["state"] in _REBALANCING:
@@ -176,9 +176,11 @@ def _about(group: Answer, *, knows_ends: bool) -> list[str]:
     elif group["state"] == "Dead":
         said.append(f"Consumer group '{name}' died at {group['died_time']}: {group['death_cause'] or 'cause unknown'}.")
     if group["unowned"]:
-        said.append(f"owned by no member: {', '.join(map(shown, group['unowned']))}")
+        said.append(f"owned by no member: {', '.join(map(display_text, group['unowned']))}")
     if group["unsubscribed"]:
-        said.append(f"has offsets of topics that nobody subscribes to: {', '.join(map(shown, group['unsubscribed']))}")
+        said.append(
+            f"has offsets of topics that nobody subscribes to: {', '.join(map(display_text, group['unsubscribed']))}"
+        )
     if knows_ends:  # else a remark tells why none is known
         unknown = group["unknown_lags"].items()
         said += [f"lag not known of {count} partitions: {why.replace('_', ' ')}" for why, count in unknown]
@@ -205,7 +207,7 @@ def _now(answer: Answer) -> float:
 
 
 def _print(tables: Sequence[TextTable]) -> None:
-    from stream.cli.render.tables import print_tables
+    from stream.cli.render.blocks import print_tables
 
     print_tables(tables)
 
@@ -218,8 +220,8 @@ def _print_json(answer: Answer) -> None:
 
 
 def _remarks(source: GroupSource) -> int:
-    from stream.cli.render.stdout import tell_problems
+    from stream.cli.render.stdout import print_problems
 
     for note in source.notes:
         typer.echo(f"note: {note}", err=True)
-    return tell_problems(source.problems)
+    return print_problems(source.problems)

@@ -19,7 +19,7 @@ import typer
 
 from stream.cli.dump_log import dump_log
 from stream.cli.options import ConfigFile, LiveCluster, LiveClusterConfig, Settings, load_config, load_section
-from stream.cli.render.stdout import print_lines, printable, printable_json, progress_bar, tell_problems
+from stream.cli.render.stdout import print_lines, print_problems, printable, printable_json, progress_bar
 from stream.errors import ExitCode, Refusal
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def decode(
         else:
             opened = _connect(stack, (config, bootstrap_servers, settings), [topic])
         code = _print_decoded((row for row in opened.rows() if row.topic == topic), record_format)
-        return tell_problems(opened.problems) or code
+        return print_problems(opened.problems) or code
 
 
 def _print_decoded(rows: Iterable[TopicRow | str], record_format: RecordFormat) -> int:
@@ -165,7 +165,7 @@ def capture(
     typer.echo(f"{display_path(file)}: {written} rows captured")
     for note in source.notes:
         typer.echo(note, err=True)
-    return tell_problems([*source.problems, *writer.problems])
+    return print_problems([*source.problems, *writer.problems])
 
 
 def replay(
@@ -198,8 +198,8 @@ def replay(
 
 def _print_groups(groups: CaptureGroups, *, as_json: bool) -> None:
     from stream.cli.group_source import unix_time
+    from stream.cli.render.blocks import print_tables
     from stream.cli.render.replay import replay_json, replay_table
-    from stream.cli.render.tables import print_tables
 
     answer = groups.groups()
     if as_json:
@@ -212,9 +212,9 @@ def _print_groups(groups: CaptureGroups, *, as_json: bool) -> None:
 
 def _print_history(name: str, group: Answer | None, events: Sequence[TimelineEvent], *, as_json: bool) -> None:
     """Print the transitions of a group, as `history`, and the events of its records."""
+    from stream.cli.render.blocks import print_tables
     from stream.cli.render.group_tables import transitions_table
     from stream.cli.render.replay import events_table, json_line
-    from stream.cli.render.tables import print_tables
 
     transitions = [] if group is None else group["transitions"]
     if as_json:
@@ -229,7 +229,7 @@ def _print_remarks(groups: CaptureGroups) -> int:
     """Print notes and problems on stderr. Returns the exit code."""
     for note in groups.notes:
         typer.echo(f"note: {note}", err=True)
-    return tell_problems(groups.problems)
+    return print_problems(groups.problems)
 
 
 def _open_source(path: Path, topics: Sequence[str], *, stop_at_open: bool = False) -> RowSource:

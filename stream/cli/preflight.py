@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stream.config.options import Config
 
 
-def findings(config: Config) -> Iterator[str | Refusal]:
+def run_checks(config: Config) -> Iterator[str | Refusal]:
     """Make all checks, in the order in which `run` would meet them; a refusal is a value here."""
     checks: list[Callable[[Config], str]] = [_port, _java, _jars, _checkpoint]
     for check in checks:

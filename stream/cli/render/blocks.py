@@ -1,7 +1,7 @@
-"""Text for a terminal as values: sentences of styled spans, and tables; drawn by rich, or plain for what reads a pipe.
+"""Text for a terminal as values: sentences of styled spans, and tables. Drawn by rich, or plain in a pipe.
 
-Owns the colours of severities. What is put in has been made printable already (`tables.shown`): nothing
-here is read as markup, and nothing reaches a terminal that moves its cursor.
+Defines the colours of severities. Texts have to be printable already (`tables.display_text`): nothing here is parsed as
+markup, and no text moves the cursor of a terminal.
 """
 
 # ruff: noqa: PLC0415 -- rich is loaded when it draws
@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from stream.cli.render.stdout import print_lines
-from stream.cli.render.tables import TextTable, drawn_table, plain_lines
+from stream.cli.render.tables import TextTable, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,75 +26,70 @@ COLOURS: Final[Mapping[str, str]] = {
     "unknown": "magenta",
     "fine": "green",
 }
-"""Of severities. The sixteen colours alone: they are readable on whatever ground somebody has chosen."""
+"""Of severities. Only the sixteen colours of the terminal: they are readable on any background that a person chose."""
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Span:
-    """A piece of a sentence in a style of rich: empty, `bold`, `dim`, or one of `COLOURS`."""
-
-    text: str
-    style: str = ""
+StyledText = tuple[str, str]
+"""A text and a style of rich: empty, `bold`, `dim`, or one of `COLOURS`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sentence:
-    """Spans one after the other, wrapped where a terminal ends, each line so far from the edge."""
+    """Spans one after the other, wrapped at the edge of a terminal. Each line is indented by so many cells."""
 
-    spans: Sequence[Span]
+    spans: Sequence[StyledText]
     indent: int = 0
-
-    @property
-    def text(self) -> str:
-        """Give the words alone."""
-        return " " * self.indent + "".join(span.text for span in self.spans)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Block:
-    """What belongs together: sentences, or a table with a sentence above it. Blocks stand apart by an empty line."""
+class TextBlock:
+    """Sentences, a table, or a table under sentences. Blocks are separated by an empty line."""
 
     sentences: Sequence[Sentence] = ()
     table: TextTable | None = None
 
 
-def say(text: str, style: str = "", indent: int = 0) -> Sentence:
-    """Make a sentence of one span."""
-    return Sentence((Span(text, style),), indent)
+def plain_sentence(text: str, style: str = "", indent: int = 0) -> Sentence:
+    """Return a sentence of one span."""
+    return Sentence([(text, style)], indent)
 
 
-def print_blocks(blocks: Iterable[Block]) -> None:
-    """Print on stdout."""
+def print_blocks(blocks: Iterable[TextBlock]) -> None:
+    """Print on stdout: as wide as a terminal and with its colours, or plain in a pipe."""
     if not sys.stdout.isatty():
-        print_lines(plain(blocks))
+        print_lines(plain_block_lines(blocks))
         return
     from rich.console import Console
 
     console = Console(highlight=False)
-    for renderable in drawn(blocks):
+    for renderable in draw_blocks(blocks):
         console.print(renderable)
 
 
-def plain(blocks: Iterable[Block]) -> Iterator[str]:
-    """Give the lines without colours; a sentence is a line, however long."""
-    for at, block in enumerate(blocks):
-        if at:
+def print_tables(tables: Iterable[TextTable]) -> None:
+    """Print on stdout, with an empty line between tables."""
+    print_blocks(TextBlock(table=table) for table in tables)
+
+
+def plain_block_lines(blocks: Iterable[TextBlock]) -> Iterator[str]:
+    """Yield the lines without styles; a sentence is one line, however long."""
+    for number, block in enumerate(blocks):
+        if number:
             yield ""
-        yield from (sentence.text for sentence in block.sentences)
+        for sentence in block.sentences:
+            yield " " * sentence.indent + "".join(text for text, _ in sentence.spans)
         if block.table is not None:
             yield from plain_lines(block.table)
 
 
-def drawn(blocks: Iterable[Block]) -> Iterator[RenderableType]:
-    """Give what rich draws."""
+def draw_blocks(blocks: Iterable[TextBlock]) -> Iterator[RenderableType]:
+    """Yield what rich draws."""
     from rich.padding import Padding
     from rich.text import Text
 
-    for at, block in enumerate(blocks):
-        if at:
+    for number, block in enumerate(blocks):
+        if number:
             yield Text("")
         for sentence in block.sentences:
-            text = Text.assemble(*((span.text, span.style) for span in sentence.spans))
-            yield Padding(text, (0, 0, 0, sentence.indent), expand=False)
+            yield Padding(Text.assemble(*sentence.spans), (0, 0, 0, sentence.indent), expand=False)
         if block.table is not None:
-            yield drawn_table(block.table)
+            yield block.table

@@ -1,7 +1,7 @@
-"""What the matter is with one group, told to a person: verdict, sentence, what to do, the numbers, and how it came so.
+"""Explains one group as text: verdict, sentence, next step, evidence, state, partitions and history.
 
-Owns the order and the words around what health has found; the verdict, its sentence and the next step are health's.
-From the API's answer for one group (`stream.cli.group_source.Answer`) to blocks of text, pure. `now` is Unix seconds.
+The input is the answer of the API for one group (`stream.cli.group_source.Answer`), the output are blocks of text.
+Verdicts, their sentences and next steps are written by `stream.health`. Pure; `now` is Unix seconds.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from exporters.wording import duration, evidence_words
 from stream.cli.group_source import unix_time
-from stream.cli.render.blocks import COLOURS, Block, Sentence, Span, say
+from stream.cli.render.blocks import COLOURS, Sentence, TextBlock, plain_sentence
 from stream.cli.render.group_tables import findings_table, topics_table, transitions_table, verdicts_table
-from stream.cli.render.tables import shown
+from stream.cli.render.tables import display_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,105 +20,114 @@ if TYPE_CHECKING:
     from stream.cli.group_source import Answer
     from stream.cli.render.tables import TextTable
 
-    _Tabled = Callable[[Sequence[Answer]], TextTable]
-
-_TOLD_AT_MOST: Final = 200
-"""How many partitions an instance tells of (`exporters.readmodel.GroupDetail`)."""
+_FINDINGS_LIMIT: Final = 200
+"""The number of partitions in an answer is limited (`exporters.readmodel.GroupDetail`)."""
 FINDINGS: Final = 10
+"""The number of partitions that are printed without `--all`."""
 CHANGES: Final = 10
+"""The number of verdict changes that are printed without `--all`."""
 TRANSITIONS: Final = 5
-"""How many partitions that are not fine, changes of the verdict and transitions are told unless all are wanted."""
+"""The number of transitions that are printed without `--all`."""
 
 
-def explain(group: Answer, now: float, *, everything: bool = False) -> list[Block]:
-    """Tell all that helps a person to understand how a group is; a healthy one is explained as well."""
-    blocks = [Block([_headline(group, now), *_why(group)]), Block(_what_to_do(group)), Block(_numbers(group, now))]
-    blocks.append(Block(list(_standing(group, now))))
+def explain(group: Answer, now: float, *, everything: bool = False) -> list[TextBlock]:
+    """Return the explanation of a group, whether or not it is healthy; `everything` lifts the limits on lists."""
+    blocks = [
+        TextBlock([_headline(group, now), *_why(group)]),
+        TextBlock(_next_step(group)),
+        TextBlock(_evidence(group, now)),
+    ]
+    blocks.append(TextBlock(list(_state(group, now))))
     blocks.extend(_partitions(group, now, everything=everything))
     if len(group["by_topic"]) > 1:
-        blocks.append(Block([say("By topic", "bold")], topics_table(group["by_topic"])))
+        blocks.append(TextBlock([plain_sentence("By topic", "bold")], topics_table(group["by_topic"])))
     blocks.extend(_history(group, everything=everything))
     return [block for block in blocks if block.sentences or block.table]
 
 
 def _headline(group: Answer, now: float) -> Sentence:
-    name = Span(shown(group["group"]), "bold")
+    name = (display_text(group["group"]), "bold")
     if group["state"] == "Dead":
         cause = group["death_cause"] or "the cause is not known"
-        return Sentence([name, Span(f" is dead: {shown(cause)}, {_ago(group['died_time'], now)}.")])
+        return Sentence([name, (f" is dead: {display_text(cause)}, {_ago(group['died_time'], now)}.", "")])
     if group["verdict"] is None:
-        return Sentence([name, Span(" has no verdict yet.")])
+        return Sentence([name, (" has no verdict yet.", "")])
     colour = COLOURS.get(group["severity"], "")
     since = _since(group["verdict_since"], now)
-    return Sentence([name, Span(": "), Span(_verdict(group), colour), Span(f"{since}.")])
+    return Sentence([name, (": ", ""), (_verdict(group), colour), (f"{since}.", "")])
 
 
-def _verdict(found: Answer) -> str:
-    """Say verdict and severity; what is fine or unknown does not need both words."""
-    verdict, severity = _words(found["verdict"]), shown(found["severity"])
+def _verdict(group: Answer) -> str:
+    """Return verdict and severity; the severities `fine` and `unknown` are left out."""
+    verdict, severity = _words(group["verdict"]), display_text(group["severity"])
     return verdict if severity in {"fine", verdict} else f"{verdict} ({severity})"
 
 
 def _why(group: Answer) -> list[Sentence]:
     finding = group["finding"]
-    sentence = finding["sentence"] if finding else group["sentence"]
-    return [say(shown(sentence))] if sentence else []
+    reason = finding["sentence"] if finding else group["sentence"]
+    return [plain_sentence(display_text(reason))] if reason else []
 
 
-def _what_to_do(group: Answer) -> list[Sentence]:
+def _next_step(group: Answer) -> list[Sentence]:
     finding = group["finding"]
-    return [Sentence([Span("What to do: ", "bold"), Span(shown(finding["next_step"]))])] if finding else []
+    return [Sentence([("What to do: ", "bold"), (display_text(finding["next_step"]), "")])] if finding else []
 
 
-def _numbers(group: Answer, now: float) -> list[Sentence]:
+def _evidence(group: Answer, now: float) -> list[Sentence]:
     finding = group["finding"]
     if not finding or not finding["evidence"]:
         return []
     rows = list(evidence_words(finding["evidence"], now, _number))
     width = max(len(label) for label, _, _ in rows)
     return [
-        say("The numbers behind it", "bold"),
-        *(Sentence([Span(f"{label:<{width}}  ", "dim"), Span(said)], 2) for label, said, _ in rows),
+        plain_sentence("The numbers behind it", "bold"),
+        *(Sentence([(f"{label:<{width}}  ", "dim"), (value, "")], 2) for label, value, _ in rows),
     ]
 
 
-def _standing(group: Answer, now: float) -> Iterator[Sentence]:
-    """Say what kind of group it is and where it stands, a sentence for each thing."""
-    yield say("The group", "bold")
-    state = shown(group["state"] or "in an unknown state")
-    asked = " (asked from the cluster)" if group["state_asked"] else ""
-    yield say(f"{_kind(group)}, {state}{asked}{_since(group['state_since'], now)}.", indent=2)
+def _state(group: Answer, now: float) -> Iterator[Sentence]:
+    """Yield a sentence for each of kind and state, members, lag, expiration, and what is unusual."""
+    yield plain_sentence("The group", "bold")
+    state = display_text(group["state"] or "in an unknown state")
+    source = " (reported by the coordinator)" if group["state_asked"] else ""
+    yield plain_sentence(f"{_kind(group)}, {state}{source}{_since(group['state_since'], now)}.", indent=2)
     if group["state"] == "Dead":
         return
-    yield say(f"{_members(group)}; {_count(group['partitions'], 'partition')} with offsets.", indent=2)
-    yield say(f"{_lag(group)}; last commit {_ago(group['last_commit_time'], now)}.", indent=2)
-    yield say(_expiry(group, now), indent=2)
+    yield plain_sentence(f"{_members(group)}; {_count(group['partitions'], 'partition')} with offsets.", indent=2)
+    yield plain_sentence(f"{_lag(group)}; last commit {_ago(group['last_commit_time'], now)}.", indent=2)
+    yield plain_sentence(_expiration(group, now), indent=2)
     if group["held_back"]:
-        held = "An open transaction hides its commits from the log: they are asked from the coordinator."
-        yield say(held, "yellow", 2)
+        hidden = "An open transaction hides its commits from the log: the coordinator reports its offsets."
+        yield plain_sentence(hidden, "yellow", 2)
     if group.get("odd_times"):
-        odd = "cannot be right (in the future, before 1970 or beyond the year 9999)"
-        yield say(f"{_count(group['odd_times'], 'time')} in its records {odd}.", "yellow", 2)
-    for about, places in (("Owned by no member", group["unowned"]), ("Subscribed to by nobody", group["unsubscribed"])):
-        if places:
-            yield say(f"{about}: {', '.join(map(shown, places))}.", "yellow", 2)
-    for why, partitions in group["unknown_lags"].items():
-        yield say(f"Lag of {_count(partitions, 'partition')} not known: {_words(why)}.", "yellow", 2)
+        problem = "cannot be right (in the future, before 1970 or after the year 9999)"
+        yield plain_sentence(f"{_count(group['odd_times'], 'time')} in its records {problem}.", "yellow", 2)
+    if group["unowned"]:
+        yield plain_sentence(f"No member owns {_names(group['unowned'])}.", "yellow", 2)
+    if group["unsubscribed"]:
+        yield plain_sentence(f"No member subscribes to {_names(group['unsubscribed'])}.", "yellow", 2)
+    for reason, partitions in group["unknown_lags"].items():
+        yield plain_sentence(f"Lag of {_count(partitions, 'partition')} not known: {_words(reason)}.", "yellow", 2)
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(map(display_text, names))
 
 
 def _kind(group: Answer) -> str:
     kind = group["kind"]
-    said = "A group of unknown kind" if kind is None else f"A {shown(kind)} group"
-    return f"{said} ({shown(group['protocol'])})" if group["protocol"] else said
+    text = "A group of unknown kind" if kind is None else f"A {display_text(kind)} group"
+    return f"{text} ({display_text(group['protocol'])})" if group["protocol"] else text
 
 
 def _members(group: Answer) -> str:
     members = group["members"]
     if members is None:
         return "Its members are not known"
-    odd = [f"{group[f'members_{how}']} {how}" for how in ("idle", "away") if group[f"members_{how}"]]
-    said = _count(members, "member") if members else "No members"
-    return f"{said} ({', '.join(odd)})" if odd else said
+    inactive = [f"{group[f'members_{how}']} {how}" for how in ("idle", "away") if group[f"members_{how}"]]
+    text = _count(members, "member") if members else "No members"
+    return f"{text} ({', '.join(inactive)})" if inactive else text
 
 
 def _lag(group: Answer) -> str:
@@ -127,89 +136,92 @@ def _lag(group: Answer) -> str:
     if not group["lag_sum"]:
         return "Nothing is unread" + (" where the lag is known" if group["partitions_lag_unknown"] else "")
     lag = f"{_count(group['lag_sum'], 'offset')} unread, {_number(group['lag_max'])} at most in a partition"
-    waits = group["time_lag_max"]
-    if waits is None:
+    time_lag = group["time_lag_max"]
+    if time_lag is None:
         return lag
-    least = "at least " if group["time_lag_max_exact"] is False else ""
-    return f"{lag}, the oldest unread record waits for {least}{duration(waits)}"
+    bound = "at least " if group["time_lag_max_exact"] is False else ""
+    return f"{lag}, the oldest unread record waits for {bound}{duration(time_lag)}"
 
 
-def _expiry(group: Answer, now: float) -> str:
+def _expiration(group: Answer, now: float) -> str:
     first, whole = group["first_offset_expiry_time"], group["group_expiry_time"]
     if first is None and whole is None:
         return "No offset is about to expire."
-    said = [
+    parts = [
         f"{what} {_ahead(then, now)}"
         for what, then in (("the first offset expires", first), ("the group", whole))
         if then is not None
     ]
-    text = ", ".join(said)
+    text = ", ".join(parts)
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _partitions(group: Answer, now: float, *, everything: bool) -> Iterator[Block]:
-    """Give the numbers of each partition that is not fine, and say in words what the group's own sentence does not."""
+def _partitions(group: Answer, now: float, *, everything: bool) -> Iterator[TextBlock]:
+    """Yield the numbers of the partitions that are not fine, then the sentences that the group's own does not cover."""
     found: Sequence[Answer] = group["findings"] or ()
     if not found:
         return
     kept = found if everything else found[:FINDINGS]
-    title = f"Partitions that are not fine: {_of_all(len(found), group['partitions'])}"
-    more = f", the worst {len(kept)}; --all tells of all" if len(kept) < len(found) else ""
-    heading = Sentence([Span(title, "bold"), Span(more, "dim")])
-    yield Block([heading], findings_table(kept, group, now))
-    told = found if everything else _one_of_each(found, group["verdict"])
-    if lines := [line for each in told for line in _finding(each, group, now)]:
-        yield Block(lines)
+    title = f"Partitions that are not fine: {_found_count(len(found), group['partitions'])}"
+    more = f", the worst {len(kept)}; --all prints all" if len(kept) < len(found) else ""
+    yield TextBlock([Sentence([(title, "bold"), (more, "dim")])], findings_table(kept, group, now))
+    explained = found if everything else _worst_per_verdict(found, group["verdict"])
+    if lines := [line for finding in explained for line in _finding(finding, group, now)]:
+        yield TextBlock(lines)
 
 
-def _one_of_each(found: Sequence[Answer], verdict: str | None) -> list[Answer]:
-    """Give the worst partition of each verdict but the group's: that one has been told."""
+def _worst_per_verdict(found: Sequence[Answer], verdict: str | None) -> list[Answer]:
+    """Return the worst partition of each verdict except the group's, whose sentence is that of the group."""
     worst: dict[str, Answer] = {}
-    for each in found:
-        worst.setdefault(each["verdict"], each)
-    return [each for word, each in worst.items() if word != verdict]
+    for finding in found:
+        worst.setdefault(finding["verdict"], finding)
+    return [finding for word, finding in worst.items() if word != verdict]
 
 
-def _of_all(found: int, partitions: int | None) -> str:
-    """Say how many there are. Of very many an instance tells only the worst, and partitions without a commit count."""
-    if found >= _TOLD_AT_MOST:
+def _found_count(found: int, partitions: int | None) -> str:
+    """Return the number of findings, with the number of partitions with offsets where it includes them.
+
+    An answer holds at most 200 findings, and partitions without a commit are among them.
+    """
+    if found >= _FINDINGS_LIMIT:
         return f"the worst {found}"
     return f"{found}" if partitions is None or partitions < found else f"{found} of {_number(partitions)}"
 
 
 def _finding(finding: Answer, group: Answer, now: float) -> Iterator[Sentence]:
-    place = f"{shown(finding['topic'])}-{finding['partition']}"
+    place = f"{display_text(finding['topic'])}-{finding['partition']}"
     colour = COLOURS.get(finding["severity"], "")
-    head = [Span(f"{place}: "), Span(_words(finding["verdict"]), colour), Span(f"{_since(finding['since'], now)}. ")]
-    yield Sentence([*head, Span(shown(finding["sentence"]))], 2)
+    since = _since(finding["since"], now)
+    verdict = (_words(finding["verdict"]), colour)
+    yield Sentence([(f"{place}: ", ""), verdict, (f"{since}. {display_text(finding['sentence'])}", "")], 2)
     if finding["evidence"]:
-        yield say(_in_line(finding["evidence"], now), "dim", 4)
+        yield plain_sentence(_evidence_line(finding["evidence"], now), "dim", 4)
     if not group["finding"] or finding["next_step"] != group["finding"]["next_step"]:
-        yield say(f"What to do: {shown(finding['next_step'])}", indent=4)
+        yield plain_sentence(f"What to do: {display_text(finding['next_step'])}", indent=4)
 
 
-def _in_line(evidence: Mapping[str, str | float | int | bool | None], now: float) -> str:
-    return ", ".join(f"{label} {said}" for label, said, _ in evidence_words(evidence, now, _number))
+def _evidence_line(evidence: Mapping[str, str | float | int | bool | None], now: float) -> str:
+    return ", ".join(f"{label} {value}" for label, value, _ in evidence_words(evidence, now, _number))
 
 
-def _history(group: Answer, *, everything: bool) -> Iterator[Block]:
-    changes, happened = group["verdicts"] or [], group["transitions"] or []
+def _history(group: Answer, *, everything: bool) -> Iterator[TextBlock]:
+    changes, transitions = group["verdicts"] or [], group["transitions"] or []
     if changes:
-        yield _latest("Its verdicts", changes, None if everything else CHANGES, verdicts_table)
-    if happened:
-        yield _latest("What happened to it", happened, None if everything else TRANSITIONS, transitions_table)
+        yield _latest("Verdicts", changes, None if everything else CHANGES, verdicts_table)
+    if transitions:
+        yield _latest("History", transitions, None if everything else TRANSITIONS, transitions_table)
 
 
 def _latest(
     title: str, rows: Sequence[Answer], limit: int | None, table: Callable[[Sequence[Answer]], TextTable]
-) -> Block:
+) -> TextBlock:
     kept = rows if limit is None else rows[-limit:]
     note = "" if len(kept) == len(rows) else f", the latest {len(kept)} of {len(rows)}"
-    return Block([Sentence([Span(title, "bold"), Span(f"{note}, the oldest first", "dim")])], table(kept))
+    return TextBlock([Sentence([(title, "bold"), (f"{note}, the oldest first", "dim")])], table(kept))
 
 
 def _words(word: str) -> str:
-    return shown(word).replace("_", " ")
+    return display_text(word).replace("_", " ")
 
 
 def _number(value: int) -> str:
@@ -217,7 +229,7 @@ def _number(value: int) -> str:
 
 
 def _count(value: int | None, noun: str) -> str:
-    """Say how many there are, in the words of a terminal; not known is said so."""
+    """Return a number with its noun; None is an unknown number."""
     if value is None:
         return f"an unknown number of {noun}s"
     return f"{value:,} {noun}{'' if value == 1 else 's'}"
@@ -230,9 +242,9 @@ def _since(moment: str | None, now: float) -> str:
 
 def _ago(moment: str | None, now: float) -> str:
     then = unix_time(moment)
-    return "at a time that is not known" if then is None else f"{duration(max(now - then, 0.0))} ago"
+    return "at an unknown time" if then is None else f"{duration(max(now - then, 0.0))} ago"
 
 
 def _ahead(moment: str, now: float) -> str:
     then = unix_time(moment) or now
-    return f"in {duration(then - now)}" if then > now else "at the broker's next look"
+    return f"in {duration(then - now)}" if then > now else "at the broker's next check"

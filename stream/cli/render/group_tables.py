@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from stream.cli.group_source import age, time_left, waits
-from stream.cli.render.tables import Column, TextTable, shown
+from stream.cli.group_source import age, format_time_lag, time_left
+from stream.cli.render.tables import TableColumn, TextTable, display_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ def groups_table(groups: Sequence[Answer], now: float) -> TextTable:
         [*heads, "DEATH-CAUSE"] if deaths else heads,
         (
             [
-                shown(group["group"]),
+                display_text(group["group"]),
                 *map(_cell, (group["kind"], group["state"], group["members"], group["partitions"], group["lag_sum"])),
                 _cell(group["partitions_lag_unknown"]),
                 age(group["last_commit_time"], now),
@@ -67,8 +67,8 @@ def offsets_table(group: Answer, now: float) -> TextTable:
 
 def _offset_row(group: str, place: tuple[str, int], row: Answer, member: Answer, now: float) -> list[str]:
     return [
-        shown(group),
-        shown(place[0]),
+        display_text(group),
+        display_text(place[0]),
         str(place[1]),
         *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark", "lag")),
         *(_name(member[name]) for name in ("member_id", "client_host", "client_id")),
@@ -87,8 +87,8 @@ def members_table(group: Answer, *, verbose: bool) -> TextTable:
         [*heads, *more] if verbose else heads,
         (
             [
-                shown(group["group"]),
-                shown(member["member_id"]),
+                display_text(group["group"]),
+                display_text(member["member_id"]),
                 *([_name(member["instance_id"])] if static else []),
                 *(_name(member[name]) for name in ("client_host", "client_id")),
                 str(sum(map(len, member["assignment"].values()))),
@@ -100,7 +100,10 @@ def members_table(group: Answer, *, verbose: bool) -> TextTable:
 
 
 def _verbose(member: Answer) -> list[str]:
-    wanted = [*map(shown, member["subscription"]), *([f"/{shown(member['regex'])}/"] if member["regex"] else [])]
+    wanted = [
+        *map(display_text, member["subscription"]),
+        *([f"/{display_text(member['regex'])}/"] if member["regex"] else []),
+    ]
     return [
         _cell(member["epoch"]),
         _assignment(member["assignment"]) or "-",
@@ -114,7 +117,7 @@ def state_table(group: Answer, now: float) -> TextTable:
     """Show the group's state, where it is known from, since when, and its epochs."""
     heads = "GROUP KIND ASSIGNMENT-STRATEGY STATE SOURCE FOR GENERATION GROUP-EPOCH TARGET-ASSIGNMENT-EPOCH #MEMBERS"
     row = [
-        shown(group["group"]),
+        display_text(group["group"]),
         _cell(group["kind"]),
         _name(group["protocol"]),
         _cell(group["state"]),
@@ -135,7 +138,7 @@ def transitions_table(transitions: Iterable[Answer]) -> TextTable:
             each["transition"],
             _word(each["cause"]),
             "live" if each["live"] else "replayed",
-            shown(each["text"]),
+            display_text(each["text"]),
         ]
         for each in transitions
     )
@@ -149,7 +152,7 @@ def verdicts_table(changes: Iterable[Answer]) -> TextTable:
             each["time"].replace("T", " ").removesuffix("Z"),
             _verdict(each["before"]),
             _verdict(each["verdict"]),
-            shown(each["sentence"]),
+            display_text(each["sentence"]),
         ]
         for each in changes
     )
@@ -166,12 +169,12 @@ def findings_table(findings: Iterable[Answer], group: Answer, now: float) -> Tex
         heads.split(),
         (
             [
-                shown(each["topic"]),
+                display_text(each["topic"]),
                 str(each["partition"]),
                 _verdict(each["verdict"]),
                 age(each["since"], now),
                 _cell(row.get("lag")),
-                waits(row.get("time_lag"), exact=row.get("time_lag_exact")),
+                format_time_lag(row.get("time_lag"), exact=row.get("time_lag_exact")),
                 _name(owners.get((each["topic"], each["partition"]))),
                 *(_cell(row.get(name)) for name in ("committed_offset", "high_watermark")),
                 *(age(row.get(name), now) for name in ("commit_time", "progress_time")),
@@ -201,10 +204,10 @@ def topics_table(topics: Iterable[Answer]) -> TextTable:
     """Show where the group stands in each topic."""
     rows = (
         [
-            shown(each["topic"]),
+            display_text(each["topic"]),
             _verdict(each["verdict"]),
             *map(_cell, (each["partitions"], each["lag_sum"], each["lag_max"])),
-            waits(each["time_lag_max"], exact=each["time_lag_max_exact"]),
+            format_time_lag(each["time_lag_max"], exact=each["time_lag_max_exact"]),
             _cell(each["partitions_lag_unknown"]),
         ]
         for each in topics
@@ -214,27 +217,29 @@ def topics_table(topics: Iterable[Answer]) -> TextTable:
 
 
 def _table(heads: Sequence[str], rows: Iterable[list[str]], spare: Sequence[str] = ()) -> TextTable:
-    return TextTable([Column(head, right=head in _NUMBERS, spare=head in spare) for head in heads], list(rows))
+    return TextTable([TableColumn(head, right=head in _NUMBERS, spare=head in spare) for head in heads], list(rows))
 
 
 def _cell(value: Any) -> str:
-    return "-" if value is None else shown(str(value))
+    return "-" if value is None else display_text(str(value))
 
 
 def _name(value: str | None) -> str:
-    return "-" if value is None else shown(value)
+    return "-" if value is None else display_text(value)
 
 
 def _word(value: str | None) -> str:
-    return "-" if value is None else shown(value.replace(" ", "-"))
+    return "-" if value is None else display_text(value.replace(" ", "-"))
 
 
 def _verdict(word: str | None) -> str:
     """Write a verdict as one word, as the API has it: `falling_behind`."""
-    return "-" if word is None else shown(word)
+    return "-" if word is None else display_text(word)
 
 
 def _assignment(assignment: dict[str, list[int]]) -> str:
     """Write an assignment as Kafka's tool does: `topic:0,1;topic2:3`."""
-    parts = (f"{shown(topic)}:{','.join(map(str, sorted(numbers)))}" for topic, numbers in sorted(assignment.items()))
+    parts = (
+        f"{display_text(topic)}:{','.join(map(str, sorted(numbers)))}" for topic, numbers in sorted(assignment.items())
+    )
     return ";".join(parts)

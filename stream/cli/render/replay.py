@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream.cli.render.group_tables import groups_table
 from stream.cli.render.stdout import printable
-from stream.cli.render.tables import Column, TextTable
+from stream.cli.render.tables import TableColumn, TextTable
 from stream.wording import utc_time
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def replay_table(rows: Sequence[Answer], now: float, groups: CaptureGroups) -> T
 
     table = groups_table(rows, now)
     return TextTable(
-        [*table.columns, *(Column(head, right=True) for head in ("GENERATION", "COMMITS", "REWINDS"))],
+        [*table.columns, *(TableColumn(head, right=True) for head in ("GENERATION", "COMMITS", "REWINDS"))],
         [[*known, *cells(row)] for known, row in zip(table.rows, rows, strict=True)],
     )
 
@@ -69,7 +69,7 @@ def events_table(events: Iterable[TimelineEvent]) -> TextTable:
         [utc_time(event.time), f"{event.partition}:{event.position}", event.kind, printable(event.text)]
         for event in events
     ]
-    return TextTable([Column(head) for head in heads], rows)
+    return TextTable([TableColumn(head) for head in heads], rows)
 
 
 def json_line(value: Any) -> str:

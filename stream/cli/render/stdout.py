@@ -32,7 +32,7 @@ def progress_bar() -> Iterator[Callable[[int, int | None], None]]:
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
-def tell_problems(problems: Sequence[str]) -> int:
+def print_problems(problems: Sequence[str]) -> int:
     """Say on stderr what could not be read; gives the exit code."""
     for problem in problems:
         typer.echo(f"error: {printable(problem)}", err=True)

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from stream.cli.render.tables import shown
+from stream.cli.render.tables import display_text
 from stream.cli.top import model, view
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class GroupScreen(Screen[None]):
         """Draw everything with the current ages."""
         self._error_line.update(view.error_line(self._error))
         if self._answer is None:
-            self._explanation.update(Text(f"requesting {shown(self.group)} …"))
+            self._explanation.update(Text(f"requesting {display_text(self.group)} …"))
         else:
             self._explanation.update(view.explanation(self._answer, self._clock()))
         self._show_keys()

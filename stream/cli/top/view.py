@@ -13,10 +13,10 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from exporters.wording import SEVERITIES
-from stream.cli.group_source import age, time_left, unix_time, waits
-from stream.cli.render.blocks import COLOURS, drawn
+from stream.cli.group_source import age, format_time_lag, time_left, unix_time
+from stream.cli.render.blocks import COLOURS, draw_blocks
 from stream.cli.render.explanation import explain
-from stream.cli.render.tables import shown
+from stream.cli.render.tables import display_text
 from stream.wording import compact_duration
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _COLUMNS: Final = (
     # The last ones are dropped first in a narrow window.
     _LiveColumn("VERDICT", lambda group, _: _word(group["verdict"]), is_right=False),
     _LiveColumn("LAG", lambda group, _: _number(group["lag_sum"])),
-    _LiveColumn("TIME-LAG", lambda group, _: waits(group["time_lag_max"], exact=group["time_lag_max_exact"])),
+    _LiveColumn("TIME-LAG", lambda group, _: format_time_lag(group["time_lag_max"], exact=group["time_lag_max_exact"])),
     _LiveColumn("FOR", lambda group, now: age(group["verdict_since"], now)),
     _LiveColumn("SEVERITY", lambda group, _: _word(group["severity"]), is_right=False),
     _LiveColumn("STATE", lambda group, _: _word(group["state"]), is_right=False),
@@ -77,7 +77,7 @@ def filter_line(state: GroupListState) -> Text:
     """Return the filter and the number of groups that match it; empty while nothing is typed."""
     if not state.is_typing:
         return Text("")
-    words = shown(state.filter) if state.filter else ""
+    words = display_text(state.filter) if state.filter else ""
     return Text.assemble(
         ("filter: ", "bold"),
         words,
@@ -88,7 +88,7 @@ def filter_line(state: GroupListState) -> Text:
 
 def error_line(error: str) -> Text:
     """Return why there are no newer answers; empty for no error."""
-    return Text(shown(error) if error else "", "bold red")
+    return Text(display_text(error) if error else "", "bold red")
 
 
 def table_lines(rows: Sequence[Answer], selected: int, width: int, now: float) -> list[Text]:
@@ -103,7 +103,7 @@ def table_lines(rows: Sequence[Answer], selected: int, width: int, now: float) -
         widths.pop()
     name_width = width - sum(widths) - _GAP * len(widths)
     lines = []
-    for line_number, name in enumerate(["GROUP", *(shown(row["group"]) for row in rows)]):
+    for line_number, name in enumerate(["GROUP", *(display_text(row["group"]) for row in rows)]):
         parts = [_fit(name, name_width, is_right=False)]
         parts += [
             _fit(column[line_number], column_width, is_right=kind.is_right)
@@ -125,9 +125,9 @@ def sentence_lines(state: GroupListState, width: int) -> list[Text]:
     else:
         group = rows[state.selected_row]
         if group["state"] == "Dead":
-            text = Text(f"died: {shown(group['death_cause'] or 'cause unknown')}", "dim")
+            text = Text(f"died: {display_text(group['death_cause'] or 'cause unknown')}", "dim")
         else:
-            text = Text(shown(group["sentence"]) if group["sentence"] else "", _colour(group))
+            text = Text(display_text(group["sentence"]) if group["sentence"] else "", _colour(group))
     first, second, *rest = [*text.wrap(Console(width=width), width), Text(""), Text("")]
     if len(rest) > 2:
         second.truncate(width - 1)
@@ -137,7 +137,7 @@ def sentence_lines(state: GroupListState, width: int) -> list[Text]:
 
 def explanation(group: Answer, now: float) -> RenderableType:
     """Return the explanation of a group as printed by `lagwarden explain`."""
-    return Group(*drawn(explain(group, now)))
+    return Group(*draw_blocks(explain(group, now)))
 
 
 def _row_style(group: Answer) -> str:
@@ -157,7 +157,7 @@ def _colour(group: Answer) -> str:
 
 
 def _word(word: str | None) -> str:
-    return "-" if word is None else shown(word).replace("_", " ")
+    return "-" if word is None else display_text(word).replace("_", " ")
 
 
 def _number(value: int | None) -> str:

@@ -13,7 +13,7 @@ from sandbox.kafka.tools import run_tool
 from sandbox.kafka.topics import create_topics
 from sandbox.ports import LOOPBACK, free_port_pair
 from sandbox.waiting import LIMIT
-from stream.cli.acls import commands
+from stream.cli.acls import acl_commands
 from stream.cluster.transport.client import Cluster
 from stream.config.kafka_login import client_options
 from stream.config.loader import load
@@ -55,7 +55,7 @@ class Secured(Broker):
 
     def script(self) -> list[str]:
         """Return the lines of the script that `lagwarden acls` prints."""
-        return commands(f"User:{_USER}", self.bootstrap)
+        return acl_commands(f"User:{_USER}", self.bootstrap)
 
 
 def grant(command: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 
-from stream.cli.acls import RIGHTS, commands
+from stream.cli.acls import REQUIRED_ACLS, acl_commands
 
 
 def test_reading_is_asked_for_the_coordinators_topics_alone() -> None:
     """A monitor must not be granted the messages of the cluster."""
-    lines = commands("User:lagwarden", "broker:9092")
+    lines = acl_commands("User:lagwarden", "broker:9092")
     words = [shlex.split(line) for line in lines if not line.startswith("#")]
     readable = [each[each.index("--topic") + 1] for each in words if "Read" in each and "--topic" in each]
     assert readable == ["__consumer_offsets", "__transaction_state"]
@@ -17,16 +17,16 @@ def test_reading_is_asked_for_the_coordinators_topics_alone() -> None:
 
 def test_each_command_stands_below_its_reason() -> None:
     """Whoever is asked to grant a right sees what it is for."""
-    lines = commands("User:lagwarden", "broker:9092")
-    granted = [right for right in RIGHTS if not right.price]
+    lines = acl_commands("User:lagwarden", "broker:9092")
+    granted = [right for right in REQUIRED_ACLS if not right.price]
     assert [line.startswith("#") for line in lines[: 2 * len(granted)]] == [True, False] * len(granted)
 
 
 def test_the_right_to_read_a_transactional_topic_is_a_comment_with_its_price() -> None:
     """It is optional: the script grants it only to those who choose the topics, and says what is lost without it."""
-    (right,) = (right for right in RIGHTS if right.price)
+    (right,) = (right for right in REQUIRED_ACLS if right.price)
     assert (right.optional, right.operations) == (True, ("Read",))
-    lines = commands("User:lagwarden", "broker:9092")
+    lines = acl_commands("User:lagwarden", "broker:9092")
     reason, *price, command = lines[lines.index(f"# optional: {right.why}") :]
     assert reason.startswith("# optional")
     assert all(line.startswith("#   ") for line in price)
@@ -39,7 +39,7 @@ def test_the_right_to_read_a_transactional_topic_is_a_comment_with_its_price() -
 
 def test_words_survive_the_shell() -> None:
     """A principal with blanks and a wildcard reach kafka-acls as they are."""
-    line = commands("User:CN=lag warden,O=x", "b:1", "/etc/admin.properties")[3]
+    line = acl_commands("User:CN=lag warden,O=x", "b:1", "/etc/admin.properties")[3]
     words = shlex.split(line)
     assert words[words.index("--allow-principal") + 1] == "User:CN=lag warden,O=x"
     assert words[words.index("--topic") + 1] == "*"

@@ -14,7 +14,7 @@ import pytest
 from exporters.http.server import HttpServer
 from exporters.text.exposition import PublishedSnapshot
 from stream.cli import app as cli
-from stream.cli.render.tables import shown
+from stream.cli.render.tables import display_text
 from stream.errors import ExitCode
 from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, detail, small_world, snapshot, status
 
@@ -114,7 +114,7 @@ def test_any_name_can_be_given(name: str, hostile: str, capsys: pytest.CaptureFi
     """Whatever a group is called it is found by that name, and shown as text that prints."""
     assert cli.main(["explain", "--url", hostile, "--", name]) == ExitCode.OK
     out = capsys.readouterr().out
-    assert out.startswith(f"{shown(name)}: ")
+    assert out.startswith(f"{display_text(name)}: ")
     assert all(line.isprintable() for line in out.splitlines())
 
 

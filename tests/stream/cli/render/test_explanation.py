@@ -10,7 +10,7 @@ import pytest
 
 from exporters.http.api import group_json
 from exporters.readmodel import VerdictChange
-from stream.cli.render.blocks import plain
+from stream.cli.render.blocks import plain_block_lines
 from stream.cli.render.explanation import CHANGES, FINDINGS, explain
 from tests.exporters.snapshots import HOSTILE_NAMES, NOON, STOPPED, detail, member, small_world, snapshot
 
@@ -30,7 +30,7 @@ def lines(group: dict[str, Any] | None = None, *, everything: bool = False, **ch
     name = "billing" if group is None else group["group"]
     answer = group_json(world, name, detail(name, **changes))
     assert answer is not None
-    return list(plain(explain(json.loads(answer), NOW, everything=everything)))
+    return list(plain_block_lines(explain(json.loads(answer), NOW, everything=everything)))
 
 
 def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
@@ -48,12 +48,12 @@ def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
         "  members      unknown",
         "",
         "The group",
-        "  A classic group (range), Stable (asked from the cluster) for 1 min 30 s.",
+        "  A classic group (range), Stable (reported by the coordinator) for 1 min 30 s.",
         "  3 members (1 idle); 2 partitions with offsets.",
         f"  {2**62:,} offsets unread, {2**62:,} at most in a partition, {WAITS}; last commit 0.0 s ago.",
         "  No offset is about to expire.",
-        "  Owned by no member: orders.",
-        "  Subscribed to by nobody: old.",
+        "  No member owns orders.",
+        "  No member subscribes to old.",
         "  Lag of 1 partition not known: no leader.",
         "",
         "Partitions that are not fine: 2 of 2",
@@ -64,12 +64,12 @@ def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
         "  orders-1: unknown. The lag is not known: the partition has no leader.",
         "    What to do: See why.",
         "",
-        "Its verdicts, the oldest first",
+        "Verdicts, the oldest first",
         "TIME (UTC)               WAS  IS       STORY",
         "2023-11-14 21:13:20.000  -    ok       orders-0: Keeps up: 3 offsets unread.",
         f"2023-11-14 22:12:50.000  ok   stopped  {STOPPED.sentence}",
         "",
-        "What happened to it, the oldest first",
+        "History, the oldest first",
         "TIME (UTC)               WHAT        CAUSE          SEEN      STORY",
         "2023-11-13 22:13:20.000  created     -              replayed  first seen",
         "2023-11-14 22:11:50.000  rebalanced  -              live      3 members came",
@@ -101,7 +101,7 @@ def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
             {**FINE, "members": 0, "partitions": 1}, {}, "  No members; 1 partition with offsets.", id="empty"
         ),
         pytest.param(FINE, {}, "  A group of unknown kind, in an unknown state.", id="hardly anything is known"),
-        pytest.param(FINE, {}, "  Lag not known; last commit at a time that is not known.", id="no lag"),
+        pytest.param(FINE, {}, "  Lag not known; last commit at an unknown time.", id="no lag"),
         pytest.param(
             {**FINE, "lag_sum": 0, "lag_max": 0, "time_lag_max": 0.0, "last_commit_time": NOON - 5_000},
             {},
@@ -123,13 +123,13 @@ def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
         pytest.param(
             {**FINE, "first_offset_expiry_time": NOON + 7_200_000, "group_expiry_time": NOON - 1},
             {},
-            "  The first offset expires in 2 h 0 min, the group at the broker's next look.",
+            "  The first offset expires in 2 h 0 min, the group at the broker's next check.",
             id="expiring",
         ),
         pytest.param(
             {**FINE, "held_back": True},
             {},
-            "  An open transaction hides its commits from the log: they are asked from the coordinator.",
+            "  An open transaction hides its commits from the log: the coordinator reports its offsets.",
             id="held back",
         ),
         pytest.param(
@@ -158,10 +158,10 @@ def test_much_is_cut_unless_all_is_wanted() -> None:
     changes = tuple(VerdictChange(NOW - at, "ok", "stopped", f"n{at}.") for at in range(CHANGES + 2, 0, -1))
     group = {**FINE, "verdict": "stopped", "partitions": 40}
     short = lines(group, partition_findings=many, verdicts=changes)
-    assert "Partitions that are not fine: 14 of 40, the worst 10; --all tells of all" in short
+    assert "Partitions that are not fine: 14 of 40, the worst 10; --all prints all" in short
     assert sum(line.startswith("t  ") for line in short) == FINDINGS
     assert not any(line.startswith("  t-") for line in short)
-    assert "Its verdicts, the latest 10 of 12, the oldest first" in short
+    assert "Verdicts, the latest 10 of 12, the oldest first" in short
     assert not any("n12." in line for line in short)
     whole = lines(group, partition_findings=many, verdicts=changes, everything=True)
     assert any(line.startswith("  t-13: ") for line in whole)
@@ -193,7 +193,7 @@ def test_topics_are_told_where_there_are_several() -> None:
     topics = [{"group": "g", "topic": name, "partitions": 3, "lag_sum": 5, "verdict": "ok"} for name in ("a", "b")]
     answer = group_json(snapshot(groups=[FINE], topics=topics), "g", detail("g"))
     assert answer is not None
-    said = list(plain(explain(json.loads(answer), NOW)))
+    said = list(plain_block_lines(explain(json.loads(answer), NOW)))
     at = said.index("By topic")
     assert said[at + 1 : at + 3] == [
         "TOPIC  VERDICT  PARTITIONS  LAG  GREATEST-LAG  TIME-LAG  LAG-UNKNOWN",

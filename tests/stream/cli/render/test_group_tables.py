@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
-from stream.cli.group_source import chosen, no_such_group, unix_time
+from stream.cli.group_source import filter_groups, no_such_group, unix_time
 from stream.cli.render.group_tables import groups_table, members_table, transitions_table
-from stream.cli.render.tables import Column, TextTable, narrowed, plain_lines, shown
+from stream.cli.render.tables import TableColumn, TextTable, display_text, fit_columns, plain_lines
 from stream.errors import ExitCode
 
 words = st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=12)
@@ -28,11 +30,19 @@ words = st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1,
 def test_columns_stand_under_their_heads(drawn: tuple[list[str], list[bool], list[list[str]]]) -> None:
     """Every cell begins, or ends, where its head does; no line ends in a blank, and the words are those given."""
     heads, right, rows = drawn
-    lines = list(plain_lines(TextTable([Column(*each) for each in zip(heads, right, strict=True)], rows)))
+    lines = list(plain_lines(TextTable([TableColumn(*each) for each in zip(heads, right, strict=True)], rows)))
     assert [line.split() for line in lines] == [heads, *rows]
     assert all(line == line.rstrip() for line in lines)
     for edges in zip(*(_edges(line, right) for line in lines), strict=True):
         assert len(set(edges)) == 1
+
+
+def test_pipe_gets_no_folded_line() -> None:
+    """A line per row whatever the width of a name; rich would fold the name at the width of its console."""
+    table = TextTable([TableColumn("NAME"), TableColumn("LAG", right=True)], [["n" * 300, "12"]])
+    assert list(plain_lines(table)) == [f"{'NAME':300}  LAG", f"{'n' * 300}   12"]
+    console = Console(width=240, file=io.StringIO())
+    assert len(console.render_lines(table)) == 3
 
 
 @pytest.mark.parametrize(
@@ -41,8 +51,13 @@ def test_columns_stand_under_their_heads(drawn: tuple[list[str], list[bool], lis
 )
 def test_a_narrow_terminal_has_fewer_columns(width: int, heads: str) -> None:
     """Spare columns go, the last first, where not all can stand side by side; a long name folds."""
-    columns = [Column("NAME"), Column("LAG", True, True), Column("SURE", True), Column("AGE", True, True)]
-    table = narrowed(TextTable(columns, [["n" * 90, "12", "5", "17s"]]), width)
+    columns = [
+        TableColumn("NAME"),
+        TableColumn("LAG", True, True),
+        TableColumn("SURE", True),
+        TableColumn("AGE", True, True),
+    ]
+    table = fit_columns(TextTable(columns, [["n" * 90, "12", "5", "17s"]]), width)
     assert " ".join(column.head for column in table.columns) == heads
     every = {"NAME": "n" * 90, "LAG": "12", "SURE": "5", "AGE": "17s"}
     assert table.rows == [[every[column.head] for column in table.columns]]
@@ -65,7 +80,7 @@ def _edges(line: str, right: list[bool]) -> list[int]:
 )
 def test_a_name_is_one_line(name: str, line: str) -> None:
     """What does not print is written out, and even an empty name can be seen."""
-    assert shown(name) == line
+    assert display_text(name) == line
 
 
 def test_moments_of_the_api_are_read_exactly() -> None:
@@ -93,9 +108,9 @@ def test_a_missing_group_comes_with_the_nearest(name: str, names: list[str], adv
 def test_choosing_nothing_chooses_all() -> None:
     """State and kind must both fit where they are given; a state that is not known fits none."""
     groups = [{"state": "Stable", "kind": "share"}, {"state": None, "kind": "simple"}]
-    assert chosen(groups, (), ()) == groups
-    assert chosen(groups, ("Stable",), ()) == groups[:1]
-    assert chosen(groups, ("Stable",), ("simple",)) == []
+    assert filter_groups(groups, (), ()) == groups
+    assert filter_groups(groups, ("Stable",), ()) == groups[:1]
+    assert filter_groups(groups, ("Stable",), ("simple",)) == []
 
 
 @pytest.mark.parametrize(
