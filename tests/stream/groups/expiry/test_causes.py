@@ -213,11 +213,11 @@ ON: Final = "2024-10-04 00:00:00 UTC"
 SAID: Final = [
     (happened(TransitionType.CREATED), None, None, "first seen"),
     (happened(TransitionType.RECREATED), None, None, "there again after it had died"),
-    (happened(TransitionType.REBALANCED, came=2, went=1), None, None, "rebalanced: 2 members came, 1 member went"),
-    (happened(TransitionType.REBALANCED, went=3), None, None, "rebalanced: 3 members went"),
+    (happened(TransitionType.REBALANCED, joined=2, left=1), None, None, "rebalanced: 2 members came, 1 member went"),
+    (happened(TransitionType.REBALANCED, left=3), None, None, "rebalanced: 3 members went"),
     (happened(TransitionType.REBALANCED), None, None, "rebalanced: the same members"),
-    (happened(TransitionType.EMPTIED, went=1), None, None, "the last member left"),
-    (happened(TransitionType.EMPTIED, went=4), None, None, "the last 4 members left"),
+    (happened(TransitionType.EMPTIED, left=1), None, None, "the last member left"),
+    (happened(TransitionType.EMPTIED, left=4), None, None, "the last 4 members left"),
     (
         happened(TransitionType.CONVERTED, kind_before="classic", kind_after="consumer"),
         None,
@@ -317,7 +317,7 @@ SAID: Final = [
         happened(TransitionType.DEAD, ended(DAY, last_commit=2**62)),
         RemovalCause.DELETED,
         None,
-        "deleted: last commit 4611686018427387904 ms",
+        "deleted: last commit 4611686018427387904 ms after 1970",
     ),
 ]
 
