@@ -1,4 +1,4 @@
-"""Where the sandbox keeps what can be made again: jars, class archives, a formatted broker folder. Outside the tree."""
+"""The folder for everything that can be created again: jars, class archives, a formatted log directory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Give $LAGWARDEN_CACHE, else lagwarden/ in $XDG_CACHE_HOME, else ~/.cache/lagwarden. It may not exist yet."""
+    """Return $LAGWARDEN_CACHE, else lagwarden/ in $XDG_CACHE_HOME, else ~/.cache/lagwarden. It may not exist yet."""
     if chosen := os.environ.get("LAGWARDEN_CACHE"):
         return Path(chosen).expanduser().absolute()
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"

@@ -10,12 +10,12 @@ LOOPBACK: Final = "127.0.0.1"
 
 
 def free_port() -> int:
-    """Give a port that nobody listens on at this moment."""
+    """Return a port without a listener."""
     return free_port_pair()[0]
 
 
 def free_port_pair() -> tuple[int, int]:
-    """Give two different ports that nobody listens on at this moment."""
+    """Return two different ports without a listener."""
     with socket.socket() as one, socket.socket() as other:
         one.bind((LOOPBACK, 0))
         other.bind((LOOPBACK, 0))
@@ -23,7 +23,7 @@ def free_port_pair() -> tuple[int, int]:
 
 
 def accepts(port: int, seconds: float = 0.2) -> bool:
-    """Tell whether somebody accepts connections on a loopback port."""
+    """Return whether a loopback port accepts connections."""
     with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, port), seconds):
         return True
     return False

@@ -1,8 +1,8 @@
-"""A child process that leaves nothing behind: its own process group, ended with us however we end.
+"""A child process that leaves nothing behind: it has its own process group, which is killed however this process ends.
 
-Three nets lie under each other: the context manager, `atexit`, and a guard process that reads from a pipe which only
-we hold open; when we die by SIGKILL the pipe closes and the guard kills the group. (PR_SET_PDEATHSIG would not do: it
-fires when the *thread* that started the child ends.)
+There are three safeguards: the context manager, `atexit`, and a guard process that reads from a pipe which only this
+process holds open; when this process dies by SIGKILL the pipe closes and the guard kills the group. (PR_SET_PDEATHSIG
+would not do: it fires when the *thread* that started the child ends.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GUARD: Final = 'read -r _; kill -s KILL -- "-$1" 2>/dev/null'
 
 
 class GuardedProcess:
-    """A running child process; its output goes to a log file. Ctrl-C in the terminal does not reach it."""
+    """A running child process with its output in a log file. It does not receive Ctrl-C of the terminal."""
 
     def __init__(self, command: Sequence[str], log: Path, *, env: Mapping[str, str] | None = None) -> None:
         self.log: Final = log
@@ -52,57 +52,57 @@ class GuardedProcess:
 
     @property
     def pid(self) -> int:
-        """The child's process id, which is its process group's id too."""
+        """The child's process id, which is also the id of its process group."""
         return self._process.pid
 
     @property
     def exit_code(self) -> int | None:
-        """What the child ended with, negative for a signal; None while it runs."""
+        """The exit code of the child, negative for a signal; None while it runs."""
         return self._process.poll()
 
     @property
     def running(self) -> bool:
-        """Tell whether the child still runs (a paused one does)."""
+        """Whether the child runs; a paused one does."""
         return self.exit_code is None
 
     def wait(self, seconds: float) -> int:
-        """Wait for the child's end and give its exit code. Raises subprocess.TimeoutExpired."""
+        """Wait for the end of the child and return its exit code. Raises subprocess.TimeoutExpired."""
         code = self._process.wait(seconds)
-        self._bury()
+        self._end_guard()
         return code
 
-    def terminate(self, patience: float) -> int:
-        """Ask the child to end; kill it when `patience` seconds pass. Gives its exit code."""
+    def terminate(self, timeout: float) -> int:
+        """Send SIGTERM, and SIGKILL after `timeout` seconds. Returns the exit code."""
         if self.running:
             self.resume()
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(patience)
+                self._process.wait(timeout)
         return self.kill()
 
     def kill(self) -> int:
-        """End the child and all it started at once, as `kill -9` would. Gives the exit code; harmless when repeated."""
+        """Kill the process group with SIGKILL. Returns the exit code; may be repeated."""
         if self._guard.returncode is None:
             self._signal_group(signal.SIGKILL)
         code = self._process.wait()
-        self._bury()
+        self._end_guard()
         return code
 
     def pause(self) -> None:
-        """Stop the whole group where it stands (SIGSTOP)."""
+        """Suspend the whole group (SIGSTOP)."""
         self._signal_group(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let a paused group go on."""
+        """Continue a suspended group (SIGCONT)."""
         self._signal_group(signal.SIGCONT)
 
     def _signal_group(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
 
-    def _bury(self) -> None:
-        """End the group's remainder, then the guard: from here on the process id may belong to someone else."""
+    def _end_guard(self) -> None:
+        """Kill the rest of the group, then the guard: after that the process id may be reused."""
         atexit.unregister(self.kill)
         if self._guard.returncode is None:
             self._signal_group(signal.SIGKILL)

@@ -1,9 +1,9 @@
-"""Run tests several times, some of it beside a load, and print which of them failed how often: finds flaky tests.
+"""Runs tests several times, some of the runs under load, and prints which tests failed how often: finds flaky tests.
 
     python -m sandbox.stability --runs 5 --loaded 2 -- tests/integration -m "kafka and not long"
 
-What stands behind `--` goes to pytest. The last `--loaded` runs have one busy process per core beside them. Exits with
-1 when any run failed.
+The arguments after `--` go to pytest. During the last `--loaded` runs one process per core is busy. The exit code is 1
+when any run failed.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ HEADER: Final = f"{'run':>3}  {'load':12} {'passed':>6} {'failed':>6} {'skipped'
 
 @contextlib.contextmanager
 def busy_cores(number: int, log: Path) -> Iterator[list[int]]:
-    """Keep so many cores busy with child processes, whose ids are given; they end with the block."""
+    """Keep `number` cores busy with child processes and yield their ids; they end with the block."""
     with contextlib.ExitStack() as started:
         processes = [started.enter_context(GuardedProcess([sys.executable, "-c", _BUSY], log)) for _ in range(number)]
         yield [process.pid for process in processes]
 
 
 def run_tests(number: int, arguments: Sequence[str], folder: Path, *, loaded: bool) -> Run:
-    """Run pytest once; what it prints goes to the terminal."""
+    """Run pytest once; its output goes to the terminal."""
     result = folder / f"run-{number}.xml"
     began = time.monotonic()
     with busy_cores(BUSY_PROCESSES if loaded else 0, folder / "load.log"):
@@ -75,7 +75,7 @@ def run_tests(number: int, arguments: Sequence[str], folder: Path, *, loaded: bo
 
 
 def read_results(path: Path) -> tuple[int, int, tuple[str, ...]]:
-    """Return from a file of JUnit's form how many tests passed and were skipped, and the names of those that failed."""
+    """Return the number of passed and of skipped tests in a JUnit file, and the names of the failed ones."""
     passed = skipped = 0
     failed = []
     for case in ET.parse(path).iter("testcase"):  # noqa: S314 - written by our own pytest
@@ -100,10 +100,10 @@ def report(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run as the module's docstring says; give the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m sandbox.stability", description="run tests again and again")
-    parser.add_argument("--runs", type=int, default=5, help="how often")
-    parser.add_argument("--loaded", type=int, default=2, help="how many of them, the last ones, beside a load")
+    """Run the tests as the module describes. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m sandbox.stability", description="run tests several times")
+    parser.add_argument("--runs", type=int, default=5, help="number of runs")
+    parser.add_argument("--loaded", type=int, default=2, help="number of runs under load, at the end")
     parser.add_argument("pytest", nargs="*", help="arguments of pytest, after --")
     options = parser.parse_args(arguments)
     runs: list[Run] = []

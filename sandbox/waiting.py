@@ -1,4 +1,4 @@
-"""Trying again while a broker is not ready yet: just started, it answers NOT_COORDINATOR and the like."""
+"""Retries while a broker is not ready: after a start it answers NOT_COORDINATOR and similar errors."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LIMIT: Final = 30.0
+"""Seconds."""
 
 
 def eventually(call: Callable[[], T], *, limit: float = LIMIT, pause: float = 0.1) -> T:
-    """Give what `call` gives, calling again on a KafkaException; the last one is raised after `limit` s."""
+    """Return the result of `call`, which is repeated on a KafkaException; after `limit` s the last one is raised."""
     deadline = time.monotonic() + limit
     while True:
         try:
@@ -26,10 +27,10 @@ def eventually(call: Callable[[], T], *, limit: float = LIMIT, pause: float = 0.
         time.sleep(pause)
 
 
-def wait_until(fact: Callable[[], bool], what: str, *, limit: float = LIMIT, pause: float = 0.1) -> None:
-    """Wait until `fact` is true. Raises TimeoutError that names `what` was waited for."""
+def wait_until(condition: Callable[[], bool], what: str, *, limit: float = LIMIT, pause: float = 0.1) -> None:
+    """Wait until the condition is true. After `limit` s raises TimeoutError with the text `what`."""
     deadline = time.monotonic() + limit
-    while not fact():
+    while not condition():
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited {limit:.0f} s for {what}")
         time.sleep(pause)

@@ -1,4 +1,4 @@
-"""Comparing what lagwarden shows with what Kafka's own tool says: partition by partition, number by number."""
+"""Compares the offsets and lags that lagwarden shows with those of Kafka's own tool, partition by partition."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from sandbox.kafka.tools import GroupOffset
 
 LIMIT: Final = 60.0
-"""Seconds in which lagwarden must have seen all that was committed before a pause."""
+"""Seconds in which lagwarden must have read all commits from before a pause."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartitionComparison:
-    """One partition of one group, seen by both; None where the one or the other shows nothing."""
+    """One partition of one group as both show it; None where one of them shows nothing."""
 
     group: str
     topic: str
@@ -32,36 +32,36 @@ class PartitionComparison:
 
     @property
     def agrees(self) -> bool:
-        """Tell whether both show the same, or both nothing."""
+        """Whether both show the same values, or both none."""
         return (self.official_offset, self.official_lag) == (self.shown_offset, self.shown_lag)
 
 
 def compare(official: Sequence[GroupOffset], shown: Scrape) -> list[PartitionComparison]:
-    """Put both side by side, every partition that either of them knows, in name order."""
+    """Return every partition that either of them shows, in name order."""
     offsets = shown.by_partition("lagwarden_partition_committed_offset")
     lags = shown.by_partition("lagwarden_partition_lag")
-    told: dict[PartitionKey, GroupOffset] = {
+    listed: dict[PartitionKey, GroupOffset] = {
         (row.group, row.topic, row.partition): row
         for row in official
-        # The tool also lists partitions that a member owns and has committed nothing for.
+        # The tool also lists owned partitions without a commit.
         if row.topic is not None and row.partition is not None and row.current_offset is not None
     }
     return [
         PartitionComparison(
             *key,
-            official_offset=told[key].current_offset if key in told else None,
-            official_lag=told[key].lag if key in told else None,
+            official_offset=listed[key].current_offset if key in listed else None,
+            official_lag=listed[key].lag if key in listed else None,
             shown_offset=offsets.get(key),
             shown_lag=lags.get(key),
         )
-        for key in sorted(told.keys() | offsets.keys() | lags.keys())
+        for key in sorted(listed.keys() | offsets.keys() | lags.keys())
     ]
 
 
 def compare_until_agreed(bootstrap: str, address: str, limit: float = LIMIT) -> list[PartitionComparison]:
-    """Compare a cluster at rest with lagwarden, which may be some seconds behind; give the last comparison.
+    """Compare lagwarden, which may be some seconds behind, with a cluster without traffic; returns the last comparison.
 
-    The official tool is asked once: call this while traffic is paused.
+    The official tool runs only once: call this while traffic is paused.
     """
     official = tools.describe_groups(bootstrap)
     deadline = time.monotonic() + limit

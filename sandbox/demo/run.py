@@ -1,8 +1,8 @@
-"""The demo: a real broker, living traffic and lagwarden itself on this machine, in one command.
+"""The demo: a real broker, live traffic and lagwarden itself on this machine, with one command.
 
-`python -m sandbox.demo` runs until Ctrl-C. With `--duration SECONDS` it stops by itself and judges: traffic is paused,
-and every committed offset and lag that lagwarden shows must be what Kafka's own tool says. Everything listens on
-127.0.0.1, lives in a temporary folder and is gone at the end.
+`python -m sandbox.demo` runs until Ctrl-C. `--duration SECONDS` stops it and compares: traffic is paused, and every
+committed offset and lag that lagwarden shows must equal those of Kafka's tool. Everything listens on 127.0.0.1 and uses
+a temporary folder that is removed at the end.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 READY_LIMIT: Final = 180.0
-"""Seconds from lagwarden's start to readiness; Spark's own start is most of it."""
+"""Seconds from lagwarden's start until it is ready; most of it is the start of Spark."""
 STOP_LIMIT: Final = 45.0
-LOOK_LEAST: Final = 10.0
-"""Seconds that the groups are shown at least, however short the duration."""
+SHOW_LEAST: Final = 10.0
+"""Seconds for which the groups are shown at least, however short the duration."""
 LOG_LINES: Final = 30
 
 console: Final = Console()
 
 
 class DemoError(RuntimeError):
-    """The demo cannot go on; the message says why."""
+    """The demo cannot continue; the message says why."""
 
 
 def configuration(folder: Path, port: int) -> str:
-    """Give lagwarden's configuration for the demo: loopback only, and a livelier rhythm than in production."""
+    """Return lagwarden's configuration for the demo: loopback only, and shorter intervals than in production."""
     return yaml.safe_dump(
         {
             "http": {"host": LOOPBACK, "port": port},
@@ -60,7 +60,7 @@ def configuration(folder: Path, port: int) -> str:
                 "trigger_interval": "2s",
                 "tick_interval": "2s",
             },
-            # So that the alerts that compare with targets have something to compare.
+            # For the alerts that compare with targets.
             "metrics": {"targets": [".*=1m"]},
         },
         sort_keys=False,
@@ -77,22 +77,22 @@ def start_lagwarden(bootstrap: str, folder: Path, port: int) -> GuardedProcess:
 
 
 def wait_until_ready(process: GuardedProcess, address: str) -> None:
-    """Wait for `/readyz`, saying why it is not ready whenever the reason changes. Raises DemoError."""
+    """Wait for `/readyz`, and print each new reason why lagwarden is not ready. Raises DemoError."""
     deadline = time.monotonic() + READY_LIMIT
-    said = None
+    printed = None
     while (reason := not_ready_because(address)) is not None:
         if process.exit_code is not None:
             raise DemoError(f"lagwarden ended with exit code {process.exit_code} before it was ready")
         if time.monotonic() > deadline:
             raise DemoError(f"lagwarden was not ready after {READY_LIMIT:.0f} s: {reason}")
-        if reason != said and "refused" not in reason:
+        if reason != printed and "refused" not in reason:
             console.print(f"       not ready yet: {reason}", highlight=False)
-            said = reason
+            printed = reason
         time.sleep(0.5)
 
 
 def prometheus_of(stack: contextlib.ExitStack, address: str, folder: Path) -> str:
-    """Start a Prometheus that scrapes and has the rules, where there is one; say where it is, or how to get one."""
+    """Start a Prometheus with the chart's rules; returns a line with its address or the reason why there is none."""
     try:
         prometheus = stack.enter_context(Prometheus(address, folder / "prometheus"))
     except (ToolMissingError, RuntimeError, TimeoutError) as error:
@@ -101,7 +101,7 @@ def prometheus_of(stack: contextlib.ExitStack, address: str, folder: Path) -> st
 
 
 def show_groups(process: GuardedProcess, address: str, until: float) -> None:
-    """Show the groups until a moment of `time.monotonic`: live on a terminal, else as lines now and then."""
+    """Show the groups until a time of `time.monotonic`: as a live table on a terminal, else as lines every 10 s."""
     with contextlib.ExitStack() as stack:
         live = stack.enter_context(Live(console=console, auto_refresh=False)) if console.is_terminal else None
         while time.monotonic() < until:
@@ -115,9 +115,9 @@ def show_groups(process: GuardedProcess, address: str, until: float) -> None:
             time.sleep(max(0.0, min(2.0 if live else 10.0, until - time.monotonic())))
 
 
-def judge(bootstrap: str, address: str, traffic: Workload) -> int:
-    """Pause the traffic and compare lagwarden with the official tool. Gives the exit code."""
-    print("demo: traffic is paused; asking kafka-consumer-groups and lagwarden the same question", flush=True)
+def compare_with_kafka(bootstrap: str, address: str, traffic: Workload) -> int:
+    """Pause the traffic and compare lagwarden with the official tool. Returns the exit code."""
+    print("demo: traffic is paused; comparing lagwarden with kafka-consumer-groups", flush=True)
     traffic.pause()
     rows = compare_until_agreed(bootstrap, address)
     print(comparison_lines(rows))
@@ -131,16 +131,16 @@ def judge(bootstrap: str, address: str, traffic: Workload) -> int:
 
 
 def run(duration: float | None) -> int:
-    """Run the demo; with a duration in seconds, judge at its end. Gives the exit code."""
+    """Run the demo; with a duration in seconds, compare at its end. Returns the exit code."""
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lagwarden-demo-")))
         step("starting a Kafka broker")
         broker = stack.enter_context(Broker(folder / "broker", offsets_partitions=50))
-        step(f"broker at {broker.bootstrap}; starting living traffic")
+        step(f"broker at {broker.bootstrap}; starting live traffic")
         traffic = stack.enter_context(Workload(broker.bootstrap))
         address = f"http://{LOOPBACK}:{free_port()}"
-        step("starting lagwarden (Spark takes its time)")
+        step("starting lagwarden (Spark takes most of the time)")
         process = start_lagwarden(broker.bootstrap, folder, int(address.rpartition(":")[2]))
         stack.callback(process.terminate, STOP_LIMIT)
         try:
@@ -150,10 +150,10 @@ def run(duration: float | None) -> int:
                 f"ready after {time.monotonic() - began:.0f} s\n\n  metrics  {address}/metrics\n  status   {address}/\n"
                 f"  {watched}\n"
             )
-            until = max(began + duration, time.monotonic() + LOOK_LEAST) if duration is not None else float("inf")
+            until = max(began + duration, time.monotonic() + SHOW_LEAST) if duration is not None else float("inf")
             show_groups(process, address, until)
             traffic.wait_until_settled()
-            return judge(broker.bootstrap, address, traffic)
+            return compare_with_kafka(broker.bootstrap, address, traffic)
         except (DemoError, OSError) as error:
             print(f"demo: {error}\nlagwarden's log ends:\n{tail(process.log)}", file=sys.stderr)
             return 1
@@ -162,29 +162,29 @@ def run(duration: float | None) -> int:
 
 
 def step(what: str) -> None:
-    """Say what happens now."""
+    """Print the next step."""
     print(f"demo: {what}", flush=True)
 
 
 def tail(log: Path) -> str:
-    """Give the last lines of a log."""
+    """Return the last lines of a log."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-LOG_LINES:])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Read the command line and run. Gives the exit code."""
+    """Parse the command line and run. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m sandbox.demo", description="lagwarden on this machine, live")
     parser.add_argument("--duration", type=float, default=None, metavar="SECONDS", help="default: until Ctrl-C")
     options = parser.parse_args(arguments)
-    # make, a terminal that closes and `timeout` end us by signals that Python would not clean up after; and a shell
-    # without job control has what runs behind it ignore the one that Python would.
+    # make, a closing terminal and `timeout` send signals for which Python has no clean-up by default, and a shell
+    # without job control makes background processes ignore SIGINT, for which it has one.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
         return run(options.duration)
     except KeyboardInterrupt:
-        print("\ndemo: ended; nothing is left behind")
-        # With a duration somebody waits for a judgement, and there is none.
+        print("\ndemo: ended; all processes and files are removed")
+        # With a duration the caller expects the result of the comparison, and there is none.
         return 0 if options.duration is None else 130
     except (BrokerError, JarError, JavaMissingError, TimeoutError) as error:
         print(f"demo: {error}", file=sys.stderr)

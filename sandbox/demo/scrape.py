@@ -1,4 +1,4 @@
-"""Reading lagwarden from outside, as Prometheus does: one scrape of `/metrics`, parsed by the official client."""
+"""Reads lagwarden from outside as Prometheus does: one scrape of `/metrics`, parsed by the official client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PartitionKey = tuple[str, str, int]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupLine:
-    """What one scrape says about a group; None where the series is absent, which means: not known."""
+    """One group in a scrape; None where the series is absent, which means unknown."""
 
     group: str
     kind: str
@@ -30,7 +30,7 @@ class GroupLine:
     lag: int | None
     last_commit_at: float | None
     time_lag: float | None = None
-    """Seconds that the oldest unread record has been waiting."""
+    """Seconds since the oldest unread record was written."""
     verdict: str | None = None
 
 
@@ -44,22 +44,22 @@ class Scrape:
                 self._samples.setdefault(sample.name, []).append((sample.labels, sample.value))
 
     def by_partition(self, metric: str) -> dict[PartitionKey, int]:
-        """Give a metric with labels group, topic and partition."""
+        """Return a metric with the labels group, topic and partition."""
         found = self._samples.get(metric, [])
         return {(labels["group"], labels["topic"], int(labels["partition"])): int(value) for labels, value in found}
 
     def by_group(self, metric: str) -> dict[str, float]:
-        """Give a metric with the label group."""
+        """Return a metric with the label group."""
         return {labels["group"]: value for labels, value in self._samples.get(metric, [])}
 
     def group_lines(self) -> list[GroupLine]:
-        """Give a line per group, in name order."""
+        """Return a line per group, in name order."""
         lags = self.by_group("lagwarden_group_lag")
         members = self.by_group("lagwarden_group_members")
         commits = self.by_group("lagwarden_group_last_commit_timestamp_seconds")
         waiting = self.by_group("lagwarden_group_time_lag_seconds")
-        judged = self._samples.get("lagwarden_group_verdict", [])
-        verdicts = {labels["group"]: labels["verdict"] for labels, _ in judged}
+        with_verdict = self._samples.get("lagwarden_group_verdict", [])
+        verdicts = {labels["group"]: labels["verdict"] for labels, _ in with_verdict}
         lines = (
             GroupLine(
                 group=labels["group"],
@@ -82,7 +82,7 @@ def scrape(address: str) -> Scrape:
 
 
 def not_ready_because(address: str) -> str | None:
-    """Ask `/readyz`: None means ready; else why it is not, in lagwarden's words or those of the failed connection."""
+    """Return None when `/readyz` reports ready, else its reasons or the error of the connection."""
     try:
         _get(f"{address}/readyz")
     except urllib.error.HTTPError as refused:
@@ -93,13 +93,13 @@ def not_ready_because(address: str) -> str | None:
 
 
 def _reasons(body: str) -> Iterator[str]:
-    """Give the sentences of an unready answer, which is JSON or plain text."""
+    """Return the sentences of an answer that is not ready, which is JSON or plain text."""
     try:
-        said = json.loads(body)
+        answer = json.loads(body)
     except ValueError:
         yield from (line.strip() for line in body.splitlines() if line.strip())
         return
-    reasons = said.get("reasons", said) if isinstance(said, dict) else said
+    reasons = answer.get("reasons", answer) if isinstance(answer, dict) else answer
     yield from (str(reason) for reason in (reasons if isinstance(reasons, list) else [reasons]))
 
 

@@ -1,4 +1,4 @@
-"""What the demo prints: a live table on a terminal, plain lines elsewhere, and the comparison at the end."""
+"""The output of the demo: a live table on a terminal, plain lines elsewhere, and the comparison at the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMPARISON_HEADER = ("group", "topic", "partition", "offset: kafka", "lagwarden"
 
 
 def groups_table(lines: Sequence[GroupLine]) -> Table:
-    """Give the groups as a table for a terminal."""
+    """Return the groups as a table for a terminal."""
     table = Table(title="groups, as lagwarden shows them", title_justify="left")
     for number, name in enumerate(HEADER):
         table.add_column(name, justify="right" if 2 < number < len(HEADER) - 1 else "left")
@@ -28,12 +28,12 @@ def groups_table(lines: Sequence[GroupLine]) -> Table:
 
 
 def groups_lines(lines: Sequence[GroupLine]) -> str:
-    """Give the groups as plain lines."""
+    """Return the groups as plain lines."""
     return _aligned([HEADER, *(_cells(line) for line in lines)])
 
 
 def comparison_lines(rows: Sequence[PartitionComparison]) -> str:
-    """Give a comparison as plain lines, one per partition, disagreements marked."""
+    """Return a comparison as plain lines, one per partition, with differences marked."""
     cells = [
         (
             row.group,
@@ -58,7 +58,7 @@ def _cells(line: GroupLine) -> tuple[str, ...]:
 
 
 def _number(value: int | None) -> str:
-    """Write a number; what is not known is a dash, never zero."""
+    """Return the number as text; an unknown one is a dash, never zero."""
     return "-" if value is None else str(value)
 
 

@@ -1,7 +1,7 @@
-"""A real KRaft broker from cached jars on free loopback ports: starts in about a second, leaves nothing behind.
+"""A real KRaft broker from cached jars on free loopback ports: starts in about a second and leaves nothing behind.
 
-`Broker` owns one broker's folder and process. What makes it fast (a class archive, a folder formatted once and copied)
-is cached by `sandbox.cache`; without the cache it is only slower. It always listens on 127.0.0.1, unsecured.
+`Broker` owns the folder and the process of one broker. What makes it fast (a class archive, a log directory that is
+formatted once and copied) is cached under `sandbox.cache`. It always listens on 127.0.0.1, unsecured.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 START_LIMIT: Final = 60.0
-"""Seconds in which a broker must open its port; one killed with many partitions needs a quarter of it."""
+"""Seconds in which a broker must open its port; after a kill with many partitions it needs a quarter of that."""
 STOP_LIMIT: Final = 30.0
 LOG_FLAGS: Final = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -32,15 +32,15 @@ LOG_FLAGS: Final = (
 
 
 class BrokerError(RuntimeError):
-    """The broker did not start, or its log shows that a class is missing. The message quotes the log."""
+    """The broker did not start, or its log reports a missing class. The message quotes the log."""
 
 
 class Broker:
-    """One broker: `with Broker() as broker: ... broker.bootstrap`. After `stop` or `kill`, `start` brings it back.
+    """One broker: `with Broker() as broker: ... broker.bootstrap`. After `stop` or `kill`, `start` restarts it.
 
-    It keeps its ports and its data over restarts. `folder` holds data, properties and log; without one a temporary
-    folder is made and removed by `close`. `properties` are Kafka's own, and win over the sandbox's. One that `joins`
-    another, running one becomes a broker of its cluster, as node number `node`: stop it before that.
+    It keeps its ports and its data over restarts. `folder` contains data, properties and log; without one `close`
+    removes the temporary folder. `properties` are Kafka's and win over the sandbox's. A broker that `joins` another
+    one, which must be running, is node number `node` of its cluster and must be stopped first.
     """
 
     def __init__(
@@ -104,11 +104,11 @@ class Broker:
 
     @property
     def running(self) -> bool:
-        """Tell whether the broker's process is alive (a paused one is)."""
+        """Whether the broker's process exists; a paused one does."""
         return self.pid is not None
 
     def start(self) -> Self:
-        """Start the broker and wait until it accepts clients; nothing to do when it runs. Raises BrokerError."""
+        """Start the broker unless it runs, and wait until it accepts connections. Raises BrokerError."""
         if self.running:
             return self
         first = self._ports is None
@@ -123,7 +123,7 @@ class Broker:
         raise BrokerError(f"the broker did not start; its log {self.log} ends:\n{self.log_tail(15)}")
 
     def stop(self) -> None:
-        """Stop the broker in good order (SIGTERM), keeping its data. Raises BrokerError when its log is not clean."""
+        """Stop the broker with SIGTERM; its data stay. Raises BrokerError when its log reports a missing class."""
         if self._process is None:
             return
         self._process.terminate(STOP_LIMIT)
@@ -143,12 +143,12 @@ class Broker:
             self._process.pause()
 
     def resume(self) -> None:
-        """Let a paused broker go on."""
+        """Continue a paused broker."""
         if self._process is not None:
             self._process.resume()
 
     def close(self) -> None:
-        """Stop the broker if it runs, and remove the temporary folder if there is one."""
+        """Stop the broker if it runs, and remove its temporary folder."""
         atexit.unregister(self.close)
         try:
             self.stop()
@@ -157,19 +157,19 @@ class Broker:
                 shutil.rmtree(self.folder, ignore_errors=True)
 
     def check_log(self) -> None:
-        """Raise BrokerError when a class was missing: a broker with too few jars works until it must replicate."""
+        """Raise BrokerError when the log reports a missing class: a broker fails only when it needs the jar."""
         for line in self.log.read_text(errors="replace").splitlines():
             if "NoClassDefFoundError" in line or "ClassNotFoundException" in line:
-                raise BrokerError(f"a jar is missing in the broker's set: {line.strip()}")
+                raise BrokerError(f"a jar is missing in the jar set of the broker: {line.strip()}")
 
     def log_tail(self, lines: int) -> str:
-        """Give the last lines of the broker's log."""
+        """Return the last lines of the broker's log."""
         if not self.log.exists():
             return "(no log)"
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def _launch(self) -> bool:
-        """Start the process once; tell whether it opened its port."""
+        """Start the process once; returns whether it opened its port."""
         if not self.data.exists():
             shutil.copytree(formatted_folder(self.version), self.data)
             if self._joining is not None:
@@ -177,7 +177,7 @@ class Broker:
         config = self.folder / "server.properties"
         config.write_text(properties_text(self.data, self._ports or free_port_pair(), self._properties, self._joining))
         jars = broker_jars(self.version)
-        archive = ClassArchive.of(f"broker-{self.version}", jars, SMALL_JVM)
+        archive = ClassArchive.build(f"broker-{self.version}", jars, SMALL_JVM)
         self._draft = None if archive.exists else archive.draft(str(self.port))
         sharing = archive.flags_to_use() if self._draft is None else archive.flags_to_write(self._draft)
         self._process = GuardedProcess(
@@ -187,10 +187,10 @@ class Broker:
             ],
             self.log,
         )
-        return self._answers()
+        return self._is_listening()
 
-    def _answers(self) -> bool:
-        """Wait until the port accepts, the process ends, or the limit passes."""
+    def _is_listening(self) -> bool:
+        """Wait until the port is open, the process has ended, or the limit has passed; returns whether it is open."""
         deadline = time.monotonic() + START_LIMIT
         while self.running and time.monotonic() < deadline:
             if accepts(self.port):
@@ -199,7 +199,7 @@ class Broker:
         return False
 
     def _keep_archive(self) -> None:
-        """Adopt the class archive that a first run wrote when it ended."""
+        """Move the class archive that a first run wrote at its end to its path."""
         if self._draft is not None:
-            ClassArchive.of(f"broker-{self.version}", broker_jars(self.version), SMALL_JVM).adopt(self._draft)
+            ClassArchive.build(f"broker-{self.version}", broker_jars(self.version), SMALL_JVM).adopt(self._draft)
             self._draft = None

@@ -1,4 +1,4 @@
-"""What a sandbox broker is configured with, each setting with its reason, and its folder formatted once for all."""
+"""The properties of a sandbox broker, each with its reason, and its log directory, which is formatted only once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CLUSTER_ID: Final = "bGFnd2FyZGVuLXNhbmRib3g"
-"""Every sandbox broker is a cluster of this id: a formatted folder carries it."""
+"""The cluster id of every sandbox broker; the formatted log directory contains it."""
 
 SMALL: Final[dict[str, str]] = {
     # One broker cannot replicate.
@@ -29,17 +29,17 @@ SMALL: Final[dict[str, str]] = {
     "transaction.state.log.min.isr": "1",
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
-    # Fifty partitions each are made and loaded at the first use of groups and transactions: a second or two.
+    # By default fifty partitions each are created and loaded at first use, which takes a second or two.
     "transaction.state.log.num.partitions": "4",
     "share.coordinator.state.topic.num.partitions": "4",
-    # A test waits for a group to form; there is no deployment to be gentle with.
+    # Tests wait for groups to form; there is no rolling deployment to wait for.
     "group.initial.rebalance.delay.ms": "0",
     # The cleaner's buffer is 128 MB and an index 10 MB per segment by default.
     "log.cleaner.dedupe.buffer.size": "2097152",
     "log.index.size.max.bytes": "1048576",
-    # A topic that nobody created is a mistake worth seeing.
+    # A topic that was not created is an error that must show.
     "auto.create.topics.enable": "false",
-    # A killed broker may register again only when the controller has given up its former self: 9 s by default.
+    # A killed broker can register again only when the session of its previous process has ended: 9 s by default.
     "broker.session.timeout.ms": "2000",
     "broker.heartbeat.interval.ms": "500",
     # Few threads for few clients.
@@ -50,7 +50,7 @@ SMALL: Final[dict[str, str]] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Joining:
-    """A broker that is no controller and joins the cluster of another one, as node number `node` (2 or more)."""
+    """A broker without a controller that joins the cluster of another one as node number `node` (2 or more)."""
 
     node: int
     controller_port: int
@@ -59,9 +59,9 @@ class Joining:
 def properties_text(
     data: Path, ports: tuple[int, int], properties: Mapping[str, str], joining: Joining | None = None
 ) -> str:
-    """Give a `server.properties` for one process; `properties` win over the sandbox's own.
+    """Return the text of a `server.properties`; `properties` win over the sandbox's own.
 
-    The process is broker and controller, or, joining another one, a broker alone.
+    The process is broker and controller, or only a broker when it joins another one.
     """
     port, controller_port = ports
     rows = {
@@ -89,7 +89,7 @@ def _joining_rows(port: int, joining: Joining) -> dict[str, str]:
 
 
 def renumber(data: Path, node: int) -> None:
-    """Make a copy of a formatted log directory that of another node: its number and its directory's id are its own."""
+    """Give a copied log directory another node number and a directory id of its own."""
     meta = data / "meta.properties"
     rows = dict(line.split("=", 1) for line in meta.read_text().splitlines() if line and not line.startswith("#"))
     rows |= {"node.id": str(node), "directory.id": base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")}
@@ -97,7 +97,7 @@ def renumber(data: Path, node: int) -> None:
 
 
 def formatted_folder(version: str) -> Path:
-    """Give a formatted log directory to copy; formats it at the first call (a JVM start), then it is cached."""
+    """Return a formatted log directory to copy; the first call formats it with a JVM start, then it is cached."""
     folder = cache_folder() / "formatted" / version
     if (folder / "meta.properties").exists():
         return folder
@@ -107,7 +107,7 @@ def formatted_folder(version: str) -> Path:
         config = Path(scratch) / "server.properties"
         config.write_text(properties_text(fresh, (9092, 9093), {}))
         _storage_tool(version, config)
-        # Two processes may both come here: the second finds the folder taken, and as good.
+        # When two processes format at the same time, the second one finds a finished folder and uses that.
         with contextlib.suppress(OSError):
             fresh.rename(folder)
     return folder

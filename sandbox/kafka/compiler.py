@@ -1,4 +1,4 @@
-"""Compiles the few Java programs of tests and sandbox, on a machine that has a Java runtime only."""
+"""Compiles the few Java programs of tests and sandbox; the machine needs only a Java runtime."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class CompileError(RuntimeError):
-    """A Java program does not compile; the message is what the compiler says."""
+    """A Java program does not compile; the message is the compiler's output."""
 
 
 def compile_java(source: Path, jars: Sequence[Path], folder: Path) -> None:

@@ -1,9 +1,8 @@
-"""Jars of Kafka and of Spark's Kafka connector: pinned, fetched once through Apache Ivy, verified, kept outside git.
+"""Jars of Kafka and of Spark's Kafka connector: pinned, fetched once with Apache Ivy, verified, kept outside git.
 
-A *set* of jars is one file `ivy-SET.xml` (what to fetch, nothing transitive) and its rows in `jars.sha256` (what must
-have come). A set lies in `CACHE/jars/SET/`, which appears by one rename after every checksum was right: a folder with
-the listed names is a complete one. `python -m sandbox.kafka.jars [SET ...]` fetches what is missing and prints the
-folders.
+A *set* of jars is one file `ivy-SET.xml` (what to fetch, nothing transitive) and its rows in `jars.sha256` (checksums).
+A set is in `CACHE/jars/SET/`, which is created by one rename after all checksums were right: a folder with
+the listed names is complete. `python -m sandbox.kafka.jars [SET ...]` fetches what is missing and prints the folders.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ HERE: Final = Path(__file__).resolve().parent
 CHECKSUMS: Final = HERE / "jars.sha256"
 CONNECTOR: Final = "connector"
 BROKER: Final = "4.3.1"
-"""The broker line that the sandbox runs by default."""
+"""The version of the broker that the sandbox runs by default."""
 
 
 class JarError(RuntimeError):
-    """A set of jars is unknown, could not be fetched, or is not what the checksums say. The message is one line."""
+    """A set of jars is unknown, could not be fetched, or differs from its checksums. The message is one line."""
 
 
 def connector_jars() -> list[Path]:
-    """Give the jars with which Spark reads Kafka, in name order; fetch them where missing."""
+    """Return the jars with which Spark reads Kafka, in name order; fetch them where missing."""
     return jar_set(CONNECTOR)
 
 
 def broker_jars(version: str = BROKER) -> list[Path]:
-    """Give the jars of a Kafka broker with its tools, in name order; fetch them where missing."""
+    """Return the jars of a Kafka broker and its tools, in name order; fetch them where missing."""
     return jar_set(f"broker-{version}")
 
 
@@ -58,18 +57,18 @@ def streams_jars(version: str = BROKER) -> list[Path]:
 
 
 def jar_set(name: str) -> list[Path]:
-    """Give a set's jars in name order; fetch and verify them where missing. Raises JarError."""
+    """Return the jars of a set in name order; fetch and verify them where missing. Raises JarError."""
     rows = checksums(name)
     folder = cache_folder() / "jars" / name
     if not _complete(folder, rows):
-        with _only_one(folder.parent / f"{name}.lock"):
+        with _exclusive(folder.parent / f"{name}.lock"):
             if not _complete(folder, rows):
                 _fetch(name, rows, folder)
     return [folder / jar for jar in sorted(rows)]
 
 
 def checksums(name: str) -> dict[str, str]:
-    """Give a set's rows of `jars.sha256`: file name -> sha256 in hex. Raises JarError for a set without rows."""
+    """Return the rows of a set in `jars.sha256`: file name -> sha256 in hex. Raises JarError for a set without rows."""
     rows = {}
     for line in CHECKSUMS.read_text().splitlines():
         digest, _, path = line.partition("  ")
@@ -82,21 +81,21 @@ def checksums(name: str) -> dict[str, str]:
 
 
 def known_sets() -> list[str]:
-    """Give the names of all sets that have rows, in name order."""
+    """Return the names of all sets with rows, in name order."""
     return sorted({line.partition("  ")[2].partition("/")[0] for line in CHECKSUMS.read_text().splitlines()})
 
 
 def verify(folder: Path, rows: dict[str, str]) -> None:
-    """Compare a folder's jars with their rows, by name and by content. Raises JarError on the first difference."""
+    """Compare the jars of a folder with their rows, by name and content. Raises JarError for the first difference."""
     found = {jar.name for jar in folder.glob("*.jar")}
     if missing := sorted(rows.keys() - found):
-        raise JarError(f"{len(missing)} of {len(rows)} jars did not come: {', '.join(missing)}")
+        raise JarError(f"{len(missing)} of {len(rows)} jars were not fetched: {', '.join(missing)}")
     if extra := sorted(found - rows.keys()):
         raise JarError(f"{len(extra)} jars without a checksum in {CHECKSUMS.name}: {', '.join(extra)}")
     for jar, wanted in rows.items():
         with (folder / jar).open("rb") as content:
             if hashlib.file_digest(content, "sha256").hexdigest() != wanted:
-                raise JarError(f"{jar} is not the file that {CHECKSUMS.name} names: its sha256 differs")
+                raise JarError(f"{jar} differs from its sha256 in {CHECKSUMS.name}")
 
 
 def _complete(folder: Path, rows: dict[str, str]) -> bool:
@@ -104,8 +103,8 @@ def _complete(folder: Path, rows: dict[str, str]) -> bool:
 
 
 @contextlib.contextmanager
-def _only_one(lock: Path) -> Iterator[None]:
-    """Let one process at a time fetch a set; the others wait and find it done."""
+def _exclusive(lock: Path) -> Iterator[None]:
+    """Hold a file lock: one process at a time fetches a set, the others wait and find it complete."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -128,42 +127,42 @@ def _run_ivy(name: str, target: Path, cache: Path, wanted: int) -> None:
     command = [
         *(str(find_java()), "-jar", str(_ivy_jar())),
         *("-settings", str(HERE / "ivysettings.xml"), "-ivy", str(HERE / f"ivy-{name}.xml")),
-        # No -types: some artifacts are of type bundle, and Ivy would leave them out without a word.
+        # No -types: some artifacts are of type bundle, which Ivy would leave out silently.
         *("-retrieve", f"{target}/[artifact]-[revision].[ext]", "-cache", str(cache)),
     ]
-    said: list[str] = []
+    output: list[str] = []
     done = 0
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ivy:
         for line in ivy.stdout or ():
-            said.append(line.strip())
+            output.append(line.strip())
             if "[SUCCESSFUL ]" in line:
                 done += 1
                 print(f"  {done:2d}/{wanted} {line.partition('#')[2].partition('!')[0].replace(';', ' ')}", flush=True)
     if ivy.returncode:
-        raise JarError(f"Ivy could not fetch set {name} (is the network there?): {_cause(said)}")
+        raise JarError(f"Ivy could not fetch set {name} (check the network): {_cause(output)}")
 
 
-def _cause(said: Sequence[str]) -> str:
-    """Pick the line of Ivy's output that names what went wrong."""
+def _cause(output: Sequence[str]) -> str:
+    """Return the line of Ivy's output that names the error."""
     for sign in ("Server access error", "UnknownHost", "not found", "ERROR"):
-        if lines := [line for line in said if sign in line]:
+        if lines := [line for line in output if sign in line]:
             return lines[-1].strip(": \t")
-    return next((line for line in reversed(said) if line), "it said nothing")
+    return next((line for line in reversed(output) if line), "no output")
 
 
 def _ivy_jar() -> Path:
-    """Find the Ivy that pyspark ships, without importing pyspark."""
+    """Return the path of the Ivy that pyspark ships, without importing pyspark. Raises JarError."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
-        raise JarError("pyspark is not installed in this environment, and Ivy comes with it: run make setup")
+        raise JarError("pyspark, which contains Ivy, is not installed in this environment: run make setup")
     found = sorted((Path(spec.submodule_search_locations[0]) / "jars").glob("ivy-*.jar"))
     if not found:
-        raise JarError("this pyspark has no jars/ivy-*.jar")
+        raise JarError("the installed pyspark has no jars/ivy-*.jar: run make setup")
     return found[-1]
 
 
 def main(names: Sequence[str]) -> int:
-    """Fetch the named sets, or those that tests and the demo need; print each folder. Gives the exit code."""
+    """Fetch the named sets, or those of tests and demo, and print their folders. Returns the exit code."""
     try:
         for name in names or (CONNECTOR, f"broker-{BROKER}"):
             print(f"jars: {name}: {jar_set(name)[0].parent}")

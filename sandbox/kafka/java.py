@@ -1,7 +1,7 @@
-"""The Java on this machine: where it is, and class-data sharing, with which a JVM of the sandbox starts in a second.
+"""The Java runtime of this machine, and class-data sharing, with which a JVM of the sandbox starts in a second.
 
-An archive of loaded classes belongs to one JVM build, one class path and one collector. It is a cache: where the JVM
-refuses it, the JVM starts without, only slower.
+An archive of loaded classes belongs to one JVM build, one class path and one collector. It is a cache: a JVM that
+rejects the archive starts without it, only slower.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class JavaMissingError(RuntimeError):
 
 
 def find_java() -> Path:
-    """Give the `java` of JAVA_HOME, else of PATH; raise JavaMissingError when there is none."""
+    """Return the `java` of JAVA_HOME, else of PATH. Raises JavaMissingError when there is none."""
     home = os.environ.get("JAVA_HOME")
     if home and (java := Path(home) / "bin" / "java").is_file():
         return java
@@ -43,8 +43,8 @@ class ClassArchive:
     path: Path
 
     @classmethod
-    def of(cls, name: str, jars: Sequence[Path], flags: Sequence[str]) -> ClassArchive:
-        """Name the archive by all that it depends on, so that a new JVM or jar gets a new one."""
+    def build(cls, name: str, jars: Sequence[Path], flags: Sequence[str]) -> ClassArchive:
+        """Return the archive for these inputs; its file name contains a digest of them and of the JVM build."""
         java = find_java().resolve()
         modules = java.parent.parent / "lib" / "modules"
         build = f"{java} {modules.stat().st_mtime_ns} {modules.stat().st_size}" if modules.exists() else str(java)
@@ -54,24 +54,24 @@ class ClassArchive:
 
     @property
     def exists(self) -> bool:
-        """Tell whether a run has left the archive."""
+        """Whether the archive has been written."""
         return self.path.is_file()
 
     def flags_to_use(self) -> list[str]:
-        """Give the JVM flags that map the archive; none when it does not exist."""
+        """Return the JVM flags that map the archive; none when it does not exist."""
         return [f"-XX:SharedArchiveFile={self.path}", "-Xshare:auto", "-Xlog:cds=off"] if self.exists else []
 
     def flags_to_write(self, draft: Path) -> list[str]:
-        """Give the JVM flags that write the archive to `draft` when the JVM ends in good order."""
+        """Return the JVM flags that write the archive to `draft` when the JVM exits normally."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         return [f"-XX:ArchiveClassesAtExit={draft}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
 
     def draft(self, writer: str) -> Path:
-        """Give a file name beside the archive for one writer among many."""
+        """Return a file name next to the archive that is unique to one writer."""
         return self.path.with_name(f"{self.path.name}.{os.getpid()}-{writer}")
 
     def adopt(self, draft: Path) -> bool:
-        """Put a finished draft in its place, whole or not at all; tell whether there was one."""
+        """Move a finished draft to the archive's path atomically; returns whether there was a draft."""
         if not draft.is_file():
             return False
         draft.replace(self.path)
@@ -79,5 +79,5 @@ class ClassArchive:
 
 
 def class_path(jars: Sequence[Path]) -> str:
-    """Join jars to a class path: explicit and sorted, for an archive accepts no other order than its own."""
+    """Return the class path of these jars, sorted: a class archive is valid for one order only."""
     return os.pathsep.join(str(jar) for jar in sorted(jars))

@@ -1,8 +1,8 @@
-"""Cutting the end off a log, as a lost disk or an unclean leader election does.
+"""Truncates the end of a log, as a lost disk or an unclean leader election does.
 
-On one broker neither can be had in good order: an election needs a replica that is behind, and deleteRecords moves only
-the start. So the files of a stopped broker are shortened at the border of a batch, and their indexes removed, which the
-broker builds anew when it starts; what it finds is a sound log that ends earlier.
+Neither can be produced on one broker: an election needs a replica that is behind, and deleteRecords moves only the log
+start offset. Therefore the files of a stopped broker are shortened at a batch border, and their indexes removed, which
+the broker rebuilds when it starts; the result is a valid log that ends earlier.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def truncate_log(folder: Path, share: float) -> int:
-    """Leave about this share of the newest segment of a partition; gives the offset where the log ends now."""
+    """Keep about this share of the newest segment of a partition; returns the new end offset of the log."""
     segment = max(folder.glob("*.log"))
     raw = segment.read_bytes()
     at, kept = 0, 0

@@ -1,7 +1,7 @@
-"""Kafka's own command-line tools, run from the broker's jars: the second opinion on everything lagwarden says.
+"""Kafka's own command-line tools, run from the broker's jars: the reference that lagwarden is compared with.
 
-The tools print tables for people and report most failures as text with exit code 0, so each answer is read by the
-columns of its own header and each known form of failure becomes a ToolError. A call is one short JVM: about a second.
+The tools print tables for people and report most failures as text with exit code 0, so each table is parsed by
+its own header and each known form of failure becomes a ToolError. A call starts a JVM and takes about a second.
 Source: `org.apache.kafka.tools.consumer.group.ConsumerGroupCommand` of 4.3.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CONSUMER_GROUPS: Final = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 LIMIT: Final = 60.0
-"""Seconds after which a tool that still waits for its broker is ended."""
+"""Seconds after which a tool that still waits for its broker is killed."""
 LISTING_ATTEMPTS: Final = 3
 GROUP_NOT_FOUND: Final = "GroupIdNotFoundException"
 QUIET: Final = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
@@ -29,7 +29,7 @@ HEADER_FIELD: Final = re.compile(r"\S+(?: \(ID\))?")
 
 
 class ToolError(RuntimeError):
-    """The tool failed, or printed an error while saying it had succeeded. The message is what it printed."""
+    """The tool failed, or printed an error with exit code 0. The message is its output."""
 
 
 class GroupRemovedError(ToolError):
@@ -106,19 +106,19 @@ def delete_offsets(bootstrap: str, group: str, topic: str, partition: int | None
 
 
 def delete_group(bootstrap: str, group: str) -> None:
-    """Delete a group, which must be without members. Raises ToolError."""
-    said = consumer_groups(bootstrap, "--delete", "--group", group)
-    if "was successful" not in said:
-        raise ToolError(said.strip())
+    """Delete a group without members. Raises ToolError."""
+    printed = consumer_groups(bootstrap, "--delete", "--group", group)
+    if "was successful" not in printed:
+        raise ToolError(printed.strip())
 
 
 def consumer_groups(bootstrap: str, *arguments: str) -> str:
-    """Run `kafka-consumer-groups` and give what it printed. Raises ToolError."""
+    """Return the output of `kafka-consumer-groups`. Raises ToolError."""
     return run_tool(CONSUMER_GROUPS, "--bootstrap-server", bootstrap, *arguments)
 
 
 def run_tool(main_class: str, *arguments: str, version: str = BROKER) -> str:
-    """Run one of Kafka's tools by its class and give its standard output. Raises ToolError."""
+    """Run one of Kafka's tools by its class and return its standard output. Raises ToolError."""
     command = [*(str(find_java()), *SMALL_JVM, QUIET, "-cp", class_path(broker_jars(version)), main_class), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
@@ -142,13 +142,13 @@ def _describe_all(bootstrap: str, *arguments: str) -> str:
     return consumer_groups(bootstrap, "--describe", "--all-groups", *arguments)
 
 
-def table_rows(said: str) -> list[dict[str, str | None]]:
-    """Read the tool's tables: one dict per row, by header; `-` becomes None; lines around the tables are passed over.
+def table_rows(text: str) -> list[dict[str, str | None]]:
+    """Parse the tool's tables: one dict per row, by header; `-` becomes None; lines outside the tables are skipped.
 
-    A table is a header in capitals and the lines up to the next empty one. Values are cut where the header's fields
-    begin, because a group, a client or a topic pattern may contain spaces.
+    A table is a header in capitals and the lines up to the next empty one. Columns begin where the fields of the
+    header begin, because a group, a client or a topic pattern may contain spaces.
     """
-    return list(_table_rows(said.splitlines()))
+    return list(_table_rows(text.splitlines()))
 
 
 def _table_rows(lines: list[str]) -> Iterator[dict[str, str | None]]:
@@ -163,7 +163,7 @@ def _table_rows(lines: list[str]) -> Iterator[dict[str, str | None]]:
 
 
 def _columns(header: str) -> list[tuple[str, int, int | None]]:
-    """Give each field of a header line with where its column begins and ends."""
+    """Return each field of a header line with the start and the end of its column; None: the end of the line."""
     fields = [(field.group(), field.start()) for field in HEADER_FIELD.finditer(header)]
     ends: list[int | None] = [start for _, start in fields[1:]]
     return [(name, start, end) for (name, start), end in zip(fields, [*ends, None], strict=True)]

@@ -1,4 +1,4 @@
-"""Programs from Debian's packages, unpacked into the cache folder: nothing on the machine is installed or changed."""
+"""Programs from Debian packages, unpacked into the cache folder: nothing is installed or changed on the machine."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 class PackagesMissingError(RuntimeError):
-    """The packages are not there and cannot be had; the message says why in one line."""
+    """The packages are missing and cannot be fetched; the message gives the reason in one line."""
 
 
 def unpacked_folder(name: str) -> Path:
-    """Give the folder where `unpacked` puts a set of packages; it may not exist yet."""
+    """Return the folder of a set of unpacked packages; it may not exist yet."""
     return cache_folder() / "debian" / name
 
 
 def unpacked(name: str, packages: Sequence[str]) -> Path:
-    """Give the folder with these packages unpacked; fetch them where it is not there. Raises PackagesMissingError."""
+    """Return the folder with these packages unpacked; fetch them where it is missing. Raises PackagesMissingError."""
     folder = unpacked_folder(name)
     if folder.is_dir():
         return folder
     if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
-        raise PackagesMissingError(f"{name} comes from Debian's packages, and there is no apt-get here")
+        raise PackagesMissingError(f"{name} is installed from Debian packages, and this machine has no apt-get or dpkg")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".draft-") as draft:
         for package in _download(packages, Path(draft)):
@@ -38,13 +38,13 @@ def unpacked(name: str, packages: Sequence[str]) -> Path:
         with contextlib.suppress(OSError):
             Path(draft, "root").rename(folder)
     if not folder.is_dir():
-        raise PackagesMissingError(f"{folder} could not be made")
+        raise PackagesMissingError(f"{folder} could not be created")
     return folder
 
 
 def _download(packages: Sequence[str], target: Path) -> list[Path]:
-    """Fetch the packages, with fresh lists where there are none or old ones."""
-    # apt would rather fetch as a user of its own, who may not write here, and warns.
+    """Download the packages, after an update of the package lists where the first attempt fails."""
+    # By default apt downloads as its own user, who has no write access here, and prints a warning.
     command = ["apt-get", "--quiet", "download", *packages, "-o", "APT::Sandbox::User=root"]
     try:
         _run(command, target)

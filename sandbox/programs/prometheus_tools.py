@@ -1,4 +1,4 @@
-"""Where `prometheus`, `promtool` and `amtool` are: on this machine, else Debian's packages unpacked into the cache.
+"""The paths of `prometheus`, `promtool` and `amtool`: installed ones, else Debian packages unpacked into the cache.
 
 `python -m sandbox.programs.prometheus_tools` fetches what is missing: 30 MB.
 """
@@ -19,7 +19,7 @@ PROGRAMS: Final = {
     "amtool": "prometheus-alertmanager",
     "prometheus-alertmanager": "prometheus-alertmanager",
 }
-"""The programs, and Debian's package of each."""
+"""Program -> Debian package."""
 _HOW: Final = (
     "install Debian's packages prometheus and prometheus-alertmanager, or run "
     "python -m sandbox.programs.prometheus_tools"
@@ -27,20 +27,20 @@ _HOW: Final = (
 
 
 class ToolMissingError(RuntimeError):
-    """A program is not here; the message says how to get it."""
+    """A program is missing; the message says how to install it."""
 
 
 def find_tool(name: str, *, fetch: bool = False) -> str:
-    """Give the path of one of PROGRAMS; with `fetch` it is had where it is missing. Raises ToolMissingError."""
+    """Return the path of one of PROGRAMS; with `fetch` a missing one is fetched. Raises ToolMissingError."""
     if found := shutil.which(name):
         return found
     package = PROGRAMS[name]
     if not fetch and not unpacked_folder(package).is_dir():
-        raise ToolMissingError(f"{name} is not here: {_HOW}")
+        raise ToolMissingError(f"{name} is missing: {_HOW}")
     try:
         folder: Path = unpacked(package, [package])
     except PackagesMissingError as error:
-        raise ToolMissingError(f"{name} is not here: {error}") from error
+        raise ToolMissingError(f"{name} is missing: {error}") from error
     return str(folder / "usr" / "bin" / name)
 
 

@@ -8,7 +8,7 @@ import org.apache.kafka.streams.kstream.Produced;
 
 /**
  * A Kafka Streams program with the streams group protocol (KIP-1071): two subtopologies, one of them with a
- * repartition topic, a store and its changelog. Runs for some seconds, then leaves in good order.
+ * repartition topic, a store and its changelog. Runs for some seconds, then leaves its group.
  */
 public final class StreamsMember {
     public static void main(String[] arguments) throws Exception {

@@ -1,8 +1,8 @@
-"""A small capture of real traffic of every kind of group: what the tests decode and replay without a broker.
+"""A small capture of the offsets topic with every kind of group: the input of tests that need no broker.
 
-Kafka's own clients write it: librdkafka's for classic, static, KIP-848, simple and transactional groups; for share and
-streams groups, which it does not have, the console tool and a small Kafka Streams program.
-`python -m sandbox.scenarios.all_kinds` makes `tests/captures/all-kinds.avro` anew.
+Kafka's own clients write it: librdkafka for classic, static, KIP-848, simple and transactional groups; for share and
+streams groups, which librdkafka does not support, the console tool and a small Kafka Streams program.
+`python -m sandbox.scenarios.all_kinds` writes `tests/captures/all-kinds.avro`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import Producer, TopicPartition
 
 from sandbox.clients.members import Member, client_config
+from sandbox.clients.transactions import transactional_producer
 from sandbox.kafka import tools
 from sandbox.kafka.broker import Broker
 from sandbox.kafka.compiler import compile_java
@@ -37,9 +38,9 @@ CAPTURE: Final = Path(__file__).resolve().parents[2] / "tests" / "captures" / "a
 TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 STREAMS_PROGRAM: Final = Path(__file__).with_name("StreamsMember.java")
 PROPERTIES: Final = {
-    # Members that vanish are to be missed while the recording lasts.
+    # The sessions of members that stop silently must end during the recording.
     "group.min.session.timeout.ms": "1000",
-    # One heartbeat interval of a streams group is time in which nothing happens.
+    # Streams and share groups change only at heartbeats.
     "group.streams.min.heartbeat.interval.ms": "500",
     "group.streams.heartbeat.interval.ms": "500",
     "group.streams.initial.rebalance.delay.ms": "0",
@@ -49,13 +50,13 @@ PROPERTIES: Final = {
 
 
 def record(path: Path) -> int:
-    """Let groups of every kind live and die on a broker, and capture what it wrote; gives the number of rows."""
+    """Run groups of every kind on a broker and capture its topics; returns the number of rows."""
     with Broker(properties=PROPERTIES) as broker:
         create_topics(broker.bootstrap, {"orders": 3, "payments": 2})
         _fill(broker.bootstrap)
-        for live in (_simple, _classic, _static, _consumer, _transactional, _share, _streams, _forgotten):
-            print(f"recording: {live.__name__.strip('_')}", flush=True)
-            live(broker.bootstrap)
+        for run in (_simple, _classic, _static, _consumer, _transactional, _share, _streams, _deleted):
+            print(f"recording: {run.__name__.strip('_')}", flush=True)
+            run(broker.bootstrap)
         path.unlink(missing_ok=True)
         with Cluster([broker.bootstrap]) as cluster, CaptureWriter(path, LiveTopics(cluster, TOPICS).origin) as capture:
             for row in LiveTopics(cluster, TOPICS).rows():
@@ -72,7 +73,7 @@ def _fill(bootstrap: str) -> None:
 
 
 def _simple(bootstrap: str) -> None:
-    """Commit without membership, go back once, and have one offset deleted."""
+    """Commit without a membership, once with lower offsets, and delete one offset."""
     with _member(bootstrap, "simple-group", "simple") as member:
         for offset in (5, 9, 3, 12):
             places = [TopicPartition("payments", partition, offset + partition) for partition in (0, 1)]
@@ -81,7 +82,7 @@ def _simple(bootstrap: str) -> None:
 
 
 def _classic(bootstrap: str) -> None:
-    """Let two members come one after the other, read, and leave."""
+    """Run two members that join one after the other, read, and leave."""
     with _member(bootstrap, "classic-group", "classic") as first:
         _work(first, "orders", 2)
         with _member(bootstrap, "classic-group", "classic", number=1) as second:
@@ -91,14 +92,14 @@ def _classic(bootstrap: str) -> None:
 
 
 def _static(bootstrap: str) -> None:
-    """Let a static member restart under its instance id, and another one go silent."""
+    """Restart a static member under its instance id, and stop another one."""
     for number in (0, 0, 1):
         with _member(bootstrap, "static-group", "classic", number=number, instance=f"instance-{number}") as member:
             _work(member, "payments", 2)
 
 
 def _consumer(bootstrap: str) -> None:
-    """Run a KIP-848 group of two members, one of which subscribes by a regular expression."""
+    """Run a KIP-848 group of two members; one subscribes with a regular expression."""
     with _member(bootstrap, "consumer-group", "consumer") as first:
         _work(first, "orders", 2)
         with _member(bootstrap, "consumer-group", "consumer", number=1) as second:
@@ -108,9 +109,8 @@ def _consumer(bootstrap: str) -> None:
 
 
 def _transactional(bootstrap: str) -> None:
-    """Send offsets in transactions, of which three are committed and two aborted."""
-    producer = Producer({**client_config(bootstrap), "transactional.id": "transactional-group"})
-    eventually(lambda: producer.init_transactions(10))
+    """Send offsets in five transactions: three are committed, two aborted."""
+    producer = eventually(lambda: transactional_producer(bootstrap, "transactional-group"))
     with _member(bootstrap, "transactional-group", "classic", isolated=True) as member:
         _work(member, "orders", 1)
         metadata = member.consumer.consumer_group_metadata()
@@ -122,7 +122,7 @@ def _transactional(bootstrap: str) -> None:
 
 
 def _share(bootstrap: str) -> None:
-    """Run a share group by the console tool: it reads some records, acknowledges them and leaves."""
+    """Run a share group with the console tool: it reads some records, acknowledges them and leaves."""
     arguments = ("--topic", "orders", "--group", "share-group", "--timeout-ms", "6000")
     tools.run_tool("org.apache.kafka.tools.consumer.ConsoleShareConsumer", "--bootstrap-server", bootstrap, *arguments)
 
@@ -143,8 +143,8 @@ def _streams(bootstrap: str) -> None:
             raise RuntimeError((Path(scratch) / "log").read_text())
 
 
-def _forgotten(bootstrap: str) -> None:
-    """Delete a group as a whole, which leaves nothing but tombstones."""
+def _deleted(bootstrap: str) -> None:
+    """Delete a group, which leaves only tombstones."""
     with _member(bootstrap, "deleted-group", "classic") as member:
         _work(member, "payments", 1)
     eventually(lambda: tools.delete_group(bootstrap, "deleted-group"))
@@ -162,7 +162,7 @@ def _member(
 
 
 def _work(member: Member, topic: str, turns: int) -> None:
-    """Join, and commit in so many turns."""
+    """Subscribe, and read and commit `turns` times."""
     member.consumer.subscribe([topic])
     for _ in range(turns):
         wait_until(lambda: bool(member.read(5)), f"records of {topic}")
@@ -184,7 +184,7 @@ def _commit_now(*members: Member) -> None:
 
 
 def main() -> int:
-    """Make the capture anew; gives the exit code."""
+    """Write the capture. Returns the exit code."""
     CAPTURE.parent.mkdir(parents=True, exist_ok=True)
     rows = record(CAPTURE)
     print(f"{CAPTURE}: {rows} rows, {CAPTURE.stat().st_size} bytes")

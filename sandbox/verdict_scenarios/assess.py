@@ -1,4 +1,4 @@
-"""Holding what was said of each group against what had to be said: found or not, how late, by its cause, in vain."""
+"""Compares the verdicts on each group with the expected ones: found, how late, with the exact cause, false alarms."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 SICK: Final = ("warning", "critical")
 MAX_TICKS_LATE: Final = 3
-"""So many ticks after it can be known a verdict must be there."""
+"""The ticks after which an expected verdict must be shown, counted from the time when it can be known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TimedVerdict:
-    """What one monitor says of a group at a moment (Unix seconds)."""
+    """The verdict of one monitor on a group at one time (Unix seconds)."""
 
     time: float
     verdict: str
@@ -32,30 +32,30 @@ class TimedVerdict:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpectationResult:
-    """An expectation, and when it was met: seconds and ticks behind the moment from which it could be known."""
+    """An expected verdict, and when it was shown: ticks and seconds after the time from which it could be known."""
 
     expected: ExpectedVerdict
     known_at: float | None
-    """Unix seconds; None: what was to happen did not."""
+    """Unix seconds; None: its mark was not reached."""
     found_at: float | None
     ticks: int | None
 
     @property
     def seconds(self) -> float | None:
-        """How late it was, in seconds of the play; 0 where it was there before."""
+        """Its lateness in seconds of the run; 0 when it was shown before."""
         if self.found_at is None or self.known_at is None:
             return None
         return max(self.found_at - self.known_at, 0.0)
 
     @property
     def in_time(self) -> bool:
-        """Tell whether it was there within the ticks that it may take."""
+        """Whether it was shown within MAX_TICKS_LATE."""
         return self.ticks is not None and self.ticks <= MAX_TICKS_LATE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FalseAlarm:
-    """A stretch in which a group was called sick in vain (Unix seconds)."""
+    """A period (Unix seconds) with a sick verdict that was not true."""
 
     verdict: str
     since: float
@@ -64,107 +64,109 @@ class FalseAlarm:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ScenarioOutcome:
-    """What came of one scenario."""
+    """The result of one scenario."""
 
     scenario: VerdictScenario
     met: tuple[ExpectationResult, ...]
     alarms: tuple[FalseAlarm, ...]
-    words: tuple[str, ...]
-    """Every verdict there was, one after the other."""
+    verdicts: tuple[str, ...]
+    """All verdicts that were shown, in order, repetitions left out."""
     lapses: int = 0
-    """How often a sick group was shown as well again while its fault lasted."""
+    """How often a sick group got a fine verdict while its fault lasted."""
 
     @property
     def found(self) -> bool:
-        """Tell whether everything expected was said."""
+        """Whether all expected verdicts were shown."""
         return all(each.found_at is not None for each in self.met)
 
     @property
     def exact(self) -> bool:
-        """Tell whether its cause was named: the verdict that is expected in the end, not just any alarm."""
+        """Whether the exact cause was shown: the verdict that is expected last, not just any alarm."""
         causes = set(self.scenario.causes)
         return any(each.found_at is not None and set(each.expected.verdicts) <= causes for each in self.met)
 
     @property
     def seconds(self) -> float | None:
-        """How late the latest of its verdicts was."""
+        """The lateness of its latest verdict in seconds; None while one is missing."""
         late = [each.seconds for each in self.met]
         known = [each for each in late if each is not None]
         return max(known) if known and len(known) == len(late) else None
 
     @property
     def ticks(self) -> int | None:
-        """The same in ticks."""
+        """The lateness of its latest verdict in ticks; None while one is missing."""
         late = [each.ticks for each in self.met]
         known = [each for each in late if each is not None]
         return max(known) if known and len(known) == len(late) else None
 
     @property
     def good(self) -> bool:
-        """Tell whether all was said in time, and nothing in vain."""
+        """Whether all expected verdicts were in time, without false alarms."""
         return all(each.in_time for each in self.met) and not self.alarms
 
 
 def outcomes(scenarios: Iterable[VerdictScenario], record: RunRecord) -> list[ScenarioOutcome]:
-    """Judge what lagwarden said of every group."""
+    """Return the result of lagwarden for every scenario."""
     return [assess(each, verdicts_of(record, record.groups[each.name]), record) for each in scenarios]
 
 
 def verdicts_of(record: RunRecord, group: str) -> list[TimedVerdict]:
-    """Give what lagwarden said of a group, snapshot by snapshot; "absent" while it did not know it."""
+    """Return lagwarden's verdict on a group in each snapshot; "absent" while it did not show the group."""
     found = []
     for snapshot in record.snapshots:
-        said = snapshot.groups.get(group)
+        verdict = snapshot.groups.get(group)
         found.append(
             TimedVerdict(snapshot.taken_at, "absent", sick=False)
-            if said is None
-            else TimedVerdict(snapshot.taken_at, said.verdict, said.severity in SICK, said.sentence or "")
+            if verdict is None
+            else TimedVerdict(snapshot.taken_at, verdict.verdict, verdict.severity in SICK, verdict.sentence or "")
         )
-    return [word for word in found if record.began <= word.time <= record.ended]
+    return [shown for shown in found if record.began <= shown.time <= record.ended]
 
 
-def assess(scenario: VerdictScenario, words: Sequence[TimedVerdict], record: RunRecord) -> ScenarioOutcome:
-    """Judge what one monitor said of a scenario's group."""
-    met = tuple(_met(each, words, record.mark(scenario.name, each.mark)) for each in scenario.expected)
-    return ScenarioOutcome(scenario, met, tuple(_alarms(scenario, words, record)), _in_turn(words), _lapses(met, words))
+def assess(scenario: VerdictScenario, verdicts: Sequence[TimedVerdict], record: RunRecord) -> ScenarioOutcome:
+    """Return the result of one monitor for a scenario."""
+    met = tuple(_met(each, verdicts, record.mark(scenario.name, each.mark)) for each in scenario.expected)
+    return ScenarioOutcome(
+        scenario, met, tuple(_alarms(scenario, verdicts, record)), _in_turn(verdicts), _lapses(met, verdicts)
+    )
 
 
-def _met(expected: ExpectedVerdict, words: Sequence[TimedVerdict], mark: float | None) -> ExpectationResult:
+def _met(expected: ExpectedVerdict, verdicts: Sequence[TimedVerdict], mark: float | None) -> ExpectationResult:
     if mark is None:
         return ExpectationResult(expected, None, None, None)
     known_at = mark + expected.after
-    said = [word for word in words if word.verdict in expected.verdicts and expected.says in word.sentence]
-    found = next((word.time for word in said if word.time >= mark), None)
+    matching = [shown for shown in verdicts if shown.verdict in expected.verdicts and expected.says in shown.sentence]
+    found = next((shown.time for shown in matching if shown.time >= mark), None)
     if found is None:
         return ExpectationResult(expected, known_at, None, None)
-    return ExpectationResult(expected, known_at, found, sum(known_at < word.time <= found for word in words))
+    return ExpectationResult(expected, known_at, found, sum(known_at < shown.time <= found for shown in verdicts))
 
 
-def _alarms(scenario: VerdictScenario, words: Sequence[TimedVerdict], record: RunRecord) -> Iterator[FalseAlarm]:
-    """Find what was said in vain: anything sick of a healthy group, and of a sick one what is not true, or not yet."""
+def _alarms(scenario: VerdictScenario, verdicts: Sequence[TimedVerdict], record: RunRecord) -> Iterator[FalseAlarm]:
+    """Return the false alarms: sick verdicts on healthy groups, and untrue or early ones on sick groups."""
     begins = [mark for each in scenario.expected if (mark := record.mark(scenario.name, each.mark)) is not None]
     begins += record.marks.get(scenario.name, {}).values()
     begin = min(begins, default=float("inf"))
     true = {verdict for each in scenario.expected for verdict in each.verdicts} | set(scenario.true_as_well)
 
-    def vain(word: TimedVerdict) -> bool:
-        judged = scenario.judged_from <= word.time - record.began <= scenario.judged_until
-        return judged and word.sick and (word.time < begin or word.verdict not in true)
+    def is_false(shown: TimedVerdict) -> bool:
+        judged = scenario.judged_from <= shown.time - record.began <= scenario.judged_until
+        return judged and shown.sick and (shown.time < begin or shown.verdict not in true)
 
-    for (vainly, verdict), run in itertools.groupby(words, key=lambda word: (vain(word), word.verdict)):
-        if vainly:
-            times = [word.time for word in run]
+    for (false, verdict), run in itertools.groupby(verdicts, key=lambda shown: (is_false(shown), shown.verdict)):
+        if false:
+            times = [shown.time for shown in run]
             yield FalseAlarm(verdict, times[0], times[-1] + pace.TICK)
 
 
-def _lapses(met: Sequence[ExpectationResult], words: Sequence[TimedVerdict]) -> int:
+def _lapses(met: Sequence[ExpectationResult], verdicts: Sequence[TimedVerdict]) -> int:
     first = met[0].found_at if met else None
     passes = any(set(each.expected.verdicts) & set(FINE) for each in met)
     if first is None or passes:
         return 0
-    later = [word for word in words if word.time >= first]
-    return sum(fine for fine, _ in itertools.groupby(word.verdict in FINE for word in later))
+    later = [shown for shown in verdicts if shown.time >= first]
+    return sum(fine for fine, _ in itertools.groupby(shown.verdict in FINE for shown in later))
 
 
-def _in_turn(words: Sequence[TimedVerdict]) -> tuple[str, ...]:
-    return tuple(verdict for verdict, _ in itertools.groupby(word.verdict for word in words))
+def _in_turn(verdicts: Sequence[TimedVerdict]) -> tuple[str, ...]:
+    return tuple(verdict for verdict, _ in itertools.groupby(shown.verdict for shown in verdicts))

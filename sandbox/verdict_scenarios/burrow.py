@@ -1,7 +1,7 @@
-"""The same play before the exact rules of Burrow: every commit it would have read, every end it would have asked for.
+"""The exact rules of Burrow applied to the same run: every commit it would have read, every end offset it would fetch.
 
-Its times are those of production: the play is slowed down again, so that its ten intervals and its refresh of the ends
-every ten seconds are its defaults. It reads pending commits too, as Burrow does.
+Times are converted to those of production, so that Burrow's ten intervals and its refresh of end offsets every ten
+seconds are its defaults. Pending commits are included, as in Burrow.
 """
 
 from __future__ import annotations
@@ -31,43 +31,43 @@ EXACT: Final[Mapping[str, str]] = {
     "rewound": "REWIND",
     "falling_behind": "WARN",
 }
-"""Which of its words says what which of our verdicts says. It has none for the others."""
+"""lagwarden's verdict -> Burrow's status of the same meaning. It has none for the other verdicts."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BurrowOutcome:
-    """What came of one scenario by its rules, and the words that it had for the sick group, one after the other."""
+    """The result of one scenario by Burrow's rules, and its alarming statuses of a sick group, in order."""
 
     outcome: ScenarioOutcome
-    said: tuple[str, ...]
+    statuses: tuple[str, ...]
 
     @property
     def exact(self) -> bool:
-        """Tell whether one of its words names the cause."""
+        """Whether one of its statuses names the cause."""
         causes = {EXACT.get(verdict) for verdict in self.outcome.scenario.causes}
-        return bool(causes & set(self.said))
+        return bool(causes & set(self.statuses))
 
 
 def burrow_outcomes(scenarios: Iterable[VerdictScenario], record: RunRecord) -> list[BurrowOutcome]:
-    """Judge what Burrow would have said of every group. Any of its words counts, whatever it was to be called."""
-    words = _words(record)
-    return [_burrowed(each, words.get(record.groups[each.name], []), record) for each in scenarios]
+    """Return Burrow's result for every scenario. Any of its alarming statuses counts as the expected verdict."""
+    statuses = _statuses(record)
+    return [_outcome(each, statuses.get(record.groups[each.name], []), record) for each in scenarios]
 
 
-def _burrowed(scenario: VerdictScenario, words: list[TimedVerdict], record: RunRecord) -> BurrowOutcome:
-    asked = tuple(dataclasses.replace(each, verdicts=(ALARM,)) for each in scenario.expected[:1])
-    heard = [TimedVerdict(word.time, ALARM if word.sick else word.verdict, word.sick) for word in words]
-    # A window that is not full yet is nothing to be blamed for.
+def _outcome(scenario: VerdictScenario, statuses: list[TimedVerdict], record: RunRecord) -> BurrowOutcome:
+    expected = tuple(dataclasses.replace(each, verdicts=(ALARM,)) for each in scenario.expected[:1])
+    shown = [TimedVerdict(each.time, ALARM if each.sick else each.verdict, each.sick) for each in statuses]
+    # Before its window is full, Burrow is not assessed.
     begins = max(scenario.judged_from, INTERVALS * pace.COMMIT)
-    outcome = assess(dataclasses.replace(scenario, expected=asked, judged_from=begins), heard, record)
-    mark = record.mark(scenario.name, asked[0].mark) if asked else None
-    said = [word.verdict for word in words if word.sick and mark is not None and word.time >= mark]
+    outcome = assess(dataclasses.replace(scenario, expected=expected, judged_from=begins), shown, record)
+    mark = record.mark(scenario.name, expected[0].mark) if expected else None
+    alarms = [each.verdict for each in statuses if each.sick and mark is not None and each.time >= mark]
     return BurrowOutcome(
-        dataclasses.replace(outcome, scenario=scenario), tuple(each for each, _ in itertools.groupby(said))
+        dataclasses.replace(outcome, scenario=scenario), tuple(each for each, _ in itertools.groupby(alarms))
     )
 
 
-def _words(record: RunRecord) -> dict[str, list[TimedVerdict]]:
+def _statuses(record: RunRecord) -> dict[str, list[TimedVerdict]]:
     rings: dict[Place, Ring] = {}
     ends: dict[tuple[str, int], collections.deque[int]] = {}
     commits = collections.deque(sorted(record.commits, key=lambda each: (each.time, each.order)))
@@ -76,13 +76,13 @@ def _words(record: RunRecord) -> dict[str, list[TimedVerdict]]:
         for topic, partition, offset in tick.offsets:
             ends.setdefault((topic, partition), collections.deque(maxlen=INTERVALS)).append(offset)
         while commits and commits[0].time / 1_000 <= tick.time:
-            _take(commits.popleft(), rings, ends, record.began)
-        for group, word in _tick(rings, ends, tick.time, record.began):
-            found.setdefault(group, []).append(word)
+            _record_commit(commits.popleft(), rings, ends, record.began)
+        for group, status in _tick(rings, ends, tick.time, record.began):
+            found.setdefault(group, []).append(status)
     return found
 
 
-def _take(
+def _record_commit(
     commit: RecordedCommit,
     rings: dict[Place, Ring],
     ends: Mapping[tuple[str, int], collections.deque[int]],
@@ -91,7 +91,7 @@ def _take(
     place = commit.group, commit.topic, commit.partition
     known = ends.get(place[1:])
     ring = rings.setdefault(place, Ring())
-    ring.commit(commit.offset, commit.order, _slowed(commit.time / 1_000, began), known[-1] if known else None)
+    ring.commit(commit.offset, commit.order, _production_ms(commit.time / 1_000, began), known[-1] if known else None)
 
 
 def _tick(
@@ -102,14 +102,14 @@ def _tick(
         return
     groups = sorted({place[0] for place in places})
     columns = side_by_side([rings[place] for place in places], [list(ends.get(place[1:], ())) for place in places])
-    status = evaluate(columns, _slowed(now, began))
-    of = np.array([groups.index(place[0]) for place in places])
-    rolled = roll_up(status, of, len(groups))
+    status = evaluate(columns, _production_ms(now, began))
+    group_of = np.array([groups.index(place[0]) for place in places])
+    rolled = roll_up(status, group_of, len(groups))
     for number, group in enumerate(groups):
-        worst = int(status[of == number].max())
+        worst = int(status[group_of == number].max())
         yield group, TimedVerdict(now, BurrowStatus(worst).name, sick=rolled[number] > BurrowStatus.OK)
 
 
-def _slowed(time: float, began: float) -> int:
-    """Give a moment of the play (Unix s) as a moment of production (ms)."""
+def _production_ms(time: float, began: float) -> int:
+    """Convert a time of the run (Unix s) to the time of production (ms)."""
     return int((began + (time - began) * pace.FASTER) * 1_000)

@@ -53,7 +53,7 @@ OUTAGES: Final = (
         (StartConsumer(),),
         script=(TimedStep(170.0, (CloseClients(),)),),
         # Known as soon as the ends are read again.
-        expected=(ExpectedVerdict(("unknown",), pace.told(), "broker is back", "the log was cut back"),),
+        expected=(ExpectedVerdict(("unknown",), pace.next_sign(), "broker is back", "the log was cut back"),),
     ),
     VerdictScenario(
         LEADER_ELECTION,

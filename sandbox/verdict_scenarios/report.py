@@ -1,4 +1,4 @@
-"""The page about a play: sums, a table of the sick and one of the healthy, beside what Burrow makes of the same."""
+"""The page about a run: totals, a table of sick and one of healthy groups, next to the results of Burrow's rules."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ HEAD: Final = """\
 
 <!-- Written by `python -m sandbox.verdict_scenarios --report docs/verdicts.md`; do not edit. -->
 
-{groups} groups of real clients live on one real broker at the same time, {sick} of them sick and {healthy} healthy but
-odd, watched by one `lagwarden run`. What happens to each, which verdict is wanted and from when on it can be known is
-data: [sick](../sandbox/verdict_scenarios/sick.py), [healthy](../sandbox/verdict_scenarios/healthy.py) and
-[outages](../sandbox/verdict_scenarios/outages.py). "Can be known" is said of one who sees every commit as it is made
-and the ends of all partitions at every tick; the formulas stand, each with its reason, in
-[pace](../sandbox/verdict_scenarios/pace.py).
+{groups} groups of real clients run on one real broker at the same time, {sick} of them sick and {healthy} healthy but
+unusual, monitored by one `lagwarden run`. What happens to each group, which verdict is expected and when it can be
+known is data: [sick](../sandbox/verdict_scenarios/sick.py), [healthy](../sandbox/verdict_scenarios/healthy.py) and
+[outages](../sandbox/verdict_scenarios/outages.py). A fault "can be known" from every commit and from the end offsets of
+all partitions at every tick; the formulas with their reasons are in [pace](../sandbox/verdict_scenarios/pace.py).
 
-The play goes {faster} times as fast as production: the tick is {tick:g} s where it is {production:g} s by default, and
-every other limit is divided alike. All seconds below are those of production. What cannot be hurried (a micro-batch
-of Spark, the coordinator's own work) therefore weighs {faster} times as much here.
+The run is {faster} times as fast as production: the tick is {tick:g} s where the default is {production:g} s, and every
+other limit is divided by the same number. All seconds below are those of production. What cannot be made faster (a
+micro-batch of Spark, the work of the coordinator) therefore takes {faster} times as long here.
 
 {pace}
 
-The last columns are the exact rules of Burrow over the same commits and the same ends at its defaults, slowed down to
-production. It is asked for any alarm only, at the first moment at which one is due.
+The last columns are the exact rules of Burrow with its defaults, applied to the same commits and end offsets at the
+speed of production. It needs to raise any alarm only, at the first time at which one is due.
 
 | | lagwarden | Burrow's rules |
 |---|---|---|
@@ -43,17 +42,17 @@ production. It is asked for any alarm only, at the first moment at which one is 
 SICK_HEAD: Final = """
 ## Sick groups
 
-"Late" counts from the moment at which the verdict can be known: ticks, and seconds; 0 is at once. Where two verdicts
-are wanted one after the other, both are told.
+"Late" counts from the time when the verdict can be known, in ticks and in seconds; 0 is at once. Where two verdicts are
+expected one after the other, both are listed.
 
-| Group | What happens | Wanted | Known after | Late: ticks | Late | Cause | Burrow | Late |
+| Group | What happens | Expected | Known after | Late: ticks | Late | Cause | Burrow | Late |
 |---|---|---|---|---|---|---|---|---|
 """
 HEALTHY_HEAD: Final = """
 ## Healthy groups
 
-A false alarm is any tick at which the verdict asks for somebody (severity warning or critical). It is told with the
-second of the play at which it began, and how long it lasted.
+A false alarm is any tick with a verdict of severity warning or critical. It is listed with the second of the run at
+which it began, and its duration.
 
 | Group | What happens | False alarms | Verdicts shown | Burrow's false alarms |
 |---|---|---|---|---|
@@ -61,7 +60,7 @@ second of the play at which it began, and how long it lasted.
 
 
 def page(found: Sequence[ScenarioOutcome], others: Sequence[BurrowOutcome], record: RunRecord) -> str:
-    """Write the page, in Markdown."""
+    """Return the page in Markdown."""
     pairs = list(zip(found, others, strict=True))
     sick = [(ours, theirs) for ours, theirs in pairs if ours.scenario.kind == "sick"]
     healthy = [(ours, theirs) for ours, theirs in pairs if ours.scenario.kind == "healthy"]
@@ -76,7 +75,7 @@ def page(found: Sequence[ScenarioOutcome], others: Sequence[BurrowOutcome], reco
             *_lines(_sums(sick, healthy)),
             SICK_HEAD,
             *_lines(_sick(ours, theirs) for ours, theirs in sick),
-            *_in_vain([ours for ours, _ in sick], record),
+            *_false_alarms([ours for ours, _ in sick], record),
             HEALTHY_HEAD,
             *_lines(_healthy(ours, theirs, record) for ours, theirs in healthy),
             *_faults(record),
@@ -85,35 +84,33 @@ def page(found: Sequence[ScenarioOutcome], others: Sequence[BurrowOutcome], reco
 
 
 def _pace(record: RunRecord) -> str:
-    """Say how well the machine kept the pace: a tick that comes late finds what it finds late."""
+    """Return a sentence about the interval of snapshots: a late tick finds faults late."""
     times = [each.taken_at for each in record.snapshots]
-    apart = sorted(after - before for before, after in itertools.pairwise(times)) or [0.0]
+    apart = sorted(later - earlier for earlier, later in itertools.pairwise(times)) or [0.0]
     late = apart[int(0.95 * (len(apart) - 1))]
     return (
-        f"In this play {len(times)} snapshots came {statistics.median(apart):.1f} s apart (median; 95 % within"
+        f"In this run {len(times)} snapshots were {statistics.median(apart):.1f} s apart (median; 95 % within"
         f" {late:.1f} s)."
     )
 
 
 def summary(found: Sequence[ScenarioOutcome]) -> str:
-    """Say in a few lines what was not as it must be."""
+    """Return the unexpected results in a few lines."""
     bad = [each for each in found if not each.good]
     if not bad:
-        return f"all {len(found)} groups as they must be"
-    return "\n".join(
-        [f"{len(bad)} of {len(found)} groups not as they must be:", *(f"  {_fault(each)}" for each in bad)]
-    )
+        return f"all {len(found)} groups as expected"
+    return "\n".join([f"{len(bad)} of {len(found)} groups not as expected:", *(f"  {_fault(each)}" for each in bad)])
 
 
 def _fault(outcome: ScenarioOutcome) -> str:
     late = [f"{'|'.join(each.expected.verdicts)}: {_late(each)}" for each in outcome.met if not each.in_time]
-    alarms = [f"in vain {each.verdict} for {each.until - each.since:.0f} s" for each in outcome.alarms]
-    return f"{outcome.scenario.name}: {'; '.join([*late, *alarms])} ({' > '.join(outcome.words)})"
+    alarms = [f"false alarm {each.verdict} for {each.until - each.since:.0f} s" for each in outcome.alarms]
+    return f"{outcome.scenario.name}: {'; '.join([*late, *alarms])} ({' > '.join(outcome.verdicts)})"
 
 
 def _late(met: ExpectationResult) -> str:
     if met.known_at is None:
-        return "never happened"
+        return "its mark was not reached"
     return "not found" if met.ticks is None else f"{met.ticks} ticks late"
 
 
@@ -123,17 +120,17 @@ def _sums(
     ours, theirs = [each for each, _ in sick], [each for _, each in sick]
     outcomes = [each.outcome for each in theirs]
     yield f"sick groups found (of {len(sick)})", sum(each.found for each in ours), sum(each.found for each in outcomes)
-    yield f"all that was wanted said within {MAX_TICKS_LATE} ticks", sum(_timely(each) for each in ours), "-"
-    yield "late by, median", _median(ours), _median(outcomes)
-    yield "late by, at most", _worst(ours), _worst(outcomes)
-    yield "cause named exactly", sum(each.exact for each in ours), sum(each.exact for each in theirs)
+    yield f"all expected verdicts shown within {MAX_TICKS_LATE} ticks", sum(_timely(each) for each in ours), "-"
+    yield "lateness, median", _median(ours), _median(outcomes)
+    yield "lateness, maximum", _worst(ours), _worst(outcomes)
+    yield "exact cause shown", sum(each.exact for each in ours), sum(each.exact for each in theirs)
     yield (
         f"healthy groups with a false alarm (of {len(healthy)})",
         sum(bool(each.alarms) for each, _ in healthy),
         sum(bool(each.outcome.alarms) for _, each in healthy),
     )
-    yield "sick groups shown as well again while the fault lasted", sum(bool(each.lapses) for each in ours), "-"
-    yield "sick groups called what they are not, or too early", sum(bool(each.alarms) for each in ours), "-"
+    yield "sick groups with a fine verdict while the fault lasted", sum(bool(each.lapses) for each in ours), "-"
+    yield "sick groups with an untrue or early verdict", sum(bool(each.alarms) for each in ours), "-"
 
 
 def _timely(outcome: ScenarioOutcome) -> bool:
@@ -164,7 +161,7 @@ def _sick(ours: ScenarioOutcome, theirs: BurrowOutcome) -> tuple[object, ...]:
         _joined("not found" if each.ticks is None else str(each.ticks) for each in met),
         _joined(_seconds(each.seconds) for each in met),
         named,
-        ", ".join(theirs.said) or "-",
+        ", ".join(theirs.statuses) or "-",
         _seconds(theirs.outcome.seconds),
     )
 
@@ -182,31 +179,31 @@ def _healthy(ours: ScenarioOutcome, theirs: BurrowOutcome, record: RunRecord) ->
         ours.scenario.name,
         ours.scenario.story,
         _alarms(ours.alarms, record),
-        ", ".join(dict.fromkeys(ours.words)),
+        ", ".join(dict.fromkeys(ours.verdicts)),
         _alarms(theirs.outcome.alarms, record) if theirs.outcome.alarms else "none",
     )
 
 
 def _alarms(alarms: Sequence[FalseAlarm], record: RunRecord) -> str:
-    told = [
+    alarms_text = [
         f"{each.verdict} at {_seconds(each.since - record.began)} for {_seconds(each.until - each.since)}"
         for each in alarms
     ]
-    return ", ".join(told) or "none"
+    return ", ".join(alarms_text) or "none"
 
 
-def _in_vain(found: Sequence[ScenarioOutcome], record: RunRecord) -> Iterable[str]:
-    """Tell of which sick groups something was said that is not true of them."""
+def _false_alarms(found: Sequence[ScenarioOutcome], record: RunRecord) -> Iterable[str]:
+    """Return a line per sick group with false alarms."""
     for each in found:
         if each.alarms:
-            yield f"\n- {each.scenario.name} was also called: {_alarms(each.alarms, record)}"
+            yield f"\n- {each.scenario.name} also had false alarms: {_alarms(each.alarms, record)}"
     if any(each.alarms for each in found):
         yield "\n"
 
 
 def _faults(record: RunRecord) -> Iterable[str]:
     if record.faults:
-        yield "\n## What went wrong in the play itself\n\n"
+        yield "\n## Errors in the run itself\n\n"
         yield from (f"- `{fault}`\n" for fault in record.faults)
 
 

@@ -88,7 +88,10 @@ SILENT: Final = (
         (StartJavaConsumer(),),
         script=(at_event(KillClient()),),
         # While the session lasts, a dead process looks like a hung one.
-        expected=(ExpectedVerdict(("stopped",), pace.missed()), ExpectedVerdict(("no_members",), pace.times_out())),
+        expected=(
+            ExpectedVerdict(("stopped",), pace.missed()),
+            ExpectedVerdict(("no_members",), pace.session_and_restart()),
+        ),
         true_as_well=("expiring",),
     ),
     VerdictScenario(
@@ -98,7 +101,7 @@ SILENT: Final = (
         THREE,
         (StartConsumer("a"), StartConsumer("b")),
         script=(at_event(CloseClients(("a", "b"))),),
-        expected=(ExpectedVerdict(("no_members",), pace.stays_away()),),
+        expected=(ExpectedVerdict(("no_members",), pace.longer_than_restart()),),
         true_as_well=("expiring",),
     ),
     VerdictScenario(
@@ -111,7 +114,7 @@ SILENT: Final = (
         expected=(
             ExpectedVerdict(("stopped", "poison_record"), pace.missed()),
             # Seen in the survivor's first commits, and withdrawn after three ticks without a finding.
-            ExpectedVerdict(FINE, pace.SESSION + 3 * pace.TICK + pace.told()),
+            ExpectedVerdict(FINE, pace.SESSION + 3 * pace.TICK + pace.next_sign()),
         ),
     ),
     VerdictScenario(
@@ -144,7 +147,7 @@ SILENT: Final = (
         script=(TimedStep(LEFT_AT, (CloseClients(),), "fault"),),
         # Of the life of an offset a quarter is left; the kept time is the broker's own setting.
         expected=(
-            ExpectedVerdict(("no_members",), pace.stays_away()),
+            ExpectedVerdict(("no_members",), pace.longer_than_restart()),
             ExpectedVerdict(("expiring",), 0.75 * OFFSETS_RETENTION),
         ),
     ),
@@ -205,7 +208,7 @@ STANDING: Final = (
         (StartJavaConsumer("a"),),
         script=(at_event(CloseClients(), StartJavaConsumer("b", INCOMPLETE_ASSIGNOR)),),
         # A partition may be nobody's for as long as a restart takes.
-        expected=(ExpectedVerdict(("unassigned",), pace.stays_away()),),
+        expected=(ExpectedVerdict(("unassigned",), pace.longer_than_restart()),),
     ),
     VerdictScenario(
         "never-committed",
@@ -238,7 +241,7 @@ MOVING: Final = (
         (StartConsumer(),),
         ClientBehaviour(rate=1.3 * RATE),
         script=(at_event(),),
-        expected=(ExpectedVerdict(("skewed",), pace.outgrown(written=RATE + 160.0, read=1.3 * RATE)),),
+        expected=(ExpectedVerdict(("skewed",), pace.unread_too_long(written=RATE + 160.0, read=1.3 * RATE)),),
         true_as_well=("falling_behind",),
     ),
     VerdictScenario(
@@ -248,7 +251,7 @@ MOVING: Final = (
         {"in": ScenarioTopic(backlog=9_000)},
         (StartConsumer(),),
         script=(at_event(ChangeBehaviour({"rate": 1.1 * RATE}), SeekBack(7_200)),),
-        expected=(ExpectedVerdict(("rewound",), pace.told()),),
+        expected=(ExpectedVerdict(("rewound",), pace.next_sign()),),
     ),
     VerdictScenario(
         "overtaken",
@@ -259,7 +262,7 @@ MOVING: Final = (
         script=(at_event(ChangeBehaviour({"rate": SLOWLY})),),
         expected=(
             ExpectedVerdict(("falling_behind", "losing_data"), pace.drifted()),
-            ExpectedVerdict(("losing_data",), pace.forgone(RETENTION, written=RATE, read=SLOWLY)),
+            ExpectedVerdict(("losing_data",), pace.nearly_expired(RETENTION, written=RATE, read=SLOWLY)),
         ),
     ),
     VerdictScenario(
@@ -272,7 +275,10 @@ MOVING: Final = (
             at_event(ChangeBehaviour({"hung": ("a",)}), mark="hang"),
             TimedStep(EVENT + 30, (DeleteRecords(200),), "fault"),
         ),
-        expected=(ExpectedVerdict(("stopped",), pace.missed(), "hang"), ExpectedVerdict(("losing_data",), pace.told())),
+        expected=(
+            ExpectedVerdict(("stopped",), pace.missed(), "hang"),
+            ExpectedVerdict(("losing_data",), pace.next_sign()),
+        ),
         true_as_well=("rebalancing_too_long", "no_members", "expiring"),
     ),
 )
@@ -296,7 +302,7 @@ RESTLESS: Final = (
             ),
         ),
         # One rebalance more than a rolling restart makes.
-        expected=(ExpectedVerdict(("rebalance_storm",), pace.told()),),
+        expected=(ExpectedVerdict(("rebalance_storm",), pace.next_sign()),),
         true_as_well=("stopped",),
     ),
     VerdictScenario(
@@ -318,7 +324,7 @@ RESTLESS: Final = (
         (StartConsumer(),),
         script=(at_event(SubscribeTo("new")),),
         # A group that resubscribes may come back within the time of a restart.
-        expected=(ExpectedVerdict(("abandoned",), pace.stays_away()),),
+        expected=(ExpectedVerdict(("abandoned",), pace.longer_than_restart()),),
     ),
 )
 

@@ -108,7 +108,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         with Monitor(broker.bootstrap, folder, SETTINGS) as monitor:
             monitor.wait_ready()
             target = f"http://{LOOPBACK}:{monitor.port}"
-            with Prometheus(target, folder / "prometheus", interval=SCRAPE, hurry=True) as prometheus:
+            with Prometheus(target, folder / "prometheus", interval=SCRAPE, short_rules=True) as prometheus:
                 sick = f'lagwarden_group_severity{{group="{SICK}"}} >= 3'
                 wait_until(lambda: bool(prometheus.query(sick)), f"{SICK} to be seen as sick", limit=300)
                 # Rates, and what is shown over time, have some history then.

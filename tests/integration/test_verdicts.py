@@ -53,7 +53,7 @@ def test_a_sick_group_is_found_in_time_and_by_its_cause(found: dict[str, Scenari
     """Every verdict that is wanted of it is there within three ticks after it can be known."""
     outcome = found[name]
     late = {"/".join(each.expected.verdicts): each.ticks for each in outcome.met if not each.in_time}
-    assert not late, f"ticks late, at most {MAX_TICKS_LATE} are allowed; it was {' > '.join(outcome.words)}"
+    assert not late, f"ticks late, at most {MAX_TICKS_LATE} are allowed; it was {' > '.join(outcome.verdicts)}"
     assert outcome.exact
 
 
@@ -61,7 +61,7 @@ def test_a_sick_group_is_found_in_time_and_by_its_cause(found: dict[str, Scenari
 def test_nobody_is_called_in_vain(found: dict[str, ScenarioOutcome], name: str) -> None:
     """Not for a group that is only odd, at no tick, and of a sick one nothing is said that is not true."""
     outcome = found[name]
-    assert not outcome.alarms, " > ".join(outcome.words)
+    assert not outcome.alarms, " > ".join(outcome.verdicts)
 
 
 @pytest.mark.parametrize("name", ["still-stalled", "zombie", "hung", "poison", "falling-behind"])
@@ -69,7 +69,7 @@ def test_what_is_sick_is_said_to_be_until_the_end(found: dict[str, ScenarioOutco
     """Through the restarts of the broker and of the monitor, without a lapse."""
     outcome = found[name]
     assert outcome.found
-    assert not outcome.lapses, " > ".join(outcome.words)
+    assert not outcome.lapses, " > ".join(outcome.verdicts)
 
 
 def test_half_of_the_sick_are_found_soon(found: dict[str, ScenarioOutcome]) -> None:

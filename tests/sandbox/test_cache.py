@@ -1,4 +1,4 @@
-"""The place of the cache."""
+"""The path of the cache folder."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sandbox.cache import cache_folder
     ("environment", "folder"),
     [
         pytest.param({"HOME": "/h"}, "/h/.cache/lagwarden", id="nothing set"),
-        pytest.param({"HOME": "/h", "XDG_CACHE_HOME": "/x"}, "/x/lagwarden", id="the desktop's choice"),
-        pytest.param({"HOME": "/h", "XDG_CACHE_HOME": ""}, "/h/.cache/lagwarden", id="set to nothing is not set"),
-        pytest.param({"XDG_CACHE_HOME": "/x", "LAGWARDEN_CACHE": "/own"}, "/own", id="our own variable wins"),
+        pytest.param({"HOME": "/h", "XDG_CACHE_HOME": "/x"}, "/x/lagwarden", id="XDG_CACHE_HOME"),
+        pytest.param({"HOME": "/h", "XDG_CACHE_HOME": ""}, "/h/.cache/lagwarden", id="empty XDG_CACHE_HOME"),
+        pytest.param({"XDG_CACHE_HOME": "/x", "LAGWARDEN_CACHE": "/own"}, "/own", id="LAGWARDEN_CACHE wins"),
     ],
 )
-def test_place_of_the_cache(environment: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cache lies where the environment says, outside the tree."""
+def test_path_of_the_cache(environment: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment determines the folder, which is outside the tree."""
     for name in ("LAGWARDEN_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():

@@ -1,4 +1,4 @@
-"""A guarded process ends with its parent, whatever the parent's end."""
+"""A guarded process ends with its parent, however the parent ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ while not Path(sys.argv[1]).read_text().strip():
 
 
 def alive(pid: int) -> bool:
-    """Tell whether a process runs; a zombie, whose end nobody has asked for, does not."""
+    """Return whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -34,7 +34,7 @@ def alive(pid: int) -> bool:
 
 
 def ends(pid: int, within: float = 20.0) -> bool:
-    """Wait for a process to end; tell whether it did."""
+    """Wait for a process to end; returns whether it did."""
     deadline = time.monotonic() + within
     while alive(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -45,13 +45,13 @@ def ends(pid: int, within: float = 20.0) -> bool:
     "end",
     [
         pytest.param("os.kill(os.getpid(), signal.SIGKILL)", id="killed"),
-        pytest.param("sys.exit(0)", id="ends and forgets"),
-        pytest.param("raise ValueError('lost')", id="dies of an exception"),
-        pytest.param("os._exit(3)", id="leaves without cleaning up"),
+        pytest.param("sys.exit(0)", id="exits without closing it"),
+        pytest.param("raise ValueError('lost')", id="raises an exception"),
+        pytest.param("os._exit(3)", id="exits without clean-up"),
     ],
 )
 def test_child_and_grandchild_end_with_the_parent(end: str, tmp_path: Path) -> None:
-    """However the parent ends, the child's whole group ends too."""
+    """The whole process group of the child ends with the parent."""
     log = tmp_path / "log"
     script = PARENT.format(end=end)
     done = subprocess.run([sys.executable, "-c", script, log], capture_output=True, text=True, check=False, timeout=30)
@@ -60,36 +60,36 @@ def test_child_and_grandchild_end_with_the_parent(end: str, tmp_path: Path) -> N
 
 
 def test_terminate_lets_the_child_finish(tmp_path: Path) -> None:
-    """A child that handles SIGTERM ends by itself, with its own exit code and last words."""
+    """A child that handles SIGTERM ends by itself, with its own exit code and output."""
     log = tmp_path / "log"
     child = GuardedProcess(["sh", "-c", "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.02; done"], log)
     while "up" not in log.read_text():
         time.sleep(0.01)
-    assert child.terminate(patience=20) == 7
+    assert child.terminate(timeout=20) == 7
     assert log.read_text() == "up\nbye\n"
 
 
-def test_terminate_kills_what_does_not_listen(tmp_path: Path) -> None:
-    """A child that ignores SIGTERM is killed after the patience is over."""
+def test_terminate_kills_a_child_that_ignores_sigterm(tmp_path: Path) -> None:
+    """A child that ignores SIGTERM is killed after the time-out."""
     log = tmp_path / "log"
     child = GuardedProcess(["sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.02; done"], log)
     while "up" not in log.read_text():
         time.sleep(0.01)
-    assert child.terminate(patience=0.1) == -signal.SIGKILL
+    assert child.terminate(timeout=0.1) == -signal.SIGKILL
     assert not child.running
 
 
 def test_paused_child_can_be_terminated(tmp_path: Path) -> None:
-    """A paused child stands still, counts as running, and still obeys."""
+    """A paused child counts as running and can be terminated."""
     with GuardedProcess(["sleep", "60"], tmp_path / "log") as child:
         child.pause()
         os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
         assert child.running
-        assert child.terminate(patience=20) == -signal.SIGTERM
+        assert child.terminate(timeout=20) == -signal.SIGTERM
 
 
 def test_kill_can_be_repeated(tmp_path: Path) -> None:
-    """Killing what is dead is harmless, and gives the exit code again."""
+    """Killing an ended child has no effect and returns its exit code again."""
     child = GuardedProcess(["sh", "-c", "exit 5"], tmp_path / "log")
     assert child.wait(20) == 5
     assert [child.kill(), child.kill()] == [5, 5]

@@ -1,4 +1,4 @@
-"""Running tests again and again: each failure is counted, and the load is there in the runs that shall have it."""
+"""Repeated runs of tests: each failure is counted, and the load exists only during the loaded runs."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def test_flaky():
 
 
 def test_a_test_that_fails_in_one_run_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Of three runs the second fails: the table says so, the test is named once, and the exit code is 1."""
+    """The second of three runs fails: the table shows it, the test is named once, and the exit code is 1."""
     test = tmp_path / "test_flaky.py"
     test.write_text(FLAKY.format(counter=str(tmp_path / "counter")))
     quiet = ["-q", "-p", "no:randomly", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "-c", "/dev/null"]
     assert stability.main(["--runs", "3", "--loaded", "1", "--", *quiet, str(test)]) == 1
-    said = capfd.readouterr().out
-    table = said[said.rindex(stability.HEADER) :].splitlines()
+    output = capfd.readouterr().out
+    table = output[output.rindex(stability.HEADER) :].splitlines()
     rows = [line.split() for line in table[1:4]]
     assert [(row[0], row[-1]) for row in rows] == [("1", "0"), ("2", "1"), ("3", "0")]
     assert ["2 busy cores" in line for line in table[1:4]] == [False, False, True]
@@ -41,7 +41,7 @@ def test_a_test_that_fails_in_one_run_is_named(tmp_path: Path, capfd: pytest.Cap
 
 
 def test_runs_without_a_failure_exit_with_0(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """When nothing fails the last line says it."""
+    """The last line says that nothing failed."""
     test = tmp_path / "test_fine.py"
     test.write_text("def test_fine(): pass\n")
     quiet = ["-q", "-p", "no:randomly", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "-c", "/dev/null"]
@@ -50,7 +50,7 @@ def test_runs_without_a_failure_exit_with_0(tmp_path: Path, capfd: pytest.Captur
 
 
 def test_the_load_is_busy_and_ends_with_its_block(tmp_path: Path) -> None:
-    """So many processes run, use CPU time, and are gone afterwards."""
+    """The given number of processes run, use CPU time, and end with the block."""
 
     def ticks(pid: int) -> int:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])

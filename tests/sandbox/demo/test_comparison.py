@@ -1,4 +1,4 @@
-"""Comparing lagwarden with the official tool finds every kind of difference."""
+"""The comparison of lagwarden with the official tool finds every kind of difference."""
 
 from __future__ import annotations
 
@@ -13,52 +13,54 @@ OFFSET = 'lagwarden_partition_committed_offset{group="g",topic="t",partition="0"
 LAG = 'lagwarden_partition_lag{group="g",topic="t",partition="0"}'
 
 
-def told(
+def official_row(
     current_offset: int | None, lag: int | None, topic: str | None = "t", partition: int | None = 0
 ) -> GroupOffset:
-    """Give a row of the official tool about one partition."""
+    """Return a row of the official tool for one partition."""
     return GroupOffset("g", topic, partition, current_offset, 10, lag, None, None, None)
 
 
 def shown(*lines: str) -> Scrape:
-    """Give a scrape with these samples."""
+    """Return a scrape with these samples."""
     return Scrape("".join(f"{line}\n" for line in lines))
 
 
 @pytest.mark.parametrize(
     ("official", "scraped", "agrees"),
     [
-        pytest.param([told(7, 3)], [f"{OFFSET} 7", f"{LAG} 3"], [True], id="both the same"),
-        pytest.param([told(7, 3)], [f"{OFFSET} 7", f"{LAG} 4"], [False], id="another lag"),
-        pytest.param([told(7, 3)], [f"{OFFSET} 6", f"{LAG} 3"], [False], id="another offset"),
-        pytest.param([told(7, 3)], [f"{OFFSET} 7"], [False], id="lag not shown"),
-        pytest.param([told(7, None)], [f"{OFFSET} 7"], [True], id="neither knows the lag"),
-        pytest.param([told(7, None)], [f"{OFFSET} 7", f"{LAG} 0"], [False], id="a lag that cannot be known"),
-        pytest.param([told(7, 3)], [], [False], id="not shown at all"),
-        pytest.param([], [f"{OFFSET} 7", f"{LAG} 3"], [False], id="shown although the group is gone"),
-        pytest.param([told(None, None)], [], [True][:0], id="owned but never committed"),
-        pytest.param([told(None, None, None, None)], [], [True][:0], id="a member without partitions"),
+        pytest.param([official_row(7, 3)], [f"{OFFSET} 7", f"{LAG} 3"], [True], id="equal"),
+        pytest.param([official_row(7, 3)], [f"{OFFSET} 7", f"{LAG} 4"], [False], id="another lag"),
+        pytest.param([official_row(7, 3)], [f"{OFFSET} 6", f"{LAG} 3"], [False], id="another offset"),
+        pytest.param([official_row(7, 3)], [f"{OFFSET} 7"], [False], id="lag not shown"),
+        pytest.param([official_row(7, None)], [f"{OFFSET} 7"], [True], id="neither knows the lag"),
+        pytest.param([official_row(7, None)], [f"{OFFSET} 7", f"{LAG} 0"], [False], id="a lag where the tool has none"),
+        pytest.param([official_row(7, 3)], [], [False], id="not shown at all"),
+        pytest.param([], [f"{OFFSET} 7", f"{LAG} 3"], [False], id="shown although the tool has no such group"),
+        pytest.param([official_row(None, None)], [], [True][:0], id="owned but never committed"),
+        pytest.param([official_row(None, None, None, None)], [], [True][:0], id="a member without partitions"),
     ],
 )
-def test_every_difference_is_seen(official: list[GroupOffset], scraped: list[str], agrees: list[bool]) -> None:
-    """Offset and lag must both be equal, or both be absent, for every partition that either side knows."""
+def test_every_difference_is_found(official: list[GroupOffset], scraped: list[str], agrees: list[bool]) -> None:
+    """Offset and lag must both be equal, or both be absent, for every partition that either side shows."""
     assert [row.agrees for row in compare(official, shown(*scraped))] == agrees
 
 
 def test_comparison_waits_for_a_monitor_that_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lagwarden may need some seconds to see the last commits; the official tool is asked once."""
+    """Lagwarden may need some seconds to read the last commits; the official tool runs once."""
     answers = [shown(f"{OFFSET} 6", f"{LAG} 4"), shown(f"{OFFSET} 7", f"{LAG} 3")]
-    asked: list[str] = []
-    monkeypatch.setattr(comparison.tools, "describe_groups", lambda address: asked.append(address) or [told(7, 3)])
+    calls: list[str] = []
+    monkeypatch.setattr(
+        comparison.tools, "describe_groups", lambda address: calls.append(address) or [official_row(7, 3)]
+    )
     monkeypatch.setattr(comparison, "scrape", lambda _: answers.pop(0))
     monkeypatch.setattr("sandbox.demo.comparison.time.sleep", lambda _: None)
     assert [row.agrees for row in compare_until_agreed("b:1", "http://l")] == [True]
-    assert asked == ["b:1"]
+    assert calls == ["b:1"]
 
 
-def test_comparison_gives_up_with_what_it_saw(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A difference that stays is reported, not waited for without end."""
-    monkeypatch.setattr(comparison.tools, "describe_groups", lambda _: [told(7, 3)])
+def test_comparison_ends_with_the_remaining_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the limit the last comparison is returned."""
+    monkeypatch.setattr(comparison.tools, "describe_groups", lambda _: [official_row(7, 3)])
     monkeypatch.setattr(comparison, "scrape", lambda _: shown(f"{OFFSET} 6", f"{LAG} 4"))
     rows = compare_until_agreed("b:1", "http://l", limit=0)
     assert [(row.official_offset, row.shown_offset, row.official_lag, row.shown_lag) for row in rows] == [(7, 6, 3, 4)]

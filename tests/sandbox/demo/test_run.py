@@ -1,4 +1,4 @@
-"""The demo judges truly and leaves nothing behind."""
+"""The demo compares correctly and removes everything that it has started."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ DIFFERING = PartitionComparison("g", "t", 1, 7, 3, 7, None)
 
 
 class Traffic:
-    """Traffic of one group that notes when it is paused."""
+    """Traffic of given groups that records a pause."""
 
     def __init__(self, groups: list[str]) -> None:
         self.groups = groups
         self.paused = False
 
     def pause(self) -> None:
-        """Note it."""
+        """Record the pause."""
         self.paused = True
 
 
@@ -39,20 +39,20 @@ class Traffic:
         pytest.param([AGREEING], ["g"], 0, id="all agree"),
         pytest.param([AGREEING, DIFFERING], ["g"], 1, id="one lag is missing"),
         pytest.param([AGREEING], ["g", "other"], 1, id="a group of the traffic has no offsets"),
-        pytest.param([], [], 1, id="nothing to compare is no success"),
+        pytest.param([], [], 1, id="nothing to compare"),
     ],
 )
-def test_judgement(
+def test_exit_code_of_the_comparison(
     rows: list[PartitionComparison], groups: list[str], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The demo succeeds only when every partition of every group agrees, with traffic paused."""
     traffic = Traffic(groups)
     monkeypatch.setattr(demo, "compare_until_agreed", lambda *_: rows if traffic.paused else [])
-    assert demo.judge("b:1", "http://l", traffic) == code  # type: ignore[arg-type]
+    assert demo.compare_with_kafka("b:1", "http://l", traffic) == code  # type: ignore[arg-type]
 
 
-def test_views_write_unknown_as_a_dash() -> None:
-    """What is not known is a dash, never a zero, and a difference is marked."""
+def test_views_show_unknown_values_as_a_dash() -> None:
+    """An unknown value is a dash, never a zero, and a difference is marked."""
     lines = groups_lines([GroupLine("g", "simple", "", members=None, lag=None, last_commit_at=None)])
     assert lines.splitlines()[1].split() == ["g", "simple", *"------"]
     compared = comparison_lines([AGREEING, DIFFERING]).splitlines()
@@ -60,8 +60,8 @@ def test_views_write_unknown_as_a_dash() -> None:
     assert compared[2].split() == ["g", "t", "1", "7", "7", "3", "-", "<-", "differs"]
 
 
-def test_configuration_stays_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lagwarden listens on loopback only and keeps its checkpoint in the demo's own folder."""
+def test_configuration_is_local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lagwarden listens on loopback only, and its checkpoint is in the folder of the demo."""
     monkeypatch.setattr(demo, "connector_jars", lambda: [Path("/jars/connector/a.jar")])
     config = yaml.safe_load(demo.configuration(tmp_path, 1234))
     assert config["http"] == {"host": "127.0.0.1", "port": 1234}
@@ -82,7 +82,7 @@ def run_demo(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def left_behind(folder: Path) -> list[str]:
-    """Give the command lines of processes that name a file in the folder, and the demo's folders that remain."""
+    """Return the command lines of processes that contain the folder, and the folders of the demo that remain."""
     found = [str(each) for each in folder.glob("lagwarden-*")]
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -98,7 +98,7 @@ def left_behind(folder: Path) -> list[str]:
 @pytest.mark.kafka
 @pytest.mark.timeout(400)
 def test_demo_with_a_duration_agrees_with_the_official_tool(tmp_path: Path) -> None:
-    """The whole demo ends by itself with exit code 0, and nothing is left of it."""
+    """The whole demo ends by itself with exit code 0 and leaves no process or file."""
     with run_demo(tmp_path, "--duration", "1") as process:
         output = process.communicate(timeout=380)[0]
     assert process.returncode == 0, output
@@ -110,7 +110,7 @@ def test_demo_with_a_duration_agrees_with_the_official_tool(tmp_path: Path) -> N
 @pytest.mark.kafka
 @pytest.mark.timeout(400)
 def test_interrupted_demo_cleans_up(tmp_path: Path) -> None:
-    """Ctrl-C while Spark starts ends everything the demo has started."""
+    """Ctrl-C during the start of Spark ends everything that the demo has started."""
     with run_demo(tmp_path) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -121,5 +121,5 @@ def test_interrupted_demo_cleans_up(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         output = process.communicate(timeout=300)[0]
     assert process.returncode == 0, output
-    assert "nothing is left behind" in output
+    assert "all processes and files are removed" in output
     assert left_behind(tmp_path) == []

@@ -1,4 +1,4 @@
-"""Reading `/metrics` and `/readyz` as an outsider."""
+"""Reading `/metrics` and `/readyz` from outside."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ lagwarden_partition_lag{group="b",topic="t \\"quoted\\"",partition="3"} 12
 
 
 class Answers(http.server.BaseHTTPRequestHandler):
-    """Answers every path with what `replies` holds for it."""
+    """Answers every path with its entry in `replies`."""
 
     replies: dict[str, tuple[int, str]]
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Send the reply."""
         code, body = self.replies[self.path]
         self.send_response(code)
         self.end_headers()
         self.wfile.write(body.encode())
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def address() -> Iterator[str]:
-    """Give the address of a server whose answers the test sets."""
+    """Yield the address of a server whose replies the test sets."""
     with http.server.HTTPServer(("127.0.0.1", 0), Answers) as server:
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 
 
-def test_groups_come_in_name_order_with_what_is_known() -> None:
+def test_groups_are_in_name_order() -> None:
     """A series that is absent is None, not zero."""
     assert Scrape(EXPOSITION).group_lines() == [
         GroupLine("a", "consumer", "", members=None, lag=None, last_commit_at=None),
@@ -71,9 +71,9 @@ def test_groups_come_in_name_order_with_what_is_known() -> None:
 def test_partitions_are_keyed_by_their_labels(address: str) -> None:
     """Labels are unescaped, and a metric that is absent has no rows."""
     Answers.replies = {"/metrics": (200, EXPOSITION)}
-    seen = scrape(address)
-    assert seen.by_partition("lagwarden_partition_lag") == {("b", 't "quoted"', 3): 12}
-    assert seen.by_partition("lagwarden_partition_committed_offset") == {}
+    found = scrape(address)
+    assert found.by_partition("lagwarden_partition_lag") == {("b", 't "quoted"', 3): 12}
+    assert found.by_partition("lagwarden_partition_committed_offset") == {}
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_partitions_are_keyed_by_their_labels(address: str) -> None:
         pytest.param((503, ""), "HTTP Error 503: Service Unavailable", id="no reason given"),
     ],
 )
-def test_readiness_is_told_with_its_reasons(address: str, reply: tuple[int, str], reason: str | None) -> None:
-    """Ready is None; otherwise the reasons are given in lagwarden's own words."""
+def test_readiness_has_its_reasons(address: str, reply: tuple[int, str], reason: str | None) -> None:
+    """Ready is None; otherwise the reasons are those of lagwarden."""
     Answers.replies = {"/readyz": reply}
     assert not_ready_because(address) == reason
 
 
-def test_nobody_there_is_not_ready() -> None:
-    """A refused connection is a reason too."""
+def test_refused_connection_is_not_ready() -> None:
+    """The reason is the error of the connection."""
     assert "refused" in (not_ready_because(f"http://127.0.0.1:{free_port()}") or "")

@@ -1,4 +1,4 @@
-"""The sandbox's broker: real, quick to come back, and gone when it should be."""
+"""The sandbox's broker is real, restarts quickly with its data, and removes what it must."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def quiet(bootstrap: str, **more: str) -> dict[str, str]:
-    """Give a client's configuration that keeps librdkafka's complaints about a dead broker out of the output."""
+    """Return a client configuration without librdkafka's messages about a dead broker."""
     return {"bootstrap.servers": bootstrap, "log_level": "0", **more}
 
 
-def test_own_properties_win() -> None:
-    """A test's properties replace the sandbox's, and the listener is on loopback only."""
+def test_given_properties_win() -> None:
+    """Properties of a test replace those of the sandbox, and the listener is on loopback only."""
     text = properties_text(Path("/d"), (1, 2), {"num.io.threads": "9"})
     rows = dict(line.split("=", 1) for line in text.splitlines())
     assert rows["num.io.threads"] == "9"
@@ -34,7 +34,7 @@ def test_own_properties_win() -> None:
 
 
 def test_ports_are_free_and_different() -> None:
-    """Both ports can be listened on at once."""
+    """Both ports can have a listener at the same time."""
     one, other = free_port_pair()
     with socket.create_server(("127.0.0.1", one)), socket.create_server(("127.0.0.1", other)):
         assert accepts(one)
@@ -42,7 +42,7 @@ def test_ports_are_free_and_different() -> None:
 
 
 def test_missing_class_in_the_log_is_an_error(tmp_path: Path) -> None:
-    """A broker that lacks a jar works until it must replicate: its log is read, not only its port."""
+    """A broker without a jar fails only when it needs it, so its log is checked in addition to its port."""
     broker = Broker(tmp_path)
     broker.log.write_text("INFO started\nERROR java.lang.NoClassDefFoundError: org/apache/kafka/Remote\n")
     with pytest.raises(BrokerError, match=r"a jar is missing .* org/apache/kafka/Remote"):
@@ -51,7 +51,7 @@ def test_missing_class_in_the_log_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.kafka
 def test_data_and_address_survive_stop_and_kill(make_broker: MakeBroker) -> None:
-    """Records and committed offsets are there again, at the same address, after a stop and after a kill."""
+    """Records, committed offsets and the address are the same after a stop and after a kill."""
     broker = make_broker()
     address = broker.bootstrap
     create_topics(address, {"kept": 1})
@@ -75,7 +75,7 @@ def test_data_and_address_survive_stop_and_kill(make_broker: MakeBroker) -> None
 
 @pytest.mark.kafka
 def test_paused_broker_answers_when_resumed(make_broker: MakeBroker) -> None:
-    """A paused broker is alive and silent; resumed, it answers what was asked meanwhile."""
+    """A paused broker runs without answering; when resumed, it answers pending requests."""
     broker = make_broker(offsets_partitions=7)
     admin = AdminClient(quiet(broker.bootstrap))
     assert admin.list_topics(timeout=30).brokers
@@ -88,8 +88,8 @@ def test_paused_broker_answers_when_resumed(make_broker: MakeBroker) -> None:
 
 
 @pytest.mark.kafka
-def test_offsets_topic_has_the_partitions_asked_for(make_broker: MakeBroker) -> None:
-    """The number of offsets partitions is the test's choice, and the topic exists only once a group needs it."""
+def test_offsets_topic_has_the_given_number_of_partitions(make_broker: MakeBroker) -> None:
+    """The test sets the number of partitions, and the topic is created when a group needs it."""
     broker = make_broker(offsets_partitions=7)
     admin = AdminClient(quiet(broker.bootstrap))
     assert "__consumer_offsets" not in admin.list_topics(timeout=30).topics
@@ -100,19 +100,19 @@ def test_offsets_topic_has_the_partitions_asked_for(make_broker: MakeBroker) -> 
 
 
 @pytest.mark.kafka
-def test_own_folder_goes_and_given_folder_stays(make_broker: MakeBroker, tmp_path: Path) -> None:
-    """A temporary folder is removed with its broker; a folder of the caller keeps data and log."""
+def test_temporary_folder_is_removed_and_given_folder_stays(make_broker: MakeBroker, tmp_path: Path) -> None:
+    """A temporary folder is removed on close; a folder of the caller keeps data and log."""
     temporary = make_broker()
     temporary.close()
     assert not temporary.folder.exists()
-    given = make_broker(folder=tmp_path / "mine")
+    given = make_broker(folder=tmp_path / "given")
     given.close()
-    assert (tmp_path / "mine" / "data" / "meta.properties").exists()
+    assert (tmp_path / "given" / "data" / "meta.properties").exists()
     assert given.log.exists()
 
 
 @pytest.mark.kafka
 def test_broker_that_cannot_start_shows_its_log(make_broker: MakeBroker) -> None:
-    """A faulty property ends in one error that quotes the broker's own words."""
+    """An invalid property gives one error that quotes the broker's log."""
     with pytest.raises(BrokerError, match=r"num\.io\.threads"):
         make_broker(properties={"num.io.threads": "none"})

@@ -1,4 +1,4 @@
-"""Jar sets: what is fetched is what is listed, whole and verified, or nothing."""
+"""Jar sets are complete and verified, or absent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONTENT = {"a-1.jar": b"first", "b-2.jar": b"second"}
 
 @pytest.fixture
 def small_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Give the rows of a made-up set `small` in an empty cache."""
+    """Return the rows of an invented set `small`, with an empty cache."""
     rows = {jar: hashlib.sha256(content).hexdigest() for jar, content in CONTENT.items()}
     listed = tmp_path / "jars.sha256"
     listed.write_text("".join(f"{digest}  small/{jar}\n" for jar, digest in rows.items()))
@@ -27,8 +27,8 @@ def small_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]
     return rows
 
 
-def ivy_that_brings(content: dict[str, bytes], calls: list[str]) -> object:
-    """Stand in for Ivy: note the call and lay these files down."""
+def ivy_with(content: dict[str, bytes], calls: list[str]) -> object:
+    """Return a replacement for Ivy that records its calls and writes these files."""
 
     def run(name: str, target: Path, _cache: Path, _wanted: int) -> None:
         calls.append(name)
@@ -46,16 +46,16 @@ def test_ivy_file_and_checksums_name_the_same_jars(name: str) -> None:
     assert {each.get("transitive") for each in dependencies} == {"false"}
 
 
-def test_sets_have_the_number_of_jars_that_were_proven() -> None:
-    """The connector is 4 jars and the lean broker 34: one less boots too, and fails only when it must replicate."""
+def test_sets_have_the_tested_number_of_jars() -> None:
+    """The connector is 4 jars and the broker 34: with one less it starts, and fails only when it needs the class."""
     assert len(jars.checksums("connector")) == 4
     assert len(jars.checksums("broker-4.3.1")) == 34
 
 
 def test_set_is_fetched_once(small_set: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second request for a complete set asks nobody."""
+    """The second request for a complete set fetches nothing."""
     calls: list[str] = []
-    monkeypatch.setattr(jars, "_run_ivy", ivy_that_brings(CONTENT, calls))
+    monkeypatch.setattr(jars, "_run_ivy", ivy_with(CONTENT, calls))
     first = jars.jar_set("small")
     assert [jar.name for jar in first] == sorted(small_set)
     assert jars.jar_set("small") == first
@@ -65,50 +65,52 @@ def test_set_is_fetched_once(small_set: dict[str, str], monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        pytest.param({"a-1.jar": b"first"}, "1 of 2 jars did not come: b-2.jar", id="ivy leaves one out in silence"),
-        pytest.param({**CONTENT, "c-3.jar": b""}, "without a checksum", id="one came that nobody listed"),
-        pytest.param({**CONTENT, "b-2.jar": b"other"}, "b-2.jar is not the file", id="one has another content"),
+        pytest.param({"a-1.jar": b"first"}, "1 of 2 jars were not fetched: b-2.jar", id="one is missing"),
+        pytest.param({**CONTENT, "c-3.jar": b""}, "without a checksum", id="one is not listed"),
+        pytest.param({**CONTENT, "b-2.jar": b"other"}, "b-2.jar differs from its sha256", id="one has another content"),
     ],
 )
-def test_wrong_jars_are_refused(
+def test_wrong_jars_are_an_error(
     small_set: dict[str, str], monkeypatch: pytest.MonkeyPatch, content: dict[str, bytes], reason: str
 ) -> None:
-    """A set that is not exactly what is listed never appears in the cache, and a later try can mend it."""
-    monkeypatch.setattr(jars, "_run_ivy", ivy_that_brings(content, []))
+    """A set that differs from the list is not stored in the cache, and the next attempt starts again."""
+    monkeypatch.setattr(jars, "_run_ivy", ivy_with(content, []))
     with pytest.raises(jars.JarError, match=reason):
         jars.jar_set("small")
-    monkeypatch.setattr(jars, "_run_ivy", ivy_that_brings(CONTENT, []))
+    monkeypatch.setattr(jars, "_run_ivy", ivy_with(CONTENT, []))
     assert len(jars.jar_set("small")) == len(small_set)
 
 
-def test_half_a_set_in_the_cache_is_fetched_again(small_set: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A jar that was deleted from the cache comes back."""
-    monkeypatch.setattr(jars, "_run_ivy", ivy_that_brings(CONTENT, []))
+def test_incomplete_set_in_the_cache_is_fetched_again(
+    small_set: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A jar that was deleted from the cache is fetched again."""
+    monkeypatch.setattr(jars, "_run_ivy", ivy_with(CONTENT, []))
     jars.jar_set("small")[0].unlink()
     assert all(jar.exists() for jar in jars.jar_set("small"))
     assert small_set
 
 
 @pytest.mark.usefixtures("small_set")
-def test_unknown_set_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    """A mistyped set is one line on standard error and exit code 1."""
+def test_unknown_set_is_an_error_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    """An unknown name gives one line on standard error and exit code 1."""
     assert jars.main(["smal"]) == 1
     assert capsys.readouterr().err == "jars: no jar set 'smal': the sets are small\n"
 
 
 @pytest.mark.parametrize(
-    ("said", "cause"),
+    ("output", "cause"),
     [
         pytest.param(
             ["found x", ":::: ERRORS", "Server access error at url https://host/x (UnknownHost)", "USE VERBOSE"],
             "Server access error at url https://host/x (UnknownHost)",
-            id="network away",
+            id="no network",
         ),
         pytest.param(["WARNINGS", ":: org#name;1: not found", ""], "org#name;1: not found", id="no such version"),
-        pytest.param(["last words", ""], "last words", id="something else"),
-        pytest.param([], "it said nothing", id="nothing"),
+        pytest.param(["last line", ""], "last line", id="another error"),
+        pytest.param([], "no output", id="no output"),
     ],
 )
-def test_cause_is_picked_from_ivys_output(said: list[str], cause: str) -> None:
-    """Of Ivy's page of output the one line that matters is shown."""
-    assert jars._cause(said) == cause
+def test_cause_is_found_in_the_output_of_ivy(output: list[str], cause: str) -> None:
+    """The message has the one line of Ivy's output that names the error."""
+    assert jars._cause(output) == cause

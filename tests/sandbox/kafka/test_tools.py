@@ -1,4 +1,4 @@
-"""Reading what Kafka's tools print."""
+"""Parsing the output of Kafka's tools."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ t               0          Successful
 """  # noqa: W291 - as the tool prints it
 
 
-def test_offsets_tables_are_read_by_their_own_columns() -> None:
-    """Names with spaces stay whole, tables may differ in width, and a dash is None."""
+def test_offsets_tables_are_parsed_by_their_own_columns() -> None:
+    """Names may have spaces, tables may differ in width, and a dash is None."""
     rows = tools.table_rows(OFFSETS_OF_TWO_GROUPS)
     assert [(row["GROUP"], row["PARTITION"], row["CURRENT-OFFSET"], row["LAG"]) for row in rows] == [
         ("member one", "0", "10", "0"),
@@ -63,8 +63,8 @@ def test_header_with_a_space_is_one_column() -> None:
     ]
 
 
-def test_lines_around_a_table_are_passed_over() -> None:
-    """The sentence before a table is no row."""
+def test_lines_outside_tables_are_skipped() -> None:
+    """A sentence before a table is not a row."""
     assert tools.table_rows(DELETED) == [{"TOPIC": "t", "PARTITION": "0", "STATUS": "Successful"}]
 
 
@@ -96,15 +96,15 @@ def _answer_in_order(monkeypatch: pytest.MonkeyPatch, answers: list[Exception | 
 
 
 @pytest.mark.kafka
-def test_group_that_does_not_exist_is_its_own_error(broker: Broker) -> None:
-    """The tool's failure for a group that is not there is recognised by the exception that it prints."""
+def test_missing_group_is_its_own_error(broker: Broker) -> None:
+    """The failure for a missing group is recognised by the exception that the tool prints."""
     with pytest.raises(tools.GroupRemovedError):
         tools.consumer_groups(broker.bootstrap, "--describe", "--group", "no such group", "--state")
 
 
 @pytest.mark.kafka
-def test_tools_see_and_change_a_simple_group(broker: Broker) -> None:
-    """Offsets committed without membership are described as Empty, can be deleted one by one, then the group."""
+def test_tools_describe_and_change_a_simple_group(broker: Broker) -> None:
+    """A group of offsets without members is Empty; its offsets and then the group can be deleted."""
     topic, group = "tools-topic", "tools group"
     create_topics(broker.bootstrap, {topic: 2})
     producer = Producer({"bootstrap.servers": broker.bootstrap})
@@ -133,8 +133,8 @@ def test_tools_see_and_change_a_simple_group(broker: Broker) -> None:
 
 @pytest.mark.kafka
 def test_error_with_exit_code_zero_is_an_error(broker: Broker) -> None:
-    """The tool reports a missing group on standard output and succeeds; here it fails."""
+    """The tool reports a missing group on standard output with exit code 0; `consumer_groups` raises ToolError."""
     with pytest.raises(tools.ToolError, match="GroupIdNotFoundException"):
-        tools.consumer_groups(broker.bootstrap, "--describe", "--group", "nobody")
+        tools.consumer_groups(broker.bootstrap, "--describe", "--group", "missing")
     with pytest.raises(tools.ToolError, match="GroupIdNotFoundException"):
-        tools.delete_group(broker.bootstrap, "nobody")
+        tools.delete_group(broker.bootstrap, "missing")

@@ -1,4 +1,4 @@
-"""Setting up says in one line what is missing, and does nothing twice."""
+"""`install.sh` reports in one line what is missing, and installs nothing twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).parents[3] / "sandbox" / "programs" / "install.sh"
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """Give a folder for PATH with the few programs that the script itself needs."""
+    """Return a folder for PATH with the few programs that the script needs."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name in ("bash", "cat", "dirname", "sha256sum", "grep", "tail", "tee", "awk", "touch", "rm"):
@@ -23,7 +23,7 @@ def programs(tmp_path: Path) -> Path:
 
 
 def install(venv: Path, path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the script with nothing but this PATH and environment."""
+    """Run the script with only this PATH and environment."""
     return subprocess.run(
         ["/bin/bash", SCRIPT, venv],
         env={"PATH": str(path), **environment},
@@ -35,7 +35,7 @@ def install(venv: Path, path: Path, **environment: str) -> subprocess.CompletedP
 
 
 def program(folder: Path, name: str, script: str) -> Path:
-    """Put an executable into the folder."""
+    """Write an executable into the folder."""
     made = folder / name
     made.write_text(f"#!/bin/sh\n{script}\n")
     made.chmod(0o755)
@@ -43,19 +43,19 @@ def program(folder: Path, name: str, script: str) -> Path:
 
 
 def test_missing_python_is_one_line(programs: Path, tmp_path: Path) -> None:
-    """Without the Python asked for, the line names it and the way to give another."""
+    """The line names the missing Python and the variable for another one."""
     done = install(tmp_path / "venv", programs)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         (
-            "setup: no python3.11 found: install Python 3.11 with its venv module, or name one: "
+            "setup: no python3.11 found: install Python 3.11 with its venv module, or give its path: "
             "make setup PYTHON=/path/to/python3.11"
         )
     ]
 
 
 def test_missing_java_is_one_line(programs: Path, tmp_path: Path) -> None:
-    """Java is asked for before anything is downloaded."""
+    """Java is checked before anything is downloaded."""
     done = install(tmp_path / "venv", programs, PYTHON=sys.executable)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
@@ -64,8 +64,8 @@ def test_missing_java_is_one_line(programs: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "venv").exists()
 
 
-def test_network_away_is_one_line_and_leaves_no_stamp(programs: Path, tmp_path: Path) -> None:
-    """Where pip cannot download, its reason is shown once, and the next run starts over."""
+def test_failed_download_is_one_line_and_leaves_no_stamp(programs: Path, tmp_path: Path) -> None:
+    """Where pip cannot download, its error is shown once, and the next run starts again."""
     program(programs, "java", "exit 0")
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)
@@ -74,12 +74,12 @@ def test_network_away_is_one_line_and_leaves_no_stamp(programs: Path, tmp_path: 
     done = install(venv, programs, PYTHON=sys.executable)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
-    assert "pip failed: ERROR: no route to host (is the network there?" in done.stderr
+    assert "pip failed: ERROR: no route to host (check the network;" in done.stderr
     assert not (venv / ".installed").exists()
 
 
 def test_second_run_installs_nothing(programs: Path, tmp_path: Path) -> None:
-    """The stamp is written when all is done; with it, nothing is run; a changed requirement would change it."""
+    """The stamp is written at the end; with it nothing is run, and changed requirements invalidate it."""
     program(programs, "java", "exit 0")
     venv = tmp_path / "venv"
     calls = tmp_path / "calls"
@@ -97,7 +97,7 @@ def test_second_run_installs_nothing(programs: Path, tmp_path: Path) -> None:
 
 
 def test_requirements_are_hashed_and_without_addresses() -> None:
-    """Every pinned package has a hash, and no file of requirements names a place to download from."""
+    """Every pinned package has a hash, and no requirements file contains an address."""
     for name in ("run.txt", "dev.txt"):
         text = (SCRIPT.parents[2] / "requirements" / name).read_text()
         entries = [entry for entry in text.replace("\\\n", " ").splitlines() if entry and entry[0] not in "# "]

@@ -1,4 +1,4 @@
-"""Where Prometheus comes from: this machine, the cache, Debian; and what is said where it is not to be had."""
+"""Prometheus comes from this machine, the cache or Debian, and a missing one gives an error with the remedy."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Give a machine without any program, with an empty cache."""
+    """Return an empty cache of a machine without any program."""
     monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path))
     monkeypatch.setattr(shutil, "which", lambda _: None)
     return tmp_path
 
 
-def test_an_installed_program_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is on PATH comes first."""
+def test_installed_program_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program on PATH has precedence."""
     monkeypatch.setattr(shutil, "which", lambda name: f"/somewhere/{name}")
     assert find_tool("promtool") == "/somewhere/promtool"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_an_unpacked_program_is_found(bare: Path, name: str) -> None:
-    """What was fetched once is used again, without a question to apt."""
+def test_unpacked_program_is_found(bare: Path, name: str) -> None:
+    """A fetched program is used again without a call of apt."""
     folder = unpacked_folder(PROGRAMS[name])
     folder.mkdir(parents=True)
     assert folder.is_relative_to(bare)
@@ -43,8 +43,8 @@ def test_an_unpacked_program_is_found(bare: Path, name: str) -> None:
 
 
 @pytest.mark.usefixtures("bare")
-def test_nothing_is_fetched_unasked() -> None:
-    """Without leave to fetch, the message says how to get the program."""
+def test_nothing_is_fetched_by_default() -> None:
+    """Without `fetch`, the message says how to install the program."""
     with pytest.raises(
         ToolMissingError, match=r"install Debian's packages .*, or run python -m sandbox.programs.prometheus_tools"
     ):
@@ -52,14 +52,14 @@ def test_nothing_is_fetched_unasked() -> None:
 
 
 @pytest.mark.usefixtures("bare")
-def test_no_apt_is_a_reason() -> None:
-    """Where there is no apt-get, that is the reason."""
-    with pytest.raises(ToolMissingError, match="there is no apt-get here"):
+def test_missing_apt_is_an_error() -> None:
+    """The message says that apt-get or dpkg is missing."""
+    with pytest.raises(ToolMissingError, match="this machine has no apt-get or dpkg"):
         find_tool("amtool", fetch=True)
 
 
-def test_a_failed_download_is_a_reason_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The last words of apt are the reason; the next try starts from nothing."""
+def test_failed_download_is_an_error_and_leaves_no_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The message has the last line of apt; the next attempt starts again."""
     monkeypatch.setenv("LAGWARDEN_CACHE", str(tmp_path))
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
 
@@ -73,30 +73,30 @@ def test_a_failed_download_is_a_reason_and_leaves_nothing(monkeypatch: pytest.Mo
 
 
 def test_the_job_and_the_rules_are_configured(tmp_path: Path) -> None:
-    """Prometheus scrapes one lagwarden under the job that the rules name, and reads whole folders of rules."""
-    told = yaml.safe_load(configuration("http://127.0.0.1:10848", 5, [tmp_path]))
-    (scrape,) = told["scrape_configs"]
+    """Prometheus scrapes one lagwarden with the job name of the rules, and reads whole folders of rules."""
+    config = yaml.safe_load(configuration("http://127.0.0.1:10848", 5, [tmp_path]))
+    (scrape,) = config["scrape_configs"]
     assert scrape == {"job_name": "lagwarden", "static_configs": [{"targets": ["127.0.0.1:10848"]}]}
-    assert told["rule_files"] == [f"{tmp_path}/*.yaml"]
-    assert told["global"]["scrape_interval"] == "5s"
+    assert config["rule_files"] == [f"{tmp_path}/*.yaml"]
+    assert config["global"]["scrape_interval"] == "5s"
 
 
 @pytest.mark.usefixtures("bare")
-def test_the_demo_goes_on_without(tmp_path: Path) -> None:
-    """Where there is no Prometheus the demo says what it skips and how to get it."""
+def test_demo_continues_without_prometheus(tmp_path: Path) -> None:
+    """Where there is no Prometheus, the demo prints what it skips and how to install it."""
     with contextlib.ExitStack() as stack:
-        said = demo.prometheus_of(stack, "http://127.0.0.1:1", tmp_path)
-    assert said.startswith("skipped  Prometheus: prometheus is not here: install Debian's packages")
+        line = demo.prometheus_of(stack, "http://127.0.0.1:1", tmp_path)
+    assert line.startswith("skipped  Prometheus: prometheus is missing: install Debian's packages")
 
 
 @pytest.mark.chart
-def test_it_runs_with_the_charts_rules(tmp_path: Path) -> None:
-    """A real one starts, has every rule, says that nobody answers it, and is gone afterwards."""
+def test_prometheus_runs_with_the_rules_of_the_chart(tmp_path: Path) -> None:
+    """A real one starts, has the rules, answers queries, and ends with its context."""
     try:
         find_tool("prometheus", fetch=True)
     except ToolMissingError as error:
         pytest.skip(str(error))
-    with Prometheus("http://127.0.0.1:1", tmp_path, interval=1, hurry=True) as prometheus:
+    with Prometheus("http://127.0.0.1:1", tmp_path, interval=1, short_rules=True) as prometheus:
         assert "LagwardenMonitorDown" in {rule["name"] for rule in prometheus.rules()}
         assert prometheus.query("vector(3)") == [({}, 3.0)]
         address = prometheus.address

@@ -142,7 +142,7 @@ def test_a_fault_without_its_mark_is_not_found() -> None:
     """Where the run failed to produce the fault, no verdict counts as found."""
     (outcome,) = outcomes([STOPS], recorded({0: "ok", 64: "stopped"}, marked=False))
     assert not outcome.found
-    assert "never happened" in summary([outcome])
+    assert "its mark was not reached" in summary([outcome])
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def stopping(*, stops: bool) -> RunRecord:
 def test_burrow_finds_a_group_that_stops_when_its_window_of_ends_has_passed() -> None:
     """While one of its ten end offsets is not above the commit, the group is OK: 20 s of the run, 3 are allowed."""
     (found,) = burrow_outcomes([STOPS], stopping(stops=True))
-    assert found.said == ("STOP",)
+    assert found.statuses == ("STOP",)
     assert found.exact
     assert found.outcome.seconds == pytest.approx(20 - 3, abs=pace.TICK)
 
@@ -219,7 +219,7 @@ def test_the_page_has_a_row_for_every_group() -> None:
     assert "| stops | it stops | stopped | 15 s | 1 | 5 s | exact | STOP |" in text
     assert "| keeps-up | it keeps up | none | ok |" in text
     assert "| sick groups found (of 1) | 1 | 1 |" in text
-    assert summary(found) == "all 2 groups as they must be"
+    assert summary(found) == "all 2 groups as expected"
 
 
 def test_a_log_is_truncated_at_a_batch_border(tmp_path: Path) -> None:
