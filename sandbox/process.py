@@ -62,7 +62,7 @@ class GuardedProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the child runs; a paused one does."""
+        """True while the child runs, also while it is paused."""
         return self.exit_code is None
 
     def wait(self, seconds: float) -> int:

@@ -1,4 +1,4 @@
-"""What a scenario wants of producers and consumers, as data: records per topic, and how members process and commit."""
+"""The traffic of a scenario as data: records per topic, and the way members process and commit."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ScenarioTopic:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClientBehaviour:
-    """How the members of a group process and commit. They read for real; only the processing is simulated.
+    """The way members of a group process and commit. They read for real; only the processing is simulated.
 
     Partitions are given by number, for every topic of the group.
     """

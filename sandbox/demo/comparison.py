@@ -32,7 +32,7 @@ class PartitionComparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether both show the same values, or both none."""
+        """True when both show the same values, or both none."""
         return (self.official_offset, self.official_lag) == (self.shown_offset, self.shown_lag)
 
 

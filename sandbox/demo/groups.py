@@ -17,7 +17,7 @@ LagTrend = Literal["near zero", "zero", "grows", "grows on one partition", "jump
 
 
 class Behaviour(enum.Enum):
-    """What the members of a group do."""
+    """The behaviour of a group's members."""
 
     STEADY = "reads everything and commits"
     SLOW = "reads less than is written"

@@ -104,7 +104,7 @@ class Broker:
 
     @property
     def running(self) -> bool:
-        """Whether the broker's process exists; a paused one does."""
+        """True while the broker's process exists, also while it is paused."""
         return self.pid is not None
 
     def start(self) -> Self:

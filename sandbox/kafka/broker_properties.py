@@ -89,7 +89,7 @@ def _joining_rows(port: int, joining: Joining) -> dict[str, str]:
 
 
 def renumber(data: Path, node: int) -> None:
-    """Give a copied log directory another node number and a directory id of its own."""
+    """Set the node number of a copied log directory, and a new directory id."""
     meta = data / "meta.properties"
     rows = dict(line.split("=", 1) for line in meta.read_text().splitlines() if line and not line.startswith("#"))
     rows |= {"node.id": str(node), "directory.id": base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")}

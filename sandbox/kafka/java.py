@@ -54,7 +54,7 @@ class ClassArchive:
 
     @property
     def exists(self) -> bool:
-        """Whether the archive has been written."""
+        """True when the archive has been written."""
         return self.path.is_file()
 
     def flags_to_use(self) -> list[str]:

@@ -28,9 +28,9 @@ from sandbox.scenarios.history import (
 )
 
 SHORT_SESSION_MS: Final = 6_000
-"""How soon a member is missed where one vanishes; long enough for a busy machine's heartbeats."""
+"""The session of members that vanish; long enough for the heartbeats of a busy machine."""
 LONG_SESSION_MS: Final = 600_000
-"""Where nobody is to be missed, however slow the machine."""
+"""The session of members that must not be removed, however slow the machine."""
 
 CLASSIC: Final = GroupHistory(
     "classic",
@@ -54,7 +54,7 @@ COOPERATIVE_STICKY: Final = GroupHistory(
     (
         HistoryStep("a client joins", (Join("a", assignor=COOPERATIVE),), "Stable", 1, (created(), rebalanced(came=1))),
         HistoryStep(
-            "another one joins: partitions are given up first, and given out by a second rebalance",
+            "another one joins: partitions are revoked first, and assigned by a second rebalance",
             (Join("b", assignor=COOPERATIVE),),
             "Stable",
             2,
@@ -83,9 +83,9 @@ STATIC_INSIDE: Final = GroupHistory(
             2,
             (rebalanced(came=1),),
         ),
-        HistoryStep("one shuts down: nothing is written", (Vanish("b"),), "Stable", 2, (), owned=4),
+        HistoryStep("one shuts down: no record is written", (Vanish("b"),), "Stable", 2, (), owned=4),
         HistoryStep(
-            "it is back within its session: another member id, no rebalance",
+            "it is started again within its session: another member id, no rebalance",
             (Join("b", instance="two", session_ms=LONG_SESSION_MS),),
             "Stable",
             2,
@@ -114,7 +114,7 @@ STATIC_OUTSIDE: Final = GroupHistory(
         ),
         HistoryStep("one shuts down, and its session times out", (Vanish("b"),), "Stable", 1, (rebalanced(went=1),)),
         HistoryStep(
-            "it is back",
+            "it is started again",
             (Join("b", instance="two", session_ms=SHORT_SESSION_MS),),
             "Stable",
             2,
@@ -160,13 +160,19 @@ SIMPLE: Final = GroupHistory(
     "consumer",
     {"in": 3},
     (
-        HistoryStep("somebody commits", (Store((("in", 0, 5), ("in", 1, 6), ("in", 2, 7))),), "Empty", 0, (created(),)),
-        HistoryStep("and commits less", (Store((("in", 0, 2), ("in", 1, 6), ("in", 2, 7))),), "Empty"),
+        HistoryStep(
+            "a client without membership commits",
+            (Store((("in", 0, 5), ("in", 1, 6), ("in", 2, 7))),),
+            "Empty",
+            0,
+            (created(),),
+        ),
+        HistoryStep("and commits lower offsets", (Store((("in", 0, 2), ("in", 1, 6), ("in", 2, 7))),), "Empty"),
         HistoryStep(
             "the offset of one partition is deleted", (DeleteOffsets("in", 1),), "Empty", 0, (forgotten("deleted"),)
         ),
         HistoryStep("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
-        HistoryStep("somebody commits again", (Store((("in", 0, 9),)),), "Empty", 0, (reborn(),)),
+        HistoryStep("a client without membership commits again", (Store((("in", 0, 9),)),), "Empty", 0, (reborn(),)),
     ),
     ends=(dead("expired"),),
 )
@@ -176,7 +182,7 @@ SIMPLE_JOINED: Final = GroupHistory(
     "consumer",
     {"in": 2},
     (
-        HistoryStep("somebody commits", (Store((("in", 0, 5),)),), "Empty", 0, (created(),)),
+        HistoryStep("a client without membership commits", (Store((("in", 0, 5),)),), "Empty", 0, (created(),)),
         HistoryStep("a first member joins: no conversion", (Join("a"),), "Stable", 1, (rebalanced(came=1),)),
         HistoryStep("it leaves", (Leave("a"),), "Empty", 0, (emptied(1),)),
         HistoryStep("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),

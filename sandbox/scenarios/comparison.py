@@ -23,7 +23,7 @@ class Observer(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ObservedGroup:
-    """What an observer shows of a group. `facts` is None for a group that it does not show, or shows as dead."""
+    """A group as an observer shows it. `facts` is None for a group that it does not show, or shows as dead."""
 
     facts: GroupFacts | None
     transitions: tuple[ExpectedTransition, ...]
@@ -58,7 +58,7 @@ class GroupComparison:
 
     @property
     def hopeless(self) -> bool:
-        """Whether waiting cannot help: the step failed, or an observer shows a transition that is not expected."""
+        """True when waiting cannot help: the step failed, or an observer shows a transition that is not expected."""
         return self.failure is not None or not all(
             self.expected.may_fit(observed.transitions) for observed in self.found.values()
         )

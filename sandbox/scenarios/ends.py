@@ -1,4 +1,4 @@
-"""Histories of ends: offsets deleted, groups deleted, topics deleted and made again, offsets and groups that expire."""
+"""Histories of removals: offsets, groups and topics that are deleted, and offsets and groups that expire."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ OFFSETS_DELETED: Final = GroupHistory(
             1,
             (created(), rebalanced(came=1)),
         ),
-        HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
+        HistoryStep("it subscribes to only one of them", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
         HistoryStep(
-            "the offsets of the other are deleted while it lives",
+            "the offsets of the other are deleted while the group is running",
             (DeleteOffsets("old"),),
             "Stable",
             1,
@@ -58,7 +58,11 @@ GROUP_DELETED: Final = GroupHistory(
         HistoryStep("it leaves", (Leave("a"),), "Empty", 0, (emptied(1),)),
         HistoryStep("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
         HistoryStep(
-            "somebody commits: born again, as a simple one", (Store((("in", 0, 3),)),), "Empty", 0, (reborn(),)
+            "a client without membership commits: the group appears again, as a simple one",
+            (Store((("in", 0, 3),)),),
+            "Empty",
+            0,
+            (reborn(),),
         ),
         HistoryStep("it is deleted again", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
     ),
@@ -70,18 +74,18 @@ TOPIC_DELETED: Final = GroupHistory(
     {"in": 2, "other": 1},
     (
         HistoryStep(
-            "somebody commits for two topics",
+            "a client without membership commits for two topics",
             (Store((("in", 0, 3), ("in", 1, 4), ("other", 0, 5))),),
             "Empty",
             0,
             (created(),),
         ),
         HistoryStep("one of the topics is deleted", (DeleteTopic("in"),), "Empty", 0, (forgotten("topic deleted"),)),
-        HistoryStep("it is made again", (CreateTopic("in", 2),), "Empty"),
-        HistoryStep("somebody commits for both", (Store((("in", 0, 1), ("other", 0, 6))),), "Empty"),
+        HistoryStep("it is created again", (CreateTopic("in", 2),), "Empty"),
+        HistoryStep("a client without membership commits for both", (Store((("in", 0, 1), ("other", 0, 6))),), "Empty"),
         HistoryStep("it is deleted again", (DeleteTopic("in"),), "Empty", 0, (forgotten("topic deleted"),)),
         HistoryStep(
-            "the other one too: nothing is left",
+            "the other one too: nothing of the group remains",
             (DeleteTopic("other"),),
             "Empty",
             0,
@@ -103,7 +107,7 @@ TOPIC_DELETED_CLASSIC: Final = GroupHistory(
             1,
             (created(), rebalanced(came=1)),
         ),
-        HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
+        HistoryStep("it subscribes to only one of them", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
         HistoryStep("the other topic is deleted", (DeleteTopic("old"),), "Stable", 1, (forgotten("topic deleted"),)),
     ),
 )
@@ -114,7 +118,7 @@ EXPIRED: Final = GroupHistory(
     {"in": 2},
     (
         HistoryStep("a client joins", (Join("a"),), "Stable", 1, (created(), rebalanced(came=1))),
-        HistoryStep("it leaves, and nobody comes", (Leave("a"),), "Empty", 0, (emptied(1),)),
+        HistoryStep("it leaves, and no member joins", (Leave("a"),), "Empty", 0, (emptied(1),)),
     ),
     ends=(dead("expired"),),
 )
@@ -151,7 +155,7 @@ OFFSETS_EXPIRED: Final = GroupHistory(
             1,
             (created(), rebalanced(came=1)),
         ),
-        HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
+        HistoryStep("it subscribes to only one of them", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
     ),
     ends=(forgotten("expired"),),
     removed=(("old", 0),),
@@ -169,7 +173,7 @@ OFFSETS_EXPIRED_CONSUMER: Final = GroupHistory(
             1,
             (created(), rebalanced(came=1)),
         ),
-        HistoryStep("it wants one of them only", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
+        HistoryStep("it subscribes to only one of them", (Subscribe("a", ("in",)),), "Stable", 1, (rebalanced(),)),
     ),
     ends=(forgotten("expired"),),
     removed=(("old", 0),),
@@ -179,7 +183,15 @@ OFFSETS_EXPIRED_SIMPLE: Final = GroupHistory(
     "offsets-expired-simple",
     "consumer",
     {"in": 2},
-    (HistoryStep("somebody commits two partitions", (Store((("in", 0, 3), ("in", 1, 4))),), "Empty", 0, (created(),)),),
+    (
+        HistoryStep(
+            "a client without membership commits two partitions",
+            (Store((("in", 0, 3), ("in", 1, 4))),),
+            "Empty",
+            0,
+            (created(),),
+        ),
+    ),
     meanwhile=(Store((("in", 1, 5),)),),
     ends=(forgotten("expired"),),
     removed=(("in", 0),),

@@ -1,4 +1,4 @@
-"""Histories of the newer kinds of group: consumer (KIP-848), share and streams, and the ways between the protocols."""
+"""Histories of the newer kinds of group (consumer of KIP-848, share, streams) and of changes of protocol."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONSUMER: Final = GroupHistory(
         HistoryStep("a client joins", (Join("a", "consumer"),), "Stable", 1, (created(), rebalanced(came=1))),
         HistoryStep("another one joins", (Join("b", "consumer"),), "Stable", 2, (rebalanced(came=1),)),
         HistoryStep("the first one leaves", (Leave("a"),), "Stable", 1, (rebalanced(went=1),)),
-        HistoryStep("the other one too", (Leave("b"),), "Empty", 0, (emptied(1),)),
+        HistoryStep("the other one leaves too", (Leave("b"),), "Empty", 0, (emptied(1),)),
         HistoryStep("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
         HistoryStep("a client joins", (Join("c", "consumer"),), "Stable", 1, (reborn(), rebalanced(came=1))),
         HistoryStep("and leaves", (Leave("c"),), "Empty", 0, (emptied(1),)),
@@ -62,7 +62,7 @@ CONSUMER_REGEX: Final = GroupHistory(
         HistoryStep(
             "another one joins for one topic", (Join("b", "consumer", ("out",)),), "Stable", 2, (rebalanced(came=1),)
         ),
-        HistoryStep("it wants another topic", (Subscribe("b", ("in",)),), "Stable", 2, (rebalanced(),)),
+        HistoryStep("it subscribes to another topic", (Subscribe("b", ("in",)),), "Stable", 2, (rebalanced(),)),
     ),
     ends=(forgotten("expired"),),
     removed=(("out", 0),),
@@ -80,7 +80,7 @@ CONSUMER_STATIC: Final = GroupHistory(
         ),
         HistoryStep("another one joins", (Join("b", "consumer", instance="two"),), "Stable", 2, (rebalanced(came=1),)),
         HistoryStep("one shuts down and keeps what it owns", (Vanish("b"),), "Reconciling", 2, (), owned=4),
-        HistoryStep("it is back within its session", (Join("b", "consumer", instance="two"),), "Stable", 2),
+        HistoryStep("it is started again within its session", (Join("b", "consumer", instance="two"),), "Stable", 2),
     ),
 )  # fmt: skip
 
@@ -115,7 +115,7 @@ SHARE: Final = GroupHistory(
         ),
         HistoryStep("another one joins", (Join("b", "share"),), "Stable", 2, (rebalanced(came=1),)),
         HistoryStep("one leaves", (Leave("a"),), "Stable", 1, (rebalanced(went=1),)),
-        HistoryStep("the other one too", (Leave("b"),), "Empty", 0, (emptied(1),)),
+        HistoryStep("the other one leaves too", (Leave("b"),), "Empty", 0, (emptied(1),)),
         HistoryStep("the group is deleted", (DeleteGroup("share"),), GONE, 0, (dead("deleted"),)),
         HistoryStep("a client joins", (Join("c", "share"),), "Stable", 1, (reborn(), rebalanced(came=1), rebalanced())),
     ),
@@ -127,7 +127,7 @@ STREAMS: Final = GroupHistory(
     {"in": 2},
     (
         HistoryStep(
-            "a program starts: it gets tasks once its internal topics are made",
+            "a program starts: it gets tasks once its internal topics exist",
             (Join("a", "streams"),),
             "Stable",
             1,
@@ -135,7 +135,7 @@ STREAMS: Final = GroupHistory(
         ),
         HistoryStep("a second one starts", (Join("b", "streams"),), "Stable", 2, (rebalanced(came=1),)),
         HistoryStep("one leaves", (Leave("a"),), "Stable", 1, (rebalanced(went=1),)),
-        HistoryStep("the other one too", (Leave("b"),), "Empty", 0, (emptied(1),)),
+        HistoryStep("the other one leaves too", (Leave("b"),), "Empty", 0, (emptied(1),)),
         HistoryStep("the group is deleted", (DeleteGroup("streams"),), GONE, 0, (dead("deleted"),)),
     ),
 )

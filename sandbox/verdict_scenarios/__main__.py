@@ -22,29 +22,31 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play (or read a play on record) and report. Gives the exit code: 1 where a verdict is late, wrong or in vain."""
+    """Run, or load a record, and report. Returns the exit code: 1 where a verdict is missing, late or false."""
     parser = argparse.ArgumentParser(
-        prog="python -m sandbox.verdict_scenarios", description="the proof of the verdicts"
+        prog="python -m sandbox.verdict_scenarios", description="compare verdicts with those expected of real groups"
     )
-    parser.add_argument("--report", type=Path, metavar="FILE", help="where the page goes; else only sums are printed")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="keep the play there, to be judged again")
-    parser.add_argument("--again", type=Path, metavar="FILE", help="judge this record instead of playing")
-    parser.add_argument("--only", nargs="*", metavar="NAME", help="play these scenarios")
-    parser.add_argument("--end", type=float, default=END, metavar="SECONDS", help="when the play ends")
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="write the page to this file; default: print only a summary"
+    )
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write the record of the run to this file")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="assess this record instead of running")
+    parser.add_argument("--only", nargs="*", metavar="NAME", help="run only these scenarios")
+    parser.add_argument("--end", type=float, default=END, metavar="SECONDS", help="end of the run")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options.again:
-        played = record.load(options.again)
-        scenarios = [each for each in SCENARIOS if each.name in played.groups]
+        recorded = record.load(options.again)
+        scenarios = [each for each in SCENARIOS if each.name in recorded.groups]
     else:
         scenarios = [each for each in SCENARIOS if not options.only or each.name in options.only]
         with tempfile.TemporaryDirectory(prefix="lagwarden-verdicts-") as folder:
-            played = run_scenarios(scenarios, Path(folder), lambda said: print(said, flush=True), options.end)
+            recorded = run_scenarios(scenarios, Path(folder), lambda line: print(line, flush=True), options.end)
     if options.record:
-        played.save(options.record)
-    found = outcomes(scenarios, played)
+        recorded.save(options.record)
+    found = outcomes(scenarios, recorded)
     if options.report:
-        options.report.write_text(page(found, burrow_outcomes(scenarios, played), played))
+        options.report.write_text(page(found, burrow_outcomes(scenarios, recorded), recorded))
     print(summary(found))
     return 0 if all(each.good for each in found) else 1
 

@@ -49,7 +49,7 @@ class ExpectationResult:
 
     @property
     def in_time(self) -> bool:
-        """Whether it was shown within MAX_TICKS_LATE."""
+        """True when it was shown within MAX_TICKS_LATE."""
         return self.ticks is not None and self.ticks <= MAX_TICKS_LATE
 
 
@@ -72,16 +72,16 @@ class ScenarioOutcome:
     verdicts: tuple[str, ...]
     """All verdicts that were shown, in order, repetitions left out."""
     lapses: int = 0
-    """How often a sick group got a fine verdict while its fault lasted."""
+    """The number of times a sick group got a fine verdict while its fault lasted."""
 
     @property
     def found(self) -> bool:
-        """Whether all expected verdicts were shown."""
+        """True when all expected verdicts were shown."""
         return all(each.found_at is not None for each in self.met)
 
     @property
     def exact(self) -> bool:
-        """Whether the exact cause was shown: the verdict that is expected last, not just any alarm."""
+        """True when the exact cause was shown: the verdict that is expected last, not just any alarm."""
         causes = set(self.scenario.causes)
         return any(each.found_at is not None and set(each.expected.verdicts) <= causes for each in self.met)
 
@@ -101,7 +101,7 @@ class ScenarioOutcome:
 
     @property
     def good(self) -> bool:
-        """Whether all expected verdicts were in time, without false alarms."""
+        """True when all expected verdicts were in time, without false alarms."""
         return all(each.in_time for each in self.met) and not self.alarms
 
 

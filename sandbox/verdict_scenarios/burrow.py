@@ -43,7 +43,7 @@ class BurrowOutcome:
 
     @property
     def exact(self) -> bool:
-        """Whether one of its statuses names the cause."""
+        """True when one of its statuses names the cause."""
         causes = {EXACT.get(verdict) for verdict in self.outcome.scenario.causes}
         return bool(causes & set(self.statuses))
 

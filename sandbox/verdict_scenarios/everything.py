@@ -1,4 +1,4 @@
-"""All scenarios of the play, the sick before the healthy."""
+"""All verdict scenarios, sick ones first."""
 
 from __future__ import annotations
 

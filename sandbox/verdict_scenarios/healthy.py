@@ -1,4 +1,4 @@
-"""Groups that are healthy but odd: of none of them anything must be said for which somebody gets up."""
+"""Groups that are healthy but unusual: none of them may get a verdict of severity warning or critical."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from sandbox.verdict_scenarios.actions import (
 )
 from sandbox.verdict_scenarios.outages import BROKER_RESTART_AT
 from sandbox.verdict_scenarios.scenario import EVENT, TimedStep, VerdictScenario
-from sandbox.verdict_scenarios.sick import BATCH, BATCH_TAKES, FOUR, OFFSETS_RETENTION, ONE, THREE, visits
+from sandbox.verdict_scenarios.sick import BATCH, BATCH_TAKES, FOUR, OFFSETS_RETENTION, ONE, THREE, batch_runs
 
-AWAY: Final = 35 / pace.FASTER
-"""Seconds that a static member is away while it is restarted."""
+RESTART_SECONDS: Final = 35 / pace.FASTER
+"""Seconds of a restart of a static member."""
 BETWEEN_RESTARTS: Final = 12.0
 PAUSES: Final = (20.0, 47.0, 31.0, 75.0, 26.0, 58.0)
-"""Seconds of production between the commits of a consumer that commits when a batch is full."""
+"""Seconds of production between the commits of a consumer that commits full batches."""
 
 
-def _comes_and_goes() -> tuple[TimedStep, ...]:
+def _joining_batch() -> tuple[TimedStep, ...]:
     starts = [5.0 + BATCH * number for number in range(40)]
     return tuple(
         step
@@ -39,16 +39,18 @@ def _comes_and_goes() -> tuple[TimedStep, ...]:
 
 def _rolling() -> tuple[TimedStep, ...]:
     names = ("a", "b", "c")
-    away = [TimedStep(EVENT + BETWEEN_RESTARTS * number, (CloseClients((name,)),)) for number, name in enumerate(names)]
-    back = [
-        TimedStep(EVENT + BETWEEN_RESTARTS * number + AWAY, (StartConsumer(name, instance=name),))
+    leaving = [
+        TimedStep(EVENT + BETWEEN_RESTARTS * number, (CloseClients((name,)),)) for number, name in enumerate(names)
+    ]
+    joining = [
+        TimedStep(EVENT + BETWEEN_RESTARTS * number + RESTART_SECONDS, (StartConsumer(name, instance=name),))
         for number, name in enumerate(names)
     ]
-    return tuple(sorted([*away, *back], key=lambda step: step.time))
+    return tuple(sorted([*leaving, *joining], key=lambda step: step.time))
 
 
 def _irregular() -> tuple[TimedStep, ...]:
-    # Each commit is of a batch of its own: everything is processed, told, and then silence.
+    # Each commit ends a batch: everything is committed, and then nothing until the next batch is full.
     times = itertools.accumulate(itertools.islice(itertools.cycle(PAUSES), 100))
     steps = [time / pace.FASTER for time in times]
     return tuple(
@@ -62,11 +64,13 @@ def _irregular() -> tuple[TimedStep, ...]:
 
 
 RHYTHMS: Final = (
-    VerdictScenario("steady", "healthy", "reads as records come", THREE, (StartConsumer("a"), StartConsumer("b"))),
+    VerdictScenario(
+        "steady", "healthy", "reads records as they arrive", THREE, (StartConsumer("a"), StartConsumer("b"))
+    ),
     VerdictScenario(
         "bursty",
         "healthy",
-        "a producer writes everything at once every few minutes; it is worked off in half of the time",
+        "a producer writes all records at once every few minutes; they are processed in half of that time",
         {"in": ScenarioTopic(flows=(Flow(2 * RATE, every=30.0),))},
         (StartConsumer(),),
         ClientBehaviour(rate=4 * RATE),
@@ -74,21 +78,21 @@ RHYTHMS: Final = (
     VerdictScenario(
         "batch-stays",
         "healthy",
-        "a batch that reads all there is once an hour; its member stays",
+        "a batch that reads all records once an hour; its member stays",
         ONE,
         (StartConsumer(),),
         ClientBehaviour(rate=0.0, repeats=False),
-        script=visits(800.0),
+        script=batch_runs(800.0),
         judged_from=50.0,
     ),
     VerdictScenario(
         "batch-leaves",
         "healthy",
-        "a batch that reads all there is once an hour and is gone in between",
+        "a batch that joins once an hour, reads all records and leaves",
         ONE,
         (),
         ClientBehaviour(rate=400.0, repeats=False),
-        script=_comes_and_goes(),
+        script=_joining_batch(),
         judged_from=50.0,
     ),
     VerdictScenario(
@@ -111,7 +115,7 @@ RHYTHMS: Final = (
     VerdictScenario(
         "quiet",
         "healthy",
-        "a record now and then, read at once by a client that commits only when it has read something",
+        "rare records, read at once by a client that commits only after it has read something",
         {"in": ScenarioTopic(flows=(Flow(1 / 24, every=24.0),))},
         (StartConsumer(),),
         ClientBehaviour(repeats=False),
@@ -119,7 +123,7 @@ RHYTHMS: Final = (
     VerdictScenario(
         "at-a-distance",
         "healthy",
-        "five minutes behind for ever, at the pace of the producer",
+        "a constant lag of five minutes, at the speed of the producer",
         {"in": ScenarioTopic(backlog=int(RATE * 300 / pace.FASTER))},
         (StartConsumer(),),
         ClientBehaviour(rate=RATE),
@@ -127,7 +131,7 @@ RHYTHMS: Final = (
     VerdictScenario(
         "recovering",
         "healthy",
-        "a backlog of an hour that is worked off at twice the speed at which records come",
+        "a backlog of an hour that is processed at twice the speed of the producer",
         {"in": ScenarioTopic(backlog=5_000)},
         (StartConsumer(),),
         ClientBehaviour(rate=2 * RATE),
@@ -135,7 +139,7 @@ RHYTHMS: Final = (
     VerdictScenario(
         "spike",
         "healthy",
-        "for a minute ten times as much is written; the group needs minutes to be back",
+        "for a minute ten times as much is written; the group needs minutes to catch up",
         {"in": ScenarioTopic(flows=(Flow(), Flow(9 * RATE, start=EVENT, until=EVENT + 60 / pace.FASTER)))},
         (StartConsumer(),),
         ClientBehaviour(rate=3.5 * RATE),
@@ -143,11 +147,11 @@ RHYTHMS: Final = (
     VerdictScenario(
         "read-and-gone",
         "healthy",
-        "a group has read all there was, and has left",
+        "a group has read all records and has left",
         {"in": ScenarioTopic(flows=(Flow(until=30.0),))},
         (StartConsumer(),),
         script=(TimedStep(170.0, (CloseClients(),)),),
-        # Then it is true that its offsets are about to be forgotten.
+        # After that its offsets are about to expire, which is true.
         judged_until=170.0 + 0.75 * OFFSETS_RETENTION,
     ),
 )
@@ -175,7 +179,7 @@ RECORDS: Final = (
     VerdictScenario(
         "marker",
         "healthy",
-        "a quiet topic that ends with the marker of a transaction, which no client commits past",
+        "a quiet topic that ends with a transaction marker, which no client commits past",
         {"in": ScenarioTopic(flows=(Flow(10 / 24, every=24.0),), transaction=1.0)},
         (StartConsumer(),),
         ClientBehaviour(repeats=False),
@@ -186,14 +190,14 @@ RECORDS: Final = (
         "reads committed records of short transactions, and commits in transactions of its own",
         {"in": ScenarioTopic(transaction=1.0), "out": ScenarioTopic(flows=())},
         (StartTransactionalConsumer(),),
-        # A broker that goes in the middle of it may leave librdkafka waiting for ever (see
-        # `sandbox.demo.transactional`): then the group is stopped indeed.
+        # When the broker stops during a commit, librdkafka may wait for ever (see
+        # `sandbox.demo.transactional`), and the group is stopped.
         judged_until=BROKER_RESTART_AT,
     ),
     VerdictScenario(
         "checkpointed",
         "healthy",
-        "reads committed records of a producer that commits with its checkpoint, every two minutes",
+        "reads committed records of a producer that commits with each checkpoint, every two minutes",
         {"in": ScenarioTopic(transaction=120 / pace.FASTER)},
         (StartConsumer(isolated=True),),
         judged_from=50.0,
@@ -201,7 +205,7 @@ RECORDS: Final = (
     VerdictScenario(
         "topic-deleted",
         "healthy",
-        "the topic is deleted under its group",
+        "the topic is deleted while the group reads it",
         ONE,
         (StartConsumer(),),
         script=(TimedStep(EVENT, (DeleteInputTopic(),), "deleted"),),
@@ -209,18 +213,18 @@ RECORDS: Final = (
     VerdictScenario(
         "shaded",
         "healthy",
-        "commits as ever, while a transaction of somebody else keeps its offsets partition from being read",
+        "commits regularly, while the open transaction of another group hides the commits in its offsets partition",
         THREE,
         (StartConsumer(),),
         reserved=True,
     ),
 )
 
-PEOPLE: Final = (
+OPERATIONS: Final = (
     VerdictScenario(
         "planned-reset",
         "healthy",
-        "stopped, set back, started again; then it catches up",
+        "stopped, reset, started again; then it catches up",
         {"in": ScenarioTopic(backlog=4_000)},
         (StartConsumer(),),
         script=(
@@ -232,7 +236,7 @@ PEOPLE: Final = (
     VerdictScenario(
         "rolling-restart",
         "healthy",
-        "three static members are restarted one after the other, each away for a while",
+        "three static members are restarted one after the other",
         THREE,
         tuple(StartConsumer(name, instance=name) for name in ("a", "b", "c")),
         script=_rolling(),
@@ -240,7 +244,7 @@ PEOPLE: Final = (
     VerdictScenario(
         "autoscaling",
         "healthy",
-        "members come and go with the load, and every step is a rebalance",
+        "members join and leave with the load, and every change is a rebalance",
         FOUR,
         (StartConsumer("a"),),
         script=(
@@ -254,7 +258,7 @@ PEOPLE: Final = (
     VerdictScenario(
         "newer-protocol",
         "healthy",
-        "a group of the newer protocol whose members come and go",
+        "a group of the newer protocol whose members join and leave",
         FOUR,
         (StartConsumer("a", kind="consumer"), StartConsumer("b", kind="consumer")),
         script=(
@@ -265,7 +269,7 @@ PEOPLE: Final = (
     VerdictScenario(
         "deploy",
         "healthy",
-        "stopped cleanly while it works off a backlog, and soon back",
+        "stopped cleanly while it processes a backlog, and soon started again",
         {"in": ScenarioTopic(backlog=9_000)},
         (StartConsumer(),),
         ClientBehaviour(rate=3 * RATE),
@@ -274,11 +278,11 @@ PEOPLE: Final = (
     VerdictScenario(
         "grown",
         "healthy",
-        "a partition is added, which the members find when they next look",
+        "a partition is added, which the members find at their next metadata refresh",
         ONE,
         (StartConsumer(refresh=pace.MEMBERSHIP_REFRESH),),
         script=(TimedStep(EVENT, (AddPartitions(2),)),),
     ),
 )
 
-HEALTHY: Final = (*RHYTHMS, *RECORDS, *PEOPLE)
+HEALTHY: Final = (*RHYTHMS, *RECORDS, *OPERATIONS)

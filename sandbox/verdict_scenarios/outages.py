@@ -1,6 +1,6 @@
-"""What happens to the broker and to the monitor themselves in the play, and the groups that are looked at for it.
+"""The outages of broker, leader and monitor in a run, and the groups that are examined because of them.
 
-All other groups live through it as well: a healthy one must stay so, a sick one must go on being said to be.
+All other groups are running too: a healthy one must stay so, a sick one must keep its verdict.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from sandbox.verdict_scenarios.sick import ONE, THREE
 BROKER_RESTART_AT: Final = 185.0
 MONITOR_RESTART_AT: Final = 222.0
 RUN_AFTER_MONITOR_RESTART: Final = 25.0
-"""The play goes on for so long when the monitor is back."""
+"""Seconds of the run after the restart of the monitor."""
 TRUNCATED: Final = "truncated"
-"""The scenario whose log is cut while the broker is down."""
+"""The scenario whose log is truncated while the broker is down."""
 LEADER_ELECTION: Final = "leader-election"
-"""The scenario whose topic has a replica on a second broker, which leads it until that broker is killed."""
+"""The scenario whose topic has a second replica, on the broker that leads it until it is killed."""
 LEADER_KILLED_AT: Final = 150.0
 KEPT_SHARE: Final = 0.5
-"""This part of the log stays."""
+"""The share of the log that remains."""
 
 OUTAGES: Final = (
     VerdictScenario(
         "broker-restart",
         "healthy",
-        "the broker is restarted under a group",
+        "the broker is restarted while a group reads",
         THREE,
         (StartConsumer("a"), StartConsumer("b")),
     ),
     VerdictScenario(
-        "monitor-restart", "healthy", "the monitor is restarted beside a healthy group", THREE, (StartConsumer(),)
+        "monitor-restart", "healthy", "the monitor is restarted while a healthy group reads", THREE, (StartConsumer(),)
     ),
     VerdictScenario(
         "still-stalled",
         "sick",
-        "the monitor is restarted beside a zombie, and knows it at once",
+        "the monitor is restarted while a group is stalled, and shows that at once",
         ONE,
         (StartConsumer(),),
         script=(TimedStep(EVENT, (ChangeBehaviour({"stuck": (0,)}),), "fault"),),
@@ -48,11 +48,11 @@ OUTAGES: Final = (
     VerdictScenario(
         TRUNCATED,
         "sick",
-        "the log loses its end while the broker is down; the committed offset is above it now",
+        "the log loses its end while the broker is down; the committed offset is above the end offset now",
         {"in": ScenarioTopic(flows=(Flow(until=150.0),))},
         (StartConsumer(),),
         script=(TimedStep(170.0, (CloseClients(),)),),
-        # Known as soon as the ends are read again.
+        # Known when the end offsets are read again.
         expected=(ExpectedVerdict(("unknown",), pace.next_sign(), "broker is back", "the log was cut back"),),
     ),
     VerdictScenario(

@@ -58,7 +58,7 @@ class ExpectedVerdict:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VerdictScenario:
-    """What happens to one group. A healthy one has no `expected`: it must get no alarm at any tick."""
+    """The events and expected verdicts of one group. A healthy one has no `expected`: any alarm is a false one."""
 
     name: str
     kind: ScenarioKind

@@ -1,4 +1,4 @@
-"""Groups that need somebody, each with the verdicts that must be shown and from when on they can be known."""
+"""The sick groups, each with the verdicts that must be shown and the time from which they can be known."""
 
 from __future__ import annotations
 
@@ -26,42 +26,42 @@ from sandbox.verdict_scenarios.actions import (
 from sandbox.verdict_scenarios.scenario import EVENT, FINE, ExpectedVerdict, TimedStep, VerdictScenario
 
 BATCH: Final = 20.0
-"""Seconds between two visits of a batch: the hour of the story would be the whole play."""
+"""Seconds between two runs of a batch; an hour of production would be longer than the whole run."""
 BATCH_TAKES: Final = 3.0
 RETENTION: Final = 60.0
-"""Seconds that a topic keeps its records where retention matters."""
+"""Seconds of retention.ms in scenarios about retention."""
 SLOWLY: Final = 4.0
-"""Offsets per second of a group that retention overtakes."""
+"""Offsets per second of a group that loses records to retention."""
 OFFSETS_RETENTION: Final = 240.0
-"""Seconds after which the broker of the play forgets the offsets of an empty group."""
+"""Seconds after which the broker removes the offsets of an empty group."""
 LEFT_AT: Final = 20.0
 STORM_EVERY: Final = 1.5
 REBALANCES: Final = 7
-"""One more than a rolling restart of two members may make."""
+"""One more than a rolling restart of two members may cause."""
 
 
 _phases = itertools.cycle((0.0, 1.2, 0.4, 1.6, 0.8))
-"""Seconds: spread over a tick, else all would be found as late as the first one."""
+"""Seconds, spread over a tick: with equal phases all faults would be found equally late."""
 
 
 def at_event(*actions: object, mark: str = "fault") -> TimedStep:
-    """Do this when most faults happen."""
+    """Return a step with these actions at EVENT, shifted by the next phase."""
     return TimedStep(EVENT + next(_phases), actions, mark)  # type: ignore[arg-type] # actions
 
 
-def visits(until: float) -> tuple[TimedStep, ...]:
-    """Let a batch come and go in its own time, up to a moment."""
+def batch_runs(until: float) -> tuple[TimedStep, ...]:
+    """Return the steps of a batch that processes all records at regular times, until a time of the run."""
     starts = [5.0 + BATCH * number for number in range(100)]
-    every = [
+    steps = [
         step
         for start in starts
         if start < until
         for step in (
             TimedStep(start, (ChangeBehaviour({"rate": 400.0}),)),
-            TimedStep(start + BATCH_TAKES, (ChangeBehaviour({"rate": 0.0}),), "last visit"),
+            TimedStep(start + BATCH_TAKES, (ChangeBehaviour({"rate": 0.0}),), "last run"),
         )
     ]
-    return tuple(every)
+    return tuple(steps)
 
 
 ONE: Final = {"in": ScenarioTopic()}
@@ -77,17 +77,17 @@ SILENT: Final = (
         (StartConsumer(),),
         script=(at_event(ChangeBehaviour({"hung": ("a",)})),),
         expected=(ExpectedVerdict(("stopped",), pace.missed()),),
-        # It holds up the rebalance that a restarted broker asks for, and is thrown out in the end.
+        # It blocks the rebalance after a restart of the broker, and is removed in the end.
         true_as_well=("rebalancing_too_long", "no_members", "expiring"),
     ),
     VerdictScenario(
         "dead-process",
         "sick",
-        "the only process dies without a word; its session ends later",
+        "the only process is killed without a leave request; its session ends later",
         ONE,
         (StartJavaConsumer(),),
         script=(at_event(KillClient()),),
-        # While the session lasts, a dead process looks like a hung one.
+        # During the session, nothing distinguishes a dead process from a hung one.
         expected=(
             ExpectedVerdict(("stopped",), pace.missed()),
             ExpectedVerdict(("no_members",), pace.session_and_restart()),
@@ -97,7 +97,7 @@ SILENT: Final = (
     VerdictScenario(
         "left-members",
         "sick",
-        "both members leave in good order, and nobody comes back",
+        "both members leave the group, and no member joins again",
         THREE,
         (StartConsumer("a"), StartConsumer("b")),
         script=(at_event(CloseClients(("a", "b"))),),
@@ -107,13 +107,13 @@ SILENT: Final = (
     VerdictScenario(
         "one-of-two-dies",
         "sick",
-        "one of two members dies; when its session ends the other one takes over, and all is well again",
+        "one of two members is killed; when its session ends the other one takes over, and the group is fine again",
         FOUR,
         (StartJavaConsumer("a"), StartJavaConsumer("b")),
         script=(at_event(KillClient("b")),),
         expected=(
             ExpectedVerdict(("stopped", "poison_record"), pace.missed()),
-            # Seen in the survivor's first commits, and withdrawn after three ticks without a finding.
+            # Visible in the first commits of the other member, and withdrawn after three ticks without a finding.
             ExpectedVerdict(FINE, pace.SESSION + 3 * pace.TICK + pace.next_sign()),
         ),
     ),
@@ -130,22 +130,22 @@ SILENT: Final = (
     VerdictScenario(
         "batch-missing",
         "sick",
-        "a batch that came regularly does not come any more, its member stays",
+        "a regular batch no longer runs; its member stays",
         ONE,
         (StartConsumer(),),
         ClientBehaviour(rate=0.0, repeats=False),
-        script=visits(100.0),
-        expected=(ExpectedVerdict(("stopped",), pace.missed_batches(BATCH), "last visit"),),
+        script=batch_runs(100.0),
+        expected=(ExpectedVerdict(("stopped",), pace.missed_batches(BATCH), "last run"),),
         judged_from=50.0,
     ),
     VerdictScenario(
         "expiring",
         "sick",
-        "a group that left: nobody reads, and in the end the broker is about to forget its offsets",
+        "all members have left, and in the end the offsets are about to expire",
         ONE,
         (StartConsumer(),),
         script=(TimedStep(LEFT_AT, (CloseClients(),), "fault"),),
-        # Of the life of an offset a quarter is left; the kept time is the broker's own setting.
+        # A quarter of the retention time of the offsets is left; the time is the broker's setting.
         expected=(
             ExpectedVerdict(("no_members",), pace.longer_than_restart()),
             ExpectedVerdict(("expiring",), 0.75 * OFFSETS_RETENTION),
@@ -157,7 +157,7 @@ STANDING: Final = (
     VerdictScenario(
         "zombie",
         "sick",
-        "a zombie: commits arrive, the offsets do not move",
+        "commits arrive, but the offsets do not advance",
         THREE,
         (StartConsumer(),),
         script=(at_event(ChangeBehaviour({"stuck": (0, 1, 2)})),),
@@ -166,7 +166,7 @@ STANDING: Final = (
     VerdictScenario(
         "poison",
         "sick",
-        "a record of one partition cannot be processed; the partition is not committed any more",
+        "a record of one partition cannot be processed; the partition is no longer committed",
         FOUR,
         (StartConsumer(),),
         script=(at_event(ChangeBehaviour({"stuck": (3,), "repeats": False})),),
@@ -175,7 +175,7 @@ STANDING: Final = (
     VerdictScenario(
         "paused",
         "sick",
-        "one partition is paused and its offset committed again and again",
+        "one partition is paused, and its unchanged offset is committed repeatedly",
         THREE,
         (StartConsumer(),),
         script=(at_event(ChangeBehaviour({"stuck": (2,)})),),
@@ -184,7 +184,7 @@ STANDING: Final = (
     VerdictScenario(
         "open-transaction",
         "sick",
-        "a producer leaves its transaction open, and a group of committed records stands before it",
+        "a producer leaves its transaction open, and a group that reads committed records waits at it",
         {"in": ScenarioTopic(transaction=1.0)},
         (StartConsumer(isolated=True),),
         script=(at_event(KeepTransactionOpen()),),
@@ -193,7 +193,7 @@ STANDING: Final = (
     VerdictScenario(
         "hanging-commit",
         "sick",
-        "a group's own transaction stays open with its offsets in it",
+        "the transaction with the group's own offsets stays open",
         {"in": ScenarioTopic(), "out": ScenarioTopic(flows=())},
         (StartTransactionalConsumer(),),
         script=(at_event(HangInCommit()),),
@@ -203,22 +203,22 @@ STANDING: Final = (
     VerdictScenario(
         "orphan",
         "sick",
-        "after a deploy an assignor leaves one partition to nobody",
+        "after a deployment an assignor leaves one partition unassigned",
         THREE,
         (StartJavaConsumer("a"),),
         script=(at_event(CloseClients(), StartJavaConsumer("b", INCOMPLETE_ASSIGNOR)),),
-        # A partition may be nobody's for as long as a restart takes.
+        # A partition may be unassigned for as long as a restart takes.
         expected=(ExpectedVerdict(("unassigned",), pace.longer_than_restart()),),
     ),
     VerdictScenario(
         "never-committed",
         "sick",
-        "a partition is added, gets records and belongs to a member, which never commits it",
+        "a partition is added, gets records and is assigned to a member that never commits it",
         ONE,
         (StartConsumer(),),
         ClientBehaviour(skipped=(1,)),
         script=(at_event(AddPartitions(2)),),
-        # Clients look for new partitions every five minutes: until then this is a partition like any new one.
+        # Clients look for new partitions every five minutes: until then no new partition has commits.
         expected=(ExpectedVerdict(("never_committed",), pace.FIRST_COMMIT),),
     ),
 )
@@ -236,7 +236,7 @@ MOVING: Final = (
     VerdictScenario(
         "skewed",
         "sick",
-        "one of four partitions suddenly gets far more than its member can read",
+        "one of four partitions suddenly gets far more records than its member can process",
         {"in": ScenarioTopic(4, (Flow(), Flow(160.0, start=EVENT, partitions=(3,))))},
         (StartConsumer(),),
         ClientBehaviour(rate=1.3 * RATE),
@@ -247,7 +247,7 @@ MOVING: Final = (
     VerdictScenario(
         "rewound",
         "sick",
-        "a live consumer goes back by half an hour and reads on, hardly faster than records come",
+        "a running consumer goes back by half an hour and then reads hardly faster than records are written",
         {"in": ScenarioTopic(backlog=9_000)},
         (StartConsumer(),),
         script=(at_event(ChangeBehaviour({"rate": 1.1 * RATE}), SeekBack(7_200)),),
@@ -256,7 +256,7 @@ MOVING: Final = (
     VerdictScenario(
         "overtaken",
         "sick",
-        "a group slows down so much that retention overtakes it",
+        "a group becomes so slow that retention deletes unread records",
         {"in": ScenarioTopic(config={"retention.ms": str(int(RETENTION * 1_000)), "segment.ms": "6000"})},
         (StartConsumer(),),
         script=(at_event(ChangeBehaviour({"rate": SLOWLY})),),
@@ -268,7 +268,7 @@ MOVING: Final = (
     VerdictScenario(
         "lost",
         "sick",
-        "a group hangs, and later records are removed that it has not read",
+        "a group hangs, and later unread records are deleted",
         ONE,
         (StartConsumer(),),
         script=(
@@ -287,7 +287,7 @@ RESTLESS: Final = (
     VerdictScenario(
         "storm",
         "sick",
-        "a member comes and goes without end, and the group gets nothing done",
+        "a member joins and leaves continually, and the group makes no progress",
         THREE,
         (StartConsumer("a"),),
         script=(
@@ -301,7 +301,7 @@ RESTLESS: Final = (
                 for number in range(60)
             ),
         ),
-        # One rebalance more than a rolling restart makes.
+        # One rebalance more than a rolling restart causes.
         expected=(ExpectedVerdict(("rebalance_storm",), pace.next_sign()),),
         true_as_well=("stopped",),
     ),
@@ -312,18 +312,18 @@ RESTLESS: Final = (
         THREE,
         (StartConsumer("a"), StartConsumer("b")),
         script=(at_event(ChangeBehaviour({"hung": ("a",)}), StartConsumer("c")),),
-        # Long for a rebalance: slow members may take a minute to finish what they have in hand.
+        # Normal rebalances may be long: slow members may need a minute to finish their records.
         expected=(ExpectedVerdict(("rebalancing_too_long",), pace.REBALANCE),),
         true_as_well=("stopped", "poison_record"),
     ),
     VerdictScenario(
         "abandoned",
         "sick",
-        "the group moves to another topic; its offsets of the old one stay",
+        "the group subscribes to another topic; its offsets of the previous one stay",
         {"in": ScenarioTopic(), "new": ScenarioTopic()},
         (StartConsumer(),),
         script=(at_event(SubscribeTo("new")),),
-        # A group that resubscribes may come back within the time of a restart.
+        # A group that changes its subscription may restore it within the time of a restart.
         expected=(ExpectedVerdict(("abandoned",), pace.longer_than_restart()),),
     ),
 )

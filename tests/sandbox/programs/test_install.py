@@ -65,7 +65,7 @@ def test_missing_java_is_one_line(programs: Path, tmp_path: Path) -> None:
 
 
 def test_failed_download_is_one_line_and_leaves_no_stamp(programs: Path, tmp_path: Path) -> None:
-    """Where pip cannot download, its error is shown once, and the next run starts again."""
+    """The error of pip is shown once, and the next run starts again."""
     program(programs, "java", "exit 0")
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)

@@ -83,7 +83,7 @@ def test_the_job_and_the_rules_are_configured(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("bare")
 def test_demo_continues_without_prometheus(tmp_path: Path) -> None:
-    """Where there is no Prometheus, the demo prints what it skips and how to install it."""
+    """Without Prometheus, the demo prints what it skips and how to install it."""
     with contextlib.ExitStack() as stack:
         line = demo.prometheus_of(stack, "http://127.0.0.1:1", tmp_path)
     assert line.startswith("skipped  Prometheus: prometheus is missing: install Debian's packages")

@@ -139,7 +139,7 @@ def test_verdicts_are_assessed_by_time_and_cause(
 
 
 def test_a_fault_without_its_mark_is_not_found() -> None:
-    """Where the run failed to produce the fault, no verdict counts as found."""
+    """No verdict counts as found when the run failed to produce the fault."""
     (outcome,) = outcomes([STOPS], recorded({0: "ok", 64: "stopped"}, marked=False))
     assert not outcome.found
     assert "its mark was not reached" in summary([outcome])
