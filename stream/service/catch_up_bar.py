@@ -1,4 +1,4 @@
-"""The catch-up as a person sees it: a bar on a terminal, a log line now and then elsewhere."""
+"""Displays the catch-up: a progress bar on a terminal, otherwise a log line every ten seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_PACE: Final = "no pace yet"
 
 
 class CatchUpView:
-    """Shows a catch-up until it is done."""
+    """Displays a catch-up until it is done."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._bar: Progress | None = None
@@ -31,17 +31,17 @@ class CatchUpView:
             self._task = self._bar.add_task("catching up", total=1.0, pace=_NO_PACE)
 
     def show(self, now: CatchUp) -> None:
-        """Show how far it is; cheap enough to be called ten times a second."""
+        """Display the progress; cheap enough for ten calls per second."""
         if self._bar is not None:
             self._bar.update(self._task, completed=now.ratio, pace=_pace(now))
         elif time.monotonic() >= self._next_line or (not self._pace_shown and now.rate and now.ratio < 1):
-            # The first line comes with the first pace, so that a short catch-up is told of as well.
+            # The first line comes with the first pace, so that a short catch-up is logged as well.
             self._pace_shown = self._pace_shown or bool(now.rate)
             self._next_line = time.monotonic() + _LINE_SECONDS
             _log.info("catching up", percent=round(100 * now.ratio, 1), pace=_pace(now))
 
     def done(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

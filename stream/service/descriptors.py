@@ -1,7 +1,7 @@
 """Open file descriptors of the monitor's processes, and the limit on them.
 
 A process that reaches its limit opens no more sockets and files: the HTTP server accepts no connection, a task cannot
-write its state. The limit holds for each process, so what is reported per role is the process nearest to its limit.
+write its state. The limit applies to each process, so the process nearest to its limit is reported per role.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 
 ROLES: Final = ("driver", "jvm", "python_daemon", "python_worker")
-"""Each role is started by the one before it: this process, the JVM, the daemon of its Python workers, the workers."""
+"""Each role is started by the previous one: this process, the JVM, the daemon of its Python workers, the workers."""
 _PROC: Final = Path("/proc")
-_KEPT_SECONDS: Final = 5.0
+_CACHE_SECONDS: Final = 5.0
 
 
 def raise_limit() -> None:
-    """Raise this process's limit on open descriptors as far as it may be raised; children started later inherit it."""
+    """Raise the soft limit on open descriptors of this process to the hard limit; later children inherit it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     except (OSError, ValueError) as error:
-        _log.debug("the limit on open descriptors stays as it is", limit=soft, hard_limit=hard, cause=str(error))
+        _log.debug("limit on open descriptors not raised", limit=soft, hard_limit=hard, cause=str(error))
     else:
         _log.debug("limit on open descriptors", limit=hard, before=soft)
 
 
 class Descriptors:
-    """The open descriptors of the process with this id and of its descendants. May be used from several threads."""
+    """The open descriptors of the process with this id and of its descendants. Thread-safe."""
 
     def __init__(self, driver: int, proc: Path = _PROC, clock: Callable[[], float] = time.monotonic) -> None:
         self._driver = driver
@@ -51,10 +51,10 @@ class Descriptors:
         self._read_at: float | None = None
 
     def table(self) -> pa.Table:
-        """Return a row per role of which a process could be read. /proc is read at most every five seconds."""
+        """Return a row per role with a readable process (schema DESCRIPTORS); /proc is read at most every 5 s."""
         with self._lock:
             now = self._clock()
-            if self._read_at is None or now - self._read_at >= _KEPT_SECONDS:
+            if self._read_at is None or now - self._read_at >= _CACHE_SECONDS:
                 self._table, self._read_at = self._read(), now
             return self._table
 
@@ -72,7 +72,7 @@ class Descriptors:
         return pa.table([names, pa.array(opened, pa.int64()), pa.array(limits, pa.int64())], schema=DESCRIPTORS)
 
     def _count(self, process: int) -> tuple[int, int] | None:
-        """Return how many descriptors a process has open and may have; None if it cannot be read, or has no limit."""
+        """Return (open, limit) of the descriptors of a process; None if it cannot be read or has no limit."""
         folder = self._proc / str(process)
         try:
             opened = sum(1 for _ in (folder / "fd").iterdir())
@@ -86,14 +86,14 @@ class Descriptors:
         found: list[int] = []
         try:
             for thread in (self._proc / str(process) / "task").iterdir():
-                found += map(int, _read_if_there(thread / "children").split())
+                found += map(int, _read_if_exists(thread / "children").split())
         except OSError:
             return found
         return found
 
 
-def _read_if_there(path: Path) -> str:
-    """Return the text of a file; empty if it is not there any more."""
+def _read_if_exists(path: Path) -> str:
+    """Return the text of a file; empty if it does not exist any more."""
     try:
         return path.read_text()
     except OSError:

@@ -99,9 +99,9 @@ class MonitorJob:
                 self._configure_evaluation(checkpoint)
                 status.phase = CATCHING_UP
                 watch = TopicWatch(checkpoint, tombstone_seconds, topic.partitions, status.files)
-                supervisor = QuerySupervisor(spark, start_query, state, watch, vitals=status, publisher=self._publisher)
+                supervisor = QuerySupervisor(spark, start_query, state, watch, status=status, publisher=self._publisher)
                 ticks = functools.partial(ticker.run, watch)
-                return supervisor.follow(topic.partitions, self._stopping, config.job.watchdog_limit, ticks)
+                return supervisor.supervise(topic.partitions, self._stopping, config.job.watchdog_limit, ticks)
             except SparkCallError as error:
                 return end_of_query(SparkFailure(str(error), error.failure.detail), status, state)
 
@@ -125,7 +125,7 @@ class MonitorJob:
 
     def _record_task_progress(self, positions: Mapping[int, int]) -> None:
         if self._status.progress is not None:
-            self._status.progress.pulse(positions)
+            self._status.progress.record_task_progress(positions)
 
     def _on_batch(self, ticker: Ticker, table: pa.Table, _number: int) -> None:
         changes = zip(table.column("shard").to_pylist(), table.column("change"), strict=True)

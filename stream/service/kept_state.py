@@ -1,7 +1,7 @@
-"""The state that a run continues from: opened, read back, and set aside where it cannot be used.
+"""The state from which a run continues: opened, read back, and set aside if it cannot be used.
 
-Owns the checkpoint of the process. A state that cannot be read is set aside and the offsets topic read again from its
-start, in the same process where that is possible; otherwise the checkpoint is marked, and the next start does it.
+Owns the checkpoint of the process. A state that cannot be read is set aside and the offsets topic is read again from
+its start, in the same process if possible; otherwise the checkpoint is marked, and the next start does it.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ _log = structlog.get_logger(__name__)
 
 
 class StateUnusableError(Exception):
-    """The query cannot continue from the state; the text says why. Nothing of the state was shown yet."""
+    """The query cannot continue from the state; the text is the reason. Nothing of the state was published yet."""
 
 
 class KeptState:
     """Holds the lock of the checkpoint until it is closed."""
 
     def __init__(
-        self, checkpoint: CheckpointDirectory, cluster: Cluster, vitals: ServiceStatus, log_starts: Mapping[int, int]
+        self, checkpoint: CheckpointDirectory, cluster: Cluster, status: ServiceStatus, log_starts: Mapping[int, int]
     ) -> None:
-        """Take over a checkpoint; `log_starts` are those of the offsets topic now, by partition."""
+        """Take over an open checkpoint; `log_starts` are the current log start offsets of the offsets topic."""
         self._cluster = cluster
         self._log_starts = log_starts
-        self._vitals = vitals
-        self._began_again = False
-        self._batch_ended = False
+        self._status = status
+        self._has_started_over = False
+        self._has_batch = False
         self.checkpoint = checkpoint
         self._presence = Presence(self.checkpoint.folder)
-        self._say_set_aside()
+        self._log_set_aside()
 
     def close(self) -> None:
         """Release the lock."""
@@ -58,16 +58,16 @@ class KeptState:
         self.checkpoint.close()
 
     def load(self, spark: SparkSession) -> list[tuple[int, ShardState]]:
-        """Return every shard as of the last finished batch; none after a state that cannot be read was set aside.
+        """Return every shard as of the last finished batch; none if the state cannot be read and was set aside.
 
-        Raises SparkCallError where Spark itself is in trouble, and Refusal.
+        Raises SparkCallError if Spark itself fails, and Refusal.
         """
         if self.checkpoint.fresh:
             return []
         try:
             with spark_call("read the state kept in the checkpoint"):
                 shards = stored_shards(spark, self.checkpoint.spark)
-            problem = self._misfit(shards)
+            problem = self._mismatch(shards)
         except SparkCallError as error:
             if is_of_the_process(error.failure):
                 raise
@@ -82,62 +82,63 @@ class KeptState:
 
     def start_over(self, reason: str) -> None:
         """Set the state aside; from now on the checkpoint is empty. Raises Refusal."""
-        self._began_again = True
+        self._has_started_over = True
         self._presence.close()
         self.checkpoint = self.checkpoint.start_over(reason)
-        self._say_set_aside()
+        self._log_set_aside()
 
     def lost(self) -> str | None:
-        """Return what of the checkpoint was deleted or replaced under the process, as a sentence."""
+        """Return as a sentence which part of the checkpoint was deleted or replaced in use; None if it is intact."""
         return self._presence.lost()
 
-    def note_batch(self) -> None:
-        """Note that a batch has ended: the query has read the state and written the next."""
-        if not self._batch_ended:
-            self._batch_ended = True
+    def record_batch(self) -> None:
+        """Record that a batch has ended: the query has read the state and written the next."""
+        if not self._has_batch:
+            self._has_batch = True
             self.checkpoint.note_batch()
 
-    def note_failure(self, failure: SparkFailure, *, shown: bool) -> bool:
-        """Note that the query failed, and return whether the state is to blame for it.
+    def record_failure(self, failure: SparkFailure, *, shown: bool) -> bool:
+        """Record that the query failed, and return whether the state caused it.
 
-        Raises StateUnusableError if it can be set aside at once: nothing of it was shown, and it is the first time.
+        Raises StateUnusableError if the state can be set aside at once: nothing of it was published (`shown`), and this
+        is the first time.
         """
         if not is_of_the_state(failure):
-            # After idle looks at the source, the end of the JVM says nothing about the state.
+            # After polls of an idle source, the end of the JVM says nothing about the state.
             unrelated = is_of_kafka(failure) or (shown and is_of_the_process(failure))
-            if not self._batch_ended and not unrelated:
+            if not self._has_batch and not unrelated:
                 self.checkpoint.note_failed_start(failure.cause)
             return False
-        if not shown and not self._began_again:
+        if not shown and not self._has_started_over:
             raise StateUnusableError(f"{self.checkpoint.spark}: {failure.cause}")
         self.checkpoint.note_failed_start(failure.cause, final=True)
         return True
 
-    def _misfit(self, shards: list[tuple[int, ShardState]]) -> str | None:
-        """Say as a sentence why the state is not that of the offset log, or None. What cannot be asked is no reason."""
+    def _mismatch(self, shards: list[tuple[int, ShardState]]) -> str | None:
+        """Return as a sentence why the state does not match the offset log; None if it does or cannot be compared."""
         positions, placement = self.checkpoint.positions, self.checkpoint.manifest.layout.placement
         problem = misplaced(shards, positions, placement)
-        wanted = [TailRequest(NAME, *row) for row in unseen(shards, positions, placement, self._log_starts)]
-        if problem is not None or not wanted:
+        requests = [TailRequest(NAME, *row) for row in unseen(shards, positions, placement, self._log_starts)]
+        if problem is not None or not requests:
             return problem
         try:
-            tails = read_tails(self._cluster, wanted)
+            tails = read_tails(self._cluster, requests)
         except ClusterError:
             return None
         for tail in tails:
-            asked = tail.wanted
-            if tail.data_end is not None and tail.data_end > asked.data_from:
+            request = tail.wanted
+            if tail.data_end is not None and tail.data_end > request.data_from:
                 return (
-                    f"the state has read partition {asked.partition} of {NAME} up to {asked.data_from}, "
-                    f"the offset log up to {asked.end}"
+                    f"the state has read partition {request.partition} of {NAME} up to {request.data_from}, "
+                    f"the offset log up to {request.end}"
                 )
         return None
 
-    def _say_set_aside(self) -> None:
+    def _log_set_aside(self) -> None:
         if self.checkpoint.set_aside:
-            self._vitals.resyncs += 1
+            self._status.resyncs += 1
             _log.warning(
-                "reading the topic again from its start; the old checkpoint is kept",
+                "checkpoint set aside; reading the topic from its start",
                 why=self.checkpoint.set_aside,
                 kept=str(self.checkpoint.kept),
             )

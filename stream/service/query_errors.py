@@ -1,7 +1,7 @@
-"""What of a failed query is no failure: a cluster that refuses the reader, or a full volume; no restart mends it.
+"""Recognises query failures that a restart does not fix: missing permissions, a refused login, a full volume.
 
-Spark reports everything as one kind of error whose text holds the Kafka client's. The few texts that say "no" are told
-apart here, by the names of Kafka's own exception classes and by the words of the operating system.
+Spark reports everything as one type of error whose text contains that of the Kafka client. These causes are recognised
+by the names of Kafka's exception classes and by the messages of the operating system.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from stream.errors import ExitCode, Refusal
 _REFUSALS: Final = (
     (
         ("GroupAuthorizationException", "Not authorized to access group"),
-        "the broker lets this user read no group",
+        "the broker does not let this user read any group",
         (
             "grant Read on groups beginning with spark-kafka-source- (`lagwarden acls` prints the command): "
-            "Spark's reader names one, though it never joins it"
+            "Spark's reader names a group, although it never joins it"
         ),
         ExitCode.NOT_AUTHORISED,
     ),
@@ -35,15 +35,15 @@ _REFUSALS: Final = (
     (
         ("No space left on device", "Disk quota exceeded"),
         "no space left on a volume that Spark writes to: that of the checkpoint, or of temporary files",
-        "make room on the volume of checkpoint.dir and in the folder for temporary files, then start again",
+        "free space on the volume of checkpoint.dir and in the folder for temporary files, then restart",
         ExitCode.CHECKPOINT_UNUSABLE,
     ),
 )
 
 
 def refusal_in(error: str) -> Refusal | None:
-    """Give the refusal that the text of a query's error tells of; None if it tells of something else."""
-    for marks, what, advice, code in _REFUSALS:
+    """Return the refusal that the text of a query error indicates; None for any other error."""
+    for marks, message, advice, code in _REFUSALS:
         if any(mark in error for mark in marks):
-            return Refusal(what, advice, code)
+            return Refusal(message, advice, code)
     return None

@@ -1,7 +1,7 @@
-"""`lagwarden run`: the parts in the order in which they start, follow each other and stop.
+"""`lagwarden run`: starts the parts of the process in order, and stops them in reverse order.
 
-HTTP first, so that health can be asked from the first second; the JVM boots while the cluster is reached; then the
-checkpoint, the state kept in it, the query, and the ticks. A stop runs the other way round.
+The HTTP server starts first, so that health checks are answered from the first second. The JVM starts while the
+cluster is contacted. Then follow the checkpoint, its state, the query, and the ticks.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ _JVM_GRACE_SECONDS: Final = 12.0
 
 
 def run(config: Config) -> int:
-    """Run the monitor until SIGTERM or SIGINT; give the exit code. Raises Refusal for what a person must mend."""
+    """Run the monitor until SIGTERM or SIGINT; return the exit code. Raises Refusal for what the user must fix."""
     raise_limit()
-    vitals = ServiceStatus(metadata.version("lagwarden"), config.job.freshness_limit)
+    status = ServiceStatus(metadata.version("lagwarden"), config.job.freshness_limit)
     publisher = Publisher(config.groups.dead_grace, choice=selection_from_options(config.metrics))
     stopping = _stop_signals()
     watch = ClusterWatch.of(config, publisher.current)
-    with _serving(config, publisher, vitals, watch), watch:
-        session = _opening(_session_options(config))
+    with _http_server(config, publisher, status, watch), watch:
+        session = _open_in_background(_session_options(config))
         try:
             with Cluster(
                 config.kafka.bootstrap_servers,
                 security.client_options(config.kafka),
                 request_timeout=config.kafka.request_timeout,
             ) as cluster:
-                topic = wait_for_offsets_topic(cluster, vitals, stopping, lambda: _raise_if_failed(session))
+                topic = wait_for_offsets_topic(cluster, status, stopping, lambda: _raise_if_failed(session))
                 if topic is None:
                     return ExitCode.OK
-                return MonitorJob(config, vitals, publisher, stopping, cluster).run(topic, session)
+                return MonitorJob(config, status, publisher, stopping, cluster).run(topic, session)
         finally:
-            vitals.phase = STOPPING if vitals.phase != FAILED else FAILED
+            status.phase = STOPPING if status.phase != FAILED else FAILED
             _end_session(session)
 
 
@@ -74,23 +74,23 @@ def _stop_signals() -> threading.Event:
 
 
 @contextlib.contextmanager
-def _serving(config: Config, publisher: Publisher, vitals: ServiceStatus, watch: ClusterWatch) -> Iterator[None]:
+def _http_server(config: Config, publisher: Publisher, status: ServiceStatus, watch: ClusterWatch) -> Iterator[None]:
     http = config.http
     server = HttpServer(
         http.host,
         http.port,
         publisher.current,
-        vitals.status,
+        status.monitor_status,
         publisher.details,
         cluster=watch.current,
-        on_failure=vitals.answer_failed,
+        on_failure=status.answer_failed,
         limits=ConnectionLimits(http.max_connections, http.max_connections_per_address),
     )
     try:
         server.start()
     except AddressUnavailableError as error:
         raise Refusal(
-            str(error), "set http.port (--http-port) or stop what listens there", ExitCode.PORT_IN_USE
+            str(error), "set http.port (--http-port) or stop the process that uses it", ExitCode.PORT_IN_USE
         ) from error
     _log.info("serving", address=f"http://{config.http.host}:{server.port}/", metrics="/metrics", ready="/readyz")
     try:
@@ -121,22 +121,22 @@ def _session_options(config: Config) -> SessionOptions:
     )
 
 
-def _opening(options: SessionOptions) -> Future[SparkSession]:
-    """Open the session on a thread that nobody has to wait for: the process may have to end before."""
+def _open_in_background(options: SessionOptions) -> Future[SparkSession]:
+    """Open the session on a daemon thread: the process may have to end before it is open."""
     session: Future[SparkSession] = Future()
 
-    def open_it() -> None:
+    def open_and_store() -> None:
         try:
             session.set_result(open_session(options))
-        except BaseException as error:  # noqa: BLE001 - it is handed to whoever asks for the session
+        except BaseException as error:  # noqa: BLE001 - raised where the session is used
             session.set_exception(error)
 
-    threading.Thread(target=open_it, name="session", daemon=True).start()
+    threading.Thread(target=open_and_store, name="session", daemon=True).start()
     return session
 
 
 def _end_session(session: Future[SparkSession]) -> None:
-    """End the JVM; one that is still starting ends by itself when this process does."""
+    """End the JVM; one that is still starting ends with this process."""
     if session.done() and session.exception() is None:
         end_session(session.result(), _JVM_GRACE_SECONDS)
 

@@ -1,4 +1,4 @@
-"""Tells from the text of a Spark error whether the state in the checkpoint is to blame. Pure."""
+"""Decides from the text of a Spark error whether the state in the checkpoint caused it. Pure."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ _OF_THE_STATE: Final = re.compile(
     r"|CHECKPOINT_|MALFORMED_STATE|INVALID_LOG_VERSION|BATCH_METADATA_NOT_FOUND|FAILED_TO_READ_)"
     r"|hadoop\.fs\.ChecksumException|rocksdb\.RocksDBException|UnknownFormatError|Incomplete log file"
 )
-# What makes reading any state fail.
+# Causes that make reading any state fail.
 _OF_THE_PROCESS: Final = ("OutOfMemoryError", "Too many open files", "Python worker exited unexpectedly")
 _KAFKA: Final = "org.apache.kafka"
 
 
 def is_of_the_state(failure: SparkFailure) -> bool:
-    """Return whether a failed query failed because of the state that it was to continue from."""
-    return _OF_THE_STATE.search(_told(failure)) is not None and not is_of_the_process(failure)
+    """Return whether the query failed because of the state from which it was to continue."""
+    return _OF_THE_STATE.search(_text(failure)) is not None and not is_of_the_process(failure)
 
 
 def is_of_the_process(failure: SparkFailure) -> bool:
-    """Return whether the JVM, its memory, its descriptors or a full volume is to blame: the state may be sound."""
-    text = _told(failure)
+    """Return whether the JVM, its memory, its descriptors or a full volume caused it: the state may be intact."""
+    text = _text(failure)
     return not failure.detail or refusal_in(text) is not None or any(mark in text for mark in _OF_THE_PROCESS)
 
 
 def is_of_kafka(failure: SparkFailure) -> bool:
     """Return whether the Kafka client of Spark's reader raised the error."""
-    return _KAFKA in _told(failure)
+    return _KAFKA in _text(failure)
 
 
-def _told(failure: SparkFailure) -> str:
-    """Leave out the stack frames: every task of the query has frames of the state store and of Kafka."""
+def _text(failure: SparkFailure) -> str:
+    """Return the text without stack frames: every task of the query has frames of the state store and of Kafka."""
     lines = failure.detail.splitlines()
     return "\n".join([failure.cause, *(line for line in lines if not line.lstrip().startswith(("at ", "File ")))])

@@ -1,6 +1,6 @@
-"""The monitor's own health: what the parts report, and the one status that readers see.
+"""The health of the monitor itself: what its parts report, combined into the status that readers see.
 
-Parts write single attributes from their own threads; `status` reads them. Nothing here is computed from groups.
+Nothing here is computed from groups.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from stream.tick.run_tick import TickResult
 
 _log = structlog.get_logger(__name__)
-_ANSWER_SILENCE: Final = 60.0
-"""Seconds between two lines about answers that could not be made."""
+_ANSWER_LOG_SECONDS: Final = 60.0
+"""Minimum interval between two log lines about requests that failed."""
 CONNECTING: Final = "connecting"
 WAITING: Final = "waiting for topic"
 STARTING: Final = "starting"
@@ -59,7 +59,7 @@ class ServiceStatus:
         self._clock = clock
         self._freshness_limit = freshness_limit
         self._lock = threading.Lock()
-        self._tally = DecodeStats()
+        self._decode_stats = DecodeStats()
         self._errors = empty(DECODE_ERRORS)
         self._records = empty(RECORDS_READ)
         self.started_at = clock()
@@ -91,34 +91,34 @@ class ServiceStatus:
     def record_unanswered(self, unanswered: Sequence[UnansweredPartition]) -> None:
         """Record that Kafka answers, and the offsets partitions without an end offset."""
         if self.trouble is not None:
-            _log.info("kafka answers again")
+            _log.info("kafka reachable again")
         self.trouble = None
         self.unanswered = unanswered
 
     def record_unreachable(self, cause: str) -> None:
         """Record that Kafka does not answer; logged once until it answers again."""
         if self.trouble is None:
-            _log.warning("kafka does not answer", cause=cause)
+            _log.warning("kafka unreachable", cause=cause)
         self.trouble = cause
 
-    def count(self, tally: DecodeStats) -> None:
-        """Add what a batch has read."""
+    def count(self, stats: DecodeStats) -> None:
+        """Add the decode statistics of a batch."""
         with self._lock:
-            self._tally.add(tally)
-            self._records, self._errors = _records_table(self._tally), _errors_table(self._tally)
+            self._decode_stats.add(stats)
+            self._records, self._errors = _records_table(self._decode_stats), _errors_table(self._decode_stats)
 
-    def answer_failed(self, what: str, error: Exception) -> None:
-        """Count an HTTP answer that could not be made because of a fault of lagwarden; one a minute is logged."""
+    def answer_failed(self, path: str, error: Exception) -> None:
+        """Count an HTTP request that failed because of an internal error; one per minute is logged."""
         with self._lock:
             self._answer_faults += 1
-            now, before = self._clock(), self._answer_logged_at
-            if before is not None and now - before < _ANSWER_SILENCE:
+            now, last = self._clock(), self._answer_logged_at
+            if last is not None and now - last < _ANSWER_LOG_SECONDS:
                 return
             self._answer_logged_at = now
-        _log.error("an answer could not be made because of a fault of lagwarden", path=what, exc_info=error)
+        _log.error("internal error while answering a request", path=path, exc_info=error)
 
-    def status(self) -> MonitorStatus:
-        """Give the health as of now."""
+    def monitor_status(self) -> MonitorStatus:
+        """Return the status as of now."""
         reasons = self._not_ready()
         catch_up = self._catch_up()
         with self._lock:
@@ -177,36 +177,36 @@ class ServiceStatus:
             reasons.append("no broker has answered yet")
         if self.partitions_added:
             reasons.append(f"partitions added to __consumer_offsets and not read yet: {len(self.partitions_added)}")
-        if self.trouble is not None and (self.phase != RUNNING or self._stale()):
+        if self.trouble is not None and (self.phase != RUNNING or self._is_stale()):
             reasons.append(self.trouble)
-        if self.phase == RUNNING and self._stale():
+        if self.phase == RUNNING and self._is_stale():
             reasons.append(self._age_reason())
         if self.phase in (CATCHING_UP, RUNNING):
             reasons += self._unanswered_reasons()
         return tuple(reasons)
 
-    def _stale(self) -> bool:
+    def _is_stale(self) -> bool:
         taken_at = self.tick.taken_at
         return taken_at is None or self._clock() - taken_at > self._freshness_limit
 
     def _unanswered_reasons(self) -> list[str]:
-        """Return a sentence per cause: the groups of a partition without an end are as old as its last answer.
+        """Return a sentence per cause of missing end offsets: groups of these partitions are not updated.
 
-        A new leader is elected within seconds, so a monitor that is ready stays so for as long as a snapshot is fresh.
+        A new leader is elected within seconds, so a ready monitor stays ready for the freshness limit.
         """
         grace = self._freshness_limit if self.phase == RUNNING else 0.0
         late = [each for each in self.unanswered if self._clock() - each.since >= grace]
         reasons = []
-        for word in sorted({each.reason for each in late}):
-            numbers = ", ".join(str(each.offsets_partition) for each in late if each.reason == word)
-            why = "have no leader" if word == NO_LEADER else f"do not tell their ends ({word})"
+        for reason in sorted({each.reason for each in late}):
+            numbers = ", ".join(str(each.offsets_partition) for each in late if each.reason == reason)
+            why = "have no leader" if reason == NO_LEADER else f"have no known end offsets ({reason})"
             reasons.append(f"offsets partitions that {why}: {numbers}")
         return reasons
 
     def _age_reason(self) -> str:
         taken_at = self.tick.taken_at
         if taken_at is None:
-            return "the first snapshot is not taken yet"
+            return "no snapshot yet"
         age = self._clock() - taken_at
         return f"the snapshot is {age:.0f} s old (limit {self._freshness_limit:g} s)"
 
@@ -222,15 +222,15 @@ def _type_name(number: int | None) -> str:
     return str(number) if known is None else known.name
 
 
-def _records_table(tally: DecodeStats) -> pa.Table:
-    rows = sorted((_type_name(n), "unknown" if n is None else tracking(n), count) for n, count in tally.records.items())
+def _records_table(stats: DecodeStats) -> pa.Table:
+    rows = sorted((_type_name(n), "unknown" if n is None else tracking(n), count) for n, count in stats.records.items())
     return _table(rows, RECORDS_READ)
 
 
-def _errors_table(tally: DecodeStats) -> pa.Table:
+def _errors_table(stats: DecodeStats) -> pa.Table:
     rows = sorted(
         (_type_name(fault.record_type), "" if fault.version is None else str(fault.version), fault.reason, count)
-        for fault, count in tally.faults.items()
+        for fault, count in stats.faults.items()
     )
     return _table(rows, DECODE_ERRORS)
 

@@ -1,4 +1,4 @@
-"""The running query, followed until it ends, the state or the topic is not what was read any more, or it is to stop."""
+"""Supervises the running query until it ends, its state or topic is no longer valid, or the process is to stop."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ if TYPE_CHECKING:
     from stream.tick.publisher import Publisher
 
 _log = structlog.get_logger(__name__)
-_LOOK_SECONDS: Final = (0.1, 0.5)
-"""How often the query is looked at, while catching up and after: each look has the JVM write a report."""
+_CATCH_UP_POLL_SECONDS: Final = 0.1
+_POLL_SECONDS: Final = 0.5
+"""Intervals between polls of the query: each poll makes the JVM write a report."""
 _BATCH_GRACE_SECONDS: Final = 15.0
-"""For the running batch at a stop; with the JVM's grace less than the 30 s that supervisors give a process to end."""
+"""For the running batch at a stop; with the JVM's grace less than the 30 s that process managers wait."""
 _TICK_GRACE_SECONDS: Final = 3.0
-"""For the running tick at a stop, which ends with what must survive being written."""
+"""For the running tick at a stop, which ends with writing the verdict file."""
 
-_LOST: Final = "the checkpoint was deleted while it was in use; start again to read the topic from its start"
+_CHECKPOINT_DELETED: Final = "checkpoint deleted while in use; restart to read the topic from its start"
 
 
 class QuerySupervisor:
-    """One per start of the job; `follow` is called once."""
+    """Starts and watches the query. One per start of the job; `supervise` is called once."""
 
     def __init__(
         self,
@@ -48,20 +49,20 @@ class QuerySupervisor:
         state: KeptState,
         watch: TopicWatch,
         *,
-        vitals: ServiceStatus,
+        status: ServiceStatus,
         publisher: Publisher,
     ) -> None:
-        """Take the function that starts the query over some partitions of the offsets topic."""
+        """`start` starts the query over some partitions of the offsets topic."""
         self._spark = spark
         self._start = start
         self._state = state
         self._watch = watch
-        self._vitals = vitals
+        self._status = status
         self._publisher = publisher
-        self._seen: str | None = None
+        self._last_report_at: str | None = None
         self._added: set[int] = set()
 
-    def follow(
+    def supervise(
         self,
         partitions: Collection[int],
         stopping: threading.Event,
@@ -73,7 +74,7 @@ class QuerySupervisor:
         `ticks` publishes in a thread of its own, from the first event (the topic is read to its end) to the second.
         Raises Refusal, StateUnusableError, and SparkCallError.
         """
-        vitals, caught_up, ended = self._vitals, threading.Event(), threading.Event()
+        status, caught_up, ended = self._status, threading.Event(), threading.Event()
         self._partitions = set(partitions)
         self._query = self._start(partitions)
         watchdog = Watchdog(self._spark, watchdog_limit)
@@ -81,23 +82,14 @@ class QuerySupervisor:
         ticker = threading.Thread(target=ticks, args=(caught_up, ended), name="tick", daemon=True)
         ticker.start()
         try:
-            while not stopping.wait(_LOOK_SECONDS[vitals.phase == RUNNING]):
-                self._look(watchdog)
-                if vitals.phase == CATCHING_UP and self._caught_up(view):
-                    vitals.phase = RUNNING
+            while not stopping.wait(_POLL_SECONDS if status.phase == RUNNING else _CATCH_UP_POLL_SECONDS):
+                self._poll_report(watchdog)
+                if status.phase == CATCHING_UP and self._is_caught_up(view):
+                    status.phase = RUNNING
                     caught_up.set()
-                failed = failure(self._query)
-                if failed is not None:
-                    return end_of_query(failed, vitals, self._state)
-                lost = self._state.lost()
-                if lost is not None:
-                    return self._end_of_checkpoint(lost)
-                if self._watch.broken is not None:
-                    return self._end_of_continuity(self._watch.broken)
-                if vitals.phase == RUNNING and not ticker.is_alive():
-                    return self._end_of_ticks()
-                if not self._read_added():
-                    return self._end_of_added()
+                exit_code = self._exit_code(ticker)
+                if exit_code is not None:
+                    return exit_code
         finally:
             watchdog.close()
             ended.set()
@@ -107,22 +99,38 @@ class QuerySupervisor:
         self._stop(ticker)
         return ExitCode.OK
 
-    def _look(self, watchdog: Watchdog) -> None:
-        """Note what the last progress report tells, if it is another than the last."""
-        vitals, report = self._vitals, last_report(self._query)
-        if report is None or report.at == self._seen or vitals.progress is None:
+    def _exit_code(self, ticker: threading.Thread) -> int | None:
+        """Return the exit code if the process must end; None while all is well."""
+        failed = failure(self._query)
+        if failed is not None:
+            return end_of_query(failed, self._status, self._state)
+        lost = self._state.lost()
+        if lost is not None:
+            return self._end_of_checkpoint(lost)
+        if self._watch.broken is not None:
+            return self._end_of_continuity(self._watch.broken)
+        if self._status.phase == RUNNING and not ticker.is_alive():
+            return self._end_of_ticks()
+        if not self._read_added_partitions():
+            return self._end_of_added_partitions()
+        return None
+
+    def _poll_report(self, watchdog: Watchdog) -> None:
+        """Record the query's last progress report, if it is a new one."""
+        status, report = self._status, last_report(self._query)
+        if report is None or report.at == self._last_report_at or status.progress is None:
             return
-        self._seen = report.at
+        self._last_report_at = report.at
         watchdog.beat()
-        vitals.progress.finish(report.positions)
+        status.progress.finish(report.positions)
         self._added -= report.positions.keys()
         if report.worked:
-            self._state.note_batch()
-            vitals.batches += 1
-            vitals.last_batch_seconds, vitals.last_batch_at = report.seconds, time.time()
+            self._state.record_batch()
+            status.batches += 1
+            status.last_batch_seconds, status.last_batch_at = report.seconds, time.time()
 
-    def _caught_up(self, view: CatchUpView) -> bool:
-        progress = self._vitals.progress
+    def _is_caught_up(self, view: CatchUpView) -> bool:
+        progress = self._status.progress
         if progress is None:
             return False
         view.show(progress.catch_up(time.monotonic()))
@@ -130,26 +138,26 @@ class QuerySupervisor:
             view.done()
         return progress.caught_up
 
-    def _read_added(self) -> bool:
-        """Have partitions that were added to the topic read too, once their ends are known; False if that failed.
+    def _read_added_partitions(self) -> bool:
+        """Include partitions added to the topic, once their ends are known; False if the query did not stop for it.
 
         Spark fixes the partitions of a query when it starts, so the query is stopped between two batches and started
-        again from the checkpoint. What is shown stays; `/readyz` is red until the new partitions are read.
+        again from the checkpoint. The snapshot stays published; `/readyz` is red until the new partitions are read.
         """
-        vitals, progress, logs = self._vitals, self._vitals.progress, self._watch.added_logs
+        status, progress, logs = self._status, self._status.progress, self._watch.added_logs
         if self._watch.added:
-            vitals.partitions_added = self._watch.added
+            status.partitions_added = self._watch.added
         elif progress is not None and progress.caught_up and not self._added:
-            vitals.partitions_added = ()
-        if not logs or progress is None or vitals.phase != RUNNING:
+            status.partitions_added = ()
+        if not logs or progress is None or status.phase != RUNNING:
             return True
-        _log.warning(f"partitions were added to {NAME}: reading them from their start", partitions=sorted(logs))
+        _log.warning(f"partitions added to {NAME}; reading them from their start", partitions=sorted(logs))
         if not stop(self._query, _BATCH_GRACE_SECONDS):
             return False
-        before = progress.positions
-        starts = {**{partition: first for partition, (first, _, _) in logs.items()}, **before}
-        ends = {**before, **{partition: stable for partition, (_, _, stable) in logs.items()}}
-        vitals.progress = CatchUpProgress(starts, ends)
+        positions = progress.positions
+        starts = {**{partition: first for partition, (first, _, _) in logs.items()}, **positions}
+        ends = {**positions, **{partition: stable for partition, (_, _, stable) in logs.items()}}
+        status.progress = CatchUpProgress(starts, ends)
         self._partitions |= logs.keys()
         self._added = set(logs)
         self._query = self._start(sorted(self._partitions))
@@ -157,58 +165,61 @@ class QuerySupervisor:
         return True
 
     def _stop(self, ticker: threading.Thread) -> None:
-        """Let the running batch and the running tick end, but not for ever."""
+        """Wait for the running batch and the running tick, each for a limited time."""
         _log.info("stopping after the running batch")
-        self._vitals.phase = STOPPING
+        self._status.phase = STOPPING
         if not stop(self._query, _BATCH_GRACE_SECONDS):
-            _log.warning("the batch did not end in time; it will run again at the next start")
+            _log.warning("batch did not end in time; it will run again at the next start")
             kill_jvm(self._spark)
         if ticker.is_alive():
             ticker.join(_TICK_GRACE_SECONDS)
 
     def _end_of_checkpoint(self, why: str) -> int:
-        """End at once: Spark would make the folders again, and what it writes there could not be continued."""
-        self._vitals.phase = FAILED
-        _log.error(_LOST, why=why)
+        """End at once: Spark would create the folders again, and what it writes there could not be continued."""
+        self._status.phase = FAILED
+        _log.error(_CHECKPOINT_DELETED, why=why)
         kill_jvm(self._spark)
         return ExitCode.CHECKPOINT_DAMAGED
 
-    def _end_of_added(self) -> int:
-        """End, for the query could not be stopped; started again, it reads all partitions."""
-        self._vitals.phase = FAILED
-        _log.error("the query did not stop to read the added partitions: start again")
+    def _end_of_added_partitions(self) -> int:
+        """End because the query could not be stopped; after a restart it reads all partitions."""
+        self._status.phase = FAILED
+        _log.error("query did not stop to read the added partitions; restart to read them")
         kill_jvm(self._spark)
         return ExitCode.QUERY_FAILED
 
     def _end_of_continuity(self, why: str) -> int:
-        """Stop serving what is not true any more; the next start sets the state aside and reads the topic anew."""
-        self._vitals.phase = FAILED
+        """Stop publishing what is wrong; the next start sets the state aside and reads the topic from its start."""
+        self._status.phase = FAILED
         self._publisher.clear()
-        _log.error("the state does not fit the topic any more; start again to read the topic from its start", why=why)
+        _log.error("state does not match the topic; restart to read the topic from its start", why=why)
         if not stop(self._query, _BATCH_GRACE_SECONDS):
             kill_jvm(self._spark)
         return ExitCode.TOPIC_CHANGED
 
     def _end_of_ticks(self) -> int:
-        """End, for nothing new would be shown any more; the thread's traceback stands on stderr."""
-        self._vitals.phase = FAILED
-        _log.error("a tick failed by a fault of lagwarden; nothing new would be shown: start again")
+        """End because no snapshot would be published any more; stderr has the traceback of the tick thread."""
+        self._status.phase = FAILED
+        _log.error("internal error in the evaluation loop; exiting so that the supervisor restarts the process")
         if not stop(self._query, _BATCH_GRACE_SECONDS):
             kill_jvm(self._spark)
         return ExitCode.INTERNAL
 
 
-def end_of_query(failed: SparkFailure, vitals: ServiceStatus, state: KeptState) -> int:
-    """Say why the query failed. Raises Refusal for what a restart does not mend, and StateUnusableError."""
-    shown, vitals.phase = vitals.phase == RUNNING, FAILED
+def end_of_query(failed: SparkFailure, status: ServiceStatus, state: KeptState) -> int:
+    """Log why the query failed, and return the exit code.
+
+    Raises Refusal for what a restart does not fix, and StateUnusableError.
+    """
+    was_ready, status.phase = status.phase == RUNNING, FAILED
     refusal = refusal_in(failed.cause) or refusal_in(failed.detail)
     lost = state.lost()
     if lost is not None:
-        _log.error(_LOST, why=lost, cause=failed.cause)
+        _log.error(_CHECKPOINT_DELETED, why=lost, cause=failed.cause)
         return ExitCode.CHECKPOINT_DAMAGED
     if refusal is not None:
         raise refusal
-    of_the_state = state.note_failure(failed, shown=shown)
-    _log.error("the query failed", cause=failed.cause)
-    _log.debug("the error of the query in full", detail=failed.detail)
-    return ExitCode.CHECKPOINT_DAMAGED if of_the_state else ExitCode.QUERY_FAILED
+    is_of_the_state = state.record_failure(failed, shown=was_ready)
+    _log.error("query failed", cause=failed.cause)
+    _log.debug("full error of the query", detail=failed.detail)
+    return ExitCode.CHECKPOINT_DAMAGED if is_of_the_state else ExitCode.QUERY_FAILED

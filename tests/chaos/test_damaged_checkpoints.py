@@ -266,7 +266,7 @@ class Run:
             **SETTINGS,
         }
         self.config = load(flags=flags)
-        self.vitals = ServiceStatus("test", 60.0)
+        self.status = ServiceStatus("test", 60.0)
         self.publisher = Publisher()
         self.code: int | None = None
         self._stopping = threading.Event()
@@ -278,7 +278,7 @@ class Run:
         with Cluster(self.config.kafka.bootstrap_servers, {}) as cluster:
             topic = describe(cluster)
             assert topic is not None
-            job = MonitorJob(self.config, self.vitals, self.publisher, self._stopping, cluster)
+            job = MonitorJob(self.config, self.status, self.publisher, self._stopping, cluster)
             self.code = job.run(topic, self._session)
 
     def __enter__(self) -> Self:
@@ -291,9 +291,9 @@ class Run:
 
     def values(self) -> tuple[dict[Place, int], dict[Place, int]]:
         """Wait until it is ready and has shown two snapshots; return committed offsets and lags."""
-        self._wait(lambda: self.vitals.status().ready)
-        seen = self.vitals.tick.taken_at
-        self._wait(lambda: self.vitals.tick.taken_at != seen)
+        self._wait(lambda: self.status.monitor_status().ready)
+        seen = self.status.tick.taken_at
+        self._wait(lambda: self.status.tick.taken_at != seen)
         published = self.publisher.current()
         assert published is not None
         rows = published.snapshot.partitions.to_pylist()
@@ -320,8 +320,8 @@ def test_sound_checkpoint_is_read_on(prepared: Prepared, session: SparkSession) 
     prepared.put_back()
     with Run(prepared, session) as run:
         assert_as_the_broker_says(run, prepared.broker)
-        assert run.vitals.resyncs == 0
-        assert run.vitals.status().records_read.column("records").to_pylist() == [10]
+        assert run.status.resyncs == 0
+        assert run.status.monitor_status().records_read.column("records").to_pylist() == [10]
     assert run.code == ExitCode.OK
 
 
@@ -356,7 +356,7 @@ def test_damaged_state_is_recovered_within_the_same_start(
     damage(prepared.put_back())
     with Run(prepared, session) as run:
         assert_as_the_broker_says(run, prepared.broker)
-        assert run.vitals.resyncs == 1
+        assert run.status.resyncs == 1
     assert run.code == ExitCode.OK
     assert (prepared.folder / "set-aside-1" / "spark").is_dir()
 
@@ -375,7 +375,7 @@ def test_damage_that_only_the_query_meets_is_recovered(
     monkeypatch.setattr(kept_state, "stored_shards", read_then_damage)
     with Run(prepared, session) as run:
         assert_as_the_broker_says(run, prepared.broker)
-        assert run.vitals.resyncs == 1
+        assert run.status.resyncs == 1
     assert run.code == ExitCode.OK
 
 
@@ -387,7 +387,7 @@ def test_checkpoint_deleted_under_the_process_is_said(prepared: Prepared) -> Non
         shutil.rmtree(prepared.folder / "spark")
         ending = monitor.ending(30)
         assert (ending.code, ending.left_behind) == (ExitCode.CHECKPOINT_DAMAGED, ())
-        (line,) = (line for line in monitor.lines if "deleted while it was in use" in line.get("event", ""))
+        (line,) = (line for line in monitor.lines if "checkpoint deleted while in use" in line.get("event", ""))
         assert str(prepared.folder / "spark") in line["why"]
 
 

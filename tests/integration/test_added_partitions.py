@@ -43,7 +43,7 @@ def test_partitions_added_are_noticed_and_read_in_the_running_process(make_broke
         monitor.wait_ready()
         add_partitions(broker.bootstrap, AFTER)
         monitor.wait_for(lambda: "partitions added to __consumer_offsets" in monitor.reasons(), "the reason", 30)
-        (line,) = monitor.wait_events("partitions were added to __consumer_offsets: reading them from their start")
+        (line,) = monitor.wait_events("partitions added to __consumer_offsets; reading them from their start")
         assert line["partitions"] == list(range(BEFORE, AFTER))
         monitor.wait_ready()
 

@@ -87,14 +87,14 @@ class Ticks:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.vitals = ServiceStatus("1", 60)
-        self.vitals.phase = RUNNING
-        self.vitals.progress = CatchUpProgress({}, {})
+        self.status = ServiceStatus("1", 60)
+        self.status.phase = RUNNING
+        self.status.progress = CatchUpProgress({}, {})
         # The grace is as short as can be: the transactions here stay open.
         lookups = LookupScheduler(cluster, LookupLimits(gap_grace=0.0))
         self.publisher = Publisher(evaluator=VerdictEvaluator(), lookups=lookups)
         poller = ContextPoller(cluster, OffsetsRetention(None, None, "unknown"), 50, 10.0)
-        self._ticker = Ticker(self.publisher, self.vitals, cluster, poller, tick_interval=10, trigger_interval=1)
+        self._ticker = Ticker(self.publisher, self.status, cluster, poller, tick_interval=10, trigger_interval=1)
         self._states = {partition: empty_shard() for partition in range(PARTITIONS)}
         self._read_to: dict[int, int] = {}
 
@@ -104,8 +104,8 @@ class Ticks:
             self._read_to[fetched.partition] = fetched.position - 1
             if fetched.records:
                 self._take(fetched.partition, fetched.records)
-        assert self.vitals.progress is not None
-        self.vitals.progress.finish({partition: at + 1 for partition, at in self._read_to.items()})
+        assert self.status.progress is not None
+        self.status.progress.finish({partition: at + 1 for partition, at in self._read_to.items()})
         assert self._ticker.tick(current=True) is not None
 
     def ticks(self, count: int = 3) -> None:
@@ -160,7 +160,7 @@ class Ticks:
 
     def checks(self) -> dict[str, int]:
         """Give how many predictions ended how, zeros left out."""
-        rows = self.vitals.tick.terminations.checks.to_pylist()
+        rows = self.status.tick.terminations.checks.to_pylist()
         return {row["outcome"]: row["offsets"] for row in rows if row["offsets"]}
 
 
@@ -214,7 +214,7 @@ def test_deleted_groups_and_offsets_are_gone_behind_an_open_transaction(broker: 
         assert (ticks.lags(simple), ticks.lags(modern)) == ({}, {})
         assert ticks.lags(half).keys() == tool_offsets(broker, half).keys() == {("t", 0)}
         assert [ticks.detail(group).transitions[-1].cause for group in (simple, modern)] == ["deleted", "deleted"]
-    wait_until(lambda: ticks.tick() is None and not ticks.vitals.tick.blocked_partitions.num_rows, "the end of it")
+    wait_until(lambda: ticks.tick() is None and not ticks.status.tick.blocked_partitions.num_rows, "the end of it")
     ticks.ticks(2)
     assert [ticks.state(group) for group in (simple, modern, half)] == ["Dead", "Dead", "Empty"]
     assert ticks.lags(half).keys() == {("t", 0)}
@@ -243,7 +243,7 @@ def test_a_static_member_comes_back_behind_an_open_transaction(broker: Broker, t
         (told,) = ticks.detail(group).members
         assert (told.instance_id, told.away, told.assignment) == ("one", False, (("t", (0, 1)),))
         assert ticks.detail(group).unowned == ()
-    wait_until(lambda: ticks.tick() is None and not ticks.vitals.tick.blocked_partitions.num_rows, "the end of it")
+    wait_until(lambda: ticks.tick() is None and not ticks.status.tick.blocked_partitions.num_rows, "the end of it")
     ticks.ticks(2)
     assert ticks.state(group) == tool_states(broker)[group]
 

@@ -44,7 +44,7 @@ def ended_by_killed_workers(monitor: Monitor, cluster: Broker) -> bool:
 def assert_query_failed(monitor: Monitor, ending: Ending, words: str) -> None:
     """Check that the query failed with these words in its cause, in one line, and nothing was left behind."""
     assert (ending.code, ending.left_behind) == (ExitCode.QUERY_FAILED, ())
-    (line,) = monitor.events("the query failed")
+    (line,) = monitor.events("query failed")
     assert words in line["cause"]
     assert "\n" not in line["cause"]
     assert "Traceback" not in monitor.said
@@ -83,7 +83,7 @@ def test_checkpoint_that_is_deleted_under_the_process_ends_it(
             monitor.checkpoint.write_text("")
         ending = monitor.ending(30)
         assert (ending.code, ending.left_behind) == (ExitCode.CHECKPOINT_DAMAGED, ())
-        (line,) = (line for line in monitor.lines if "deleted while it was in use" in line.get("event", ""))
+        (line,) = (line for line in monitor.lines if "checkpoint deleted while in use" in line.get("event", ""))
         assert str(monitor.checkpoint) in line["why"]
         assert "Traceback" not in monitor.said
 
@@ -101,7 +101,9 @@ def test_a_tick_that_fails_ends_the_process(cluster: Broker, tmp_path: Path) -> 
         ending = monitor.ending(60)
         assert (ending.code, ending.left_behind) == (ExitCode.INTERNAL, ())
         assert "StopIteration" in monitor.said
-        assert monitor.events("a tick failed by a fault of lagwarden; nothing new would be shown: start again")
+        assert monitor.events(
+            "internal error in the evaluation loop; exiting so that the supervisor restarts the process"
+        )
 
 
 def test_death_of_the_driver_takes_all_with_it(cluster: Broker, tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def assert_read_again(
         shown = monitor.wait_ready().metrics()
         assert shown.committed == committed
         assert shown.value("lagwarden_resyncs_total") == 1
-        (line,) = (line for line in monitor.lines if "the old checkpoint is kept" in line.get("event", ""))
+        (line,) = (line for line in monitor.lines if "checkpoint set aside" in line.get("event", ""))
         assert reason in line["why"]
     aside = monitor.checkpoint / "v1" / "set-aside-1"
     assert {name for name in contents(checkpoint) if name.startswith("v1/spark/commits/")} == {

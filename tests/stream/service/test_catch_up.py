@@ -44,16 +44,16 @@ def test_catch_up_is_over_when_every_position_is_at_its_end(
 def test_positions_are_those_of_finished_batches() -> None:
     """They begin with those of the state, and only the end of a batch moves them."""
     progress = CatchUpProgress({0: 3, 1: 4}, {0: 9, 1: 9})
-    progress.pulse({0: 8})
+    progress.record_task_progress({0: 8})
     assert progress.positions == {0: 3, 1: 4}
     progress.finish({0: 9})
     assert progress.positions == {0: 9, 1: 4}
 
 
-def test_pulses_move_the_bar_and_never_readiness() -> None:
+def test_task_progress_moves_the_bar_and_not_readiness() -> None:
     """While a batch runs its tasks may say that they are at the end: that is shown, and not believed."""
     progress = CatchUpProgress({0: 0}, {0: 10})
-    progress.pulse({0: 10})
+    progress.record_task_progress({0: 10})
     assert progress.catch_up(0.0).ratio == 1.0
     assert not progress.caught_up
     assert progress.behind == [0]
@@ -67,7 +67,7 @@ def test_ratio_only_rises_and_stays_between_zero_and_one(
     progress = CatchUpProgress(starts, ends)
     ratios = [progress.catch_up(0.0).ratio]
     for at, positions in enumerate(seen):
-        progress.pulse(positions)
+        progress.record_task_progress(positions)
         ratios.append(progress.catch_up(float(at)).ratio)
     assert ratios == sorted(ratios)
     assert all(0.0 <= ratio <= 1.0 for ratio in ratios)
@@ -87,9 +87,9 @@ def test_rate_and_time_left_come_from_the_last_seconds() -> None:
     """The pace is that of the last ten seconds, not of the whole catch-up; what is left is divided by it."""
     progress = CatchUpProgress({0: 0}, {0: 1000})
     progress.catch_up(0.0)
-    progress.pulse({0: 100})
+    progress.record_task_progress({0: 100})
     assert progress.catch_up(10.0).rate == 10.0
-    progress.pulse({0: 400})
+    progress.record_task_progress({0: 400})
     now = progress.catch_up(15.0)
     assert now.rate == 60.0
     assert now.seconds_left == 10.0

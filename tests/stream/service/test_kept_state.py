@@ -41,11 +41,11 @@ FULL: Final = SparkFailure("java.io.IOException: No space left on device", "[STA
 
 
 @contextlib.contextmanager
-def opened(root: Path, vitals: ServiceStatus | None = None) -> Iterator[KeptState]:
+def opened(root: Path, status: ServiceStatus | None = None) -> Iterator[KeptState]:
     """Open the state for a while, with one finished batch in it unless it was set aside."""
     ends = OffsetsTopicEnds({0: (0, 100, 100)}, time.time(), 3600.0)
     checkpoint = open_checkpoint(root, TOPIC, LAYOUT, ends)
-    own = vitals or ServiceStatus("0", 30.0)
+    own = status or ServiceStatus("0", 30.0)
     with contextlib.closing(KeptState(checkpoint, cast("Cluster", object()), own, {0: 0})) as state:
         yield state
 
@@ -74,11 +74,11 @@ def test_two_starts_that_fail_in_a_row_set_the_state_aside(root: Path, failure: 
     """Nothing that fails the same way for ever is left to fail for ever."""
     for _ in range(2):
         with opened(root) as state:
-            assert not state.note_failure(failure, shown=False)
-    vitals = ServiceStatus("0", 30.0)
-    with structlog.testing.capture_logs() as logs, opened(root, vitals) as state:
+            assert not state.record_failure(failure, shown=False)
+    status = ServiceStatus("0", 30.0)
+    with structlog.testing.capture_logs() as logs, opened(root, status) as state:
         assert state.checkpoint.fresh
-    assert vitals.resyncs == 1
+    assert status.resyncs == 1
     assert failure.cause in logs[0]["why"]
     assert (Path(logs[0]["kept"]) / "spark" / "commits" / "0").exists()
 
@@ -95,8 +95,8 @@ def test_failure_that_is_not_about_the_state_sets_nothing_aside(
     for _ in range(3):
         with opened(root) as state:
             if batch_ended:
-                state.note_batch()
-            assert not state.note_failure(failure, shown=shown)
+                state.record_batch()
+            assert not state.record_failure(failure, shown=shown)
     with opened(root) as state:
         assert not state.checkpoint.fresh
 
@@ -105,22 +105,22 @@ def test_broken_state_is_set_aside_at_once_and_only_once(root: Path) -> None:
     """Before anything of it was shown, the same process begins again; a second time is left to the next start."""
     with opened(root) as state:
         with pytest.raises(StateUnusableError, match=r"spark: java\.io\.EOFException"):
-            state.note_failure(BROKEN, shown=False)
+            state.record_failure(BROKEN, shown=False)
         state.start_over("it is broken")
         assert state.checkpoint.fresh
         assert state.lost() is None
-        assert state.note_failure(BROKEN, shown=False)
+        assert state.record_failure(BROKEN, shown=False)
     with opened(root) as state:
         assert "EOFException" in str(state.checkpoint.set_aside)
 
 
 def test_broken_state_of_which_something_was_shown_is_marked(root: Path) -> None:
     """The process ends with the code of a damaged checkpoint, and the next start sets it aside."""
-    vitals = ServiceStatus("0", 30.0)
-    vitals.phase = RUNNING
+    status = ServiceStatus("0", 30.0)
+    status.phase = RUNNING
     with opened(root) as state:
-        assert end_of_query(BROKEN, vitals, state) == ExitCode.CHECKPOINT_DAMAGED
-        assert vitals.phase == FAILED
+        assert end_of_query(BROKEN, status, state) == ExitCode.CHECKPOINT_DAMAGED
+        assert status.phase == FAILED
         assert not state.checkpoint.fresh
     with opened(root) as state:
         assert state.checkpoint.fresh
@@ -128,10 +128,10 @@ def test_broken_state_of_which_something_was_shown_is_marked(root: Path) -> None
 
 def test_full_volume_is_refused_and_the_state_kept(root: Path) -> None:
     """Even where Spark reports it as an error of the state store."""
-    vitals = ServiceStatus("0", 30.0)
-    vitals.phase = CATCHING_UP
+    status = ServiceStatus("0", 30.0)
+    status.phase = CATCHING_UP
     with opened(root) as state, pytest.raises(Refusal, match="no space left") as refused:
-        end_of_query(FULL, vitals, state)
+        end_of_query(FULL, status, state)
     assert refused.value.code == ExitCode.CHECKPOINT_UNUSABLE
     with opened(root) as state:
         assert not state.checkpoint.fresh
@@ -160,12 +160,12 @@ def test_state_that_cannot_be_loaded_is_set_aside(
         raise error
 
     monkeypatch.setattr(kept_state, "stored_shards", fail)
-    vitals = ServiceStatus("0", 30.0)
-    with opened(root, vitals) as state:
+    status = ServiceStatus("0", 30.0)
+    with opened(root, status) as state:
         assert state.load(Any) == []  # type: ignore[arg-type]
         assert state.checkpoint.fresh
         assert str(error) in str(state.checkpoint.set_aside)
-    assert vitals.resyncs == 1
+    assert status.resyncs == 1
 
 
 def test_state_that_cannot_be_loaded_for_want_of_space_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

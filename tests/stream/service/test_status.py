@@ -22,7 +22,7 @@ NOW = 1_000_000_000.0
 AWAY = "127.0.0.1:9092 refuses the connection: nothing listens there"
 
 
-def vitals(
+def status_in(
     phase: str, *, trouble: str | None = None, age: float | None = None, unanswered: Sequence[UnansweredPartition] = ()
 ) -> ServiceStatus:
     """Give a monitor in a phase, with or without trouble and a snapshot of some age in seconds."""
@@ -37,37 +37,39 @@ def vitals(
 @pytest.mark.parametrize(
     ("own", "reasons"),
     [
-        pytest.param(vitals(phases.RUNNING, age=1), [], id="running, fresh"),
-        pytest.param(vitals(phases.RUNNING, age=1, trouble=AWAY), [], id="Kafka just left, the numbers are fresh"),
+        pytest.param(status_in(phases.RUNNING, age=1), [], id="running, fresh"),
+        pytest.param(status_in(phases.RUNNING, age=1, trouble=AWAY), [], id="Kafka just left, the numbers are fresh"),
         pytest.param(
-            vitals(phases.RUNNING, age=99, trouble=AWAY), [AWAY, "the snapshot is 99 s old (limit 60 s)"],
+            status_in(phases.RUNNING, age=99, trouble=AWAY), [AWAY, "the snapshot is 99 s old (limit 60 s)"],
             id="Kafka left long ago",
         ),
         pytest.param(
-            vitals(phases.RUNNING, age=99), ["the snapshot is 99 s old (limit 60 s)"], id="ticks do not come through"
+            status_in(phases.RUNNING, age=99), ["the snapshot is 99 s old (limit 60 s)"], id="ticks do not come through"
         ),
-        pytest.param(vitals(phases.RUNNING), ["the first snapshot is not taken yet"], id="caught up, no tick yet"),
-        pytest.param(vitals(phases.CONNECTING), ["no broker has answered yet"], id="just started"),
-        pytest.param(vitals(phases.CONNECTING, trouble=AWAY), [AWAY], id="no broker at the start"),
+        pytest.param(status_in(phases.RUNNING), ["no snapshot yet"], id="caught up, no tick yet"),
+        pytest.param(status_in(phases.CONNECTING), ["no broker has answered yet"], id="just started"),
+        pytest.param(status_in(phases.CONNECTING, trouble=AWAY), [AWAY], id="no broker at the start"),
         pytest.param(
-            vitals(phases.WAITING),
+            status_in(phases.WAITING),
             ["the cluster has no topic __consumer_offsets yet: no group has ever committed"],
             id="a new cluster",
         ),
-        pytest.param(vitals(phases.STARTING), ["the monitor is starting"], id="Spark boots"),
+        pytest.param(status_in(phases.STARTING), ["the monitor is starting"], id="Spark boots"),
         pytest.param(
-            vitals(phases.CATCHING_UP), ["offsets partitions not read to their ends yet: 2"], id="two of three to read"
+            status_in(phases.CATCHING_UP),
+            ["offsets partitions not read to their ends yet: 2"],
+            id="two of three to read",
         ),
         pytest.param(
-            vitals(phases.CATCHING_UP, trouble=AWAY), ["offsets partitions not read to their ends yet: 2", AWAY],
+            status_in(phases.CATCHING_UP, trouble=AWAY), ["offsets partitions not read to their ends yet: 2", AWAY],
             id="Kafka left while catching up",
         ),
         pytest.param(
-            vitals(phases.RUNNING, age=1, unanswered=[UnansweredPartition(3, "no_leader", NOW - 59)]), [],
+            status_in(phases.RUNNING, age=1, unanswered=[UnansweredPartition(3, "no_leader", NOW - 59)]), [],
             id="an offsets partition has just lost its leader",
         ),
         pytest.param(
-            vitals(
+            status_in(
                 phases.RUNNING, age=1,
                 unanswered=[
                     UnansweredPartition(3, "no_leader", NOW - 61), UnansweredPartition(7, "no_leader", NOW - 99),
@@ -76,36 +78,36 @@ def vitals(
             ),
             [
                 "offsets partitions that have no leader: 3, 7",
-                "offsets partitions that do not tell their ends (timed_out): 8",
+                "offsets partitions that have no known end offsets (timed_out): 8",
             ],
             id="offsets partitions without a leader",
         ),
         pytest.param(
-            vitals(phases.CATCHING_UP, unanswered=[UnansweredPartition(3, "no_leader", NOW)]),
+            status_in(phases.CATCHING_UP, unanswered=[UnansweredPartition(3, "no_leader", NOW)]),
             [
                 "offsets partitions not read to their ends yet: 2",
                 "offsets partitions that have no leader: 3",
             ],
             id="an offsets partition without a leader is what the catch-up waits for",
         ),
-        pytest.param(vitals(phases.STOPPING, age=1), ["the monitor is stopping"], id="told to stop"),
-        pytest.param(vitals(phases.FAILED, age=1), ["the monitor is failed"], id="the query failed"),
+        pytest.param(status_in(phases.STOPPING, age=1), ["the monitor is stopping"], id="told to stop"),
+        pytest.param(status_in(phases.FAILED, age=1), ["the monitor is failed"], id="the query failed"),
     ],
 )  # fmt: skip
 def test_readiness_says_why_not(own: ServiceStatus, reasons: list[str]) -> None:
     """Ready means complete and fresh; whatever is missing is a sentence for a person."""
-    status = own.status()
+    status = own.monitor_status()
     assert list(status.not_ready_reasons) == reasons
     assert status.ready is (not reasons)
 
 
 def test_partitions_that_are_not_read_yet_are_a_reason() -> None:
     """Whatever else is fresh: commits in them are not shown."""
-    own = vitals(phases.RUNNING, age=1)
+    own = status_in(phases.RUNNING, age=1)
     own.partitions_added = (50, 51)
-    assert own.status().not_ready_reasons == ("partitions added to __consumer_offsets and not read yet: 2",)
+    assert own.monitor_status().not_ready_reasons == ("partitions added to __consumer_offsets and not read yet: 2",)
     own.partitions_added = ()
-    assert own.status().ready
+    assert own.monitor_status().ready
 
 
 def test_every_phase_but_running_is_unready() -> None:
@@ -113,27 +115,27 @@ def test_every_phase_but_running_is_unready() -> None:
     others = [
         phases.CONNECTING, phases.WAITING, phases.STARTING, phases.CATCHING_UP, phases.STOPPING, phases.FAILED,
     ]  # fmt: skip
-    assert [phase for phase in others if vitals(phase, age=0).status().ready] == []
+    assert [phase for phase in others if status_in(phase, age=0).monitor_status().ready] == []
 
 
 def test_kafka_is_reachable_only_after_it_has_answered() -> None:
     """Before the first answer it is not; while it does not answer it is not."""
     own = ServiceStatus("1.2.3", LIMIT, clock=lambda: NOW)
-    assert own.status().kafka_reachable is False
+    assert own.monitor_status().kafka_reachable is False
     own.cluster_id = "cluster"
-    assert own.status().kafka_reachable is True
+    assert own.monitor_status().kafka_reachable is True
     own.trouble = AWAY
-    assert own.status().kafka_reachable is False
+    assert own.monitor_status().kafka_reachable is False
 
 
 def test_counts_of_batches_add_up() -> None:
     """Records and errors of all batches since the start are summed by type, version and reason."""
-    own = vitals(phases.RUNNING, age=0)
+    own = status_in(phases.RUNNING, age=0)
     short, newer = DecodeFault(None, None, "short"), DecodeFault(1, 99, "unknown_version")
     own.count(DecodeStats(Counter({1: 5, None: 1, 99: 2}), Counter({newer: 1, short: 1})))
     own.count(DecodeStats(Counter({1: 2, 2: 1}), Counter({short: 2})))
     own.count(DecodeStats())
-    status = own.status()
+    status = own.monitor_status()
     records = {row["record_type"]: (row["tracking"], row["records"]) for row in status.records_read.to_pylist()}
     assert records == {
         "OFFSET_COMMIT": ("tracked", 7),
@@ -149,5 +151,5 @@ def test_counts_of_batches_add_up() -> None:
 
 def test_catch_up_is_unknown_before_there_is_anything_to_read() -> None:
     """Absent, not zero."""
-    status = ServiceStatus("1.2.3", LIMIT).status()
+    status = ServiceStatus("1.2.3", LIMIT).monitor_status()
     assert (status.catch_up_ratio, status.catch_up_records_per_second, status.catch_up_seconds_left) == (None,) * 3

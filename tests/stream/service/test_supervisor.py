@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.waiting import LIMIT
 from stream.errors import ExitCode
-from stream.service import supervisor as following
+from stream.service import supervisor
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import CATCHING_UP, RUNNING, ServiceStatus
 from stream.service.supervisor import QuerySupervisor
@@ -32,8 +32,8 @@ class _Part:
 class Ticks:
     """Notes in which phase it was called and how the wait for the end of the catch-up ended."""
 
-    def __init__(self, vitals: ServiceStatus) -> None:
-        self._vitals = vitals
+    def __init__(self, status: ServiceStatus) -> None:
+        self._vitals = status
         self.began = threading.Event()
         self.may_publish = threading.Event()
         self.phases: list[str] = []
@@ -51,18 +51,18 @@ class Ticks:
 
 
 @pytest.fixture
-def vitals(monkeypatch: pytest.MonkeyPatch) -> ServiceStatus:
+def status(monkeypatch: pytest.MonkeyPatch) -> ServiceStatus:
     """Return the health of a monitor that has 5 offsets to read, beside a query that never fails."""
-    monkeypatch.setattr(following, "Watchdog", lambda *_: _Part())
-    monkeypatch.setattr(following, "failure", lambda _: None)
-    monkeypatch.setattr(following, "last_report", lambda _: None)
-    monkeypatch.setattr(following, "stop", lambda *_: True)
+    monkeypatch.setattr(supervisor, "Watchdog", lambda *_: _Part())
+    monkeypatch.setattr(supervisor, "failure", lambda _: None)
+    monkeypatch.setattr(supervisor, "last_report", lambda _: None)
+    monkeypatch.setattr(supervisor, "stop", lambda *_: True)
     made = ServiceStatus("1", 60)
     made.phase, made.progress = CATCHING_UP, CatchUpProgress({0: 0}, {0: 5})
     return made
 
 
-def follow(vitals: ServiceStatus, ticks: Ticks, stopping: threading.Event) -> threading.Thread:
+def follow(status: ServiceStatus, ticks: Ticks, stopping: threading.Event) -> threading.Thread:
     """Follow a query in a thread, as the main thread of the process does."""
     part: Any = _Part()
 
@@ -70,32 +70,32 @@ def follow(vitals: ServiceStatus, ticks: Ticks, stopping: threading.Event) -> th
         return part
 
     def run() -> None:
-        made = QuerySupervisor(part, start, part, part, vitals=vitals, publisher=part)
-        assert made.follow([0], stopping, 60.0, ticks) == ExitCode.OK
+        made = QuerySupervisor(part, start, part, part, status=status, publisher=part)
+        assert made.supervise([0], stopping, 60.0, ticks) == ExitCode.OK
 
     thread = threading.Thread(target=run)
     thread.start()
     return thread
 
 
-def test_the_ticks_begin_with_the_catch_up_and_publish_after_it(vitals: ServiceStatus) -> None:
+def test_the_ticks_begin_with_the_catch_up_and_publish_after_it(status: ServiceStatus) -> None:
     """Before its end they may only say what it waits for."""
-    ticks, stopping = Ticks(vitals), threading.Event()
-    thread = follow(vitals, ticks, stopping)
+    ticks, stopping = Ticks(status), threading.Event()
+    thread = follow(status, ticks, stopping)
     assert ticks.began.wait(LIMIT)
     assert not ticks.may_publish.is_set()
-    assert vitals.progress is not None
-    vitals.progress.finish({0: 5})
+    assert status.progress is not None
+    status.progress.finish({0: 5})
     assert ticks.may_publish.wait(LIMIT)
     stopping.set()
     thread.join(LIMIT)
     assert ticks.phases == [CATCHING_UP, RUNNING, "ended"]
 
 
-def test_a_stop_during_the_catch_up_ends_the_ticks_without_a_publication(vitals: ServiceStatus) -> None:
+def test_a_stop_during_the_catch_up_ends_the_ticks_without_a_publication(status: ServiceStatus) -> None:
     """Nobody waits for a tick that will not come."""
-    ticks, stopping = Ticks(vitals), threading.Event()
-    thread = follow(vitals, ticks, stopping)
+    ticks, stopping = Ticks(status), threading.Event()
+    thread = follow(status, ticks, stopping)
     assert ticks.began.wait(LIMIT)
     stopping.set()
     thread.join(LIMIT)

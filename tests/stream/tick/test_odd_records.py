@@ -87,29 +87,31 @@ def some_ends(chance: random.Random) -> pa.Table:
 
 def publisher_after(chance: random.Random, ticks: int) -> tuple[Publisher, ServiceStatus]:
     """Read records in some batches, with a tick after each; no fault may have been contained either."""
-    vitals = ServiceStatus("1", 60)
-    vitals.phase, vitals.cluster_id = RUNNING, "c"
-    vitals.progress = CatchUpProgress({0: 80}, {0: 90})
+    status = ServiceStatus("1", 60)
+    status.phase, status.cluster_id = RUNNING, "c"
+    status.progress = CatchUpProgress({0: 80}, {0: 90})
     rules: RuleSet = chance.choice(("lagwarden", "lagwarden", "burrow"))
     choice = SeriesSelection(budget=chance.choice((None, 20, 1_000)))
     publisher = Publisher(evaluator=VerdictEvaluator(rules=rules), choice=choice)
     poller = cast("ContextPoller", Surveyed(chance))
-    ticker = Ticker(publisher, vitals, CLUSTER, poller, tick_interval=10, trigger_interval=1)
+    ticker = Ticker(publisher, status, CLUSTER, poller, tick_interval=10, trigger_interval=1)
     world, position = World(), 0
     for _ in range(ticks):
         records = some_records(chance)
         publisher.apply([(0, world.take(delta_of(records, position)))], catching_up=False)
         position += len(records)
         assert ticker.tick(current=chance.random() < 0.8) is not None
-    status = vitals.status()
-    assert status.groups_not_evaluated == 0
-    assert {row["errors"] for row in status.internal_errors.to_pylist()} == {0}
-    return publisher, vitals
+    shown = status.monitor_status()
+    assert shown.groups_not_evaluated == 0
+    assert {row["errors"] for row in shown.internal_errors.to_pylist()} == {0}
+    return publisher, status
 
 
-async def ask_everything(publisher: Publisher, vitals: ServiceStatus) -> None:
+async def ask_everything(publisher: Publisher, status: ServiceStatus) -> None:
     """Ask every address about every group; nothing may answer 500."""
-    app = build_app(publisher.current, vitals.status, details=publisher.details, on_failure=vitals.answer_failed)
+    app = build_app(
+        publisher.current, status.monitor_status, details=publisher.details, on_failure=status.answer_failed
+    )
     published = publisher.current()
     assert published is not None
     named = [urllib.parse.quote(group, safe="") for group in published.snapshot.groups.column("group").to_pylist()]
@@ -143,8 +145,8 @@ def check(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311  # makes records, keeps no secret
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tick_module, "read_ends", lambda _cluster, _topics: some_ends(chance))
-        publisher, vitals = publisher_after(chance, ticks=3)
-    asyncio.run(ask_everything(publisher, vitals))
+        publisher, status = publisher_after(chance, ticks=3)
+    asyncio.run(ask_everything(publisher, status))
     records = enumerate(some_records(chance, most=30))
     tell_everything([TopicRow(NAME, 0, at, time, key, value) for at, (time, key, value) in records])
 

@@ -59,12 +59,12 @@ class Monitor:
     """A publisher with groups a to e, of which c may be faulty; each has a member and a commit."""
 
     def __init__(self) -> None:
-        self.vitals = ServiceStatus("1", 60)
-        self.vitals.phase, self.vitals.cluster_id = RUNNING, "c"
-        self.vitals.progress = CatchUpProgress({0: 80}, {0: 90})
+        self.status = ServiceStatus("1", 60)
+        self.status.phase, self.status.cluster_id = RUNNING, "c"
+        self.status.progress = CatchUpProgress({0: 80}, {0: 90})
         self.publisher = Publisher()
         self.ticker = Ticker(
-            self.publisher, self.vitals, CLUSTER, cast("ContextPoller", Around()), tick_interval=10, trigger_interval=1
+            self.publisher, self.status, CLUSTER, cast("ContextPoller", Around()), tick_interval=10, trigger_interval=1
         )
         self.world = World()
         for group in "abcde":
@@ -96,9 +96,9 @@ class Monitor:
         """Ask for an address."""
         app = build_app(
             self.publisher.current,
-            self.vitals.status,
+            self.status.monitor_status,
             details=self.publisher.details,
-            on_failure=self.vitals.answer_failed,
+            on_failure=self.status.answer_failed,
         )
 
         async def send() -> httpx.Response:
@@ -109,7 +109,7 @@ class Monitor:
 
     def errors(self) -> dict[str, int]:
         """Return the contained faults by part."""
-        return {row["part"]: row["errors"] for row in self.vitals.status().internal_errors.to_pylist()}
+        return {row["part"]: row["errors"] for row in self.status.monitor_status().internal_errors.to_pylist()}
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_a_group_that_cannot_be_evaluated_is_unknown_and_the_others_are_publishe
     reasons = [row for row in published.snapshot.unknown_lags.to_pylist() if row["group"] == "c"]
     assert reasons == [{"group": "c", "reason": "internal_error", "partitions": 1}]
     assert [line["group"] for line in lines if "cannot be evaluated" in line["event"]] == ["c"]
-    status = monitor.vitals.status()
+    status = monitor.status.monitor_status()
     assert (status.groups_not_evaluated, monitor.errors()["group"]) == (1, 1)
     text = monitor.ask("/metrics").text
     assert "lagwarden_groups_not_evaluated 1.0\n" in text or "lagwarden_groups_not_evaluated 1\n" in text
@@ -225,7 +225,7 @@ def test_it_is_tried_again_when_its_state_changes(monitor: Monitor, monkeypatch:
     monitor.commit("c", 7)
     groups = monitor.tick()
     assert (groups["c"]["lag_sum"], groups["c"]["state"], groups["a"]["lag_sum"]) == (3, "Stable", 6)
-    assert monitor.vitals.status().groups_not_evaluated == 0
+    assert monitor.status.monitor_status().groups_not_evaluated == 0
 
 
 def test_a_trial_that_fails_doubles_the_time_to_the_next(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,4 +351,4 @@ def test_a_group_that_is_gone_is_forgotten(monitor: Monitor, monkeypatch: pytest
     later = time.time() + 3700
     monkeypatch.setattr(ticks.time, "time", lambda: later)
     assert list(monitor.tick()) == list("abde")
-    assert monitor.vitals.status().groups_not_evaluated == 0
+    assert monitor.status.monitor_status().groups_not_evaluated == 0

@@ -1,0 +1,117 @@
+"""Startup: waiting for the cluster, the offsets topic and the bounds of its partitions."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+
+from stream.cluster.offsets_topic import NAME, OffsetsTopic
+from stream.cluster.transport.errors import Unreachable
+from stream.service import startup
+from stream.service.startup import log_bounds, wait_for_log_bounds, wait_for_offsets_topic
+from stream.service.status import WAITING, ServiceStatus
+from stream.tick.ends_index import EndsIndex
+from tests.support.fleets import ends_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+AWAY = Unreachable("a:1 does not answer", "is it up?")
+TOPIC = OffsetsTopic("cluster", None, (0, 1), (1, 1))
+BOTH: list[Any] = [(NAME, 0, 10, 9, 1, None), (NAME, 1, 5, 5, 0, None)]
+
+
+class FakeCluster:
+    """A cluster with an id."""
+
+    cluster_id = "cluster"
+
+
+@pytest.fixture
+def status() -> ServiceStatus:
+    """Return the status of a monitor that has just started."""
+    return ServiceStatus("1", 60)
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retry at once."""
+    monkeypatch.setattr(startup, "_RETRY_SECONDS", 0.0)
+
+
+def one_by_one(answers: list[Any]) -> Callable[..., Any]:
+    """Return a function that returns or raises the next answer at each call."""
+    remaining = iter(answers)
+
+    def answer(*_: object) -> Any:
+        found = next(remaining)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    return answer
+
+
+def wait_for_topic(status: ServiceStatus, stopping: threading.Event | None = None) -> OffsetsTopic | None:
+    """Wait for the offsets topic of the fake cluster."""
+    cluster: Any = FakeCluster()
+    return wait_for_offsets_topic(cluster, status, stopping or threading.Event(), lambda: None)
+
+
+def test_the_topic_is_waited_for(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the cluster is unreachable, and while it has no offsets topic; each is logged once."""
+    monkeypatch.setattr(startup, "describe", one_by_one([AWAY, AWAY, None, None, TOPIC]))
+    with structlog.testing.capture_logs() as lines:
+        assert wait_for_topic(status) == TOPIC
+    assert [line["log_level"] for line in lines] == ["warning", "info"]
+    assert (status.trouble, status.cluster_id, status.phase) == (None, "cluster", WAITING)
+
+
+def test_an_error_that_does_not_pass_ends_the_wait(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a refused login."""
+    refused = Unreachable("login refused", "check the password")
+    monkeypatch.setattr(type(refused), "passes", False)
+    monkeypatch.setattr(startup, "describe", one_by_one([refused]))
+    with pytest.raises(Unreachable):
+        wait_for_topic(status)
+
+
+def test_a_failed_check_ends_the_wait(status: ServiceStatus) -> None:
+    """A session that could not be opened is an error, however long Kafka is unreachable."""
+
+    def check() -> None:
+        raise RuntimeError("no Java")
+
+    cluster: Any = FakeCluster()
+    with pytest.raises(RuntimeError, match="no Java"):
+        wait_for_offsets_topic(cluster, status, threading.Event(), check)
+
+
+def test_a_stop_ends_every_wait(status: ServiceStatus) -> None:
+    """Without a result."""
+    stopping = threading.Event()
+    stopping.set()
+    cluster: Any = FakeCluster()
+    assert wait_for_topic(status, stopping) is None
+    assert wait_for_log_bounds(cluster, TOPIC, status, stopping) is None
+
+
+def test_the_bounds_of_all_partitions_are_waited_for(status: ServiceStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partition without a leader is waited for, as is an unreachable cluster."""
+    leaderless = [BOTH[0], (NAME, 1, None, None, None, "no_leader")]
+    monkeypatch.setattr(startup, "read_ends", one_by_one([AWAY, ends_of(leaderless), ends_of(BOTH)]))
+    cluster: Any = FakeCluster()
+    with structlog.testing.capture_logs() as lines:
+        bounds = wait_for_log_bounds(cluster, TOPIC, status, threading.Event())
+    assert bounds == {0: (1, 10, 9), 1: (0, 5, 5)}
+    assert [line["cause"] for line in lines] == [str(AWAY), "offsets partitions without an end: [1]"]
+    assert status.trouble is None
+
+
+def test_bounds_are_those_of_the_offsets_topic_that_are_known() -> None:
+    """Other topics and partitions without an answer are left out."""
+    rows = [BOTH[0], (NAME, 1, None, None, None, "timed_out"), ("t", 0, 1, 1, 0, None)]
+    assert log_bounds(EndsIndex(ends_of(rows))) == {0: (1, 10, 9)}

@@ -1,0 +1,148 @@
+"""The tick thread: what it polls before the catch-up is complete, and what it records in the status."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, cast
+
+from sandbox.waiting import LIMIT
+from stream.service.catch_up import CatchUpProgress
+from stream.service.status import RUNNING, ServiceStatus
+from stream.service.ticker import Ticker
+from stream.tick import run_tick
+from stream.tick.offsets_topic_lag import UnansweredPartition
+from stream.tick.run_tick import EndsUnavailableError, TickStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+UNANSWERED = (UnansweredPartition(1, "no_leader", 0.0),)
+
+
+class Result:
+    """The fields of a tick result that the ticker reads."""
+
+    ends = run_tick.NO_ENDS
+    positions: Mapping[int, int] = {}
+    unanswered = UNANSWERED
+    status = TickStatus(taken_at=5.0, series=7)
+
+
+class FakePublisher:
+    """Records the calls of the ticker; raises while `unreachable` is set."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.positions: Mapping[int, int] = {}
+        self.unreachable = False
+        self.ticked = threading.Event()
+        self.polled = threading.Event()
+
+    def tick(self, _cluster: object, _poller: object, positions: Mapping[int, int], *, current: bool) -> Any:
+        """Return a result."""
+        self.calls.append(f"tick current={current}")
+        self.positions = positions
+        self.ticked.set()
+        return self._answer(Result)
+
+    def poll_offsets_topic(self, _cluster: object) -> Any:
+        """Return the partitions without end offsets."""
+        self.calls.append("poll")
+        self.polled.set()
+        return self._answer(UNANSWERED)
+
+    def finish_tick(self) -> None:
+        """Record the call."""
+        self.calls.append("finish")
+
+    def save_verdicts(self) -> None:
+        """Record the call."""
+        self.calls.append("save")
+
+    def _answer(self, answer: Any) -> Any:
+        if self.unreachable:
+            raise EndsUnavailableError("broker-1:9092 does not answer")
+        return answer
+
+
+class FakeWatch:
+    """A topic that stays as it is."""
+
+    current = True
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def look(self, *_: object) -> None:
+        """Count the call."""
+        self.looks += 1
+
+
+def made(publisher: FakePublisher) -> tuple[Ticker, ServiceStatus]:
+    """Return a ticker with short intervals, and its status."""
+    status = ServiceStatus("1", 60)
+    status.phase, status.progress = RUNNING, CatchUpProgress({0: 3}, {0: 9})
+    nothing: Any = None
+    return Ticker(cast("Any", publisher), status, nothing, nothing, tick_interval=0.01, trigger_interval=0.01), status
+
+
+def test_a_tick_is_recorded_in_the_status_before_it_is_finished() -> None:
+    """The status has the result of the tick, which started from the positions of the reader."""
+    publisher = FakePublisher()
+    ticker, status = made(publisher)
+    assert ticker.tick(current=True) is not None
+    assert (status.tick, status.unanswered) == (Result.status, UNANSWERED)
+    assert (publisher.calls, publisher.positions) == (["tick current=True", "finish"], {0: 3})
+
+
+def test_an_unreachable_cluster_keeps_the_status_of_the_last_tick() -> None:
+    """The cause is in the status until the cluster answers again."""
+    publisher = FakePublisher()
+    ticker, status = made(publisher)
+    ticker.tick(current=True)
+    publisher.unreachable = True
+    assert ticker.tick(current=True) is None
+    assert (status.trouble, status.tick) == ("broker-1:9092 does not answer", Result.status)
+    ticker.poll_offsets_topic()
+    assert status.trouble is not None
+    publisher.unreachable = False
+    ticker.poll_offsets_topic()
+    assert status.trouble is None
+
+
+def test_without_progress_there_are_no_positions() -> None:
+    """Before the state is restored the positions of the reader are unknown."""
+    publisher = FakePublisher()
+    ticker, status = made(publisher)
+    status.progress = None
+    ticker.tick(current=False)
+    assert publisher.positions == {}
+
+
+def test_the_thread_polls_then_ticks_then_saves() -> None:
+    """Until the catch-up is complete only the offsets topic is polled; at the end the verdicts are saved."""
+    publisher, watch = FakePublisher(), FakeWatch()
+    ticker, _ = made(publisher)
+    caught_up, ended = threading.Event(), threading.Event()
+    thread = threading.Thread(target=ticker.run, args=(watch, caught_up, ended))
+    thread.start()
+    assert publisher.polled.wait(LIMIT)
+    assert not publisher.ticked.is_set()
+    caught_up.set()
+    assert publisher.ticked.wait(LIMIT)
+    ticker.record_batch()
+    ended.set()
+    thread.join(LIMIT)
+    assert not thread.is_alive()
+    assert publisher.calls[-1] == "save"
+    assert watch.looks == publisher.calls.count("finish") > 0
+
+
+def test_a_stop_before_the_catch_up_is_complete_publishes_nothing() -> None:
+    """Both events are set at once then."""
+    publisher, watch = FakePublisher(), FakeWatch()
+    ticker, _ = made(publisher)
+    stop = threading.Event()
+    stop.set()
+    ticker.run(cast("Any", watch), stop, stop)
+    assert publisher.calls == ["save"]
