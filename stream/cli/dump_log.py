@@ -1,4 +1,4 @@
-"""The verb `dump-log`: the options of Kafka's own dump tool, under its own words."""
+"""The command `dump-log`, with the options of Kafka's `kafka-dump-log`."""
 
 # ruff: noqa: FBT002, PLR0917 -- typer passes flags and options by name
 from __future__ import annotations
@@ -15,16 +15,20 @@ from stream.errors import ExitCode
 
 def dump_log(
     files: Annotated[list[Path], typer.Argument(help="Files of a partition: .log, .index, .timeindex, .snapshot ...")],
-    print_data_log: Annotated[bool, typer.Option("--print-data-log", help="Print records, as text.")] = False,
-    offsets: Annotated[bool, typer.Option("--offsets-decoder", help="... of __consumer_offsets.")] = False,
+    print_data_log: Annotated[bool, typer.Option("--print-data-log", help="Print records as text.")] = False,
+    offsets: Annotated[bool, typer.Option("--offsets-decoder", help="Print records of __consumer_offsets.")] = False,
     transactions: Annotated[
-        bool, typer.Option("--transaction-log-decoder", help="... of __transaction_state.")
+        bool, typer.Option("--transaction-log-decoder", help="Print records of __transaction_state.")
     ] = False,
-    metadata: Annotated[bool, typer.Option("--cluster-metadata-decoder", help="... of __cluster_metadata.")] = False,
+    metadata: Annotated[
+        bool, typer.Option("--cluster-metadata-decoder", help="Print records of __cluster_metadata.")
+    ] = False,
     share_state: Annotated[
-        bool, typer.Option("--share-group-state-decoder", help="... of __share_group_state.")
+        bool, typer.Option("--share-group-state-decoder", help="Print records of __share_group_state.")
     ] = False,
-    deep_iteration: Annotated[bool, typer.Option("--deep-iteration", help="Look into batches.")] = False,
+    deep_iteration: Annotated[
+        bool, typer.Option("--deep-iteration", help="Print a line per record, not only per batch.")
+    ] = False,
     skip_record_metadata: Annotated[
         bool, typer.Option("--skip-record-metadata", help="Print keys and values only.")
     ] = False,
@@ -34,24 +38,24 @@ def dump_log(
     verify_index_only: Annotated[
         bool, typer.Option("--verify-index-only", help="Compare indexes with their logs without printing them.")
     ] = False,
-    max_bytes: Annotated[int | None, typer.Option(help="Read only so much of each log.")] = None,
+    max_bytes: Annotated[int | None, typer.Option(help="The number of bytes to read of each log.")] = None,
 ) -> int:
-    """Print log files as Kafka's own dump tool does, line for line."""
+    """Print log files in exactly the format of Kafka's dump tool."""
     from stream.offline.dumplog import Decoder, DumpOptions, LogDump, decode_with  # noqa: PLC0415 -- loads the decoders
 
-    chosen = [
+    selected = [
         decoder
-        for decoder, wanted in (
+        for decoder, is_set in (
             (Decoder.OFFSETS, offsets),
             (Decoder.TRANSACTIONS, transactions),
             (Decoder.METADATA, metadata),
             (Decoder.SHARE_STATE, share_state),
         )
-        if wanted
+        if is_set
     ]
-    if len(chosen) > 1:
-        raise typer.BadParameter(f"{chosen[0].value} and {chosen[1].value} exclude each other")
-    decoder = chosen[0] if chosen else Decoder.TEXT if print_data_log else None
+    if len(selected) > 1:
+        raise typer.BadParameter(f"{selected[0].value} and {selected[1].value} exclude each other")
+    decoder = selected[0] if selected else Decoder.TEXT if print_data_log else None
     dump = LogDump(
         DumpOptions(
             decode=decode_with(decoder) if decoder else None,
@@ -63,7 +67,7 @@ def dump_log(
         )
     )
     lines = dump.lines(files)
-    # Kafka's tool prints payloads as they are, and so do pipes here; a terminal would obey what is in them.
+    # Kafka's tool prints payloads unchanged, and so does this in a pipe. A terminal would interpret control characters.
     print_lines(map(printable, lines) if sys.stdout.isatty() else lines)
     for complaint in dump.complaints:
         typer.echo(complaint, err=True)

@@ -15,33 +15,33 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Certificates:
-    """A folder with an authority, a broker's and a client's certificate, made out to localhost."""
+    """A directory with the certificates of an authority, a broker and a client, issued for localhost."""
 
     folder: Path
 
     @property
     def authority(self) -> Path:
-        """The authority's certificate."""
+        """The certificate of the authority."""
         return self.folder / "ca.crt"
 
     def certificate(self, name: str) -> Path:
-        """Give the certificate of `broker` or `client`."""
+        """Return the certificate of `broker` or `client`."""
         return self.folder / f"{name}.crt"
 
     def key(self, name: str) -> Path:
-        """Give its key, PKCS#8, not encrypted; `client-locked` is the client's under the password `key-secret`."""
+        """Return a private key (PKCS#8). `client-locked` is that of the client with the password `key-secret`."""
         return self.folder / f"{name}.key"
 
     def both(self, name: str) -> Path:
-        """Give key and certificate in one file, as a broker wants them."""
+        """Return a file with key and certificate, as brokers need it."""
         return self.folder / f"{name}.pem"
 
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """Make the certificates, in less than a second."""
+    """Create the certificates, which takes less than a second."""
     if shutil.which("openssl") is None:
-        pytest.skip("no openssl on PATH to make certificates with")
+        pytest.skip("openssl is not on PATH")
     folder = tmp_path_factory.mktemp("certificates")
     _openssl(folder, "req -x509 -newkey rsa:2048 -nodes -days 30 -keyout ca.key -out ca.crt -subj /CN=test-ca")
     (folder / "names").write_text("subjectAltName=DNS:localhost")

@@ -1,4 +1,4 @@
-"""Log lines: one form for all, quiet libraries, and never a secret."""
+"""Log lines: one form for all loggers, levels of libraries, and masked secrets."""
 
 # ruff: noqa: S106 -- the passwords of test users
 from __future__ import annotations
@@ -19,20 +19,20 @@ from tests.support.logging_state import logging_as_before
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that reports to be a terminal."""
 
     def isatty(self) -> bool:
-        """Say so."""
+        """Return True."""
         return True
 
 
 def lines(stream: io.StringIO) -> list[dict[str, Any]]:
-    """Read JSON lines."""
+    """Return the JSON lines of a stream."""
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
-def test_json_where_nobody_reads() -> None:
-    """Without a terminal each line is one JSON object with time, level, logger and event; others' lines too."""
+def test_lines_are_json_without_a_terminal() -> None:
+    """Without a terminal, each line is a JSON object with time, level, logger and event, also those of libraries."""
     out = io.StringIO()
     logs.configure(stream=out)
     structlog.get_logger("stream.service.run").info("ready", groups=3)
@@ -48,8 +48,8 @@ def test_json_where_nobody_reads() -> None:
     assert first["time"].endswith("Z")
 
 
-def test_nothing_is_said_twice() -> None:
-    """The copy of a message that uvicorn adds, coloured, is left out."""
+def test_coloured_copy_of_uvicorn_is_removed() -> None:
+    """The coloured copy of a message that uvicorn adds is not logged."""
     out = io.StringIO()
     logs.configure(stream=out)
     logging.getLogger("uvicorn.error").error("busy", extra={"color_message": "\x1b[31mbusy\x1b[0m"})
@@ -58,16 +58,16 @@ def test_nothing_is_said_twice() -> None:
     assert "color_message" not in line
 
 
-def test_malformed_requests_are_counted_not_logged() -> None:
-    """A client that sends garbage must not fill the log: the server's metrics tell of it."""
+def test_malformed_requests_are_not_logged() -> None:
+    """Malformed HTTP requests, which are counted by a metric, must not fill the log."""
     out = io.StringIO()
     logs.configure(stream=out)
     logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
     assert lines(out) == []
 
 
-def test_text_on_a_terminal() -> None:
-    """A person at a terminal gets a readable line."""
+def test_lines_are_text_on_a_terminal() -> None:
+    """On a terminal, lines are readable text, not JSON."""
     out = Terminal()
     logs.configure(stream=out)
     structlog.get_logger("stream.service.run").info("ready", groups=3)
@@ -76,55 +76,55 @@ def test_text_on_a_terminal() -> None:
         lines(out)
 
 
-@pytest.mark.parametrize(("level", "said"), [("debug", 4), ("info", 3), ("warning", 2), ("error", 1)])
-def test_level_holds_for_ours_and_for_others(level: str, said: int) -> None:
-    """Nothing below the level is printed, whoever says it."""
+@pytest.mark.parametrize(("level", "expected"), [("debug", 4), ("info", 3), ("warning", 2), ("error", 1)])
+def test_level_applies_to_all_loggers(level: str, expected: int) -> None:
+    """Lines below the level are dropped for lagwarden and for libraries."""
     for name in ("stream.x", "some.library"):
         out = io.StringIO()
         logs.configure(level, "json", out)
         logger = structlog.get_logger(name) if name == "stream.x" else logging.getLogger(name)
         for method in ("debug", "info", "warning", "error"):
             getattr(logger, method)("hello")
-        assert len(lines(out)) == said
+        assert len(lines(out)) == expected
 
 
 @pytest.mark.parametrize("name", ["kafka.net.manager", "py4j.clientserver"])
-def test_noise_is_for_debugging(name: str) -> None:
-    """What these libraries log as an error reaches us as an exception too; said twice it hides the rest."""
-    for level, said in (("info", 0), ("debug", 1)):
+def test_errors_of_quiet_libraries_are_logged_at_debug_only(name: str) -> None:
+    """These libraries also raise the errors that they log."""
+    for level, expected in (("info", 0), ("debug", 1)):
         out = io.StringIO()
         logs.configure(level, "json", out)
         logging.getLogger(name).error("connection lost")
-        assert len(lines(out)) == said
+        assert len(lines(out)) == expected
 
 
 class BrokenConnection:
     """A connection of py4j to a JVM that has just ended."""
 
     def send_command(self, _command: str) -> str:
-        """Fail as py4j does."""
+        """Raise the error of py4j for a broken connection."""
         raise Py4JNetworkError("Error while sending", when=ERROR_ON_SEND)
 
     def close(self, _reset: object) -> None:
         """Do nothing."""
 
 
-def test_connection_errors_of_py4j_are_for_debugging(monkeypatch: pytest.MonkeyPatch) -> None:
-    """py4j logs them with tracebacks on the root logger, at levels info and error, whenever the JVM ends."""
+def test_connection_errors_of_py4j_are_logged_at_debug_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """py4j logs tracebacks on the root logger, at levels info and error, when the JVM ends."""
     client = GatewayClient()
     monkeypatch.setattr(client, "_get_connection", BrokenConnection)
-    for level, said in (("info", 0), ("debug", 2)):
+    for level, expected in (("info", 0), ("debug", 2)):
         out = io.StringIO()
         logs.configure(level, "json", out)  # type: ignore[arg-type]
         client.send_command("x")
         logging.getLogger().info("ours")
         of_py4j = [line for line in lines(out) if line["event"] == "Exception while sending command."]
-        assert [line["logger"] for line in of_py4j] == ["py4j"] * said
+        assert [line["logger"] for line in of_py4j] == ["py4j"] * expected
         assert lines(out)[-1]["event"] == "ours"
 
 
 def test_traceback_is_one_line_of_json() -> None:
-    """An exception stays within its line, so that a log collector keeps it together."""
+    """A traceback is part of its JSON line, so that log collectors do not split it."""
     out = io.StringIO()
     logs.configure(stream=out)
     try:
@@ -135,12 +135,12 @@ def test_traceback_is_one_line_of_json() -> None:
 
 
 def test_warnings_are_log_lines() -> None:
-    """A warning of a library does not break the stream of JSON lines."""
+    """Python warnings are logged as JSON lines."""
     out = io.StringIO()
     logs.configure(stream=out)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        # Off and on: whoever turned it on before may have had the hook put back by pytest since.
+        # Off and on again, because pytest may have restored the hook since it was turned on.
         logging.captureWarnings(False)
         logging.captureWarnings(True)
         warnings.warn("old", stacklevel=1)
@@ -149,30 +149,28 @@ def test_warnings_are_log_lines() -> None:
 
 @pytest.mark.parametrize("style", ["json", "console"])
 @pytest.mark.parametrize(
-    "say",
+    "log_secret",
     [
-        pytest.param(lambda log: log.info("x", sasl_password="hunter2"), id="by the name of the value"),
+        pytest.param(lambda log: log.info("x", sasl_password="hunter2"), id="in a value with a secret name"),
         pytest.param(lambda log: log.info("x", options={"kafka.sasl.jaas.config": "hunter2"}), id="inside a mapping"),
-        pytest.param(
-            lambda log: log.info('Plain required username="u" password="hunter2";'), id="as Java writes a login"
-        ),
-        pytest.param(lambda log: log.info('password="hun\\"hunter2"'), id="with an escaped quote in it"),
+        pytest.param(lambda log: log.info('Plain required username="u" password="hunter2";'), id="in a JAAS login"),
+        pytest.param(lambda log: log.info('password="hun\\"hunter2"'), id="with an escaped quote"),
         pytest.param(lambda log: log.info("x", why="sasl.password=hunter2, y=1"), id="in the text of a value"),
-        pytest.param(lambda log: log.info("{'ssl_key_password': 'hunter2'}"), id="as Python prints a mapping"),
+        pytest.param(lambda log: log.info("{'ssl_key_password': 'hunter2'}"), id="in the repr of a mapping"),
         pytest.param(lambda log: log.error("x", exc_info=ValueError("password=hunter2")), id="in a traceback"),
     ],
 )
-def test_no_secret_is_printed(style: Any, say: Any) -> None:
-    """Wherever a password slips in, stars come out."""
+def test_secrets_are_masked(style: Any, log_secret: Any) -> None:
+    """A password in any part of a line is replaced by stars."""
     out = io.StringIO()
     logs.configure("debug", style, out)
-    say(structlog.get_logger("ours"))
+    log_secret(structlog.get_logger("ours"))
     assert "hunter2" not in out.getvalue()
     assert logs.STARS in out.getvalue()
 
 
-def test_who_set_up_logging_leaves_it_as_it_was() -> None:
-    """Handlers, levels and the hook of warnings belong to the process: the next test has those of before."""
+def test_logging_state_is_restored() -> None:
+    """`logging_as_before` restores handlers, levels and the hook of warnings for the next test."""
     loggers = [logging.getLogger(), *map(logging.getLogger, logs.QUIET)]
 
     def state() -> tuple[Any, ...]:
@@ -182,5 +180,5 @@ def test_who_set_up_logging_leaves_it_as_it_was() -> None:
     for level in ("debug", "info"):
         with logging_as_before():
             logs.configure(level, "json", io.StringIO())  # type: ignore[arg-type]
-            assert all(there != was for there, was in zip(state(), before, strict=True))
+            assert all(now != then for now, then in zip(state(), before, strict=True))
         assert state() == before

@@ -1,4 +1,4 @@
-"""The offline verbs as a person types them: results on stdout, faults on stderr, and a code that says which it was."""
+"""The offline commands: results on stdout, errors on stderr, and the exit codes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ from tests.decoders.log import logwriter as write
 from tests.stream.offline.captures import RECORDED, capture_of, commit, row
 from tests.support.raw import commit_key, commit_value
 
+TRANSACTIONAL = 0x10
+"""The attribute of a batch in a transaction."""
 KEY, VALUE = commit_key("g", "t", 1), commit_value(100, 1234)
 GOOD = f"{KEY.hex()} {VALUE.hex()}"
 
 
 @pytest.fixture
 def log_folder(tmp_path: Path) -> Path:
-    """Give a broker's log directory with one partition: a commit, one of an aborted transaction, one of an open one."""
+    """Return a broker's log directory with one partition: commits outside, in an aborted and in an open transaction."""
     folder = tmp_path / "data" / "__consumer_offsets-3"
     folder.mkdir(parents=True)
 
@@ -37,10 +39,10 @@ def log_folder(tmp_path: Path) -> Path:
 
     batches = [
         stored(0, 5),
-        stored(1, 66, attributes=write_transactional(), producer_id=7, producer_epoch=0),
+        stored(1, 66, attributes=TRANSACTIONAL, producer_id=7, producer_epoch=0),
         write.marker(2, 7, committed=False),
         stored(3, 6),
-        stored(4, 77, attributes=write_transactional(), producer_id=8, producer_epoch=0),
+        stored(4, 77, attributes=TRANSACTIONAL, producer_id=8, producer_epoch=0),
         stored(5, 8),
     ]
     (folder / "00000000000000000000.log").write_bytes(b"".join(batches))
@@ -48,28 +50,23 @@ def log_folder(tmp_path: Path) -> Path:
     return folder.parent
 
 
-def write_transactional() -> int:
-    """Give the attribute of a batch in a transaction."""
-    return 0x10
-
-
 class TestDecode:
     """`lagwarden decode`."""
 
-    def test_a_key_and_a_value(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """The shortest use: two words, one line of JSON."""
+    def test_key_and_value_as_arguments(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A key and a value are printed as one line of JSON."""
         assert cli.main(["decode", KEY.hex(), VALUE.hex()]) == ExitCode.OK
-        said = json.loads(capsys.readouterr().out)
-        assert said["key"] == {"type": 1, "data": {"group": "g", "topic": "t", "partition": 1}}
-        assert said["value"]["data"]["offset"] == 100
+        record = json.loads(capsys.readouterr().out)
+        assert record["key"] == {"type": 1, "data": {"group": "g", "topic": "t", "partition": 1}}
+        assert record["value"]["data"]["offset"] == 100
 
-    def test_a_key_alone_is_a_tombstone(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """Without a value, in an old shape."""
+    def test_key_without_value_is_a_tombstone(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A missing value is null."""
         assert cli.main(["decode", KEY.hex(), "--format", "text-2.1"]) == ExitCode.OK
         assert capsys.readouterr().out == "[g,t,1]::NULL\n"
 
     def test_pairs_on_stdin(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        """Good lines are decoded whatever stands between them; the code tells that something was not."""
+        """Valid lines are decoded, invalid ones are reported, and the exit code is UNREADABLE."""
         monkeypatch.setattr(sys, "stdin", io.StringIO(f"{GOOD}\n0063 00\n***\n{GOOD}\n"))
         assert cli.main(["decode"]) == ExitCode.UNREADABLE
         out, err = capsys.readouterr()
@@ -78,30 +75,30 @@ class TestDecode:
         assert json.loads(first)["error"]["reason"] == "unknown_type"
         assert second.startswith("error: line 3: '***' is neither")
 
-    def test_a_capture(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """Every record of the topic, and only of that topic."""
+    def test_capture_as_input(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """All records of the topic are decoded, and none of other topics."""
         assert cli.main(["decode", "-i", str(RECORDED), "--topic", "__transaction_state"]) == ExitCode.OK
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == sum(each.topic == "__transaction_state" for each in CaptureFile(RECORDED).rows())
         assert all('"transactionalId":"transactional-group"' in line for line in lines)
 
     @pytest.mark.parametrize("inside", [".", "__consumer_offsets-3"])
-    def test_a_log_directory(self, log_folder: Path, inside: str, capsys: pytest.CaptureFixture[str]) -> None:
-        """A broker's, or one partition's: commits of aborted and of open transactions are no commits."""
+    def test_log_directory_as_input(self, log_folder: Path, inside: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """The log directory of a broker or a partition is read without commits of aborted and open transactions."""
         (log_folder / "__consumer_offsets-4.0123456789abcdef0123456789abcdef-delete").mkdir()
         assert cli.main(["decode", "-i", str(log_folder / inside)]) == ExitCode.OK
         lines = capsys.readouterr().out.splitlines()
         assert [json.loads(line)["value"]["data"]["offset"] for line in lines] == [5, 6, 8]
 
-    def test_kinds_without_a_shape_are_counted(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """The old texts know offsets and classic groups; what they leave out is said in one line."""
+    def test_skipped_records_are_counted(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The legacy formats have offsets and classic groups only; the number of skipped records is one line."""
         assert cli.main(["decode", "-i", str(RECORDED), "--format", "text-0.8"]) == ExitCode.OK
         out, err = capsys.readouterr()
         assert all(line.startswith("[") for line in out.splitlines())
         assert re.fullmatch(r"\d+ records of kinds that text-0.8 cannot print were skipped; use json\n", err)
 
     @pytest.mark.parametrize(
-        ("arguments", "says"),
+        ("arguments", "problem"),
         [
             pytest.param(["decode", "00", "--format", "xml"], "--format xml: must be one of json", id="format"),
             pytest.param(["decode", "00", "--encoding", "x"], "must be one of auto, hex, base64", id="encoding"),
@@ -117,20 +114,22 @@ class TestDecode:
             pytest.param(["replay", str(RECORDED), "--group", "x"], "no record belongs to group 'x'", id="group"),
         ],
     )
-    def test_wrong_usage(self, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-        """One line that says what would be right, and code 2."""
+    def test_invalid_arguments(self, arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """The error is one line with the valid values, and the exit code USAGE."""
         assert cli.main(arguments) == ExitCode.USAGE
         out, err = capsys.readouterr()
         assert out == ""
-        assert says in err
+        assert problem in err
         assert "Traceback" not in err
 
 
 class TestCapture:
     """`lagwarden capture`."""
 
-    def test_a_log_directory(self, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """What counts is captured with its place, and the file says whose it is."""
+    def test_capture_of_a_log_directory(
+        self, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Committed rows up to the first open transaction are captured, with the cluster id in the header."""
         path = tmp_path / "c.avro"
         assert cli.main(["capture", str(path), "--log-dir", str(log_folder)]) == ExitCode.OK
         out, err = capsys.readouterr()
@@ -145,8 +144,8 @@ class TestCapture:
         ]
         assert capture.origin.cluster_id == "the-cluster"
 
-    def test_run_again_it_goes_on(self, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """A second run adds only what is new; a tear is cut off, said, and filled."""
+    def test_next_run_continues(self, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A second run adds only new rows; an incomplete last block is cut off, reported, and captured again."""
         path = tmp_path / "c.avro"
         command = ["capture", str(path), "--log-dir", str(log_folder)]
         for _ in range(2):
@@ -159,8 +158,10 @@ class TestCapture:
         assert [each.offset for each in CaptureFile(path).rows()] == [0, 3]
 
     @pytest.mark.parametrize("committed", [True, False])
-    def test_a_transaction_that_ends_is_taken_up(self, log_folder: Path, tmp_path: Path, *, committed: bool) -> None:
-        """What a capture had to leave at an open transaction, it gets when run again, in the order of the log."""
+    def test_completed_transaction_is_captured_by_the_next_run(
+        self, log_folder: Path, tmp_path: Path, *, committed: bool
+    ) -> None:
+        """The rows from an open transaction on are captured in log order by a run after its end."""
         path = tmp_path / "c.avro"
         command = ["capture", str(path), "--log-dir", str(log_folder)]
         assert cli.main(command) == ExitCode.OK
@@ -169,25 +170,25 @@ class TestCapture:
         assert cli.main(command) == ExitCode.OK
         assert [each.offset for each in CaptureFile(path).rows()] == ([0, 3, 4, 5] if committed else [0, 3, 5])
 
-    def test_a_stretch_of_time(self, log_folder: Path, tmp_path: Path) -> None:
-        """From a moment on, up to before another."""
+    def test_time_range(self, log_folder: Path, tmp_path: Path) -> None:
+        """`--from` is inclusive, `--until` is exclusive."""
         path = tmp_path / "c.avro"
-        stretch = ["--from", "1000", "--until", "1970-01-01T00:00:05"]
-        assert cli.main(["capture", str(path), "--log-dir", str(log_folder), *stretch]) == ExitCode.OK
+        time_range = ["--from", "1000", "--until", "1970-01-01T00:00:05"]
+        assert cli.main(["capture", str(path), "--log-dir", str(log_folder), *time_range]) == ExitCode.OK
         assert [each.offset for each in CaptureFile(path).rows()] == [3]
 
-    def test_another_cluster_is_refused(
+    def test_capture_of_another_cluster_is_rejected(
         self, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """Nothing is added to a file of something else."""
+        """A capture is not continued with records of another cluster."""
         path = capture_of(tmp_path / "c.avro", [commit(0, 1)])
         assert cli.main(["capture", str(path), "--log-dir", str(log_folder)]) == ExitCode.UNREADABLE
         assert "it belongs to cluster cluster-1, not to the-cluster" in capsys.readouterr().err
 
-    def test_damage_is_said_and_the_rest_kept(
+    def test_damaged_batch_does_not_affect_other_segments(
         self, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """A broken batch ends its segment, not the capture of the next one."""
+        """A damaged batch ends the read of its segment; the next segment is captured."""
         segment = log_folder / "__consumer_offsets-3" / "00000000000000000000.log"
         raw = bytearray(segment.read_bytes())
         raw[-4] ^= 0xFF
@@ -205,8 +206,8 @@ class TestCapture:
 class TestReplay:
     """`lagwarden replay`."""
 
-    def test_the_groups_of_a_capture(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """One row per group, headed in words."""
+    def test_groups_of_a_capture(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The table has one row per group, dead groups included."""
         assert cli.main(["replay", str(RECORDED)]) == ExitCode.OK
         header, *groups = capsys.readouterr().out.splitlines()
         assert header.split()[:4] == ["GROUP", "KIND", "STATE", "MEMBERS"]
@@ -237,8 +238,8 @@ class TestReplay:
     def test_as_json(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The groups as the API returns each of them, with commit counts, records by type and decode errors."""
         assert cli.main(["replay", str(RECORDED), "--json"]) == ExitCode.OK
-        said = json.loads(capsys.readouterr().out)
-        simple = next(group for group in said["groups"] if group["group"] == "simple-group")
+        answer = json.loads(capsys.readouterr().out)
+        simple = next(group for group in answer["groups"] if group["group"] == "simple-group")
         assert (simple["kind"], simple["members"], len(simple["transitions"])) == ("simple", 0, 2)
         (partition,) = simple["by_partition"]
         facts = {
@@ -251,8 +252,8 @@ class TestReplay:
         }
         assert {name: partition[name] for name in facts} == facts
         keys = [each.key or b"" for each in CaptureFile(RECORDED).rows() if each.topic == "__consumer_offsets"]
-        assert said["records"]["1"] == sum(key.startswith(b"\0\1") for key in keys)
-        assert said["faults"] == []
+        assert answer["records"]["1"] == sum(key.startswith(b"\0\1") for key in keys)
+        assert answer["faults"] == []
 
     def test_history_of_a_group(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The transitions as in `history`, and the events of the records: times in UTC in text, in Unix ms in JSON."""
@@ -270,14 +271,14 @@ class TestReplay:
         assert any(event["kind"] == "rewound" for event in events)
         assert all(utc_time(event["time"]) in out for event in events)
 
-    def test_a_name_is_shown_as_it_is(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """Group names are anybody's: brackets are no markup."""
+    def test_group_names_are_not_markup(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Brackets in a group name are printed unchanged."""
         path = capture_of(tmp_path / "c.avro", [commit(0, 5, group="[red]x[/]")])
         assert cli.main(["replay", str(path)]) == ExitCode.OK
         assert "[red]x[/]" in capsys.readouterr().out
 
-    def test_garbage_is_told_and_costs_nothing_else(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """The table stands, and each kind of fault has a line with an example's place."""
+    def test_malformed_records_are_reported(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The table is printed, and one line per kind of decode error with the position of an example."""
         path = capture_of(tmp_path / "c.avro", [commit(0, 5), row(1, b"\0\x63", b"x"), commit(2, 6)])
         assert cli.main(["replay", str(path)]) == ExitCode.UNREADABLE
         out, err = capsys.readouterr()
@@ -286,8 +287,8 @@ class TestReplay:
             "error: 1 records (type 99) cannot be decoded: unknown_type in key.type, such as partition 0, offset 1"
         ]
 
-    def test_a_torn_capture_gives_what_it_has(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """One clear line about the tear, a code of its own, and the groups up to there."""
+    def test_torn_capture_is_replayed_up_to_the_tear(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The error is one line with the position of the tear, and an exit code; the groups up to there are printed."""
         path = capture_of(tmp_path / "c.avro", [commit(0, 5)])
         capture_of(path, [commit(1, 6)])
         path.write_bytes(path.read_bytes()[:-5])
@@ -298,29 +299,31 @@ class TestReplay:
         assert "torn at byte" in error
 
     @pytest.mark.parametrize(
-        ("path", "says"),
+        ("path", "problem"),
         [
-            pytest.param("/nowhere.avro", "cannot be read: No such file", id="nothing there"),
-            pytest.param(__file__, "is not an Avro container file", id="another file"),
-            pytest.param(str(Path(__file__).parent), "holds no partition of __consumer_offsets", id="another folder"),
+            pytest.param("/nowhere.avro", "cannot be read: No such file", id="missing file"),
+            pytest.param(__file__, "is not an Avro container file", id="not a capture"),
+            pytest.param(
+                str(Path(__file__).parent), "holds no partition of __consumer_offsets", id="not a log directory"
+            ),
         ],
     )
-    def test_what_is_no_source_is_one_line(self, path: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-        """A wrong file, a wrong folder, nothing at all."""
+    def test_invalid_source_is_one_line(self, path: str, problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """The error for a path that is no capture and no log directory is one line."""
         assert cli.main(["replay", path]) == ExitCode.UNREADABLE
         out, err = capsys.readouterr()
         assert out == ""
         assert err.count("\n") == 1
-        assert says in err
+        assert problem in err
 
 
 class TestDumpLog:
-    """`lagwarden dump-log`; the texts are compared with the official tool elsewhere."""
+    """`lagwarden dump-log`; tests/decoders/log compares the output with Kafka's tool."""
 
-    def test_good_files_are_dumped_beside_bad_ones(
+    def test_invalid_files_do_not_affect_valid_ones(
         self, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """Each file that cannot be dumped is one line on stderr; the others are as if it were not there."""
+        """Each file that cannot be dumped is one line on stderr; the valid file is dumped."""
         good = log_folder / "__consumer_offsets-3" / "00000000000000000000.log"
         named = tmp_path / "notes.log"
         shutil.copy(good, named)
@@ -337,16 +340,16 @@ class TestDumpLog:
             "its name does not begin with the offset of a segment",
         ]
 
-    def test_gaps_are_no_damage(self, log_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """What compaction leaves is said, as the tool says it, and is no failure."""
+    def test_gaps_between_offsets_are_no_damage(self, log_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Gaps, which compaction leaves, are reported as in Kafka's tool, with exit code OK."""
         segment = log_folder / "__consumer_offsets-3" / "00000000000000000000.log"
         segment.write_bytes(b"".join(write.batch(at, [write.Rec(0, 0, b"k", b"v")], base_timestamp=0) for at in (0, 5)))
         assert cli.main(["dump-log", "--deep-iteration", str(segment)]) == ExitCode.OK
         assert "Non-consecutive offsets in" in capsys.readouterr().err
 
 
-def test_a_reader_that_has_seen_enough_is_no_error() -> None:
-    """`lagwarden decode ... | head -1` ends in silence."""
+def test_closed_pipe_is_not_an_error() -> None:
+    """`lagwarden decode ... | head -1` prints no error."""
     script = f"{sys.executable} -m stream.cli decode -i {RECORDED} | head -1"
     ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout.count("\n") == 1
@@ -359,16 +362,16 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
         pytest.param("1700000000000", 1_700_000_000_000, id="Unix ms"),
         pytest.param("2023-11-14T22:13:20", 1_700_000_000_000, id="ISO in UTC"),
         pytest.param("2023-11-14T23:13:20+01:00", 1_700_000_000_000, id="ISO with a zone"),
-        pytest.param("2023-11-14", 1_699_920_000_000, id="a day"),
+        pytest.param("2023-11-14", 1_699_920_000_000, id="a date"),
     ],
 )
-def test_moments(text: str, wanted: int) -> None:
-    """The ways to write a moment."""
+def test_times_are_parsed(text: str, wanted: int) -> None:
+    """A time is Unix milliseconds or ISO 8601, in UTC unless it has a time zone."""
     assert parse_time(text) == wanted
 
 
-def test_a_stretch_leaves_out_what_has_no_time() -> None:
-    """A record without a timestamp is in no stretch but the whole of time."""
+def test_time_range_excludes_records_without_timestamp() -> None:
+    """A record without a timestamp is only in the range without limits."""
     assert TimeRange().contains(None)
     assert not TimeRange(start=0).contains(None)
     assert [at for at in range(5) if TimeRange(1, 3).contains(at)] == [1, 2]

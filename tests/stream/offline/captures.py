@@ -1,4 +1,4 @@
-"""Rows and captures for the tests of the offline verbs."""
+"""Rows and captures for the tests of the offline commands."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 RECORDED: Final = Path(__file__).resolve().parents[2] / "captures" / "all-kinds.avro"
-"""What a real broker wrote for groups of every kind; `sandbox.scenarios.all_kinds` makes it."""
+"""Records of a real broker for groups of every kind, recorded by `sandbox.scenarios.all_kinds`."""
 ORIGIN: Final = Origin("cluster-1", {OFFSETS_TOPIC: "id-1"})
 
 
 def row(
     offset: int, key: bytes | None, value: bytes | None, *, partition: int = 0, time: int | None = None
 ) -> TopicRow:
-    """Give a row of the offsets topic; by default a second passes from one offset to the next."""
+    """Return a row of the offsets topic. The default timestamp is one second per offset."""
     return TopicRow(OFFSETS_TOPIC, partition, offset, offset * 1000 if time is None else time, key, value)
 
 
 def commit(at: int, offset: int | None, *, group: str = "g", number: int = 0, partition: int = 0) -> TopicRow:
-    """Give a commit of topic `t`, or its tombstone."""
+    """Return a commit for a partition of topic `t`, or its tombstone."""
     value = None if offset is None else commit_value(offset, at * 1000)
     return row(at, commit_key(group, "t", number), value, partition=partition)
 
 
 def generation(at: int, number: int, members: list[str], *, group: str = "g", partition: int = 0) -> TopicRow:
-    """Give a classic group's record."""
+    """Return the record of a generation of a classic group."""
     return row(at, group_key(group), group_value(number, members, time=at * 1000), partition=partition)
 
 
 def capture_of(path: Path, rows: Iterable[TopicRow], origin: Origin = ORIGIN) -> Path:
-    """Write a capture; goes on with one that is there."""
+    """Write a capture, or continue an existing one. Returns its path."""
     with CaptureWriter(path, origin) as writer:
         for each in rows:
             writer.write(each)

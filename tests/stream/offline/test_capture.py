@@ -1,4 +1,4 @@
-"""Capture files: what is written is read, a tear costs only what lies behind it, and going on makes no difference."""
+"""Capture files: rows are read as written, a torn file is readable up to the tear, and captures can be continued."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ ROWS = st.builds(
 
 
 def _many(count: int) -> list[TopicRow]:
-    """Give rows for several blocks."""
+    """Return rows for several blocks."""
     return [row(at, b"key %d" % at, bytes(1000), partition=at % 3) for at in range(count)]
 
 
 @examples(50)
 @given(st.lists(ROWS, max_size=20))
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, rows: list[TopicRow]) -> None:
-    """Any row comes back as it was: nulls, empty bytes, numbers to the limits of 64 bits."""
+def test_rows_are_read_as_written(tmp_path_factory: pytest.TempPathFactory, rows: list[TopicRow]) -> None:
+    """Nulls, empty bytes and numbers up to the limits of 64 bits are preserved."""
     path = capture_of(tmp_path_factory.mktemp("c") / "c.avro", rows)
     assert list(CaptureFile(path).rows()) == rows
 
 
-def test_the_header_says_where_the_rows_come_from(tmp_path: Path) -> None:
-    """Cluster, topics and their ids, lagwarden's version and the moment stand in the file."""
+def test_header_has_the_origin_of_the_rows(tmp_path: Path) -> None:
+    """The header has the cluster id, topics and topic ids, the version of lagwarden, and the time of creation."""
     capture = CaptureFile(capture_of(tmp_path / "c.avro", []))
     assert capture.origin == ORIGIN
     assert capture.version
     assert capture.created.startswith("20")
 
 
-def test_any_avro_reader_reads_it(tmp_path: Path) -> None:
-    """The container is plain Avro: names, types and null as anybody expects them."""
+def test_capture_is_readable_by_any_avro_reader(tmp_path: Path) -> None:
+    """A capture is a standard Avro container file; null is a branch of a union."""
     path = capture_of(tmp_path / "c.avro", [TopicRow("t", 1, 2, None, b"k", None)])
     with path.open("rb") as file:
         assert list(fastavro.reader(file)) == [
@@ -61,8 +61,8 @@ def test_any_avro_reader_reads_it(tmp_path: Path) -> None:
         ]
 
 
-def test_a_torn_file_is_read_up_to_the_tear(tmp_path: Path) -> None:
-    """Cut anywhere behind the header, it gives whole blocks, and one line says from where the rest is lost."""
+def test_torn_file_is_read_up_to_the_tear(tmp_path: Path) -> None:
+    """A file cut off after the header yields its complete blocks, and one problem with the position of the tear."""
     rows = _many(1000)
     path = capture_of(tmp_path / "c.avro", rows)
     raw = path.read_bytes()
@@ -78,8 +78,8 @@ def test_a_torn_file_is_read_up_to_the_tear(tmp_path: Path) -> None:
         assert all(f"torn at byte {torn.end}: " in problem for problem in torn.problems)
 
 
-def test_a_flipped_bit_never_gives_a_wrong_end(tmp_path: Path) -> None:
-    """Damage in a block's frame or its compressed bytes ends the reading there, with the line that says so."""
+def test_damaged_block_ends_the_read_with_a_problem(tmp_path: Path) -> None:
+    """Damage in the framing or in the compressed bytes of a block ends the read there."""
     rows = _many(1000)
     path = capture_of(tmp_path / "c.avro", rows)
     raw = bytearray(path.read_bytes())
@@ -99,8 +99,10 @@ SMALL = RECORDED.read_bytes()
 
 @examples(100)
 @given(st.lists(st.tuples(st.integers(0, len(SMALL) - 1), st.integers(1, 255)), min_size=1, max_size=4))
-def test_no_damage_is_fatal(tmp_path_factory: pytest.TempPathFactory, flips: list[tuple[int, int]]) -> None:
-    """Whatever bytes are wrong, the file is refused, or gives rows that the pipeline takes."""
+def test_damaged_file_is_rejected_or_replayed(
+    tmp_path_factory: pytest.TempPathFactory, flips: list[tuple[int, int]]
+) -> None:
+    """For any changed bytes, the file is rejected, or the pipeline processes its rows."""
     damaged = bytearray(SMALL)
     for at, mask in flips:
         damaged[at] ^= mask
@@ -115,18 +117,18 @@ def test_no_damage_is_fatal(tmp_path_factory: pytest.TempPathFactory, flips: lis
     replayed_groups(pipeline)
 
 
-def test_rows_that_cannot_be_are_damage(tmp_path: Path) -> None:
-    """Whole numbers that no partition and no offset has end the reading, before anything takes them for true."""
-    for wrong in (TopicRow("t", -1, 0, None, None, None), TopicRow("t", 0, -5, None, None, None)):
-        path = capture_of(tmp_path / f"{wrong.offset}.avro", [commit(0, 1)])
-        capture_of(path, [wrong])
+def test_invalid_partitions_and_offsets_are_damage(tmp_path: Path) -> None:
+    """A row with a negative partition or offset ends the read."""
+    for invalid in (TopicRow("t", -1, 0, None, None, None), TopicRow("t", 0, -5, None, None, None)):
+        path = capture_of(tmp_path / f"{invalid.offset}.avro", [commit(0, 1)])
+        capture_of(path, [invalid])
         capture = CaptureFile(path)
         assert list(capture.rows()) == [commit(0, 1)]
         assert len(capture.problems) == 1
 
 
-def test_going_on_makes_the_same_file(tmp_path: Path) -> None:
-    """Written in one go or in three, torn in between, a capture holds the same rows."""
+def test_continued_capture_has_the_same_rows(tmp_path: Path) -> None:
+    """A capture written in three runs, torn after the first, has the same rows as one written in a single run."""
     rows = _many(1000)
     path = tmp_path / "c.avro"
     capture_of(path, rows[:400])
@@ -140,32 +142,32 @@ def test_going_on_makes_the_same_file(tmp_path: Path) -> None:
     assert not CaptureFile(path).problems
 
 
-def test_only_what_is_new_can_be_asked_for(tmp_path: Path) -> None:
-    """Rows behind an offset per partition; places that are not named are given whole."""
+def test_rows_after_an_offset_can_be_selected(tmp_path: Path) -> None:
+    """`after` selects rows per partition; of other partitions all rows are read."""
     path = capture_of(tmp_path / "c.avro", [commit(at, at, partition=at % 2) for at in range(10)])
     assert [each.offset for each in CaptureFile(path).rows({(OFFSETS_TOPIC, 0): 4})] == [1, 3, 5, 6, 7, 8, 9]
     assert CaptureFile(path).last_offsets() == {(OFFSETS_TOPIC, 0): 8, (OFFSETS_TOPIC, 1): 9}
 
 
 @pytest.mark.parametrize(
-    ("other", "says"),
+    ("other", "problem"),
     [
         pytest.param(Origin("cluster-2", ORIGIN.topic_ids), "to cluster cluster-1, not to cluster-2", id="cluster"),
         pytest.param(Origin("cluster-1", {OFFSETS_TOPIC: "id-2"}), "was re-created", id="topic re-created"),
         pytest.param(Origin("cluster-1", {"__x": None}), "created without topic __x", id="another topic"),
     ],
 )
-def test_rows_of_something_else_are_refused(tmp_path: Path, other: Origin, says: str) -> None:
-    """A file never mixes clusters or the lives of a topic: offsets of different logs cannot be compared."""
+def test_rows_of_another_origin_are_rejected(tmp_path: Path, other: Origin, problem: str) -> None:
+    """A capture never mixes clusters or re-created topics, because offsets of different logs are not comparable."""
     path = capture_of(tmp_path / "c.avro", _many(3))
     before = path.read_bytes()
-    with pytest.raises(UnreadableRefusal, match=says):
+    with pytest.raises(UnreadableRefusal, match=problem):
         CaptureWriter(path, other)
     assert path.read_bytes() == before
 
 
-def test_unknown_origins_go_together(tmp_path: Path) -> None:
-    """A log directory does not always tell its cluster: what is not known contradicts nothing."""
+def test_unknown_origin_is_accepted(tmp_path: Path) -> None:
+    """A log directory may lack the cluster id and the topic id; an unknown id does not conflict with a known one."""
     path = capture_of(tmp_path / "c.avro", _many(3))
     CaptureWriter(path, Origin(None, {OFFSETS_TOPIC: None})).close()
     assert len(list(CaptureFile(path).rows())) == 3
@@ -177,12 +179,12 @@ def test_unknown_origins_go_together(tmp_path: Path) -> None:
         pytest.param(None, id="no such file"),
         pytest.param(b"", id="empty"),
         pytest.param(b"# a text file\n", id="text"),
-        pytest.param(b"Obj\x01", id="four bytes of Avro"),
-        pytest.param(b"Obj\x01" + b"\xff" * 60, id="Avro and then garbage"),
+        pytest.param(b"Obj\x01", id="magic bytes of Avro only"),
+        pytest.param(b"Obj\x01" + b"\xff" * 60, id="magic bytes of Avro, then garbage"),
     ],
 )
-def test_what_is_no_capture_is_refused(tmp_path: Path, content: bytes | None) -> None:
-    """One line, and the exit code for what cannot be read."""
+def test_file_that_is_not_a_capture_is_rejected(tmp_path: Path, content: bytes | None) -> None:
+    """The error is one line with the exit code UNREADABLE."""
     path = tmp_path / "c.avro"
     if content is not None:
         path.write_bytes(content)
@@ -192,8 +194,8 @@ def test_what_is_no_capture_is_refused(tmp_path: Path, content: bytes | None) ->
     assert "\n" not in str(refused.value)
 
 
-def test_a_capture_with_other_fields_is_refused(tmp_path: Path) -> None:
-    """The name alone does not make a capture that can be read."""
+def test_capture_with_other_fields_is_rejected(tmp_path: Path) -> None:
+    """A capture must have the right name and the right fields."""
     path = tmp_path / "c.avro"
     schema = {**SCHEMA, "fields": [{"name": "topic", "type": "int"}, *SCHEMA["fields"][1:]]}
     with path.open("wb") as file:
@@ -202,8 +204,8 @@ def test_a_capture_with_other_fields_is_refused(tmp_path: Path) -> None:
         CaptureFile(path)
 
 
-def test_other_avro_is_refused(tmp_path: Path) -> None:
-    """An Avro file with other rows is named as that."""
+def test_other_avro_file_is_rejected(tmp_path: Path) -> None:
+    """The error says that the file is Avro, but not a capture."""
     path = tmp_path / "c.avro"
     with path.open("wb") as file:
         fastavro.writer(file, {"type": "record", "name": "Other", "fields": []}, [])
@@ -211,8 +213,8 @@ def test_other_avro_is_refused(tmp_path: Path) -> None:
         CaptureFile(path)
 
 
-def test_the_recorded_capture_is_small_and_whole() -> None:
-    """What the tests replay is a file of real traffic that nobody minds in a repository."""
+def test_recorded_capture_is_small_and_complete() -> None:
+    """The capture of real traffic in the repository is below 300 kB and has no problems."""
     capture = CaptureFile(RECORDED)
     assert RECORDED.stat().st_size < 300_000
     assert len(list(capture.rows())) > 100

@@ -1,4 +1,4 @@
-"""Rows as text: the shapes of Kafka's console formatters of all ages, and typed errors in their place."""
+"""Decoding of rows into the formats of Kafka's console formatters, and errors as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GROUP = group_value(3, ["a"])
 
 
 @pytest.mark.parametrize(
-    ("shape", "key", "value", "text"),
+    ("record_format", "key", "value", "text"),
     [
         pytest.param(
             "json",
@@ -83,49 +83,48 @@ GROUP = group_value(3, ["a"])
         pytest.param("text-2.1", group_key("g"), None, "g::NULL", id="2.1 group tombstone"),
     ],
 )
-def test_shapes(shape: str, key: bytes, value: bytes | None, text: str | None) -> None:
-    """Each format prints as the tool of its age did, byte for byte; what that did not print gives nothing."""
-    line = decode(row(0, key, value), RecordFormat(shape))
+def test_formats(record_format: str, key: bytes, value: bytes | None, text: str | None) -> None:
+    """Each format equals the output of the formatter of its Kafka versions; records it did not print have no text."""
+    line = decode(row(0, key, value), RecordFormat(record_format))
     assert line.text == text
     assert line.error is None
 
 
-def test_an_error_says_where_and_why() -> None:
-    """What cannot be decoded becomes one JSON object with the row's place, the typed reason and the bytes."""
+def test_error_has_position_and_reason() -> None:
+    """A malformed record becomes one JSON object with the position of the row, the reason and the bytes."""
     line = decode(TopicRow(OFFSETS_TOPIC, 2, 7, None, COMMIT, V3[:12]))
     assert line.text is None
-    said = json.loads(line.error or "")
-    assert said["error"] == {
+    answer = json.loads(line.error or "")
+    assert answer["error"] == {
         "type": 1, "version": 3, "field": "value.leader_epoch", "position": 10, "reason": "short",
     }  # fmt: skip
-    assert (said["partition"], said["offset"], said["key"]) == (2, 7, COMMIT.hex())
+    assert (answer["partition"], answer["offset"], answer["key"]) == (2, 7, COMMIT.hex())
 
 
 @given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60), st.sampled_from(TOPICS))
-def test_any_bytes_give_a_line(key: bytes | None, value: bytes | None, topic: str) -> None:
-    """Whatever the bytes, of whatever topic, there is a text, or an error that is JSON, never both."""
-    for shape in RecordFormat:
-        line = decode(TopicRow(topic, 0, 0, None, key, value), shape)
+def test_any_bytes_have_a_text_or_an_error(key: bytes | None, value: bytes | None, topic: str) -> None:
+    """For any bytes of any topic, there is never both a text and an error; an error is JSON."""
+    for record_format in RecordFormat:
+        line = decode(TopicRow(topic, 0, 0, None, key, value), record_format)
         assert line.text is None or line.error is None
         assert line.error is None or json.loads(line.error)["error"]["reason"]
 
 
-def test_real_traffic_of_every_kind_is_decoded() -> None:
-    """What a 4.3 broker writes for groups of all kinds and their transactions is known, to the last record."""
+def test_recorded_traffic_of_every_kind_is_decoded() -> None:
+    """All records of a 4.3 broker for groups of every kind and their transactions are decoded."""
     seen: Counter[tuple[str, int]] = Counter()
     for each in CaptureFile(RECORDED).rows():
         line = decode(each)
         assert line.error is None
-        said = json.loads(line.text or "")
-        seen[each.topic, said["key"]["type"]] += 1
-    # All types that 4.3 still writes: 4 and the retired 9 and 18 are not among them.
+        seen[each.topic, json.loads(line.text or "")["key"]["type"]] += 1
+    # All types that 4.3 writes, that is without 4 and the retired 9 and 18.
     assert {number for topic, number in seen if topic == OFFSETS_TOPIC} == {*range(1, 24)} - {4, 9, 18}
     assert seen["__transaction_state", 0]
     assert seen["__share_group_state", 0]
 
 
-class TestBytesGiven:
-    """Bytes that a person pastes."""
+class TestParseBytes:
+    """Parsing of keys and values that users enter."""
 
     @pytest.mark.parametrize(
         ("text", "wanted"),
@@ -140,31 +139,31 @@ class TestBytesGiven:
             pytest.param("null", None, id="null as a word"),
         ],
     )
-    def test_spellings(self, text: str, wanted: bytes | None) -> None:
-        """Hex and base64 are told apart by themselves, and the usual ornaments do not disturb."""
+    def test_encoding_is_detected(self, text: str, wanted: bytes | None) -> None:
+        """Hexadecimal and base64 are distinguished automatically; usual prefixes and separators are accepted."""
         assert parse_bytes(text) == wanted
 
     @given(st.binary(min_size=1))
-    def test_both_encodings_give_the_bytes(self, raw: bytes) -> None:
-        """Named, an encoding reads what it wrote, also where the text would pass for the other."""
+    def test_explicit_encoding_is_used(self, raw: bytes) -> None:
+        """With an explicit encoding, its text is parsed even if it is also valid in the other one."""
         assert parse_bytes(raw.hex(), Encoding.HEX) == raw
         assert parse_bytes(base64.b64encode(raw).decode(), Encoding.BASE64) == raw
 
     @pytest.mark.parametrize(
-        ("text", "encoding", "says"),
+        ("text", "encoding", "problem"),
         [
-            pytest.param("xyz", Encoding.HEX, "not hexadecimal", id="no hex"),
-            pytest.param("a*b", Encoding.BASE64, "not base64", id="no base64"),
-            pytest.param("a*b", Encoding.AUTO, "neither hexadecimal nor base64", id="nothing at all"),
+            pytest.param("xyz", Encoding.HEX, "not hexadecimal", id="invalid hexadecimal"),
+            pytest.param("a*b", Encoding.BASE64, "not base64", id="invalid base64"),
+            pytest.param("a*b", Encoding.AUTO, "neither hexadecimal nor base64", id="invalid in both encodings"),
         ],
     )
-    def test_other_text_is_refused(self, text: str, encoding: Encoding, says: str) -> None:
-        """A text that is no bytes is quoted with what it should be."""
-        with pytest.raises(ValueError, match=says):
+    def test_invalid_text_is_rejected(self, text: str, encoding: Encoding, problem: str) -> None:
+        """The error quotes the text and names the expected encoding."""
+        with pytest.raises(ValueError, match=problem):
             parse_bytes(text, encoding)
 
-    def test_pairs_are_read_a_line_at_a_time(self) -> None:
-        """A bad line costs itself, an empty one nothing; the number of the line is the row's offset."""
+    def test_pairs_are_parsed_line_by_line(self) -> None:
+        """An invalid line is an error, an empty one is skipped; the offset of a row is the number of its line."""
         lines = ["0001 0002\n", "\n", "*** 00\n", "0001\n", "1 2 3\n"]
         first, bad, alone, long = parse_pairs(lines, "t", Encoding.AUTO)
         assert first == TopicRow("t", 0, 0, None, b"\0\1", b"\0\2")

@@ -1,4 +1,4 @@
-"""Files that are damaged, too large, or no files at all: one line and an exit code, and nothing is ever cut or lost."""
+"""Damaged files, huge files and paths that are no files: one line and an exit code, and no file loses data."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def log_folder(tmp_path: Path) -> Path:
-    """Give a broker's log directory with 400 commits whose metadata does not compress."""
+    """Return a broker's log directory with 400 commits whose metadata does not compress."""
     return make_partition(tmp_path / "data", 3, 400).parent
 
 
 def make_partition(root: Path, number: int, count: int) -> Path:
-    """Write one partition of the offsets topic in two segments; give its folder."""
+    """Write one partition of the offsets topic in two segments. Returns its directory."""
     folder = root / f"__consumer_offsets-{number}"
     folder.mkdir(parents=True)
     noise = random.Random(1)  # noqa: S311 -- bytes that do not compress
@@ -59,7 +59,7 @@ def make_partition(root: Path, number: int, count: int) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    """Run a command line; give its code and what it printed."""
+    """Run a command line. Returns exit code, stdout and stderr."""
     capsys.readouterr()
     code = cli.main([str(word) for word in words])
     out, err = capsys.readouterr()
@@ -68,19 +68,19 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, s
 
 
 def blocks_of(path: Path) -> list[tuple[int, int]]:
-    """Give where the blocks of a capture begin and end."""
+    """Return start and end of each block of a capture."""
     return [(block.start, block.end) for block in CaptureFile(path).blocks()]
 
 
-# --- going on with a file
+# --- continuing a capture
 
 
 def _unknown_codec(raw: bytearray, _: list[tuple[int, int]]) -> bytearray:
     return raw.replace(b"deflate", b"deflat9", 1)
 
 
-def _behind_the_numbers(raw: bytearray, start: int) -> int:
-    """Give where the compressed bytes of a block begin."""
+def _start_of_data(raw: bytearray, start: int) -> int:
+    """Return the position of the compressed bytes of a block."""
     at = start
     for _ in range(2):
         while raw[at] & 0x80:
@@ -90,28 +90,28 @@ def _behind_the_numbers(raw: bytearray, start: int) -> int:
 
 
 def _bad_block(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
-    # A kind of block that deflate does not have. (A flipped bit in a value has nothing that would notice it.)
-    raw[_behind_the_numbers(raw, blocks[2][0])] |= 0b110
+    # An invalid block type of deflate. (A flipped bit in a value is not detectable.)
+    raw[_start_of_data(raw, blocks[2][0])] |= 0b110
     return raw
 
 
 def _bad_last_block(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
-    raw[_behind_the_numbers(raw, blocks[-1][0])] |= 0b110
+    raw[_start_of_data(raw, blocks[-1][0])] |= 0b110
     return raw
 
 
-def _bad_mark(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
+def _bad_sync_marker(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
     raw[blocks[2][1] - 1] ^= 0xFF
     return raw
 
 
-def _too_long_a_length(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
-    # The last byte of the length, which makes it some megabytes longer: beyond the end of the file.
-    raw[_behind_the_numbers(raw, blocks[2][0]) - 1] = 0x7E
+def _length_beyond_the_file(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
+    # The last byte of the length makes the block some megabytes longer, beyond the end of the file.
+    raw[_start_of_data(raw, blocks[2][0]) - 1] = 0x7E
     return raw
 
 
-def _a_hole(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
+def _zeroed_block(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
     start, end = blocks[1]
     raw[start:end] = bytes(end - start)
     return raw
@@ -124,15 +124,23 @@ def _negative_count(raw: bytearray, blocks: list[tuple[int, int]]) -> bytearray:
 
 @pytest.mark.parametrize(
     "damage",
-    [_unknown_codec, _bad_block, _bad_last_block, _bad_mark, _too_long_a_length, _a_hole, _negative_count],
+    [
+        _unknown_codec,
+        _bad_block,
+        _bad_last_block,
+        _bad_sync_marker,
+        _length_beyond_the_file,
+        _zeroed_block,
+        _negative_count,
+    ],
 )
-def test_a_damaged_capture_is_not_gone_on_with(
+def test_damaged_capture_is_not_continued(
     damage: Callable[[bytearray, list[tuple[int, int]]], bytearray],
     log_folder: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Whatever is damaged, but an incomplete last block: one line, an exit code, and the file stays byte for byte."""
+    """Damage other than an incomplete last block is one line and an exit code; the file is not changed."""
     path = tmp_path / "c.avro"
     assert run(capsys, "capture", path, "--log-dir", log_folder)[0] == ExitCode.OK
     assert len(blocks_of(path)) > 4
@@ -144,10 +152,8 @@ def test_a_damaged_capture_is_not_gone_on_with(
     assert path.read_bytes() == damaged
 
 
-def test_an_incomplete_last_block_is_cut_off_wherever_it_ends(
-    log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """And only that: what stood before it stays, the cut is said, and what it held is captured again."""
+def test_incomplete_last_block_is_cut_off(log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only the last block is cut off, which is reported, and its rows are captured again."""
     path = tmp_path / "c.avro"
     run(capsys, "capture", path, "--log-dir", log_folder)
     whole, (start, end) = path.read_bytes(), blocks_of(path)[-1]
@@ -161,21 +167,21 @@ def test_an_incomplete_last_block_is_cut_off_wherever_it_ends(
 
 
 class _Failing(io.FileIO):
-    """A file on a disk that fails once the reader has come somewhere."""
+    """A file with a read error after a number of bytes."""
 
     def __init__(self, path: Path, healthy: int) -> None:
         super().__init__(path)
         self._healthy = healthy
 
-    def read(self, size: int | None = -1) -> bytes:  # type: ignore[override]  # a FileIO blocks, so it never gives None
-        """Read, or fail as a disk does."""
+    def read(self, size: int | None = -1) -> bytes:  # type: ignore[override]  # a FileIO blocks and never returns None
+        """Read, or raise EIO."""
         if self.tell() > self._healthy:
             raise OSError(errno.EIO, "Input/output error")
         return super().read(size) or b""
 
 
-def test_a_read_error_cuts_nothing_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that fails for a moment is not the end of the file."""
+def test_read_error_cuts_nothing_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A temporary read error is not treated as the end of the file."""
     path = capture_of(tmp_path / "c.avro", [row(at, b"k", os.urandom(3000)) for at in range(500)])
     before = path.read_bytes()
 
@@ -189,15 +195,15 @@ def test_a_read_error_cuts_nothing_off(tmp_path: Path, monkeypatch: pytest.Monke
         ):
             CaptureWriter(path, ORIGIN)
         known = CaptureFile(path)
-        assert 0 < len(list(known.rows())) < 500, "who only reads gets what there is"
+        assert 0 < len(list(known.rows())) < 500, "a read yields the rows before the error"
         assert len(known.problems) == 1
     assert path.read_bytes() == before
     with CaptureWriter(path, ORIGIN) as writer:
         assert writer.cut == 0
 
 
-def test_two_writers_do_not_share_a_file(tmp_path: Path) -> None:
-    """The second is refused while the first writes."""
+def test_second_writer_of_a_file_is_rejected(tmp_path: Path) -> None:
+    """While one writer has the file open, another one is rejected."""
     path = capture_of(tmp_path / "c.avro", [commit(0, 1)])
     with CaptureWriter(path, ORIGIN), pytest.raises(UnwritableRefusal, match="another process writes to"):
         CaptureWriter(path, ORIGIN)
@@ -206,8 +212,8 @@ def test_two_writers_do_not_share_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("codec", ["null", "bzip2", "xz", "snappy"])
-def test_a_capture_in_another_codec_is_gone_on_with_in_it(tmp_path: Path, codec: str) -> None:
-    """A file that another tool compressed anew stays readable as a whole."""
+def test_capture_is_continued_in_its_codec(tmp_path: Path, codec: str) -> None:
+    """A capture that another tool has recompressed is continued with that codec and stays readable."""
     rows = [commit(at, at) for at in range(10)]
     path = capture_of(tmp_path / "c.avro", [])
     metadata = {key: text for key, text in CaptureFile(path)._header.metadata.items() if key.startswith("lagwarden")}
@@ -220,14 +226,14 @@ def test_a_capture_in_another_codec_is_gone_on_with_in_it(tmp_path: Path, codec:
     assert not known.problems
 
 
-# --- disks
+# --- full disks
 
 
 @pytest.mark.parametrize("room", [0, 100, 1000, 300_000, 900_000])
-def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
+def test_full_disk_is_one_line_and_the_next_run_continues(
     room: int, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Wherever the disk is full: a code, nothing that was written is lost, and later all of it is there."""
+    """A full disk is an exit code; nothing written is lost, and the next run completes the capture."""
     path = tmp_path / "c.avro"
     with full_after(room):
         code = cli.main(["capture", str(path), "--log-dir", str(log_folder)])
@@ -239,8 +245,8 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
     assert [each.offset for each in CaptureFile(path).rows()] == list(range(400))
 
 
-def test_a_full_disk_keeps_a_capture_that_was_there(tmp_path: Path) -> None:
-    """What was captured before is read as before."""
+def test_full_disk_keeps_an_existing_capture(tmp_path: Path) -> None:
+    """The rows captured before are still readable."""
     before = [row(at, b"k", os.urandom(2000)) for at in range(200)]
     path = capture_of(tmp_path / "c.avro", before)
     with full_after(path.stat().st_size + 1000), pytest.raises(UnwritableRefusal):
@@ -251,8 +257,8 @@ def test_a_full_disk_keeps_a_capture_that_was_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words", [["replay"], ["replay", "--json"], ["decode", "--input"], ["groups", "--capture"]], ids=" ".join
 )
-def test_an_output_on_a_full_disk_is_one_line(words: list[str]) -> None:
-    """What is printed cannot be written: a code of its own, no traceback."""
+def test_output_to_a_full_disk_is_one_line(words: list[str]) -> None:
+    """If stdout cannot be written, the exit code is UNWRITABLE, without a traceback."""
     with pathlib.Path("/dev/full").open("wb") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "stream.cli", *words, str(RECORDED)],
@@ -267,7 +273,7 @@ def test_an_output_on_a_full_disk_is_one_line(words: list[str]) -> None:
     assert "Traceback" not in ended.stderr
 
 
-# --- what is no file
+# --- paths that are no files
 
 
 def _fifo(folder: Path) -> Path:
@@ -293,17 +299,17 @@ ODD: dict[str, Callable[[Path], Path]] = {
     "a full device": lambda _: pathlib.Path("/dev/full"),
     "a name of 5,000 characters": lambda folder: folder / ("n" * 5000),
     "a path of 5,000 characters": lambda folder: folder.joinpath(*["n" * 99] * 50),
-    "a link to itself": _loop,
-    "a file as a folder": lambda folder: (capture_of(folder / "c.avro", [])) / "x",
+    "a symlink to itself": _loop,
+    "a file as a directory": lambda folder: (capture_of(folder / "c.avro", [])) / "x",
 }
 
 
-@pytest.mark.parametrize("kind", [*ODD, "a directory", "a folder that is not there"])
-def test_what_is_no_file_is_refused_as_the_target_of_a_capture(
+@pytest.mark.parametrize("kind", [*ODD, "a directory", "a missing directory"])
+def test_path_that_is_no_file_is_rejected_as_capture(
     kind: str, log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One short line and a code, without waiting; nothing is made or changed."""
-    more = {"a directory": lambda folder: folder, "a folder that is not there": lambda folder: folder / "no" / "c.avro"}
+    """The error is one short line and an exit code, without blocking; nothing is created or changed."""
+    more = {"a directory": lambda folder: folder, "a missing directory": lambda folder: folder / "no" / "c.avro"}
     target = {**ODD, **more}[kind](tmp_path)
     code, out, err = run(capsys, "capture", target, "--log-dir", log_folder)
     assert code == ExitCode.UNWRITABLE
@@ -312,22 +318,22 @@ def test_what_is_no_file_is_refused_as_the_target_of_a_capture(
 
 
 @pytest.mark.parametrize("verb", [["replay"], ["decode", "--input"], ["groups", "--capture"]], ids=lambda v: v[0])
-@pytest.mark.parametrize("kind", [*ODD, "nothing"])
-def test_what_is_no_file_is_refused_as_a_source(
+@pytest.mark.parametrize("kind", [*ODD, "a missing file"])
+def test_path_that_is_no_file_is_rejected_as_source(
     kind: str, verb: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """For every verb that reads captures: one short line and a code, without waiting."""
-    source = {**ODD, "nothing": lambda folder: folder / "nothing"}[kind](tmp_path)
+    """For every command that reads captures: one short line and an exit code, without blocking."""
+    source = {**ODD, "a missing file": lambda folder: folder / "nothing"}[kind](tmp_path)
     code, out, err = run(capsys, *verb, source)
     assert code == ExitCode.UNREADABLE
     assert (out, err.count("\n")) == ("", 1), err
     assert len(err) < 600
 
 
-# --- blocks that expand enormously
+# --- decompression bombs
 
 EXPANDED = 256 << 20
-"""Bytes that a bomb expands to: four times what is accepted."""
+"""The uncompressed size of a bomb in bytes: four times the limit."""
 
 
 def _deflated(data: bytes) -> bytes:
@@ -345,7 +351,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 
 
 def with_block(path: Path, codec: str, count: int, compressed: bytes) -> Path:
-    """Write a capture of one good block and behind it one of these bytes."""
+    """Write a capture with one block of these compressed bytes. Returns its path."""
     plain = io.BytesIO()
     fastavro.writer(plain, SCHEMA, [], "null", metadata={}, sync_marker=b"0123456789abcdef")
     header = plain.getvalue().replace(b"\x08null", write.zigzag(len(codec)) + codec.encode(), 1)
@@ -354,8 +360,10 @@ def with_block(path: Path, codec: str, count: int, compressed: bytes) -> Path:
 
 
 @pytest.mark.parametrize("codec", BOMBS)
-def test_a_bomb_is_one_line_and_bounded_memory(codec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A block that expands beyond the limit is damage; no more memory is taken than for a block within it."""
+def test_decompression_bomb_is_one_line_and_bounded_memory(
+    codec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A block above the limit is damage, and needs no more memory than a block within the limit."""
     path = with_block(tmp_path / "bomb.avro", codec, 10, BOMBS[codec]())
     tracemalloc.start()
     try:
@@ -369,8 +377,8 @@ def test_a_bomb_is_one_line_and_bounded_memory(codec: str, tmp_path: Path, capsy
     assert peak < 3 * container.MAX_BLOCK_BYTES
 
 
-def test_a_block_of_millions_of_empty_rows_is_damage(tmp_path: Path) -> None:
-    """Within the limit of bytes, rows of six bytes each would take gigabytes."""
+def test_block_of_millions_of_empty_rows_is_damage(tmp_path: Path) -> None:
+    """A block of rows of six bytes would need gigabytes although it is below the limit of bytes."""
     path = with_block(tmp_path / "rows.avro", "deflate", 10_000_000, _deflated(bytes(60_000_000)))
     known = CaptureFile(path)
     tracemalloc.start()
@@ -383,8 +391,8 @@ def test_a_block_of_millions_of_empty_rows_is_damage(tmp_path: Path) -> None:
     assert peak < container.MAX_BLOCK_BYTES
 
 
-def test_a_length_that_is_not_there_is_not_allocated(tmp_path: Path) -> None:
-    """A claim of exabytes is a line."""
+def test_huge_length_is_not_allocated(tmp_path: Path) -> None:
+    """A block length of an exabyte is damage."""
     path = with_block(tmp_path / "c.avro", "null", 1, b"x")
     raw = path.read_bytes()
     path.write_bytes(raw[:-18] + write.zigzag(1 << 60))
@@ -393,8 +401,8 @@ def test_a_length_that_is_not_there_is_not_allocated(tmp_path: Path) -> None:
     assert "damaged at byte" in known.problems[0]
 
 
-def test_many_good_blocks_do_not_add_up_in_memory(tmp_path: Path) -> None:
-    """Half a gigabyte of values in a small file passes through the pipeline a part at a time."""
+def test_memory_does_not_grow_with_the_number_of_blocks(tmp_path: Path) -> None:
+    """Half a gigabyte of values in a small file is processed in batches."""
     value = commit_value(1, 1) + bytes(1 << 20)
     path = tmp_path / "c.avro"
     with CaptureWriter(path, ORIGIN) as writer:
@@ -412,8 +420,8 @@ def test_many_good_blocks_do_not_add_up_in_memory(tmp_path: Path) -> None:
     assert peak < 200 << 20
 
 
-def test_a_row_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
-    """It is said, and the rest is captured."""
+def test_row_above_the_limit_is_skipped(tmp_path: Path) -> None:
+    """A row that the reader would reject is reported and not written; all others are captured."""
     path = tmp_path / "c.avro"
     with CaptureWriter(path, ORIGIN) as writer:
         writer.write(commit(0, 1))
@@ -437,7 +445,7 @@ def _segment_directory(folder: Path) -> None:
 
 
 def _segment_unreadable(folder: Path) -> None:
-    # A right that is missing does not stop root, a link to itself stops everybody.
+    # Missing permissions do not stop root; a symlink to itself does.
     (folder / f"{0:020}.log").unlink()
     (folder / f"{0:020}.log").symlink_to(f"{0:020}.log")
 
@@ -449,37 +457,37 @@ def _batch_bomb(folder: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [_segment_fifo, _segment_directory, _segment_unreadable, _batch_bomb])
 @pytest.mark.parametrize("verb", [["replay"], ["decode", "--input"], ["capture"], ["groups", "--capture"]])
-def test_a_segment_that_cannot_be_read_costs_itself_alone(
+def test_unreadable_segment_does_not_affect_others(
     spoil: Callable[[Path], None], verb: list[str], log_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is one line that names the file, and a code; all other segments and partitions are read."""
+    """The error is one line with the file name, and an exit code; all other segments and partitions are read."""
     spoil(log_folder / "__consumer_offsets-3")
     make_partition(log_folder, 4, 20)
     target = tmp_path / "c.avro"
     words = ["capture", target, "--log-dir", log_folder] if verb == ["capture"] else [*verb, log_folder]
     code, out, err = run(capsys, *words)
     assert code == ExitCode.UNREADABLE
-    told = [line for line in err.splitlines() if line.startswith("error: ")]
-    assert len(told) == 1, err
-    assert f"__consumer_offsets-3/{0:020}.log" in told[0]
+    errors = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, err
+    assert f"__consumer_offsets-3/{0:020}.log" in errors[0]
     if verb == ["capture"]:
-        found = [(each.partition, each.offset) for each in CaptureFile(target).rows()]
-        assert found == [*((3, at) for at in range(200, 400)), *((4, at) for at in range(20))]
+        rows = [(each.partition, each.offset) for each in CaptureFile(target).rows()]
+        assert rows == [*((3, at) for at in range(200, 400)), *((4, at) for at in range(20))]
     else:
         assert out.strip()
 
 
 @pytest.mark.parametrize("name", ["partition.metadata", "../replication-offset-checkpoint", "../meta.properties"])
-def test_files_beside_a_log_are_not_waited_for(name: str, log_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A FIFO in the place of a file that need not be there is as if it were not there."""
+def test_optional_files_never_block(name: str, log_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A FIFO instead of an optional file next to a log is treated as a missing file."""
     os.mkfifo(log_folder / "__consumer_offsets-3" / name)
     assert run(capsys, "replay", log_folder)[0] == ExitCode.OK
 
 
-def test_a_disk_that_fails_within_a_segment_ends_that_segment(
+def test_read_error_ends_only_its_segment(
     log_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Who reads a log gets a line and a code, and the other segments."""
+    """A read error is one line and an exit code; the other segments are read."""
     broken = (log_folder / "__consumer_offsets-3" / f"{0:020}.log").stat().st_ino
     healthy = os.pread
 
@@ -497,8 +505,8 @@ def test_a_disk_that_fails_within_a_segment_ends_that_segment(
 
 
 @pytest.mark.parametrize("name", [f"{0:020}.log", f"{0:020}.index", f"{0:020}.timeindex", f"{0:020}.snapshot"])
-def test_dump_log_refuses_what_is_no_file(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line and a code, without waiting."""
+def test_dump_log_rejects_a_fifo(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error is one line and an exit code, without blocking."""
     os.mkfifo(tmp_path / name)
     code, out, err = run(capsys, "dump-log", tmp_path / name)
     assert code == ExitCode.UNREADABLE

@@ -1,4 +1,4 @@
-"""The story of one group: each record says what it changes, and repetition is told once."""
+"""The timeline of one group: one event per change, and one event for consecutive commits."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ if TYPE_CHECKING:
 HOUR = 3_600_000
 
 
-def told(rows: list[TopicRow], group: str = "g") -> list[tuple[str, str]]:
-    """Give kinds and sentences."""
-    return [(moment.kind, moment.text) for moment in timeline(rows, group)]
+def events_of(rows: list[TopicRow], group: str = "g") -> list[tuple[str, str]]:
+    """Return kind and sentence of each event."""
+    return [(event.kind, event.text) for event in timeline(rows, group)]
 
 
 @pytest.mark.parametrize(
-    ("rows", "story"),
+    ("rows", "events"),
     [
         pytest.param([commit(0, 5)], [("committed", "t/0 committed at 5")], id="one commit"),
         pytest.param(
             [commit(0, 5), commit(1, 7), commit(2, 9)],
             [("committed", "t/0 committed 3 times: 5 to 9")],
-            id="progress is one moment",
+            id="commits with progress are one event",
         ),
         pytest.param(
-            [commit(0, 5), commit(1, 5)], [("committed", "t/0 committed 2 times: stays at 5")], id="no progress"
+            [commit(0, 5), commit(1, 5)],
+            [("committed", "t/0 committed 2 times: stays at 5")],
+            id="commits without progress are one event",
         ),
         pytest.param(
             [commit(0, 9), commit(1, 4), commit(2, 5)],
@@ -41,7 +43,7 @@ def told(rows: list[TopicRow], group: str = "g") -> list[tuple[str, str]]:
                 ("rewound", "t/0 rewound from 9 to 4: 5 offsets back"),
                 ("committed", "t/0 committed at 5"),
             ],
-            id="a rewind stands alone",
+            id="a rewind is an event of its own",
         ),
         pytest.param(
             [commit(0, 5), commit(1, None)],
@@ -52,7 +54,7 @@ def told(rows: list[TopicRow], group: str = "g") -> list[tuple[str, str]]:
                     "t/0 removed by the broker (tombstone), was 5: expired, deleted, or its topic was deleted",
                 ),
             ],
-            id="a tombstone names what it took",
+            id="a tombstone names the removed offset",
         ),
         pytest.param(
             [commit(0, 9), commit(1, None), commit(2, 1)],
@@ -64,7 +66,7 @@ def told(rows: list[TopicRow], group: str = "g") -> list[tuple[str, str]]:
                 ),
                 ("committed", "t/0 committed at 1"),
             ],
-            id="after a tombstone nothing is a rewind",
+            id="a lower offset after a tombstone is no rewind",
         ),
         pytest.param(
             [generation(0, 1, ["a"]), generation(1, 2, ["a", "b"]), generation(2, 3, [])],
@@ -77,7 +79,7 @@ def told(rows: list[TopicRow], group: str = "g") -> list[tuple[str, str]]:
                 ("left", "member b left, timed out or was removed"),
                 ("empty", "generation 3: empty, all members have left"),
             ],
-            id="generations come with who came and went",
+            id="generations with the members that joined and left",
         ),
         pytest.param(
             [generation(0, 4, []), row(1, group_key("g"), None)],
@@ -88,37 +90,37 @@ def told(rows: list[TopicRow], group: str = "g") -> list[tuple[str, str]]:
                     "group removed by the broker (tombstone) after generation 4: deleted, expired or converted",
                 ),
             ],
-            id="the end of a group",
+            id="tombstone of a group",
         ),
         pytest.param(
             [row(0, commit_key("g", "t", 0), b"\0\x63")],
             [("unreadable", "a record of type 1 cannot be decoded: unknown_version in value.version")],
-            id="what cannot be read is told",
+            id="malformed record",
         ),
-        pytest.param([commit(0, 5, group="other"), commit(1, 6, group="gg")], [], id="other groups are not told"),
+        pytest.param([commit(0, 5, group="other"), commit(1, 6, group="gg")], [], id="other groups are skipped"),
     ],
 )
-def test_stories(rows: list[TopicRow], story: list[tuple[str, str]]) -> None:
-    """Each story in the words that a person reads."""
-    assert told(rows) == story
+def test_records_lead_to_events(rows: list[TopicRow], events: list[tuple[str, str]]) -> None:
+    """The records of a group lead to these events."""
+    assert events_of(rows) == events
 
 
-def test_a_long_pause_is_seen() -> None:
-    """Commits more than an hour apart are moments of their own, with their own times."""
+def test_commits_after_a_long_pause_are_a_new_event() -> None:
+    """Commits more than an hour apart are separate events with separate times."""
     key, value = commit(0, 5).key, commit(0, 5).value
     rows = [row(0, key, value, time=0), row(1, key, value, time=HOUR + 1), row(2, key, value, time=HOUR + 2)]
-    assert [(moment.time, moment.text) for moment in timeline(rows, "g")] == [
+    assert [(event.time, event.text) for event in timeline(rows, "g")] == [
         (0, "t/0 committed at 5"),
         (HOUR + 2, "t/0 committed 2 times: stays at 5"),
     ]
 
 
-def test_the_order_is_that_of_the_log() -> None:
-    """In one offsets partition no moment stands before an earlier one."""
+def test_events_are_in_log_order() -> None:
+    """Within an offsets partition, the positions of events never decrease."""
     for group in ("simple-group", "classic-group", "consumer-group", "share-group", "streams-group"):
-        moments = list(timeline(CaptureFile(RECORDED).rows(), group))
-        assert moments
-        assert [moment.position for moment in moments] == sorted(moment.position for moment in moments)
+        positions = [event.position for event in timeline(CaptureFile(RECORDED).rows(), group)]
+        assert positions
+        assert positions == sorted(positions)
 
 
 @pytest.mark.parametrize(
@@ -133,8 +135,8 @@ def test_the_order_is_that_of_the_log() -> None:
         ("deleted-group", {"committed", "forgotten", "deleted"}),
     ],
 )
-def test_real_groups_of_every_kind_have_a_story(group: str, kinds: set[str]) -> None:
-    """What happened to each recorded group is in its story, and nothing of it is unreadable."""
-    seen = {moment.kind for moment in timeline(CaptureFile(RECORDED).rows(), group)}
+def test_recorded_groups_of_every_kind_have_a_timeline(group: str, kinds: set[str]) -> None:
+    """The timeline of each recorded group has the expected kinds of events and no unreadable record."""
+    seen = {event.kind for event in timeline(CaptureFile(RECORDED).rows(), group)}
     assert seen >= kinds
     assert "unreadable" not in seen
