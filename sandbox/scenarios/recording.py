@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sandbox.scenarios.history import GroupHistory
     from sandbox.scenarios.replay_observer import ReplayObserver
-    from stream.offline.rows import Origin, TopicAndPartition, TopicRow
+    from stream.offline.rows import LogRow, Origin, TopicAndPartition
 
 ROWS: Final = "lives.avro"
 SCENES: Final = "lives.json.gz"
@@ -75,7 +75,7 @@ class HistoryRecorder:
         (folder / SCENES).write_bytes(gzip.compress(text, mtime=0))
 
 
-def recorded_rounds(folder: Path, histories: Sequence[GroupHistory]) -> Iterator[tuple[RecordedRound, list[TopicRow]]]:
+def recorded_rounds(folder: Path, histories: Sequence[GroupHistory]) -> Iterator[tuple[RecordedRound, list[LogRow]]]:
     """Return each round with the rows since the previous one, and with what these histories expect after it."""
     known = {history.name: history for history in histories}
     rows = list(CaptureFile(folder / ROWS).rows())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stream.groups.driver_state import GroupColumns
     from stream.groups.lifecycle.model import GroupHistory, Transition
     from stream.groups.membership.memberships import Member, Membership
-    from stream.offline.rows import TopicAndPartition, TopicRow
+    from stream.offline.rows import LogRow, TopicAndPartition
 
 
 RETENTION: Final = OffsetsRetention(60_000, 2_000, "broker")
@@ -43,12 +43,12 @@ class ReplayObserver:
 
     def __init__(
         self,
-        rows_after: Callable[[Mapping[TopicAndPartition, int]], Iterable[TopicRow]],
+        rows_after: Callable[[Mapping[TopicAndPartition, int]], Iterable[LogRow]],
         topics: Callable[[], TopicNames],
     ) -> None:
         self.name = "replay"
         self.replay: Final = IncrementalReplay()
-        self.rows: Final[list[TopicRow]] = []
+        self.rows: Final[list[LogRow]] = []
         self.last: Final[dict[TopicAndPartition, int]] = {}
         self.topics = TopicNames({})
         self._rows_after = rows_after
@@ -73,7 +73,7 @@ class IncrementalReplay:
         self._names: dict[bytes, str] = {}
         self._causes: dict[tuple[str, int], str] = {}
 
-    def read(self, rows: Iterable[TopicRow], topics: TopicNames) -> dict[str, ObservedGroup]:
+    def read(self, rows: Iterable[LogRow], topics: TopicNames) -> dict[str, ObservedGroup]:
         """Read rows, and return what has been found of every group so far, removed ones included."""
         self._names.update(topics.names)
         self._replay.read(rows, self._rows_at_once)

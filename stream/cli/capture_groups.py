@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from stream.groups.decode_stats import DecodeStats
     from stream.groups.driver_state import GroupColumns
     from stream.groups.lifecycle.model import GroupHistory
-    from stream.offline.rows import RowSource, TopicAndPartition, TopicRow
+    from stream.offline.rows import LogRow, RowSource, TopicAndPartition
 
 _NOTE: Final = "a capture has no end offsets: lag is unknown; ages are relative to its newest record"
 _NO_RETENTION: Final = (
@@ -103,7 +103,7 @@ class CaptureGroups:
             }
         return facts
 
-    def _with_newest_time(self, rows: Iterable[TopicRow]) -> Iterator[TopicRow]:
+    def _with_newest_time(self, rows: Iterable[LogRow]) -> Iterator[LogRow]:
         """Yield the rows and keep the newest timestamp that calendars know."""
         for row in rows:
             if row.timestamp is not None and row.timestamp <= LATEST_MS:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stream.cli.capture_groups import CaptureGroups
     from stream.cli.group_source import Answer
     from stream.offline.decode import RecordFormat
-    from stream.offline.rows import RowSource, TopicRow
+    from stream.offline.rows import LogRow, RowSource
     from stream.offline.time_range import TimeRange
     from stream.offline.timeline import TimelineEvent
 
@@ -87,7 +87,7 @@ def decode(
         return print_problems(opened.problems) or code
 
 
-def _print_decoded(rows: Iterable[TopicRow | str], record_format: RecordFormat) -> int:
+def _print_decoded(rows: Iterable[LogRow | str], record_format: RecordFormat) -> int:
     """Print decoded rows and, for a row that is an error message, the error. Returns the exit code."""
     from stream.offline.decode import decode as decode_row
 

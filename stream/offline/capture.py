@@ -30,7 +30,7 @@ from stream.offline.container import (
     read_header,
 )
 from stream.offline.paths import display_path, open_to_append, open_to_read, os_error_text, unwritable_refusal
-from stream.offline.rows import Origin, TopicRow, UnreadableRefusal
+from stream.offline.rows import LogRow, Origin, UnreadableRefusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -68,7 +68,7 @@ _PREFIX: Final = "lagwarden."
 class CaptureBlock:
     """Consecutive rows, and the positions in the file where their block starts and ends."""
 
-    rows: list[TopicRow]
+    rows: list[LogRow]
     start: int
     end: int
 
@@ -102,7 +102,7 @@ class CaptureFile:
         """The Avro name of the compression codec."""
         return self._header.codec
 
-    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
+    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[LogRow]:
         """Yield the rows in file order; of each partition in `after` only those with a greater offset."""
         for block in self.blocks():
             for row in block.rows:
@@ -151,7 +151,7 @@ class CaptureFile:
         return last
 
 
-def _rows_of(raw: RawBlock) -> list[TopicRow] | str:
+def _rows_of(raw: RawBlock) -> list[LogRow] | str:
     """Return the rows of a block, or an error message if they cannot be decoded."""
     data, rows = io.BytesIO(raw.data), []
     for _ in range(raw.count):
@@ -159,7 +159,7 @@ def _rows_of(raw: RawBlock) -> list[TopicRow] | str:
             fields: Any = fastavro.schemaless_reader(data, _PARSED, None)
         except (EOFError, ValueError, IndexError, OverflowError, TypeError, KeyError):
             return "a row cannot be decoded"
-        row = TopicRow._make(fields.values())
+        row = LogRow._make(fields.values())
         if not (0 <= row.partition <= _LARGEST_PARTITION and row.offset >= 0):
             return "a row has an invalid partition or offset"
         rows.append(row)
@@ -205,7 +205,7 @@ class CaptureWriter:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def write(self, row: TopicRow) -> None:
+    def write(self, row: LogRow) -> None:
         """Append a row; one above `MAX_ROW_BYTES` is skipped and added to `problems`. Raises UnwritableRefusal."""
         size = len(row.key or b"") + len(row.value or b"")
         if size > MAX_ROW_BYTES:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from decoders.records import Record
-    from stream.offline.rows import TopicRow
+    from stream.offline.rows import LogRow
 
 
 class RecordFormat(enum.StrEnum):
@@ -41,7 +41,7 @@ class DecodedLine:
     error: str | None = None
 
 
-def decode(row: TopicRow, record_format: RecordFormat = RecordFormat.JSON) -> DecodedLine:
+def decode(row: LogRow, record_format: RecordFormat = RecordFormat.JSON) -> DecodedLine:
     """Decode one row. An error is a JSON object with the row, its bytes in hex, and the `DecodeError`."""
     record = _READERS.get(row.topic, scalar.decode)(row.key, row.value)
     if isinstance(record, DecodeError):
@@ -61,7 +61,7 @@ def _json_3_9(record: Record) -> str:
     return jsonform.dump_metadata(record) if record.type.key is None else jsonform.console(record, type_word="version")
 
 
-def _error(row: TopicRow, error: DecodeError) -> str:
+def _error(row: LogRow, error: DecodeError) -> str:
     answer = {
         "error": {**dataclasses.asdict(error), "reason": error.reason.value},
         "topic": row.topic,

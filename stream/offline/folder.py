@@ -14,7 +14,7 @@ from decoders.log.files import read_small
 from decoders.log.partition import PartitionLog
 from decoders.log.transactions import BatchOutcome
 from stream.offline.paths import display_path, is_directory, os_error_text
-from stream.offline.rows import OFFSETS_TOPIC, Origin, TopicRow, UnreadableRefusal
+from stream.offline.rows import OFFSETS_TOPIC, LogRow, Origin, UnreadableRefusal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -45,7 +45,7 @@ class LogFolder:
         """The cluster and the topics of the records."""
         return self._origin
 
-    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
+    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[LogRow]:
         """Yield the committed rows, partition by partition."""
         self.problems, self.notes = [], []
         for folder in self._folders:
@@ -56,7 +56,7 @@ class LogFolder:
             with log:
                 yield from self._partition(log, after or {})
 
-    def _partition(self, log: PartitionLog, after: Mapping[TopicAndPartition, int]) -> Iterator[TopicRow]:
+    def _partition(self, log: PartitionLog, after: Mapping[TopicAndPartition, int]) -> Iterator[LogRow]:
         topic, partition = log.directory.topic, log.directory.partition
         for placed in log.records(after.get((topic, partition), -1) + 1, only_committed=False):
             record = placed.record
@@ -69,7 +69,7 @@ class LogFolder:
             if not placed.outcome.is_visible:
                 continue
             timestamp = None if record.timestamp == -1 else record.timestamp
-            yield TopicRow(topic, partition, record.offset, timestamp, record.key, record.value)
+            yield LogRow(topic, partition, record.offset, timestamp, record.key, record.value)
         self.problems += [str(error) for error in log.errors]
 
     def _find(self, topics: Collection[str]) -> list[Path]:

@@ -7,7 +7,7 @@ import binascii
 import enum
 from typing import TYPE_CHECKING, Final
 
-from stream.offline.rows import TopicRow
+from stream.offline.rows import LogRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ def parse_bytes(text: str, encoding: Encoding = Encoding.AUTO) -> bytes | None:
         raise ValueError(f"{_short(text)} is {problem}") from None
 
 
-def parse_pairs(lines: Iterable[str], topic: str, encoding: Encoding) -> Iterator[TopicRow | str]:
+def parse_pairs(lines: Iterable[str], topic: str, encoding: Encoding) -> Iterator[LogRow | str]:
     """Yield a row per line with a key and a value, separated by blanks, or an error message. A missing value is null.
 
     The offset of a row is the number of its line, from 0. Empty lines are skipped.
@@ -61,7 +61,7 @@ def parse_pairs(lines: Iterable[str], topic: str, encoding: Encoding) -> Iterato
         except ValueError as error:
             yield f"line {number + 1}: {error}"
             continue
-        yield TopicRow(topic, 0, number, None, key, value)
+        yield LogRow(topic, 0, number, None, key, value)
 
 
 def _short(text: str) -> str:

@@ -7,7 +7,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from stream.cluster.fetch_records import read_records, stretches
-from stream.offline.rows import Origin, TopicRow, UnreadableRefusal
+from stream.offline.rows import LogRow, Origin, UnreadableRefusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -48,7 +48,7 @@ class LiveTopics:
         """The cluster and the topics of the records."""
         return self._origin
 
-    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
+    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[LogRow]:
         """Yield the committed rows, topic by topic, partition by partition. Raises ClusterError."""
         last_offsets = after or {}
         ranges: dict[str, list[OffsetRange]] = {
@@ -63,7 +63,7 @@ class LiveTopics:
             for fetched in read_records(self._cluster, topic, ranges_of_topic):
                 for record in fetched.records:
                     timestamp = None if record.timestamp == -1 else record.timestamp
-                    yield TopicRow(topic, fetched.partition, record.offset, timestamp, record.key, record.value)
+                    yield LogRow(topic, fetched.partition, record.offset, timestamp, record.key, record.value)
                 if self._on_progress:
                     self._on_progress(total - _offsets_left(all_ranges), total)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stream.groups.shard import ShardState
-    from stream.offline.rows import TopicRow
+    from stream.offline.rows import LogRow
 
 ROWS_PER_BATCH: Final = 65_536
 _SLOT_MS: Final = 30_000
@@ -45,7 +45,7 @@ class Replay:
         # One shard per offsets partition; more shards would only distribute the work.
         self._fold = Fold(Placement(1, 1), slot_ms=slot_ms, keep_slots=keep_slots)
 
-    def read(self, rows: Iterable[TopicRow], rows_per_batch: int = ROWS_PER_BATCH) -> None:
+    def read(self, rows: Iterable[LogRow], rows_per_batch: int = ROWS_PER_BATCH) -> None:
         """Apply the rows of the offsets topic; rows of other topics are skipped."""
         offsets_rows = (row for row in rows if row.topic == OFFSETS_TOPIC)
         for batch in batch_rows(offsets_rows, rows_per_batch):
@@ -57,7 +57,7 @@ class Replay:
         self.decode_stats = self._fold.stats
 
 
-def record_columns(rows: list[TopicRow]) -> RecordColumns:
+def record_columns(rows: list[LogRow]) -> RecordColumns:
     """Return the rows as columns for `Fold`. A record without a timestamp gets the time 0."""
     return RecordColumns(
         offsets_partition=np.array([row.partition for row in rows], np.int32),

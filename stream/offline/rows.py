@@ -21,7 +21,7 @@ TopicAndPartition = tuple[str, int]
 """A topic and the number of one of its partitions."""
 
 
-class TopicRow(NamedTuple):
+class LogRow(NamedTuple):
     """One record: `timestamp` in Unix ms, None if its log has none; null keys and values are None.
 
     A named tuple, unlike the frozen dataclasses elsewhere: there are millions of rows, and it costs a third.
@@ -60,7 +60,7 @@ class RowSource(Protocol):
     def origin(self) -> Origin:
         """The cluster and the topics of the records."""
 
-    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
+    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[LogRow]:
         """Yield the rows; of each partition in `after` only those with a greater offset. Raises Refusal."""
 
 
@@ -68,12 +68,12 @@ class RowSource(Protocol):
 class RowList:
     """Rows in memory, as a source."""
 
-    listed: Sequence[TopicRow]
+    listed: Sequence[LogRow]
     origin: Origin = dataclasses.field(default_factory=lambda: Origin(None, {}))
     problems: list[str] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)
 
-    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[TopicRow]:
+    def rows(self, after: Mapping[TopicAndPartition, int] | None = None) -> Iterator[LogRow]:
         """See RowSource."""
         return (row for row in self.listed if after is None or row.offset > after.get(row.place, -1))
 
@@ -94,9 +94,9 @@ MAX_BATCH_BYTES: Final = 32 << 20
 """Bytes of keys and values after which a batch of rows is complete."""
 
 
-def batch_rows(rows: Iterable[TopicRow], max_rows: int, max_bytes: int = MAX_BATCH_BYTES) -> Iterator[list[TopicRow]]:
+def batch_rows(rows: Iterable[LogRow], max_rows: int, max_bytes: int = MAX_BATCH_BYTES) -> Iterator[list[LogRow]]:
     """Yield the rows in lists of at most `max_rows` rows; a list is complete when it reaches `max_bytes`."""
-    batch: list[TopicRow] = []
+    batch: list[LogRow] = []
     size = 0
     for row in rows:
         batch.append(row)

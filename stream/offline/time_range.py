@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from stream.offline.rows import TopicRow
+    from stream.offline.rows import LogRow
 
 
 def parse_time(text: str) -> int:
@@ -37,6 +37,6 @@ class TimeRange:
             return self.start is None and self.end is None
         return (self.start is None or timestamp >= self.start) and (self.end is None or timestamp < self.end)
 
-    def filter(self, rows: Iterable[TopicRow]) -> Iterator[TopicRow]:
+    def filter(self, rows: Iterable[LogRow]) -> Iterator[LogRow]:
         """Return the rows with a timestamp in the range."""
         return (row for row in rows if self.contains(row.timestamp))

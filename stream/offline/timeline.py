@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from decoders.events import Event
-    from stream.offline.rows import TopicRow
+    from stream.offline.rows import LogRow
 
 _MAX_GAP_MS: Final = 3_600_000
 """The maximum time between two commits of a partition in one event."""
@@ -38,7 +38,7 @@ class TimelineEvent:
     text: str
 
 
-def timeline(rows: Iterable[TopicRow], group: str) -> Iterator[TimelineEvent]:
+def timeline(rows: Iterable[LogRow], group: str) -> Iterator[TimelineEvent]:
     """Yield the events of a group, in log order."""
     builder = _TimelineBuilder()
     for row in records_of_group(rows, group):
@@ -53,7 +53,7 @@ def timeline(rows: Iterable[TopicRow], group: str) -> Iterator[TimelineEvent]:
     yield from builder.flush()
 
 
-def records_of_group(rows: Iterable[TopicRow], group: str) -> Iterator[TopicRow]:
+def records_of_group(rows: Iterable[LogRow], group: str) -> Iterator[LogRow]:
     """Yield the rows of the offsets topic whose key names the group."""
     needle = group.encode("utf-8", "surrogatepass")
     for row in rows:
@@ -75,8 +75,8 @@ def _group_of(record: object) -> str | None:
 class _CommitSequence:
     """Commits of one partition whose offsets never decrease."""
 
-    first: TopicRow
-    last: TopicRow
+    first: LogRow
+    last: LogRow
     start: int
     end: int
     commits: int = 1
@@ -98,7 +98,7 @@ class _TimelineBuilder:
         self._offsets: dict[str, int] = {}
         self._membership = MembershipTimeline()
 
-    def add(self, row: TopicRow, event: Event) -> Iterator[TimelineEvent]:
+    def add(self, row: LogRow, event: Event) -> Iterator[TimelineEvent]:
         """Yield the events that are complete with this record."""
         match event:
             case OffsetCommitted():
@@ -119,7 +119,7 @@ class _TimelineBuilder:
                     for kind, text in texts:
                         yield TimelineEvent(row.timestamp, row.partition, row.offset, kind, text)
 
-    def _add_commit(self, row: TopicRow, event: OffsetCommitted) -> Iterator[TimelineEvent]:
+    def _add_commit(self, row: LogRow, event: OffsetCommitted) -> Iterator[TimelineEvent]:
         place = f"{event.topic}/{event.partition}"
         previous = self._offsets.get(place)
         self._offsets[place] = event.offset
@@ -144,5 +144,5 @@ class _TimelineBuilder:
         yield from sorted(pending, key=lambda event: (event.partition, event.position))
 
 
-def _has_gap(previous: TopicRow, following: TopicRow) -> bool:
+def _has_gap(previous: LogRow, following: LogRow) -> bool:
     return (following.timestamp or 0) - (previous.timestamp or 0) > _MAX_GAP_MS

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from stream.offline.rows import RowSource, TopicRow
+    from stream.offline.rows import LogRow, RowSource
 
 pytestmark = pytest.mark.kafka
 
@@ -80,18 +80,18 @@ def _live_on(bootstrap: str) -> None:
     delete_groups(bootstrap, ["deleted"])
 
 
-def _rows(source: RowSource) -> list[TopicRow]:
+def _rows(source: RowSource) -> list[LogRow]:
     rows = sorted(source.rows(), key=lambda row: (row.topic, row.partition, row.offset))
     assert not source.problems
     return rows
 
 
-def _live(broker: Broker) -> list[TopicRow]:
+def _live(broker: Broker) -> list[LogRow]:
     with Cluster([broker.bootstrap]) as cluster:
         return _rows(LiveTopics(cluster, [OFFSETS_TOPIC]))
 
 
-def _groups(rows: list[TopicRow]) -> dict[str, ReplayedGroup]:
+def _groups(rows: list[LogRow]) -> dict[str, ReplayedGroup]:
     """Return the groups that are alive after a replay."""
     replay = Replay()
     replay.read(rows)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from stream.offline.rows import TopicRow
+    from stream.offline.rows import LogRow
 
 _FORMAT: Final = "lagwarden_capture"
 _COLUMNS: Final = "partition int, offset long, timestamp timestamp, key binary, value binary"
@@ -129,11 +129,11 @@ class _BlockIndex:
         return self._by_partition
 
 
-def _contains(part: _RowRange, row: TopicRow) -> bool:
+def _contains(part: _RowRange, row: LogRow) -> bool:
     return row.topic == OFFSETS_TOPIC and row.partition == part.partition and part.start <= row.offset < part.end
 
 
-def _to_arrow(rows: list[TopicRow]) -> pa.RecordBatch:
+def _to_arrow(rows: list[LogRow]) -> pa.RecordBatch:
     """Return rows as columns. A record without a timestamp gets 1970-01-01, as in Spark's Kafka source."""
     # A producer may write any number as timestamp; values that do not fit into microseconds are clamped.
     times = [max(-_MAX_MS, min(row.timestamp or 0, _MAX_MS)) * 1000 for row in rows]

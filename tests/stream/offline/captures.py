@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from stream.offline.capture import CaptureWriter
-from stream.offline.rows import OFFSETS_TOPIC, Origin, TopicRow
+from stream.offline.rows import OFFSETS_TOPIC, LogRow, Origin
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
@@ -17,25 +17,23 @@ RECORDED: Final = Path(__file__).resolve().parents[2] / "captures" / "all-kinds.
 ORIGIN: Final = Origin("cluster-1", {OFFSETS_TOPIC: "id-1"})
 
 
-def row(
-    offset: int, key: bytes | None, value: bytes | None, *, partition: int = 0, time: int | None = None
-) -> TopicRow:
+def row(offset: int, key: bytes | None, value: bytes | None, *, partition: int = 0, time: int | None = None) -> LogRow:
     """Return a row of the offsets topic. The default timestamp is one second per offset."""
-    return TopicRow(OFFSETS_TOPIC, partition, offset, offset * 1000 if time is None else time, key, value)
+    return LogRow(OFFSETS_TOPIC, partition, offset, offset * 1000 if time is None else time, key, value)
 
 
-def commit(at: int, offset: int | None, *, group: str = "g", number: int = 0, partition: int = 0) -> TopicRow:
+def commit(at: int, offset: int | None, *, group: str = "g", number: int = 0, partition: int = 0) -> LogRow:
     """Return a commit for a partition of topic `t`, or its tombstone."""
     value = None if offset is None else commit_value(offset, at * 1000)
     return row(at, commit_key(group, "t", number), value, partition=partition)
 
 
-def generation(at: int, number: int, members: list[str], *, group: str = "g", partition: int = 0) -> TopicRow:
+def generation(at: int, number: int, members: list[str], *, group: str = "g", partition: int = 0) -> LogRow:
     """Return the record of a generation of a classic group."""
     return row(at, group_key(group), group_value(number, members, time=at * 1000), partition=partition)
 
 
-def capture_of(path: Path, rows: Iterable[TopicRow], origin: Origin = ORIGIN) -> Path:
+def capture_of(path: Path, rows: Iterable[LogRow], origin: Origin = ORIGIN) -> Path:
     """Write a capture, or continue an existing one. Returns its path."""
     with CaptureWriter(path, origin) as writer:
         for each in rows:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stream.errors import ExitCode
 from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter
 from stream.offline.replay import Replay
-from stream.offline.rows import OFFSETS_TOPIC, Origin, TopicRow, UnreadableRefusal
+from stream.offline.rows import OFFSETS_TOPIC, LogRow, Origin, UnreadableRefusal
 from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
 from tests.support.laws import examples
 from tests.support.replayed_groups import replayed_groups
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = st.builds(
-    TopicRow,
+    LogRow,
     st.sampled_from([OFFSETS_TOPIC, "__transaction_state"]),
     st.integers(0, 3),
     st.integers(0, 2**63 - 1),
@@ -31,14 +31,14 @@ ROWS = st.builds(
 )
 
 
-def _many(count: int) -> list[TopicRow]:
+def _many(count: int) -> list[LogRow]:
     """Return rows for several blocks."""
     return [row(at, b"key %d" % at, bytes(1000), partition=at % 3) for at in range(count)]
 
 
 @examples(50)
 @given(st.lists(ROWS, max_size=20))
-def test_rows_are_read_as_written(tmp_path_factory: pytest.TempPathFactory, rows: list[TopicRow]) -> None:
+def test_rows_are_read_as_written(tmp_path_factory: pytest.TempPathFactory, rows: list[LogRow]) -> None:
     """Nulls, empty bytes and numbers up to the limits of 64 bits are preserved."""
     path = capture_of(tmp_path_factory.mktemp("c") / "c.avro", rows)
     assert list(CaptureFile(path).rows()) == rows
@@ -54,7 +54,7 @@ def test_header_has_the_origin_of_the_rows(tmp_path: Path) -> None:
 
 def test_capture_is_readable_by_any_avro_reader(tmp_path: Path) -> None:
     """A capture is a standard Avro container file; null is a branch of a union."""
-    path = capture_of(tmp_path / "c.avro", [TopicRow("t", 1, 2, None, b"k", None)])
+    path = capture_of(tmp_path / "c.avro", [LogRow("t", 1, 2, None, b"k", None)])
     with path.open("rb") as file:
         assert list(fastavro.reader(file)) == [
             {"topic": "t", "partition": 1, "offset": 2, "timestamp": None, "key": b"k", "value": None}
@@ -119,7 +119,7 @@ def test_damaged_file_is_rejected_or_replayed(
 
 def test_invalid_partitions_and_offsets_are_damage(tmp_path: Path) -> None:
     """A row with a negative partition or offset ends the read."""
-    for invalid in (TopicRow("t", -1, 0, None, None, None), TopicRow("t", 0, -5, None, None, None)):
+    for invalid in (LogRow("t", -1, 0, None, None, None), LogRow("t", 0, -5, None, None, None)):
         path = capture_of(tmp_path / f"{invalid.offset}.avro", [commit(0, 1)])
         capture_of(path, [invalid])
         capture = CaptureFile(path)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stream.offline.capture import CaptureFile
 from stream.offline.decode import TOPICS, RecordFormat, decode
 from stream.offline.input_pairs import Encoding, parse_bytes, parse_pairs
-from stream.offline.rows import OFFSETS_TOPIC, TopicRow
+from stream.offline.rows import OFFSETS_TOPIC, LogRow
 from tests.stream.offline.captures import RECORDED, row
 from tests.support.raw import commit_key, commit_value, group_key, group_value
 
@@ -92,7 +92,7 @@ def test_formats(record_format: str, key: bytes, value: bytes | None, text: str 
 
 def test_error_has_position_and_reason() -> None:
     """A malformed record becomes one JSON object with the position of the row, the reason and the bytes."""
-    line = decode(TopicRow(OFFSETS_TOPIC, 2, 7, None, COMMIT, V3[:12]))
+    line = decode(LogRow(OFFSETS_TOPIC, 2, 7, None, COMMIT, V3[:12]))
     assert line.text is None
     answer = json.loads(line.error or "")
     assert answer["error"] == {
@@ -105,7 +105,7 @@ def test_error_has_position_and_reason() -> None:
 def test_any_bytes_have_a_text_or_an_error(key: bytes | None, value: bytes | None, topic: str) -> None:
     """For any bytes of any topic, there is never both a text and an error; an error is JSON."""
     for record_format in RecordFormat:
-        line = decode(TopicRow(topic, 0, 0, None, key, value), record_format)
+        line = decode(LogRow(topic, 0, 0, None, key, value), record_format)
         assert line.text is None or line.error is None
         assert line.error is None or json.loads(line.error)["error"]["reason"]
 
@@ -166,7 +166,7 @@ class TestParseBytes:
         """An invalid line is an error, an empty one is skipped; the offset of a row is the number of its line."""
         lines = ["0001 0002\n", "\n", "*** 00\n", "0001\n", "1 2 3\n"]
         first, bad, alone, long = parse_pairs(lines, "t", Encoding.AUTO)
-        assert first == TopicRow("t", 0, 0, None, b"\0\1", b"\0\2")
+        assert first == LogRow("t", 0, 0, None, b"\0\1", b"\0\2")
         assert bad == "line 3: '***' is neither hexadecimal nor base64"
-        assert alone == TopicRow("t", 0, 3, None, b"\0\1", None)
+        assert alone == LogRow("t", 0, 3, None, b"\0\1", None)
         assert long == "line 5: 3 words instead of a key and a value"

@@ -27,7 +27,7 @@ from stream.offline import capture as capture_module
 from stream.offline import container
 from stream.offline.capture import SCHEMA, CaptureFile, CaptureWriter
 from stream.offline.replay import Replay
-from stream.offline.rows import OFFSETS_TOPIC, TopicRow, UnreadableRefusal, UnwritableRefusal
+from stream.offline.rows import OFFSETS_TOPIC, LogRow, UnreadableRefusal, UnwritableRefusal
 from tests.decoders.log import logwriter as write
 from tests.stream.offline.captures import ORIGIN, RECORDED, capture_of, commit, row
 from tests.support.limits import full_after
@@ -407,7 +407,7 @@ def test_memory_does_not_grow_with_the_number_of_blocks(tmp_path: Path) -> None:
     path = tmp_path / "c.avro"
     with CaptureWriter(path, ORIGIN) as writer:
         for at in range(500):
-            writer.write(TopicRow(OFFSETS_TOPIC, 0, at, at, commit_key("g", "t", 0), value))
+            writer.write(LogRow(OFFSETS_TOPIC, 0, at, at, commit_key("g", "t", 0), value))
     assert path.stat().st_size < 8 << 20
     tracemalloc.start()
     try:

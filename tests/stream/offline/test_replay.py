@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stream.groups.shard import ShardState
-    from stream.offline.rows import TopicRow
+    from stream.offline.rows import LogRow
     from tests.support.replayed_groups import ReplayedGroup
 
 GROUPS = ("a", "b")
 
 
-def replayed(rows: Iterable[TopicRow], rows_per_batch: int = 1000) -> dict[str, ReplayedGroup]:
+def replayed(rows: Iterable[LogRow], rows_per_batch: int = 1000) -> dict[str, ReplayedGroup]:
     """Return the groups after a replay of the rows."""
     replay = Replay()
     replay.read(rows, rows_per_batch)
     return replayed_groups(replay)
 
 
-def compacted(rows: Iterable[TopicRow], keep_tombstones: bool) -> list[TopicRow]:  # noqa: FBT001 -- drawn by hypothesis
+def compacted(rows: Iterable[LogRow], keep_tombstones: bool) -> list[LogRow]:  # noqa: FBT001 -- drawn by hypothesis
     """Return the last row of each key, as the log cleaner keeps them; it also removes old tombstones."""
     last = {(each.place, each.key): each for each in rows}
     kept = [each for each in last.values() if keep_tombstones or each.value is not None]
@@ -42,9 +42,9 @@ def compacted(rows: Iterable[TopicRow], keep_tombstones: bool) -> list[TopicRow]
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> list[TopicRow]:
+def histories(draw: st.DrawFn) -> list[LogRow]:
     """Draw the log of two groups in one or two offsets partitions."""
-    rows: list[TopicRow] = []
+    rows: list[LogRow] = []
     for at in range(draw(st.integers(0, 40))):
         group = draw(st.sampled_from(GROUPS))
         place = GROUPS.index(group)
@@ -59,14 +59,14 @@ def histories(draw: st.DrawFn) -> list[TopicRow]:
 
 @examples(30)
 @given(histories(), st.booleans())
-def test_compacted_log_leads_to_the_same_state(rows: list[TopicRow], keep_tombstones: bool) -> None:  # noqa: FBT001
+def test_compacted_log_leads_to_the_same_state(rows: list[LogRow], keep_tombstones: bool) -> None:  # noqa: FBT001
     """Last commits and memberships of the full and the compacted log are equal."""
     assert current_state(replayed(compacted(rows, keep_tombstones))) == current_state(replayed(rows))
 
 
 @examples(20)
 @given(histories(), st.integers(1, 10))
-def test_batch_size_does_not_matter(rows: list[TopicRow], rows_per_batch: int) -> None:
+def test_batch_size_does_not_matter(rows: list[LogRow], rows_per_batch: int) -> None:
     """Every number is the same for every split of the rows into batches."""
     assert replayed(rows, rows_per_batch) == replayed(rows)
 
@@ -158,7 +158,7 @@ def test_partitions_may_alternate() -> None:
         0: [commit(at, at, group="a") for at in range(50)],
         1: [commit(at, at, partition=1) for at in range(50)],
     }
-    mixed: list[TopicRow] = []
+    mixed: list[LogRow] = []
     while any(by_place.values()):
         mixed.append(by_place[chance.choice([place for place, left in by_place.items() if left])].pop(0))
     assert [group.offsets["t", 0].commits for group in replayed(mixed, 7).values()] == [50, 50]

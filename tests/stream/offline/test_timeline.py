@@ -12,12 +12,12 @@ from tests.stream.offline.captures import RECORDED, commit, generation, row
 from tests.support.raw import commit_key, group_key
 
 if TYPE_CHECKING:
-    from stream.offline.rows import TopicRow
+    from stream.offline.rows import LogRow
 
 HOUR = 3_600_000
 
 
-def events_of(rows: list[TopicRow], group: str = "g") -> list[tuple[str, str]]:
+def events_of(rows: list[LogRow], group: str = "g") -> list[tuple[str, str]]:
     """Return kind and sentence of each event."""
     return [(event.kind, event.text) for event in timeline(rows, group)]
 
@@ -100,7 +100,7 @@ def events_of(rows: list[TopicRow], group: str = "g") -> list[tuple[str, str]]:
         pytest.param([commit(0, 5, group="other"), commit(1, 6, group="gg")], [], id="other groups are skipped"),
     ],
 )
-def test_records_lead_to_events(rows: list[TopicRow], events: list[tuple[str, str]]) -> None:
+def test_records_lead_to_events(rows: list[LogRow], events: list[tuple[str, str]]) -> None:
     """The records of a group lead to these events."""
     assert events_of(rows) == events
 

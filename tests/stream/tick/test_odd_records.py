@@ -23,7 +23,7 @@ from stream.cli.render.replay import events_table, replay_json, replay_table
 from stream.cli.render.tables import plain_lines
 from stream.cluster.offsets_topic import NAME
 from stream.groups.expiry.predict import OffsetsRetention
-from stream.offline.rows import RowList, TopicRow
+from stream.offline.rows import LogRow, RowList
 from stream.offline.timeline import timeline
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
@@ -122,7 +122,7 @@ async def ask_everything(publisher: Publisher, status: ServiceStatus) -> None:
             assert answer.status_code == 200, (path, answer.text[:200])
 
 
-def tell_everything(rows: Sequence[TopicRow]) -> None:
+def tell_everything(rows: Sequence[LogRow]) -> None:
     """Make everything that the verbs print of a capture with these rows."""
     captured = CaptureGroups(RowList(rows), OffsetsRetention(604_800_000, None, "configuration"))
     groups = captured.groups()["groups"]
@@ -148,7 +148,7 @@ def check(seed: int) -> None:
         publisher, status = publisher_after(chance, ticks=3)
     asyncio.run(ask_everything(publisher, status))
     records = enumerate(some_records(chance, most=30))
-    tell_everything([TopicRow(NAME, 0, at, time, key, value) for at, (time, key, value) in records])
+    tell_everything([LogRow(NAME, 0, at, time, key, value) for at, (time, key, value) in records])
 
 
 @given(st.integers(0, 2**32))

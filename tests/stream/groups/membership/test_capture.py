@@ -15,13 +15,13 @@ from tests.stream.offline.captures import RECORDED
 
 if TYPE_CHECKING:
     from stream.groups.membership.memberships import Membership
-    from stream.offline.rows import TopicRow
+    from stream.offline.rows import LogRow
 
 COUNTS = {"orders": 3, "payments": 2}
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[TopicRow]:
+def rows() -> list[LogRow]:
     """Give the membership records of the capture, in the order of the log."""
     return [
         row
@@ -30,7 +30,7 @@ def rows() -> list[TopicRow]:
     ]
 
 
-def moments(rows: list[TopicRow], group: str) -> list[tuple[Memberships, Membership]]:
+def moments(rows: list[LogRow], group: str) -> list[tuple[Memberships, Membership]]:
     """Give what was known of a group after each record that is about it."""
     found = []
     for end, row in enumerate(rows, 1):
@@ -42,7 +42,7 @@ def moments(rows: list[TopicRow], group: str) -> list[tuple[Memberships, Members
     return found
 
 
-def test_a_classic_group_of_two_and_its_end(rows: list[TopicRow]) -> None:
+def test_a_classic_group_of_two_and_its_end(rows: list[LogRow]) -> None:
     """One member, two, and nobody: librdkafka's own blobs are read."""
     told = [known for _, known in moments(rows, "classic-group")]
     assert max(one.members for one in told) == 2
@@ -58,7 +58,7 @@ def test_a_classic_group_of_two_and_its_end(rows: list[TopicRow]) -> None:
     assert (told[-1].state, told[-1].subscribed) == ("Empty", frozenset())
 
 
-def test_a_static_member_restarts_under_its_name(rows: list[TopicRow]) -> None:
+def test_a_static_member_restarts_under_its_name(rows: list[LogRow]) -> None:
     """Its id changed, its name did not: nobody came and nobody went."""
     told = [(read, one) for read, one in moments(rows, "static-group") if "static:instance-0" in one.member_names]
     ids = [
@@ -68,7 +68,7 @@ def test_a_static_member_restarts_under_its_name(rows: list[TopicRow]) -> None:
     assert all(one.member_names <= {"static:instance-0", "static:instance-1"} for _, one in told)
 
 
-def test_a_consumer_group_with_a_regular_expression(rows: list[TopicRow]) -> None:
+def test_a_consumer_group_with_a_regular_expression(rows: list[LogRow]) -> None:
     """Joined, subscribed by expression, resolved, assigned: each step as the log tells it, then Empty."""
     told = moments(rows, "consumer-group")
     states = list(dict.fromkeys(one.state for _, one in told))
@@ -85,7 +85,7 @@ def test_a_consumer_group_with_a_regular_expression(rows: list[TopicRow]) -> Non
     assert {each.regex for each in read.members("consumer-group", ids)} == {None, "(^ord.*)|(^pay.*)"}
 
 
-def test_a_share_group_names_its_topics(rows: list[TopicRow]) -> None:
+def test_a_share_group_names_its_topics(rows: list[LogRow]) -> None:
     """Its records alone tell topic names, so that its members need no cluster to be shown."""
     read, last = [(read, one) for read, one in moments(rows, "share-group") if one.idle == 0 and one.members][-1]
     (member,) = read.members("share-group")
@@ -95,7 +95,7 @@ def test_a_share_group_names_its_topics(rows: list[TopicRow]) -> None:
     assert find_unassigned(last, [], COUNTS, read.topic_ids()) == UnassignedPartitions((), ())
 
 
-def test_a_streams_group_reads_its_repartition_topic(rows: list[TopicRow]) -> None:
+def test_a_streams_group_reads_its_repartition_topic(rows: list[LogRow]) -> None:
     """All topics with offsets are subscribed to, the internal one too, and every partition has a task."""
     read, last = [(read, one) for read, one in moments(rows, "streams-group") if one.idle == 0 and one.members][-1]
     (member,) = read.members("streams-group")
@@ -114,7 +114,7 @@ EPOCHS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("group", "fields"), EPOCHS, ids=[row[0] for row in EPOCHS])
-def test_the_end_of_the_capture(rows: list[TopicRow], group: str, fields: dict[str, Any]) -> None:
+def test_the_end_of_the_capture(rows: list[LogRow], group: str, fields: dict[str, Any]) -> None:
     """Everybody left: the epochs stay, and nobody wants or owns anything."""
     _, last = moments(rows, group)[-1]
     fields |= {"state": "Empty", "members": 0, "subscribed": frozenset(), "idle": 0, "member_names": frozenset()}
