@@ -16,7 +16,7 @@ from sandbox.scenarios.actions import (
     Vanish,
 )
 from sandbox.scenarios.history import (
-    GONE,
+    REMOVED,
     GroupHistory,
     HistoryStep,
     created,
@@ -171,7 +171,7 @@ SIMPLE: Final = GroupHistory(
         HistoryStep(
             "the offset of one partition is deleted", (DeleteOffsets("in", 1),), "Empty", 0, (forgotten("deleted"),)
         ),
-        HistoryStep("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
+        HistoryStep("the group is deleted", (DeleteGroup(),), REMOVED, 0, (dead("deleted"),)),
         HistoryStep("a client without membership commits again", (Store((("in", 0, 9),)),), "Empty", 0, (reborn(),)),
     ),
     ends=(dead("expired"),),
@@ -185,7 +185,7 @@ SIMPLE_JOINED: Final = GroupHistory(
         HistoryStep("a client without membership commits", (Store((("in", 0, 5),)),), "Empty", 0, (created(),)),
         HistoryStep("a first member joins: no conversion", (Join("a"),), "Stable", 1, (rebalanced(came=1),)),
         HistoryStep("it leaves", (Leave("a"),), "Empty", 0, (emptied(1),)),
-        HistoryStep("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
+        HistoryStep("the group is deleted", (DeleteGroup(),), REMOVED, 0, (dead("deleted"),)),
         HistoryStep("a client joins", (Join("b"),), "Stable", 1, (reborn(), rebalanced(came=1))),
     ),
 )

@@ -37,7 +37,7 @@ class GroupComparison:
     group: str
     # The number of the round, from 0; None: the end.
     number: int | None
-    story: str
+    description: str
     expected: ExpectedTransitions
     official: GroupFacts | None = None
     found: dict[str, ObservedGroup] = dataclasses.field(default_factory=dict)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sandbox.clients.java_clients import JavaClients
-from sandbox.scenarios import classic, ends, newer
+from sandbox.scenarios import classic, newer, removals
 from sandbox.scenarios.recording import HistoryRecorder
 from sandbox.scenarios.replay_observer import ReplayObserver, TopicNames
 from sandbox.scenarios.runner import HistoryBroker, HistoryRunner
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sandbox.scenarios.comparison import GroupComparison
     from sandbox.scenarios.history import GroupHistory
 
-HISTORIES: Final[tuple[GroupHistory, ...]] = (*classic.HISTORIES, *newer.HISTORIES, *ends.HISTORIES)
+HISTORIES: Final[tuple[GroupHistory, ...]] = (*classic.HISTORIES, *newer.HISTORIES, *removals.HISTORIES)
 CAPTURES: Final = Path(__file__).resolve().parents[2] / "tests" / "captures"
 
 
@@ -55,7 +55,7 @@ def record(folder: Path) -> list[GroupComparison]:
 
 def main() -> int:
     """Record the run for the tests. Returns the exit code: 1 where something differs from the expectation."""
-    wrong = [f"{each.history}, {each.story}: {fault}" for each in record(CAPTURES) for fault in each.all_faults()]
+    wrong = [f"{each.history}, {each.description}: {fault}" for each in record(CAPTURES) for fault in each.all_faults()]
     print("\n".join(wrong) or f"{len(HISTORIES)} histories, all as expected")
     return 1 if wrong else 0
 

@@ -1,6 +1,6 @@
 """The vocabulary of histories: what happens to one group, step by step, and the transitions each step must produce.
 
-The actions are in `actions`, their execution in `runner`, the histories in `classic`, `newer` and `ends`.
+The actions are in `actions`, their execution in `runner`, the histories in `classic`, `newer` and `removals`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sandbox.scenarios.actions import HistoryAction
 
-GONE: None = None
+REMOVED: None = None
 """The state of a group that Kafka's tools do not know."""
 
 
@@ -70,7 +70,7 @@ class HistoryStep:
     After the actions every client of the group commits its positions, unless `commits` is false.
     """
 
-    story: str
+    description: str
     actions: tuple[HistoryAction, ...]
     # As the tools print it; None: the tool does not know the group.
     state: str | None
@@ -113,11 +113,11 @@ class GroupHistory:
         """Return whether the history has no step for this round."""
         return number >= len(self.steps)
 
-    def story(self, number: int | None) -> str:
+    def describe(self, number: int | None) -> str:
         """Return a description of a round; None: the end."""
         if number is None:
             return "at the end, after expiration"
-        return f"{number + 1}. {'no more actions' if self.over(number) else self.step(number).story}"
+        return f"{number + 1}. {'no more actions' if self.over(number) else self.step(number).description}"
 
     def found_after(self, number: int | None) -> ExpectedTransitions:
         """Return what must be found after a round; None: at the end, after expiration."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from sandbox.scenarios.actions import Configure, DeleteGroup, Join, Leave, Subscribe, Vanish
 from sandbox.scenarios.history import (
-    GONE,
+    REMOVED,
     GroupHistory,
     HistoryStep,
     converted,
@@ -27,7 +27,7 @@ CONSUMER: Final = GroupHistory(
         HistoryStep("another one joins", (Join("b", "consumer"),), "Stable", 2, (rebalanced(came=1),)),
         HistoryStep("the first one leaves", (Leave("a"),), "Stable", 1, (rebalanced(went=1),)),
         HistoryStep("the other one leaves too", (Leave("b"),), "Empty", 0, (emptied(1),)),
-        HistoryStep("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
+        HistoryStep("the group is deleted", (DeleteGroup(),), REMOVED, 0, (dead("deleted"),)),
         HistoryStep("a client joins", (Join("c", "consumer"),), "Stable", 1, (reborn(), rebalanced(came=1))),
         HistoryStep("and leaves", (Leave("c"),), "Empty", 0, (emptied(1),)),
     ),
@@ -116,7 +116,7 @@ SHARE: Final = GroupHistory(
         HistoryStep("another one joins", (Join("b", "share"),), "Stable", 2, (rebalanced(came=1),)),
         HistoryStep("one leaves", (Leave("a"),), "Stable", 1, (rebalanced(went=1),)),
         HistoryStep("the other one leaves too", (Leave("b"),), "Empty", 0, (emptied(1),)),
-        HistoryStep("the group is deleted", (DeleteGroup("share"),), GONE, 0, (dead("deleted"),)),
+        HistoryStep("the group is deleted", (DeleteGroup("share"),), REMOVED, 0, (dead("deleted"),)),
         HistoryStep("a client joins", (Join("c", "share"),), "Stable", 1, (reborn(), rebalanced(came=1), rebalanced())),
     ),
 )
@@ -136,7 +136,7 @@ STREAMS: Final = GroupHistory(
         HistoryStep("a second one starts", (Join("b", "streams"),), "Stable", 2, (rebalanced(came=1),)),
         HistoryStep("one leaves", (Leave("a"),), "Stable", 1, (rebalanced(went=1),)),
         HistoryStep("the other one leaves too", (Leave("b"),), "Empty", 0, (emptied(1),)),
-        HistoryStep("the group is deleted", (DeleteGroup("streams"),), GONE, 0, (dead("deleted"),)),
+        HistoryStep("the group is deleted", (DeleteGroup("streams"),), REMOVED, 0, (dead("deleted"),)),
     ),
 )
 

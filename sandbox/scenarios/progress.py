@@ -102,7 +102,7 @@ class HistoryProgress:
             self.history.name,
             self.group.group,
             number,
-            self.history.story(number),
+            self.history.describe(number),
             self.history.found_after(number),
             failure=self.failure,
         )

@@ -95,7 +95,7 @@ def recorded_rounds(folder: Path, histories: Sequence[GroupHistory]) -> Iterator
 def faults(recorded: RecordedRound, observed: Mapping[str, ObservedGroup]) -> list[str]:
     """Return a line per difference between the observed groups and the recorded round."""
     return [
-        f"{each.history}, {each.story}: {fault}"
+        f"{each.history}, {each.description}: {fault}"
         for each in recorded.comparisons
         for fault in each.faults(observed.get(each.group, ObservedGroup(None, ())))
     ]
@@ -107,7 +107,7 @@ def _comparison(history: GroupHistory, number: int | None, recorded: Mapping[str
         history.name,
         recorded["group"],
         number,
-        history.story(number),
+        history.describe(number),
         history.found_after(number),
         None if official is None else _facts(official),
     )

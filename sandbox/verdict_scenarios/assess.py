@@ -135,7 +135,11 @@ def _met(expected: ExpectedVerdict, verdicts: Sequence[TimedVerdict], mark: floa
     if mark is None:
         return ExpectationResult(expected, None, None, None)
     known_at = mark + expected.after
-    matching = [shown for shown in verdicts if shown.verdict in expected.verdicts and expected.says in shown.sentence]
+    matching = [
+        shown
+        for shown in verdicts
+        if shown.verdict in expected.verdicts and expected.sentence_contains in shown.sentence
+    ]
     found = next((shown.time for shown in matching if shown.time >= mark), None)
     if found is None:
         return ExpectationResult(expected, known_at, None, None)

@@ -78,7 +78,7 @@ def load(file: Path) -> RunRecord:
     """Return the record that `RunRecord.save` wrote."""
     raw = json.loads(file.read_text())
     raw["snapshots"] = [
-        VerdictSnapshot(each["taken_at"], {group: GroupVerdict(**said) for group, said in each["groups"].items()})
+        VerdictSnapshot(each["taken_at"], {group: GroupVerdict(**verdict) for group, verdict in each["groups"].items()})
         for each in raw["snapshots"]
     ]
     raw["ends"] = [RecordedEnds(each["time"], [(t, p, o) for t, p, o in each["offsets"]]) for each in raw["ends"]]

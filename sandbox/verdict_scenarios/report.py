@@ -155,7 +155,7 @@ def _sick(ours: ScenarioOutcome, theirs: BurrowOutcome) -> tuple[object, ...]:
     named = "exact" if ours.exact else ("coarse" if any(each.found_at for each in met) else "-")
     return (
         ours.scenario.name,
-        ours.scenario.story,
+        ours.scenario.description,
         _joined("/".join(_shown(each.expected.verdicts)) for each in met),
         _joined(_seconds(each.expected.after) for each in met),
         _joined("not found" if each.ticks is None else str(each.ticks) for each in met),
@@ -170,14 +170,14 @@ def _shown(verdicts: tuple[str, ...]) -> tuple[str, ...]:
     return ("fine",) if "ok" in verdicts else verdicts
 
 
-def _joined(words: Iterable[str]) -> str:
-    return ", ".join(words)
+def _joined(texts: Iterable[str]) -> str:
+    return ", ".join(texts)
 
 
 def _healthy(ours: ScenarioOutcome, theirs: BurrowOutcome, record: RunRecord) -> tuple[object, ...]:
     return (
         ours.scenario.name,
-        ours.scenario.story,
+        ours.scenario.description,
         _alarms(ours.alarms, record),
         ", ".join(dict.fromkeys(ours.verdicts)),
         _alarms(theirs.outcome.alarms, record) if theirs.outcome.alarms else "none",

@@ -1,4 +1,4 @@
-"""A verdict scenario as data: what happens to one group, and the verdicts it must get from which moment on.
+"""A verdict scenario as data: what happens to one group, and the verdicts it must get from which time on.
 
 Times are seconds of the run; 0 is when traffic begins. The actions are in `actions`, their execution in `group_runner`
 and `runner`, the scenarios themselves in `sick`, `healthy` and `outages`.
@@ -46,13 +46,13 @@ class TimedStep:
 class ExpectedVerdict:
     """One of these verdicts must be shown from `after` seconds after a mark.
 
-    That is the moment from which it can be known from every commit and the end offsets at every tick (`pace`).
+    That is the time from which it can be known from every commit and the end offsets at every tick (`pace`).
     """
 
     verdicts: tuple[str, ...]
     after: float
     mark: str = "fault"
-    says: str = ""
+    sentence_contains: str = ""
     """A text that its sentence must contain."""
 
 
@@ -62,7 +62,7 @@ class VerdictScenario:
 
     name: str
     kind: ScenarioKind
-    story: str
+    description: str
     topics: Mapping[str, ScenarioTopic]
     start: tuple[ScenarioAction, ...]
     """The actions when traffic begins."""

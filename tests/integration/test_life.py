@@ -74,7 +74,7 @@ def _json(monitor: Monitor, path: str) -> Any:
 def test_a_history_is_found_as_it_happened(scenes: list[GroupComparison], name: str, witness: str) -> None:
     """After each step transitions are exactly the expected ones, and state, members and offsets the official tool's."""
     mine = [scene for scene in scenes if scene.history == name]
-    wrong = [f"{scene.story}: {fault}" for scene in mine for fault in scene.faults_of(witness)]
+    wrong = [f"{scene.description}: {fault}" for scene in mine for fault in scene.faults_of(witness)]
     assert not wrong, "\n".join(wrong)
     assert mine[-1].number is None, "the play was not played to its end"
     assert witness in mine[-1].found, f"the {witness} was away in the end"

@@ -25,7 +25,7 @@ while not Path(sys.argv[1]).read_text().strip():
 """
 
 
-def alive(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """Return whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -36,9 +36,9 @@ def alive(pid: int) -> bool:
 def ends(pid: int, within: float = 20.0) -> bool:
     """Wait for a process to end; returns whether it did."""
     deadline = time.monotonic() + within
-    while alive(pid) and time.monotonic() < deadline:
+    while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return not alive(pid)
+    return not is_running(pid)
 
 
 @pytest.mark.parametrize(

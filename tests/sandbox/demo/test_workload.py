@@ -51,7 +51,7 @@ def test_workload_without_a_broker_exits_with_an_error(
 @pytest.fixture(scope="module")
 def traffic(broker: Broker) -> Iterator[Workload]:
     """Yield traffic that has settled."""
-    with Workload(broker.bootstrap, prefix="living-") as workload:
+    with Workload(broker.bootstrap, prefix="traffic-") as workload:
         workload.wait_until_settled()
         yield workload
 

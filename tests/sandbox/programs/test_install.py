@@ -36,10 +36,10 @@ def install(venv: Path, path: Path, **environment: str) -> subprocess.CompletedP
 
 def program(folder: Path, name: str, script: str) -> Path:
     """Write an executable into the folder."""
-    made = folder / name
-    made.write_text(f"#!/bin/sh\n{script}\n")
-    made.chmod(0o755)
-    return made
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
 
 
 def test_missing_python_is_one_line(programs: Path, tmp_path: Path) -> None:

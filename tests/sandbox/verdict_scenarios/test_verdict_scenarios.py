@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sandbox.clients.group_names import RESERVED_PARTITION
-from sandbox.clients.traffic import Flow, ScenarioTopic
-from sandbox.kafka.log_truncation import truncate_log
+from sandbox.clients.traffic import ScenarioTopic
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.assess import assess, outcomes, verdicts_of
 from sandbox.verdict_scenarios.burrow import burrow_outcomes
@@ -88,21 +87,6 @@ def test_only_reserved_scenarios_are_in_the_reserved_offsets_partition() -> None
     """Their open transactions must not hide the commits of other groups."""
     for each in SCENARIOS:
         assert (partition_for(scenario_group(each), OFFSETS_PARTITIONS) == RESERVED_PARTITION) == each.reserved
-
-
-@pytest.mark.parametrize(
-    ("flow", "time", "records"),
-    [
-        pytest.param(Flow(20.0), 10.0, 200, id="steady"),
-        pytest.param(Flow(20.0), 0.4, 0, id="before the first pulse"),
-        pytest.param(Flow(40.0, every=30.0), 59.0, 1_200, id="bursts"),
-        pytest.param(Flow(1 / 24, every=24.0), 48.0, 2, id="rare records"),
-        pytest.param(Flow(100.0, start=60.0, until=72.0), 100.0, 1_200, id="for a limited time"),
-    ],
-)
-def test_a_flow_writes_in_pulses(flow: Flow, time: float, records: int) -> None:
-    """The number of records is that of the pulses so far."""
-    assert flow.written(time) == records
 
 
 # --- assessment
@@ -220,18 +204,3 @@ def test_the_page_has_a_row_for_every_group() -> None:
     assert "| keeps-up | it keeps up | none | ok |" in text
     assert "| sick groups found (of 1) | 1 | 1 |" in text
     assert summary(found) == "all 2 groups as expected"
-
-
-def test_a_log_is_truncated_at_a_batch_border(tmp_path: Path) -> None:
-    """About the requested share remains, in whole batches, and the index is removed."""
-
-    def batch(offset: int) -> bytes:
-        return offset.to_bytes(8, "big") + (50).to_bytes(4, "big") + bytes(50)
-
-    log = tmp_path / "00000000000000000000.log"
-    log.write_bytes(b"".join(batch(number) for number in range(10)))
-    log.with_suffix(".index").write_bytes(b"")
-    end = truncate_log(tmp_path, 0.5)
-    assert 4 <= end <= 5
-    assert log.read_bytes() == b"".join(batch(number) for number in range(end))
-    assert not log.with_suffix(".index").exists()

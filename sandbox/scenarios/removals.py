@@ -15,7 +15,7 @@ from sandbox.scenarios.actions import (
     Subscribe,
 )
 from sandbox.scenarios.history import (
-    GONE,
+    REMOVED,
     GroupHistory,
     HistoryStep,
     created,
@@ -56,7 +56,7 @@ GROUP_DELETED: Final = GroupHistory(
     (
         HistoryStep("a client joins", (Join("a"),), "Stable", 1, (created(), rebalanced(came=1))),
         HistoryStep("it leaves", (Leave("a"),), "Empty", 0, (emptied(1),)),
-        HistoryStep("the group is deleted", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
+        HistoryStep("the group is deleted", (DeleteGroup(),), REMOVED, 0, (dead("deleted"),)),
         HistoryStep(
             "a client without membership commits: the group appears again, as a simple one",
             (Store((("in", 0, 3),)),),
@@ -64,7 +64,7 @@ GROUP_DELETED: Final = GroupHistory(
             0,
             (reborn(),),
         ),
-        HistoryStep("it is deleted again", (DeleteGroup(),), GONE, 0, (dead("deleted"),)),
+        HistoryStep("it is deleted again", (DeleteGroup(),), REMOVED, 0, (dead("deleted"),)),
     ),
 )
 

@@ -1,0 +1,127 @@
+"""A paced consumer processes as slowly as set, commits what is due, and reports a membership that is lost for good."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sandbox.clients import paced
+from sandbox.clients.paced import REJOIN_LIMIT, PacedConsumer, RejoinError
+from sandbox.clients.traffic import ClientBehaviour
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from confluent_kafka import TopicPartition
+
+IDLE = ClientBehaviour(rate=0.0, repeats=False)
+
+
+class Record:
+    """A record as confluent_kafka returns it."""
+
+    def __init__(self, offset: int) -> None:
+        self._offset = offset
+
+    def topic(self) -> str:
+        """Return the topic."""
+        return "in"
+
+    def partition(self) -> int:
+        """Return the partition."""
+        return 0
+
+    def offset(self) -> int:
+        """Return the offset."""
+        return self._offset
+
+
+class FakeMember:
+    """A member without a broker: the test sets its id and the records it reads."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.consumer = self
+        self.member_id = "m"
+        self.unread: list[Record] = []
+        self.positions: dict[tuple[str, int], int] = {}
+        self.commits: list[int] = []
+
+    def subscribe(self, topics: list[str], on_revoke: Callable[..., None]) -> None:
+        """Accept any subscription."""
+
+    def memberid(self) -> str:
+        """Return the id that the test has set."""
+        return self.member_id
+
+    def read(self, *_: object) -> list[Record]:
+        """Return all unread records."""
+        found, self.unread = self.unread, []
+        for record in found:
+            self.positions["in", 0] = record.offset() + 1
+        return found
+
+    def owned_positions(self) -> list[TopicPartition]:
+        """Keep all positions."""
+        return []
+
+    def commit(self, offsets: list[TopicPartition]) -> bool:
+        """Record the offsets."""
+        self.commits += [each.offset for each in offsets]
+        return True
+
+
+@pytest.fixture
+def member(monkeypatch: pytest.MonkeyPatch) -> FakeMember:
+    """Return the member of the consumers that the test creates."""
+    member = FakeMember()
+    monkeypatch.setattr(paced, "Member", lambda *_, **__: member)
+    return member
+
+
+def consumer() -> Any:
+    """Return a consumer with the fake member."""
+    return PacedConsumer("b:1", "g", ["in"])
+
+
+def test_rate_limits_what_is_processed_and_committed(member: FakeMember) -> None:
+    """With 4 offsets per second, a commit after a second is 4 offsets further, however much has been read."""
+    client = consumer()
+    member.unread = [Record(offset) for offset in range(100)]
+    behaviour = ClientBehaviour(every=1.0, rate=4.0)
+    for turn in range(5):
+        client.turn(behaviour, turn / 4)
+    assert member.commits == [0, 4]
+
+
+def test_unchanged_offsets_are_committed_again_only_when_set(member: FakeMember) -> None:
+    """`repeats` decides whether an offset without progress is committed again."""
+    client = consumer()
+    member.unread = [Record(0)]
+    client.turn(ClientBehaviour(repeats=False), 0.0)
+    client.turn(ClientBehaviour(repeats=False), 1.0)
+    assert member.commits == [1]
+    client.turn(ClientBehaviour(repeats=True), 2.0)
+    assert member.commits == [1, 1]
+
+
+def test_idle_consumer_that_loses_its_membership_is_an_error(member: FakeMember) -> None:
+    """The error comes after the limit, not before, and not when the consumer has joined again."""
+    client = consumer()
+    client.turn(IDLE, 0.0)
+    member.member_id = ""
+    client.turn(IDLE, REJOIN_LIMIT)
+    member.member_id = "m2"
+    client.turn(IDLE, REJOIN_LIMIT + 1)
+    member.member_id = ""
+    with pytest.raises(RejoinError, match="no membership for"):
+        client.turn(IDLE, 2 * REJOIN_LIMIT + 2)
+
+
+def test_consumer_that_has_never_been_a_member_is_no_error(member: FakeMember) -> None:
+    """A first join may take long, and a self-assigning consumer never joins."""
+    client = consumer()
+    member.member_id = ""
+    client.turn(IDLE, 0.0)
+    client.turn(IDLE, 10 * REJOIN_LIMIT)
+    assert member.commits == []
