@@ -1,1 +1,1 @@
-"""What a person types or sees in a terminal. Asks the HTTP API of a running monitor, or starts the service."""
+"""The command line. Its commands start the service, request the HTTP API of a running instance, or read captures."""

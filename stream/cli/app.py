@@ -1,8 +1,7 @@
-"""The command line: verbs that build a configuration and call one function each.
+"""The entry point of the command line, the commands around `run`, and the printing of errors.
 
-Owns the words that a person types, and how an error is shown: one line on stderr with what to do, no traceback, and the
-exit code of `stream.errors`. Nothing heavy is imported before a verb needs it, so that `--help` is quick and needs no
-Spark.
+An error is one line on stderr with advice, no traceback, and an exit code of `stream.errors`. Heavy modules are
+imported inside the commands, so that `--help` is fast and does not need Spark.
 """
 
 from __future__ import annotations
@@ -45,13 +44,15 @@ _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 def run(  # noqa: PLR0917 -- typer passes options by name
     bootstrap_servers: BootstrapServers = None,
     config: ConfigFile = None,
-    http_port: Annotated[int | None, typer.Option(help="Port of /metrics and the status page; 0: a free one.")] = None,
-    checkpoint_dir: Annotated[Path | None, typer.Option(help="Where the state is kept over restarts.")] = None,
+    http_port: Annotated[
+        int | None, typer.Option(help="Port of /metrics and the status page; 0 selects a free one.")
+    ] = None,
+    checkpoint_dir: Annotated[Path | None, typer.Option(help="Directory of the checkpoint.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
     log_format: Annotated[str | None, typer.Option(help="auto, json or console.")] = None,
     settings: Settings = None,
 ) -> int:
-    """Watch a cluster until SIGTERM: read its offsets topic, serve /metrics and the status page."""
+    """Monitor a cluster until SIGTERM: read its offsets topic, serve /metrics and the status page."""
     flags: dict[str, object] = {
         "kafka.bootstrap_servers": bootstrap_servers,
         "http.port": http_port,
@@ -74,29 +75,29 @@ def run(  # noqa: PLR0917 -- typer passes options by name
 def check_config(
     bootstrap_servers: BootstrapServers = None,
     config: ConfigFile = None,
-    connect: Annotated[bool, typer.Option("--connect", help="Also find out what `run` would meet.")] = False,  # noqa: FBT002 -- a flag
+    connect: Annotated[bool, typer.Option("--connect", help="Also check this machine and the cluster.")] = False,  # noqa: FBT002 -- a flag
     settings: Settings = None,
 ) -> int:
-    """Print the effective configuration with secrets hidden; with --connect, try the machine and the cluster too."""
+    """Print the effective configuration with secrets masked; with --connect, check the machine and the cluster."""
     effective = load_config(config, {"kafka.bootstrap_servers": bootstrap_servers}, settings)
 
     import yaml  # noqa: PLC0415 -- see the module's docstring
 
     typer.echo(yaml.safe_dump(effective.masked(), sort_keys=False, allow_unicode=True).rstrip())
-    return _try_out(effective) if connect else ExitCode.OK
+    return _print_checks(effective) if connect else ExitCode.OK
 
 
 @app.command()
 def version() -> None:
-    """Print the version, and those of the parts that matter in a bug report."""
-    parts = [f"{name} {importlib.metadata.version(name)}" for name in ("pyspark", "kafka-python", "pyarrow")]
+    """Print the versions of lagwarden, Python and the libraries that matter in a bug report."""
+    libraries = [f"{name} {importlib.metadata.version(name)}" for name in ("pyspark", "kafka-python", "pyarrow")]
     python = ".".join(map(str, sys.version_info[:3]))
-    typer.echo(f"lagwarden {importlib.metadata.version('lagwarden')} (Python {python}, {', '.join(parts)})")
+    typer.echo(f"lagwarden {importlib.metadata.version('lagwarden')} (Python {python}, {', '.join(libraries)})")
 
 
 @app.command()
 def metrics() -> None:
-    """Print every metric with its type, unit, labels and meaning."""
+    """Print all metrics with type, unit, labels and meaning."""
     from exporters.catalogue.metrics import markdown  # noqa: PLC0415 -- see the module's docstring
 
     if not sys.stdout.isatty():
@@ -111,13 +112,15 @@ def metrics() -> None:
 
 @app.command()
 def acls(
-    principal: Annotated[str, typer.Option(help="Whom to grant the rights.")] = "User:lagwarden",
+    principal: Annotated[str, typer.Option(help="The principal that lagwarden logs in as.")] = "User:lagwarden",
     bootstrap_servers: Annotated[
-        str, typer.Option("--bootstrap-servers", "-b", help="For the commands.")
+        str, typer.Option("--bootstrap-servers", "-b", help="The --bootstrap-server of the commands.")
     ] = "localhost:9092",
-    command_config: Annotated[str | None, typer.Option(help="The administrator's properties file.")] = None,
+    command_config: Annotated[
+        str | None, typer.Option(help="The --command-config of the commands: the administrator's properties file.")
+    ] = None,
 ) -> None:
-    """Print the kafka-acls commands that grant lagwarden its rights."""
+    """Print the kafka-acls commands that grant the rights that lagwarden needs."""
     from stream.cli.acls import acl_commands  # noqa: PLC0415 -- see the module's docstring
 
     typer.echo("\n".join(acl_commands(principal, bootstrap_servers, command_config)))
@@ -128,25 +131,25 @@ cli_explain.register(app)
 cli_offline.register(app)
 
 
-def _try_out(config: Config) -> int:
-    """Print what `run` would meet; give the exit code of the first refusal."""
+def _print_checks(config: Config) -> int:
+    """Print the results of the checks; returns the exit code of the first failed one."""
     from stream import logs  # noqa: PLC0415 -- see the module's docstring
     from stream.cli.preflight import run_checks  # noqa: PLC0415 -- loads the Kafka client
 
     logs.configure(config.log.level, config.log.format)
     code = ExitCode.OK
     typer.echo("")
-    for finding in run_checks(config):
-        if isinstance(finding, Refusal):
-            _show(finding)
-            code = finding.code if code is ExitCode.OK else code
+    for result in run_checks(config):
+        if isinstance(result, Refusal):
+            _print_refusal(result)
+            code = result.code if code is ExitCode.OK else code
         else:
-            typer.echo(f"ok: {finding}")
+            typer.echo(f"ok: {result}")
     return code
 
 
-def _show(refusal: Refusal) -> None:
-    """Say on stderr what is wrong and what to do."""
+def _print_refusal(refusal: Refusal) -> None:
+    """Print on stderr what is wrong and what to do."""
     end = "\n" if "\n" in refusal.what else "; "
     typer.echo(f"error: {refusal.what}{end}{refusal.advice}", err=True)
 
@@ -154,8 +157,8 @@ def _show(refusal: Refusal) -> None:
 def _unexpected(error: Exception) -> int:
     """Report an error that nothing else handles, and return the exit code."""
     if isinstance(error, OSError) and error.errno in _NO_SPACE and error.filename is None:
-        # What was printed, for example to a file. What is still buffered would fail again when Python ends.
-        typer.echo(f"error: the output cannot be written: {error.strerror}; free space, or send it elsewhere", err=True)
+        # stdout is a file, for example. Its buffer would fail again when Python exits.
+        typer.echo(f"error: cannot write the output: {error.strerror}; free space or redirect it", err=True)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.UNWRITABLE
     traceback.print_exception(error)
@@ -164,14 +167,14 @@ def _unexpected(error: Exception) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line (default: the process's) and give the exit code; the console script ends with it."""
+    """Run a command line, by default that of the process, and return the exit code."""
     try:
         result = app(args=arguments, prog_name=app.info.name, standalone_mode=False)
     except Refusal as refusal:
-        _show(refusal)
+        _print_refusal(refusal)
         return refusal.code
-    except typer.TyperException as error:  # a wrong option, or a verb that does not exist
-        if not str(error):  # no verb at all: the help has been printed
+    except typer.TyperException as error:  # an invalid option, or an unknown command
+        if not str(error):  # no command: the help has been printed
             return ExitCode.USAGE
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "lagwarden"
@@ -180,7 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ExitCode.USAGE
     except (KeyboardInterrupt, typer.Abort):
         return ExitCode.OK
-    except Exception as error:  # noqa: BLE001 -- the last resort: nothing above knows what this is
+    except Exception as error:  # noqa: BLE001 -- reports every other error
         return _unexpected(error)
     return result if isinstance(result, int) else ExitCode.OK
 

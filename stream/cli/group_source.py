@@ -1,7 +1,7 @@
-"""What the verbs about groups ask, whoever answers: a running instance (`running`) or a capture (`offline.captured`).
+"""The sources of the commands about groups: a running instance (`api_client`) or a capture (`capture_groups`).
 
-The answers are those of the HTTP API, as plain values of JSON: one shape for tables and for `--json`, whatever the
-source. Here is what is common to reading them: moments, choosing groups, and the refusal of a name that is not there.
+Both answer as the HTTP API does, in values of JSON: tables and `--json` have one shape for any source. This module also
+has what reads those answers: times, filters, and the error for an unknown group.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ _NEAR: Final = 3
 
 
 class GroupSource(Protocol):
-    """Somebody who knows groups. Every call may raise Refusal."""
+    """A source of group data. Every method may raise Refusal."""
 
     knows_ends: bool
-    """Whether it knows the ends of partitions, and so can know lag at all."""
+    """Whether the source knows end offsets. Without them every lag is unknown."""
     problems: list[str]
-    """What could not be read, a line each; complete after an answer."""
+    """Lines about input that could not be read; complete after an answer."""
     notes: list[str]
-    """What a person should know of the answer, likewise."""
+    """Lines about limits of the answer, such as its age; complete after an answer."""
 
     def groups(self) -> Answer:
-        """Give all groups, as `GET /api/v1/groups` does."""
+        """Return all groups, as `GET /api/v1/groups` does."""
 
     def group(self, name: str) -> Answer | None:
-        """Give one group, as `GET /api/v1/group?name=…` does; None if there is none of that name."""
+        """Return one group, as `GET /api/v1/group?name=…` does; None if there is none of that name."""
 
 
-def find(source: GroupSource, name: str) -> Answer:
-    """Give one group. Raises Refusal, with the nearest names if there is none of that name."""
+def find_group(source: GroupSource, name: str) -> Answer:
+    """Return one group. Raises Refusal with the nearest names if there is none of that name."""
     answer = source.group(name)
     if answer is None:
         raise no_such_group(name, [group["group"] for group in source.groups()["groups"]])
@@ -54,25 +54,25 @@ def find(source: GroupSource, name: str) -> Answer:
 
 
 def no_such_group(name: str, names: Iterable[str]) -> Refusal:
-    """Word the refusal of a name that no group has."""
+    """Return the error for a name that no group has."""
     every = list(names)
     near = difflib.get_close_matches(name, every, _NEAR) or [other for other in every if name in other][:_NEAR]
     if near:
         advice = f"did you mean {' or '.join(map(display_text, near))}?"
     else:
-        advice = "`lagwarden groups` lists those that there are" if every else "no group is known at all"
+        advice = "`lagwarden groups` lists all groups" if every else "there are no groups"
     return Refusal(f"there is no group named {display_text(name)}", advice, ExitCode.NO_SUCH_GROUP)
 
 
 def filter_groups(groups: Iterable[Answer], states: Collection[str], kinds: Collection[str]) -> list[Answer]:
-    """Give the groups in one of the states and of one of the kinds; none named: all."""
+    """Return the groups in one of the states and of one of the kinds; an empty collection matches all."""
     return [
         group for group in groups if (not states or group["state"] in states) and (not kinds or group["kind"] in kinds)
     ]
 
 
 def unix_time(text: str | None) -> float | None:
-    """Read a moment of the API as Unix seconds."""
+    """Return a time of the API as Unix seconds."""
     return None if text is None else dt.datetime.fromisoformat(text).timestamp()
 
 
@@ -91,6 +91,6 @@ def time_left(time: str | None, now: float) -> str:
 
 
 def format_time_lag(seconds: float | None, *, exact: bool | None) -> str:
-    """Say in one word how old the oldest unread record is, marked where it is at least so old."""
+    """Return the age of the oldest unread record as one word, marked with `≥` if it is a lower bound; `-` for none."""
     least = "\N{GREATER-THAN OR EQUAL TO}" if exact is False else ""
     return "-" if seconds is None else least + compact_duration(seconds)

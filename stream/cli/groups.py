@@ -1,7 +1,7 @@
-"""The verbs about groups: `groups`, `groups describe` and `history`, of a running instance or of a capture.
+"""The commands `groups`, `groups describe` and `history`, for a running instance or a capture.
 
-Owns their words and what is printed where: tables or JSON on stdout, remarks on stderr. `register` puts them beside the
-others of `stream.cli.app`. As there, nothing heavy is imported before a verb needs it.
+Tables and JSON are printed on stdout, notes on stderr. Modules are imported inside the commands, as in
+`stream.cli.app`.
 """
 
 # ruff: noqa: FBT002, PLR0917 -- typer passes flags and options by name
@@ -39,21 +39,21 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Where:
-    """Who is asked."""
+class _SourceOptions:
+    """The options that select the source of groups."""
 
     url: str | None
     capture: Path | None
     config: Path | None
 
-    def or_else(self, other: _Where) -> _Where:
-        """Take from another what is not given here, so that options may stand before or behind `describe`."""
+    def or_else(self, other: _SourceOptions) -> _SourceOptions:
+        """Fill in missing options from another command, so that they may stand before or after `describe`."""
         if self.url or self.capture:
             return self if self.config else dataclasses.replace(self, config=other.config)
         return dataclasses.replace(other, config=self.config or other.config)
 
     def open(self) -> GroupSource:
-        """Give the source of groups. Raises Refusal."""
+        """Return the source. Raises Refusal."""
         from stream.config.options import GroupsOptions, HttpOptions
 
         if self.url is not None and self.capture is not None:
@@ -70,75 +70,77 @@ class _Where:
 @groups_app.callback(invoke_without_command=True)
 def list_groups(
     context: typer.Context,
-    state: Annotated[list[str] | None, typer.Option(help="Only in this state; several may be given.")] = None,
+    state: Annotated[list[str] | None, typer.Option(help="Only groups in this state; may be repeated.")] = None,
     kind: Annotated[
-        list[str] | None, typer.Option(help="Only of this kind: simple, classic, consumer, share or streams.")
+        list[str] | None, typer.Option(help="Only groups of this kind: simple, classic, consumer, share or streams.")
     ] = None,
     as_json: JsonOutput = False,
     url: InstanceUrl = None,
     capture: CaptureSource = None,
     config: ConfigFile = None,
 ) -> int:
-    """List all groups: kind, state, members, lag, age of the last commit, and when the first offset expires."""
-    where = _Where(url, capture, config)
+    """List all groups: kind, state, members, lag, age of the last commit, and time until the first offset expires."""
+    options = _SourceOptions(url, capture, config)
     if context.invoked_subcommand is not None:
-        context.obj = where
+        context.obj = options
         return ExitCode.OK
-    from stream.cli import group_source as group_answers
+    from stream.cli import group_source
     from stream.cli.render import group_tables
 
-    states = _words(state, group_answers.STATES, "--state")
-    kinds = _words(kind, group_answers.KINDS, "--kind")
-    source = where.open()
+    states = _words(state, group_source.STATES, "--state")
+    kinds = _words(kind, group_source.KINDS, "--kind")
+    source = options.open()
     answer = source.groups()
-    groups = group_answers.filter_groups(answer["groups"], states, kinds)
+    groups = group_source.filter_groups(answer["groups"], states, kinds)
     if as_json:
         _print_json({**answer, "groups": groups})
     elif groups:
         _print([group_tables.groups_table(groups, _now(answer))])
     else:
-        typer.echo("no group is so" if answer["groups"] else "there are no groups", err=True)
-    return _remarks(source)
+        typer.echo("no group matches the filter" if answer["groups"] else "there are no groups", err=True)
+    return _print_notes(source)
 
 
 @groups_app.command("describe")
 def describe(
     context: typer.Context,
     name: GroupName,
-    offsets: Annotated[bool, typer.Option("--offsets", help="Show offsets only.")] = False,
+    offsets: Annotated[bool, typer.Option("--offsets", help="Show only the offsets.")] = False,
     members: Annotated[bool, typer.Option("--members", help="Show the members.")] = False,
     state: Annotated[bool, typer.Option("--state", help="Show the state.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show the members' assignment and subscription.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="With --members: show assignment and subscription.")
+    ] = False,
     as_json: JsonOutput = False,
     url: InstanceUrl = None,
     capture: CaptureSource = None,
     config: ConfigFile = None,
 ) -> int:
-    """Describe a group as kafka-consumer-groups does: by default its offsets, and the latest that happened to it."""
-    from stream.cli import group_source as group_answers
+    """Describe a group as kafka-consumer-groups does: by default its offsets, and the latest transitions."""
+    from stream.cli import group_source
     from stream.cli.render import group_tables
 
-    source = _Where(url, capture, config).or_else(context.obj).open()
-    group = group_answers.find(source, name)
+    source = _SourceOptions(url, capture, config).or_else(context.obj).open()
+    group = group_source.find_group(source, name)
     if as_json:
         _print_json(group)
-        return _remarks(source)
+        return _print_notes(source)
     now = _now(group)
     tables: list[TextTable] = []
-    happened = (group["transitions"] or [])[-_LATEST:]
-    every = not (offsets or members or state)
+    transitions = (group["transitions"] or [])[-_LATEST:]
+    is_default = not (offsets or members or state)
     if state:
         tables.append(group_tables.state_table(group, now))
     if members:
         tables.append(group_tables.members_table(group, verbose=verbose))
-    if offsets or every:
+    if offsets or is_default:
         tables.append(group_tables.offsets_table(group, now))
-    if every and happened:
-        tables.append(group_tables.transitions_table(happened))
+    if is_default and transitions:
+        tables.append(group_tables.transitions_table(transitions))
     _print([table for table in tables if table.rows])
-    for line in _about(group, knows_ends=source.knows_ends):
+    for line in _group_notes(group, knows_ends=source.knows_ends):
         typer.echo(line, err=True)
-    return _remarks(source)
+    return _print_notes(source)
 
 
 def history(
@@ -148,47 +150,49 @@ def history(
     capture: CaptureSource = None,
     config: ConfigFile = None,
 ) -> int:
-    """Tell what happened to a group: created, rebalanced, emptied, converted, forgotten, dead, with the cause."""
-    from stream.cli import group_source as group_answers
+    """Print the history of a group: created, rebalanced, emptied, converted, forgotten, dead, each with its cause."""
+    from stream.cli import group_source
     from stream.cli.render import group_tables
 
-    source = _Where(url, capture, config).open()
-    group = group_answers.find(source, name)
-    happened = group["transitions"]
+    source = _SourceOptions(url, capture, config).open()
+    group = group_source.find_group(source, name)
+    transitions = group["transitions"]
     if as_json:
-        _print_json({"group": name, "transitions": happened})
-    elif happened:
-        _print([group_tables.transitions_table(happened)])
+        _print_json({"group": name, "transitions": transitions})
+    elif transitions:
+        _print([group_tables.transitions_table(transitions)])
     else:
-        typer.echo("nothing is known to have happened to it", err=True)
-    return _remarks(source)
+        typer.echo("no events recorded for this group", err=True)
+    return _print_notes(source)
 
 
-def _about(group: Answer, *, knows_ends: bool) -> list[str]:
-    """Say beside the tables what Kafka's tool says there, and which lags are not known."""
+def _group_notes(group: Answer, *, knows_ends: bool) -> list[str]:
+    """Return what Kafka's tool prints next to its tables, and which lags are unknown."""
     from stream.cli.render.tables import display_text
 
-    name, said = display_text(group["group"]), []
+    name, notes = display_text(group["group"]), []
     if group["state"] == "Empty":
-        said.append(f"Consumer group '{name}' has no active members.")
+        notes.append(f"Consumer group '{name}' has no active members.")
     elif group["state"] in _REBALANCING:
-        said.append(f"Warning: Consumer group '{name}' is rebalancing.")
+        notes.append(f"Warning: Consumer group '{name}' is rebalancing.")
     elif group["state"] == "Dead":
-        said.append(f"Consumer group '{name}' died at {group['died_time']}: {group['death_cause'] or 'cause unknown'}.")
-    if group["unowned"]:
-        said.append(f"owned by no member: {', '.join(map(display_text, group['unowned']))}")
-    if group["unsubscribed"]:
-        said.append(
-            f"has offsets of topics that nobody subscribes to: {', '.join(map(display_text, group['unsubscribed']))}"
+        notes.append(
+            f"Consumer group '{name}' died at {group['died_time']}: {group['death_cause'] or 'cause unknown'}."
         )
-    if knows_ends:  # else a remark tells why none is known
+    if group["unowned"]:
+        notes.append(f"no member owns: {', '.join(map(display_text, group['unowned']))}")
+    if group["unsubscribed"]:
+        notes.append(
+            f"has offsets of topics without a subscription: {', '.join(map(display_text, group['unsubscribed']))}"
+        )
+    if knows_ends:  # otherwise a note of the source says why no lag is known
         unknown = group["unknown_lags"].items()
-        said += [f"lag not known of {count} partitions: {why.replace('_', ' ')}" for why, count in unknown]
-    return said
+        notes += [f"lag unknown for {count} partitions: {reason.replace('_', ' ')}" for reason, count in unknown]
+    return notes
 
 
 def _words(given: Collection[str] | None, known: Sequence[str], option: str) -> frozenset[str]:
-    """Read words in whatever case, also several at once with commas, as Kafka's tool does."""
+    """Parse words in any case, also several separated by commas, as Kafka's tool does. Raises BadParameter."""
     by_lower = {word.lower(): word for word in known}
     words = [word.strip() for words in given or () for word in words.split(",")]
     for word in words:
@@ -200,7 +204,7 @@ def _words(given: Collection[str] | None, known: Sequence[str], option: str) -> 
 
 
 def _now(answer: Answer) -> float:
-    """Ages count from the moment of the answer: it is not younger than that."""
+    """Return the time of the snapshot in Unix seconds: ages are relative to it."""
     from stream.cli.group_source import unix_time
 
     return unix_time(answer["snapshot_time"]) or 0.0
@@ -219,7 +223,7 @@ def _print_json(answer: Answer) -> None:
     print_lines([printable_json(json.dumps(answer, indent=indent, ensure_ascii=indent is None))])
 
 
-def _remarks(source: GroupSource) -> int:
+def _print_notes(source: GroupSource) -> int:
     from stream.cli.render.stdout import print_problems
 
     for note in source.notes:

@@ -1,7 +1,6 @@
-"""What `lagwarden run` would meet here and on the cluster, found out without starting it: `check-config --connect`.
+"""The checks of `check-config --connect`: whether `lagwarden run` would start on this machine and cluster.
 
-Owns the list of checks. Each is a function that gives a sentence on success and raises Refusal otherwise, with the
-words and the exit code that `run` would have.
+A check returns a sentence on success. It raises Refusal otherwise, with the text and the exit code of `run`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def run_checks(config: Config) -> Iterator[str | Refusal]:
-    """Make all checks, in the order in which `run` would meet them; a refusal is a value here."""
+    """Run all checks in the order of `run`; yields a sentence or the Refusal of each."""
     checks: list[Callable[[Config], str]] = [_port, _java, _jars, _checkpoint]
     for check in checks:
         try:
@@ -43,9 +42,9 @@ def _port(config: Config) -> str:
     host, port = config.http.host, config.http.port
     try:
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
-            return f"{host} port {port} can be listened on"
+            return f"{host} port {port} is free"
     except OSError as error:
-        reason = "it is in use" if error.errno == errno.EADDRINUSE else error.strerror
+        reason = "address already in use" if error.errno == errno.EADDRINUSE else error.strerror
         raise Refusal(
             f"cannot listen on {host} port {port}: {reason}",
             "choose another http.port or http.host",
@@ -58,7 +57,7 @@ def _java(_: Config) -> str:
     java = shutil.which("java", path=str(Path(home) / "bin") if home else None)
     if java is None:
         where = f"JAVA_HOME ({home})" if home else "PATH"
-        raise Refusal(f"no java in {where}", "install a Java 17 runtime", ExitCode.SPARK_UNAVAILABLE)
+        raise Refusal(f"no java in {where}", "install a Java 17 runtime or set JAVA_HOME", ExitCode.SPARK_UNAVAILABLE)
     return f"java is {java}"
 
 
@@ -68,23 +67,23 @@ def _jars(config: Config) -> str:
     if not count:
         raise Refusal(
             f"no jars of Spark's Kafka connector in {folder}",
-            "set job.connector_jars to the folder that holds them (`make setup` fills one)",
+            "set job.connector_jars to the directory that contains them (`make setup` fills one)",
             ExitCode.SPARK_UNAVAILABLE,
         )
     return f"{count} jars of the Kafka connector in {folder}"
 
 
 def _checkpoint(config: Config) -> str:
-    """Check the nearest folder that exists: nothing is created by looking."""
-    wanted = config.checkpoint.dir.absolute()
-    near = next(folder for folder in (wanted, *wanted.parents) if folder.exists())
-    if not near.is_dir() or not os.access(near, os.W_OK | os.X_OK):
+    """Check the nearest existing directory; the check creates nothing."""
+    checkpoint = config.checkpoint.dir.absolute()
+    nearest = next(folder for folder in (checkpoint, *checkpoint.parents) if folder.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise Refusal(
-            f"the checkpoint {wanted} cannot be written: {near} is not a writable folder",
-            "set checkpoint.dir to a folder that lagwarden may write",
+            f"cannot write the checkpoint {checkpoint}: {nearest} is not a writable directory",
+            "set checkpoint.dir to a writable directory",
             ExitCode.CHECKPOINT_UNUSABLE,
         )
-    return f"the checkpoint {wanted} {'exists' if near == wanted else 'will be created'}"
+    return f"the checkpoint {checkpoint} {'exists' if nearest == checkpoint else 'will be created'}"
 
 
 def _cluster(config: Config) -> Iterator[str]:
@@ -96,9 +95,9 @@ def _cluster(config: Config) -> Iterator[str]:
         yield f"cluster {cluster.cluster_id} answers (brokers: {len(cluster.brokers)}){login}"
         topic = describe(cluster)
         if topic is None:
-            yield f"{NAME} does not exist yet: no group has ever committed, and `run` would wait for the first"
+            yield f"{NAME} does not exist yet: no group has committed an offset; `run` would wait for the first commit"
             return
-        yield f"{NAME} has {len(topic.partitions)} partitions and may be read"
+        yield f"{NAME} has {len(topic.partitions)} partitions and is readable"
         unknown = read_ends(cluster, [NAME]).column("error").drop_null().to_pylist()
         if unknown:
-            yield f"{len(unknown)} of its partitions do not answer now: {', '.join(sorted(set(unknown)))}"
+            yield f"{len(unknown)} of its partitions have no readable end offset now: {', '.join(sorted(set(unknown)))}"

@@ -1,1 +1,1 @@
-"""Formats answers as text: tables, blocks, explanations. Knows no source of the answers."""
+"""Formats answers of the API as text: tables, blocks of sentences, explanations."""

@@ -1,7 +1,7 @@
-"""Groups as tables: the columns that people know from `kafka-consumer-groups`, and what only the log tells.
+"""Groups as tables: the columns of `kafka-consumer-groups`, and those that only the log can fill.
 
-Cells have no blanks but where names have: a script may cut a line at them. `-` stands for what is not known or is not
-there, as in Kafka's tool. Ages and times to go count from `now`, Unix seconds.
+Cells have no blanks except in names, so a script can split a line at them. `-` is an unknown or absent value, as in
+Kafka's tool. Ages and remaining times are relative to `now`, Unix seconds.
 
 Source of the columns: ConsumerGroupCommand of Kafka 4.
 """
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
     from stream.cli.group_source import Answer
 
-# Columns whose cells stand at the right edge.
+# Columns that are right-aligned.
 _NUMBERS: Final = frozenset((
     "MEMBERS", "PARTITIONS", "LAG", "LAG-UNKNOWN", "LAST-COMMIT", "EXPIRES", "PARTITION", "CURRENT-OFFSET",
     "LOG-END-OFFSET", "COMMIT-AGE", "FOR", "#PARTITIONS", "#MEMBERS", "CURRENT-EPOCH", "GENERATION", "GROUP-EPOCH",
     "TARGET-ASSIGNMENT-EPOCH", "GROUP-EXPIRES", "GREATEST-LAG", "TIME-LAG",
     "PROGRESS-AGE", "COMMITTED", "END",
 ))  # fmt: skip
-_NOBODY: Final[Answer] = {"member_id": None, "client_host": None, "client_id": None}
+_NO_MEMBER: Final[Answer] = {"member_id": None, "client_host": None, "client_id": None}
 
 
 def groups_table(groups: Sequence[Answer], now: float) -> TextTable:
-    """Show all groups, a row each; why a group died only if one of them has."""
+    """Return a row per group. The column of death causes exists only if a group is dead."""
     heads = ["GROUP", "KIND", "STATE", "MEMBERS", "PARTITIONS", "LAG", "LAG-UNKNOWN", "LAST-COMMIT", "EXPIRES"]
     deaths = any(group["state"] == "Dead" for group in groups)
     return _table(
@@ -49,7 +49,7 @@ def groups_table(groups: Sequence[Answer], now: float) -> TextTable:
 
 
 def offsets_table(group: Answer, now: float) -> TextTable:
-    """Show where the group stands: the partitions of each member, then those with an offset that nobody owns."""
+    """Return a row per partition: those of each member, then those with an offset and without an owner."""
     heads = "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID COMMIT-AGE EXPIRES"
     committed = {(row["topic"], row["partition"]): row for row in group["by_partition"]}
     owned = [
@@ -57,11 +57,15 @@ def offsets_table(group: Answer, now: float) -> TextTable:
         for member in group["by_member"] or ()
         for topic, partitions in sorted(member["assignment"].items())
         for partition in sorted(partitions)
-        if partition >= 0  # Connect's tasks: they are no partitions of a topic
+        if partition >= 0  # tasks of Connect have negative numbers
     ]
-    taken = {place for _, place in owned}
-    left: list[tuple[Answer, tuple[str, int]]] = [(_NOBODY, place) for place in committed if place not in taken]
-    rows = (_offset_row(group["group"], place, committed.get(place, {}), member, now) for member, place in owned + left)
+    owned_places = {place for _, place in owned}
+    unowned: list[tuple[Answer, tuple[str, int]]] = [
+        (_NO_MEMBER, place) for place in committed if place not in owned_places
+    ]
+    rows = (
+        _offset_row(group["group"], place, committed.get(place, {}), member, now) for member, place in owned + unowned
+    )
     return _table(heads.split(), rows)
 
 
@@ -78,7 +82,7 @@ def _offset_row(group: str, place: tuple[str, int], row: Answer, member: Answer,
 
 
 def members_table(group: Answer, *, verbose: bool) -> TextTable:
-    """Show who is in the group; the column of static ids only if there is one. A member that is away is marked."""
+    """Return a row per member. The column of static ids exists only if a member has one. An absent member is `away`."""
     members = group["by_member"] or ()
     static = any(member["instance_id"] is not None for member in members)
     heads = ["GROUP", "CONSUMER-ID", *(["GROUP-INSTANCE-ID"] if static else []), "HOST", "CLIENT-ID", "#PARTITIONS"]
@@ -100,7 +104,7 @@ def members_table(group: Answer, *, verbose: bool) -> TextTable:
 
 
 def _verbose(member: Answer) -> list[str]:
-    wanted = [
+    subscription = [
         *map(display_text, member["subscription"]),
         *([f"/{display_text(member['regex'])}/"] if member["regex"] else []),
     ]
@@ -108,13 +112,13 @@ def _verbose(member: Answer) -> list[str]:
         _cell(member["epoch"]),
         _assignment(member["assignment"]) or "-",
         "away" if member["away"] else _word(member["state"]),
-        ",".join(wanted) or "-",
+        ",".join(subscription) or "-",
         _name(member["assignor"]),
     ]
 
 
 def state_table(group: Answer, now: float) -> TextTable:
-    """Show the group's state, where it is known from, since when, and its epochs."""
+    """Return one row: state, its source (`log`, or `asked` if the coordinator reported it), its age, and epochs."""
     heads = "GROUP KIND ASSIGNMENT-STRATEGY STATE SOURCE FOR GENERATION GROUP-EPOCH TARGET-ASSIGNMENT-EPOCH #MEMBERS"
     row = [
         display_text(group["group"]),
@@ -131,7 +135,10 @@ def state_table(group: Answer, now: float) -> TextTable:
 
 
 def transitions_table(transitions: Iterable[Answer]) -> TextTable:
-    """Show what happened, the oldest first; SEEN tells whether the monitor was there or read of it later."""
+    """Return a row per transition, the oldest first.
+
+    SEEN is `replayed` if the record was in the topic before the checkpoint was created, else `live`.
+    """
     rows = (
         [
             each["time"].replace("T", " ").removesuffix("Z"),
@@ -146,7 +153,7 @@ def transitions_table(transitions: Iterable[Answer]) -> TextTable:
 
 
 def verdicts_table(changes: Iterable[Answer]) -> TextTable:
-    """Show how the verdict changed, the oldest first; what it was said to be then stands beside."""
+    """Return a row per change of the verdict, the oldest first, with the sentence of that time."""
     rows = (
         [
             each["time"].replace("T", " ").removesuffix("Z"),
@@ -160,7 +167,7 @@ def verdicts_table(changes: Iterable[Answer]) -> TextTable:
 
 
 def findings_table(findings: Iterable[Answer], group: Answer, now: float) -> TextTable:
-    """Show the partitions that are not fine, whose they are, and the numbers that matter most, as many as fit."""
+    """Return a row per partition that is not fine, with owner and offsets; most columns are spare."""
     heads = "TOPIC PARTITION VERDICT FOR LAG TIME-LAG OWNER COMMITTED END COMMIT-AGE PROGRESS-AGE"
     known = {(row["topic"], row["partition"]): row for row in group["by_partition"]}
     owners = _owners(group)
@@ -186,7 +193,7 @@ def findings_table(findings: Iterable[Answer], group: Answer, now: float) -> Tex
 
 
 def _owners(group: Answer) -> dict[tuple[str, int], str]:
-    """Give whose log to look into, by topic and partition: the client's name (else the member's), and where it runs."""
+    """Return the owner by topic and partition: client id, or member id if there is none, and host."""
     return {
         (topic, partition): f"{member['client_id'] or member['member_id']}{_host(member['client_host'])}"
         for member in group["by_member"] or ()
@@ -196,12 +203,12 @@ def _owners(group: Answer) -> dict[tuple[str, int], str]:
 
 
 def _host(host: str | None) -> str:
-    """Write a host behind a client; Java puts a slash before an address that has no name."""
+    """Return a host as suffix of a client id; Java puts a slash before an address without a name."""
     return f"@{host.removeprefix('/')}" if host else ""
 
 
 def topics_table(topics: Iterable[Answer]) -> TextTable:
-    """Show where the group stands in each topic."""
+    """Return a row per topic."""
     rows = (
         [
             display_text(each["topic"]),
@@ -233,12 +240,12 @@ def _word(value: str | None) -> str:
 
 
 def _verdict(word: str | None) -> str:
-    """Write a verdict as one word, as the API has it: `falling_behind`."""
+    """Return a verdict as one word, as in the API: `falling_behind`."""
     return "-" if word is None else display_text(word)
 
 
 def _assignment(assignment: dict[str, list[int]]) -> str:
-    """Write an assignment as Kafka's tool does: `topic:0,1;topic2:3`."""
+    """Return an assignment as Kafka's tool prints it: `topic:0,1;topic2:3`."""
     parts = (
         f"{display_text(topic)}:{','.join(map(str, sorted(numbers)))}" for topic, numbers in sorted(assignment.items())
     )

@@ -1,4 +1,4 @@
-"""What the offline verbs print with: lines, problems, tables and a progress bar."""
+"""Printing of lines, errors and a progress bar, and the escaping of unprintable characters."""
 
 # ruff: noqa: PLC0415 -- rich is loaded when it draws: `--help` of every verb passes through here
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Callable[[int, int | None], None]]:
-    """Show a bar on a terminal, and nothing elsewhere."""
+    """Show a progress bar on a terminal, nothing elsewhere. Yields a function of (done, total or None)."""
     if not sys.stderr.isatty():
         yield lambda _, __: None
         return
@@ -33,7 +33,7 @@ def progress_bar() -> Iterator[Callable[[int, int | None], None]]:
 
 
 def print_problems(problems: Sequence[str]) -> int:
-    """Say on stderr what could not be read; gives the exit code."""
+    """Print on stderr what could not be read; returns the exit code."""
     for problem in problems:
         typer.echo(f"error: {printable(problem)}", err=True)
     return ExitCode.UNREADABLE if problems else ExitCode.OK
@@ -45,25 +45,25 @@ def report_internal_error() -> None:
 
 
 def printable(text: str) -> str:
-    r"""Escape what a terminal would obey instead of showing, such as escape sequences, as Python does (`\x1b`)."""
+    r"""Escape characters that a terminal does not print, such as those of escape sequences, as Python does (`\x1b`)."""
     if text.isprintable():
         return text
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def printable_json(text: str) -> str:
-    r"""Escape the same in a line of JSON, which keeps its meaning (`\u001b`); line feeds between its parts stay."""
+    r"""Escape the same characters in JSON, whose value stays the same (`\u001b`); line feeds of its layout stay."""
     if text.isprintable():
         return text
-    return "".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text)
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines; a reader that has seen enough (`| head`) is no error."""
+    """Print lines; a closed pipe (`| head`) is not an error."""
     try:
         for line in lines:
             sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        # What Python would still write when it ends goes nowhere, in silence.
+        # Python would fail again when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -143,7 +143,9 @@ class TestConnect:
         errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
         assert len(errors) == 4
         for text, line in zip(
-            ("it is in use", "no jars", "cannot be written", "nothing listens there"), errors, strict=True
+            ("address already in use", "no jars", "cannot write the checkpoint", "nothing listens there"),
+            errors,
+            strict=True,
         ):
             assert text in line
 

@@ -94,8 +94,8 @@ def test_moments_of_the_api_are_read_exactly() -> None:
     [
         pytest.param("biling", ["billing", "mail"], "did you mean billing?", id="misspelt"),
         pytest.param("pay", ["eu-payments-worker", "x"], "did you mean eu-payments-worker?", id="a part of a name"),
-        pytest.param("zzz", ["a"], "`lagwarden groups` lists those that there are", id="nothing near"),
-        pytest.param("zzz", [], "no group is known at all", id="none at all"),
+        pytest.param("zzz", ["a"], "`lagwarden groups` lists all groups", id="nothing near"),
+        pytest.param("zzz", [], "there are no groups", id="none at all"),
     ],
 )
 def test_a_missing_group_comes_with_the_nearest(name: str, names: list[str], advice: str) -> None:
