@@ -7,6 +7,7 @@ It mirrors Kafka's message JSON (`validVersions`, `flexibleVersions`, `nullableV
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import re
 from typing import Any, Final
@@ -150,6 +151,31 @@ class Message:
         return version in versions(self.flexible)
 
 
+class RecordContent(enum.Enum):
+    """The content of a record of `__consumer_offsets`: which fact about a group it stores."""
+
+    OFFSET = enum.auto()
+    """A committed offset."""
+    CLASSIC_GROUP = enum.auto()
+    """A classic group with all its members."""
+    GROUP_EPOCH = enum.auto()
+    MEMBER = enum.auto()
+    """The subscription and the client of a member."""
+    TARGET_EPOCH = enum.auto()
+    """The epoch of the target assignment: written whenever a target assignment is made."""
+    TARGET_ASSIGNMENT = enum.auto()
+    """The target assignment of a member."""
+    CURRENT_ASSIGNMENT = enum.auto()
+    """The current assignment, epoch and state of a member."""
+    RESOLVED_REGEX = enum.auto()
+    """The topics that match a regular expression of a member."""
+    TOPOLOGY = enum.auto()
+    SUBSCRIBED_TOPICS = enum.auto()
+    """Names and ids of the subscribed topics. Up to Kafka 4.0 it may outlive its group: alone it makes no group."""
+    SHARE_TOPICS = enum.auto()
+    """Names and ids of the topics whose share-group state is initialized."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecordType:
     """A record type of a topic: its number (the first int16 of the key), Kafka's name, and the tables of key and value.
@@ -158,6 +184,9 @@ class RecordType:
     way to tell them apart is which one fits the bytes. `tracked` says whether the job uses records of this type.
     `value` is None for a removed type: the number is never reused and the bytes are not read. `key` is None for
     removed types and for records without a key.
+
+    `group_kind` (classic, consumer, share, streams) and `content` are set for the types of `__consumer_offsets` that
+    are tracked; `group_kind` is None for offsets, which any kind of group may have.
     """
 
     number: int
@@ -166,6 +195,8 @@ class RecordType:
     value: Message | None
     older_layouts: tuple[Message, ...] = ()
     tracked: bool = False
+    group_kind: str | None = None
+    content: RecordContent | None = None
 
     def __repr__(self) -> str:
         return f"RecordType({self.number}, {self.name})"

@@ -1,43 +1,44 @@
 """Tables of Kafka's message layouts: one row per field, in Kafka's order and with Kafka's version ranges.
 
 `RECORD_TYPES` has all record types of `__consumer_offsets`, with the names of Kafka's CoordinatorRecordType. Numbers that
-are not in it are unknown. Types without tables were removed from Kafka.
+are not in it are unknown. Types without tables were removed from Kafka. The columns `group_kind` and `content` are the
+only place that says which types belong to which kind of group; `types_with` selects by them.
 """
 
 from __future__ import annotations
 
 from typing import Final, Literal
 
-from decoders.schema import RecordType
+from decoders.schema import RecordContent, RecordType
 from decoders.tables import classic, consumer, metadata, offsets, share, share_state, streams, transaction
 
 # ruff: noqa: E501  # one line per type, so that the list is easy to scan
 # fmt: off
 RECORD_TYPES: Final = (
-    RecordType(0, "LEGACY_OFFSET_COMMIT", offsets.LEGACY_OFFSET_COMMIT_KEY, offsets.OFFSET_COMMIT_VALUE, tracked=True),
-    RecordType(1, "OFFSET_COMMIT", offsets.OFFSET_COMMIT_KEY, offsets.OFFSET_COMMIT_VALUE, tracked=True),
-    RecordType(2, "GROUP_METADATA", classic.GROUP_METADATA_KEY, classic.GROUP_METADATA_VALUE, tracked=True),
-    RecordType(3, "CONSUMER_GROUP_METADATA", consumer.METADATA_KEY, consumer.METADATA_VALUE, tracked=True),
-    RecordType(4, "CONSUMER_GROUP_PARTITION_METADATA", consumer.PARTITION_METADATA_KEY, consumer.PARTITION_METADATA_VALUE, (consumer.PARTITION_METADATA_VALUE_3_7,), tracked=True),
-    RecordType(5, "CONSUMER_GROUP_MEMBER_METADATA", consumer.MEMBER_METADATA_KEY, consumer.MEMBER_METADATA_VALUE, (consumer.MEMBER_METADATA_VALUE_3_7,), tracked=True),
-    RecordType(6, "CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA", consumer.TARGET_ASSIGNMENT_METADATA_KEY, consumer.TARGET_ASSIGNMENT_METADATA_VALUE, tracked=True),
-    RecordType(7, "CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER", consumer.TARGET_ASSIGNMENT_MEMBER_KEY, consumer.TARGET_ASSIGNMENT_MEMBER_VALUE, (consumer.TARGET_ASSIGNMENT_MEMBER_VALUE_3_7,), tracked=True),
-    RecordType(8, "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT", consumer.CURRENT_MEMBER_ASSIGNMENT_KEY, consumer.CURRENT_MEMBER_ASSIGNMENT_VALUE, (consumer.CURRENT_MEMBER_ASSIGNMENT_VALUE_3_7,), tracked=True),
+    RecordType(0, "LEGACY_OFFSET_COMMIT", offsets.LEGACY_OFFSET_COMMIT_KEY, offsets.OFFSET_COMMIT_VALUE, tracked=True, content=RecordContent.OFFSET),
+    RecordType(1, "OFFSET_COMMIT", offsets.OFFSET_COMMIT_KEY, offsets.OFFSET_COMMIT_VALUE, tracked=True, content=RecordContent.OFFSET),
+    RecordType(2, "GROUP_METADATA", classic.GROUP_METADATA_KEY, classic.GROUP_METADATA_VALUE, tracked=True, group_kind="classic", content=RecordContent.CLASSIC_GROUP),
+    RecordType(3, "CONSUMER_GROUP_METADATA", consumer.METADATA_KEY, consumer.METADATA_VALUE, tracked=True, group_kind="consumer", content=RecordContent.GROUP_EPOCH),
+    RecordType(4, "CONSUMER_GROUP_PARTITION_METADATA", consumer.PARTITION_METADATA_KEY, consumer.PARTITION_METADATA_VALUE, (consumer.PARTITION_METADATA_VALUE_3_7,), tracked=True, group_kind="consumer", content=RecordContent.SUBSCRIBED_TOPICS),
+    RecordType(5, "CONSUMER_GROUP_MEMBER_METADATA", consumer.MEMBER_METADATA_KEY, consumer.MEMBER_METADATA_VALUE, (consumer.MEMBER_METADATA_VALUE_3_7,), tracked=True, group_kind="consumer", content=RecordContent.MEMBER),
+    RecordType(6, "CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA", consumer.TARGET_ASSIGNMENT_METADATA_KEY, consumer.TARGET_ASSIGNMENT_METADATA_VALUE, tracked=True, group_kind="consumer", content=RecordContent.TARGET_EPOCH),
+    RecordType(7, "CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER", consumer.TARGET_ASSIGNMENT_MEMBER_KEY, consumer.TARGET_ASSIGNMENT_MEMBER_VALUE, (consumer.TARGET_ASSIGNMENT_MEMBER_VALUE_3_7,), tracked=True, group_kind="consumer", content=RecordContent.TARGET_ASSIGNMENT),
+    RecordType(8, "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT", consumer.CURRENT_MEMBER_ASSIGNMENT_KEY, consumer.CURRENT_MEMBER_ASSIGNMENT_VALUE, (consumer.CURRENT_MEMBER_ASSIGNMENT_VALUE_3_7,), tracked=True, group_kind="consumer", content=RecordContent.CURRENT_ASSIGNMENT),
     RecordType(9, "SHARE_GROUP_PARTITION_METADATA", None, None),
-    RecordType(10, "SHARE_GROUP_MEMBER_METADATA", share.MEMBER_METADATA_KEY, share.MEMBER_METADATA_VALUE, tracked=True),
-    RecordType(11, "SHARE_GROUP_METADATA", share.METADATA_KEY, share.METADATA_VALUE, (share.METADATA_VALUE_4_0,), tracked=True),
-    RecordType(12, "SHARE_GROUP_TARGET_ASSIGNMENT_METADATA", share.TARGET_ASSIGNMENT_METADATA_KEY, share.TARGET_ASSIGNMENT_METADATA_VALUE, tracked=True),
-    RecordType(13, "SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER", share.TARGET_ASSIGNMENT_MEMBER_KEY, share.TARGET_ASSIGNMENT_MEMBER_VALUE, tracked=True),
-    RecordType(14, "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT", share.CURRENT_MEMBER_ASSIGNMENT_KEY, share.CURRENT_MEMBER_ASSIGNMENT_VALUE, tracked=True),
-    RecordType(15, "SHARE_GROUP_STATE_PARTITION_METADATA", share.STATE_PARTITION_METADATA_KEY, share.STATE_PARTITION_METADATA_VALUE, (share.STATE_PARTITION_METADATA_VALUE_4_0,), tracked=True),
-    RecordType(16, "CONSUMER_GROUP_REGULAR_EXPRESSION", consumer.REGULAR_EXPRESSION_KEY, consumer.REGULAR_EXPRESSION_VALUE, tracked=True),
-    RecordType(17, "STREAMS_GROUP_METADATA", streams.METADATA_KEY, streams.METADATA_VALUE, tracked=True),
+    RecordType(10, "SHARE_GROUP_MEMBER_METADATA", share.MEMBER_METADATA_KEY, share.MEMBER_METADATA_VALUE, tracked=True, group_kind="share", content=RecordContent.MEMBER),
+    RecordType(11, "SHARE_GROUP_METADATA", share.METADATA_KEY, share.METADATA_VALUE, (share.METADATA_VALUE_4_0,), tracked=True, group_kind="share", content=RecordContent.GROUP_EPOCH),
+    RecordType(12, "SHARE_GROUP_TARGET_ASSIGNMENT_METADATA", share.TARGET_ASSIGNMENT_METADATA_KEY, share.TARGET_ASSIGNMENT_METADATA_VALUE, tracked=True, group_kind="share", content=RecordContent.TARGET_EPOCH),
+    RecordType(13, "SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER", share.TARGET_ASSIGNMENT_MEMBER_KEY, share.TARGET_ASSIGNMENT_MEMBER_VALUE, tracked=True, group_kind="share", content=RecordContent.TARGET_ASSIGNMENT),
+    RecordType(14, "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT", share.CURRENT_MEMBER_ASSIGNMENT_KEY, share.CURRENT_MEMBER_ASSIGNMENT_VALUE, tracked=True, group_kind="share", content=RecordContent.CURRENT_ASSIGNMENT),
+    RecordType(15, "SHARE_GROUP_STATE_PARTITION_METADATA", share.STATE_PARTITION_METADATA_KEY, share.STATE_PARTITION_METADATA_VALUE, (share.STATE_PARTITION_METADATA_VALUE_4_0,), tracked=True, group_kind="share", content=RecordContent.SHARE_TOPICS),
+    RecordType(16, "CONSUMER_GROUP_REGULAR_EXPRESSION", consumer.REGULAR_EXPRESSION_KEY, consumer.REGULAR_EXPRESSION_VALUE, tracked=True, group_kind="consumer", content=RecordContent.RESOLVED_REGEX),
+    RecordType(17, "STREAMS_GROUP_METADATA", streams.METADATA_KEY, streams.METADATA_VALUE, tracked=True, group_kind="streams", content=RecordContent.GROUP_EPOCH),
     RecordType(18, "STREAMS_GROUP_PARTITION_METADATA", None, None),
-    RecordType(19, "STREAMS_GROUP_MEMBER_METADATA", streams.MEMBER_METADATA_KEY, streams.MEMBER_METADATA_VALUE, tracked=True),
-    RecordType(20, "STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA", streams.TARGET_ASSIGNMENT_METADATA_KEY, streams.TARGET_ASSIGNMENT_METADATA_VALUE, tracked=True),
-    RecordType(21, "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER", streams.TARGET_ASSIGNMENT_MEMBER_KEY, streams.TARGET_ASSIGNMENT_MEMBER_VALUE, tracked=True),
-    RecordType(22, "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT", streams.CURRENT_MEMBER_ASSIGNMENT_KEY, streams.CURRENT_MEMBER_ASSIGNMENT_VALUE, tracked=True),
-    RecordType(23, "STREAMS_GROUP_TOPOLOGY", streams.TOPOLOGY_KEY, streams.TOPOLOGY_VALUE, tracked=True),
+    RecordType(19, "STREAMS_GROUP_MEMBER_METADATA", streams.MEMBER_METADATA_KEY, streams.MEMBER_METADATA_VALUE, tracked=True, group_kind="streams", content=RecordContent.MEMBER),
+    RecordType(20, "STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA", streams.TARGET_ASSIGNMENT_METADATA_KEY, streams.TARGET_ASSIGNMENT_METADATA_VALUE, tracked=True, group_kind="streams", content=RecordContent.TARGET_EPOCH),
+    RecordType(21, "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER", streams.TARGET_ASSIGNMENT_MEMBER_KEY, streams.TARGET_ASSIGNMENT_MEMBER_VALUE, tracked=True, group_kind="streams", content=RecordContent.TARGET_ASSIGNMENT),
+    RecordType(22, "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT", streams.CURRENT_MEMBER_ASSIGNMENT_KEY, streams.CURRENT_MEMBER_ASSIGNMENT_VALUE, tracked=True, group_kind="streams", content=RecordContent.CURRENT_ASSIGNMENT),
+    RecordType(23, "STREAMS_GROUP_TOPOLOGY", streams.TOPOLOGY_KEY, streams.TOPOLOGY_VALUE, tracked=True, group_kind="streams", content=RecordContent.TOPOLOGY),
 )
 # fmt: on
 
@@ -45,6 +46,20 @@ BY_NUMBER: Final = {row.number: row for row in RECORD_TYPES}
 TRANSACTION_TYPES: Final = {row.number: row for row in transaction.TRANSACTION_TYPES}
 SHARE_STATE_TYPES: Final = {row.number: row for row in share_state.SHARE_STATE_TYPES}
 METADATA_TYPES: Final = {row.number: row for row in metadata.METADATA_TYPES}
+
+
+def types_with(*contents: RecordContent, group_kind: str | None = None) -> frozenset[int]:
+    """Return the numbers of the record types of `__consumer_offsets` with one of these contents and of this group kind.
+
+    No contents, or None as group kind, means any.
+    """
+    return frozenset(
+        row.number
+        for row in RECORD_TYPES
+        if row.content is not None
+        and (not contents or row.content in contents)
+        and (group_kind is None or row.group_kind == group_kind)
+    )
 
 
 def tracking(number: int) -> Literal["tracked", "known", "unknown"]:

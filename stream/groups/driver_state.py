@@ -181,7 +181,7 @@ class DriverState:
     def _living(self, group: str) -> dict[bytes, bytes]:
         """Return a copy of the living membership records of a group, from the shard that it is in."""
         mine = (held for number, held in self._shards.items() if group not in self._left.get(number, _NONE))
-        return {key: value for held in mine for key, value in held.memberships.living(group).items()}
+        return {key: value for held in mine for key, value in held.memberships.records_of(group).items()}
 
 
 class _Held:

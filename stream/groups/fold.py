@@ -27,7 +27,8 @@ from stream.groups.commits.runs import NEVER, TOPIC_ID
 from stream.groups.commits.slots import Slots
 from stream.groups.commits.tombstones import OffsetTombstones, no_tombstones
 from stream.groups.decode_stats import DecodeFault, DecodeStats, FaultSample, hexadecimal
-from stream.groups.membership.summary import groups_of, record_type_of
+from stream.groups.membership.record_types import record_type_of
+from stream.groups.membership.summary import groups_of
 from stream.groups.shard import MembershipRecords, ShardDelta, concat_records, no_records
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""What is known of a group's life: its kind and state, since when, and what happened to it.
+"""Group histories as values: kind and state of a group, since when, and its transitions.
 
-Values only. `lifecycle.transitions` owns the rules by which they come about, `lifecycle.record` how a shard
-keeps them. Times are Unix milliseconds of the record that made it true (of a first commit: its own timestamp).
+`lifecycle.transitions` has the rules by which they come about, `lifecycle.record` the form in which a shard stores
+them. Times are Unix milliseconds of the record that caused the change; for a first commit, the commit's own timestamp.
 """
 
 from __future__ import annotations
@@ -14,48 +14,50 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEAD_STATE: Final = "Dead"
-"""State of a group of which neither a record nor an offset is left. Kafka's name; it is never written to the log."""
+"""State of a group without records and offsets. The name is Kafka's; the state is never written to the log."""
 
 
 class TransitionType(enum.StrEnum):
-    """What can happen to a group."""
+    """The types of transitions. The values are stored (`lifecycle.record`) and are API words."""
 
     CREATED = "created"
-    """The first record or commit of a group of which nothing is remembered."""
+    """The first record or commit of a group that is not in the state."""
     RECREATED = "reborn"
-    """The same, after a death that is still remembered."""
+    """The first record or commit after a death that is still in the state."""
     CONVERTED = "converted"
-    """From classic to a newer kind or back in one operation: neither death nor birth."""
+    """A change from classic to a newer kind or back in one operation; neither a death nor a creation."""
     OFFSETS_REMOVED = "forgotten"
-    """Some offsets went, and the group lives on."""
+    """Tombstones of some offsets; the group still has records or other offsets."""
     REBALANCED = "rebalanced"
     """A new generation with members, or a new target assignment while there are members."""
     EMPTIED = "emptied"
-    """The last members went."""
+    """The last members left."""
     DEAD = "dead"
     """No record and no offset is left."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Removal:
-    """What was known when offsets, or the whole group, went: the evidence from which `causes` tells why.
+    """The evidence about a removal of offsets or of a whole group, from which `expiry.causes` derives the cause.
 
-    Where no offset went together with a group (`offsets` is 0), topics and commit times are those of the offsets that
-    went last before it, at `offsets_time`; None where no offset of it was ever seen to go.
+    If no offset was removed together with the group (`offsets` is 0), topics and commit times are those of the last
+    offsets removed before it, at `offsets_time`; they are None if no removal of an offset was seen.
+
+    The order of the fields is the stored layout (`lifecycle.record`).
     """
 
-    # As it was before: kind, state, when the broker saw that state begin (None: the records do not tell).
+    # The group before the removal: kind, state, and when the broker saw that state begin (None: not in the records).
     kind: str
     state: str | None
     state_time: int | None
     protocol_type: str | None
-    # How many offsets went, and their topics, at most `TOPICS` of them, in order of their names.
+    # The number of removed offsets, and their topics, sorted, at most `TOPICS`.
     offsets: int
     topics: tuple[str, ...]
     # The newest and the oldest of their last commits.
     last_commit: int | None
     first_commit: int | None
-    # The greatest expiry stored in them, where a commit carries one (brokers up to 2.0, and commits that asked for it).
+    # The greatest expire timestamp in these commits, if any has one (brokers up to 2.0, and commits that set one).
     expire_time: int | None
     # Timestamp of the tombstones.
     time: int
@@ -63,41 +65,41 @@ class Removal:
 
 
 TOPICS: Final = 20
-"""Topics named in an ending."""
+"""Maximum number of topics listed in a `Removal`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Transition:
-    """Something that happened to a group, and where the log says so."""
+    """A transition of a group, and the position of its record. The order of the fields is the stored layout."""
 
     type: TransitionType
     time: int
     # Offset in the offsets partition.
     position: int
-    # False: read in the initial catch-up. Replayed history raises no alarm.
+    # False: read in the initial catch-up. Replayed history triggers no alert.
     live: bool
-    # Members that came and went since the group was last rebalanced, emptied or created.
+    # Members that joined and left since the group was last rebalanced, emptied or created.
     joined: int = 0
     left: int = 0
     # Of a conversion.
     kind_before: str | None = None
     kind_after: str | None = None
-    # Of offsets forgotten and of a death.
+    # Of removed offsets and of a death.
     removal: Removal | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupHistory:
-    """A group's life as far as the log tells. None: it does not; a group known from before may lack its birth."""
+    """The history of a group. None: not in the log; the creation of a group may lie before the log's start."""
 
-    # The kind it is, or was when it died.
+    # The current kind, or the kind at its death.
     kind: str
     state: str | None
-    # Since when it is in this state; a classic group is in it anew with every generation.
+    # Start of this state; a classic group enters its state again with every generation.
     since: int | None
     created: int | None
     died: int | None
-    # How often what happened, by the happening's value, since the state began; zeros are left out.
+    # Number of transitions by type, since the state of the shard was created; types without transitions are absent.
     counts: Mapping[str, int]
     # The newest, in log order.
     transitions: tuple[Transition, ...]

@@ -1,10 +1,10 @@
-"""What a shard remembers of one group beside its records and offsets, and how that is kept as a few hundred bytes.
+"""The stored history of one group, and its packed form of a few hundred bytes.
 
-A group's life moves by *operations*: what a broker wrote for a group at one moment, records of one timestamp. The
-newest operation is kept apart from what was before it, with what the group was then (`was`): when more of it arrives
-with the next batch, its transitions are drawn again from the whole, and no batch border can show.
+A history advances by *operations*: the records that a broker wrote for a group at one time, with one timestamp. The
+newest operation is stored separately, with the status of the group before it. If the next batch has more of its
+records, the transitions of the whole operation are derived again, so batch borders cannot change a history.
 
-The owner of the bytes. The rules are in `stream.groups.lifecycle.transitions`.
+This module defines the bytes; the rules are in `lifecycle.transitions`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 NO_TIME: Final = -1
 
 Row = list[Any]
-"""A transition, or an ending, as it is written: its fields in their order, without those at the end that are as they
-are by default. Lives are told on in rows, since most of what is remembered is only handed on; nobody changes one."""
+"""A transition or a removal as it is stored: its fields in their order, without trailing default values.
+
+Histories are processed as rows, because most transitions are only copied. Rows are never modified."""
 
 
 class GroupStatus(NamedTuple):
-    """What a group is at one moment. `kind` is None where there is no such group and none is remembered.
+    """The status of a group at one time. `kind` is None if the group does not exist and no death of it is stored.
 
-    A named tuple where the house has frozen dataclasses: two are made for every operation in the log.
+    A named tuple instead of a frozen dataclass for speed: two are created for every operation in the log.
+    The order of the fields is the stored layout.
     """
 
     kind: str | None = None
@@ -39,24 +41,24 @@ class GroupStatus(NamedTuple):
     created: int | None = None
     died: int | None = None
     members: int = 0
-    # The number that a rebalance raises: generation or assignment epoch. A conversion carries it over.
+    # The number that a rebalance increments: generation or assignment epoch. A conversion keeps it.
     number: int | None = None
     state_time: int | None = None
     protocol_type: str | None = None
-    # Whether it has membership records; without them its offsets make it a simple group.
+    # Whether it has membership records; a group with offsets only is a simple group.
     recorded: bool = False
 
     @property
-    def alive(self) -> bool:
-        """Whether a record or an offset of it is left."""
+    def exists(self) -> bool:
+        """Whether the group has a record or an offset."""
         return self.kind is not None and self.died is None
 
 
-NOWHERE: Final = GroupStatus()
+NO_STATUS: Final = GroupStatus()
 
 
 class RemovedOffsets(NamedTuple):
-    """Offsets that went with one operation."""
+    """Offsets that were removed by one operation. The order of the fields is the stored layout."""
 
     offsets: int = 0
     topics: tuple[str, ...] = ()
@@ -66,7 +68,7 @@ class RemovedOffsets(NamedTuple):
     time: int = NO_TIME
 
     def plus(self, topic: str, commit_time: int, expire_time: int, time: int) -> RemovedOffsets:
-        """Count one more; in whatever order they are counted, the sum is the same."""
+        """Return the sum with one more offset; the order of additions does not change the result."""
         if not self.offsets:
             return RemovedOffsets(
                 1, (topic,), commit_time, commit_time, expire_time if expire_time >= 0 else None, time
@@ -84,72 +86,79 @@ class RemovedOffsets(NamedTuple):
         )
 
 
-NO_LOSSES: Final = RemovedOffsets()
+NOTHING_REMOVED: Final = RemovedOffsets()
 
 
 @dataclasses.dataclass(slots=True)
 class GroupRecord:
-    """A group's life, cut before its newest operation."""
+    """The stored history of a group, split before its newest operation."""
 
-    # Before the operation: what was, the newest transitions and how many of each there were, the last offsets to go,
-    # the names of members when they were last counted, and how many members have been there since.
-    was: GroupStatus = NOWHERE
-    past: tuple[Row, ...] = ()
+    # Before the operation: the status, the newest transitions and their number by type, the offsets removed last, the
+    # digests of the members at the last count, and how many different members there have been since.
+    previous: GroupStatus = NO_STATUS
+    older_transitions: tuple[Row, ...] = ()
     counts: dict[str, int] = dataclasses.field(default_factory=dict)
-    gone: RemovedOffsets = NO_LOSSES
-    counted: frozenset[str] = frozenset()
-    there: int = 0
-    # The operation: its timestamp, its last record, the offsets that went, whether it made a target assignment.
+    last_removed: RemovedOffsets = NOTHING_REMOVED
+    counted_members: frozenset[str] = frozenset()
+    members_since_count: int = 0
+    # The operation: its timestamp, the position of its last record, the removed offsets, and whether it wrote a target
+    # assignment.
     time: int = NO_TIME
     position: int = NO_TIME
-    losses: RemovedOffsets = NO_LOSSES
+    removed: RemovedOffsets = NOTHING_REMOVED
     assigned: bool = False
-    # After it.
-    now: GroupStatus = NOWHERE
-    news: tuple[Row, ...] = ()
-    # How many transitions are to be kept; None: all.
-    keep: int | None = None
+    # After the operation: the status, and the operation's transitions.
+    current: GroupStatus = NO_STATUS
+    new_transitions: tuple[Row, ...] = ()
+    # Maximum number of transitions; None: no limit.
+    keep_transitions: int | None = None
 
-    def life(self) -> GroupHistory:
-        """Give what readers see of it."""
+    def history(self) -> GroupHistory:
+        """Return the history as readers see it."""
         counts = dict(self.counts)
-        for what, *_ in self.news:
-            counts[what] = counts.get(what, 0) + 1
-        every = self.past + self.news
-        now = self.now
+        for type_, *_ in self.new_transitions:
+            counts[type_] = counts.get(type_, 0) + 1
+        rows = self.older_transitions + self.new_transitions
+        current = self.current
         return GroupHistory(
-            kind=now.kind or "",
-            state=DEAD_STATE if now.died is not None else now.state,
-            since=now.since,
-            created=now.created,
-            died=now.died,
-            counts={str(what): count for what, count in counts.items()},
-            transitions=tuple(map(_transition, every if self.keep is None else every[-self.keep :])),
+            kind=current.kind or "",
+            state=DEAD_STATE if current.died is not None else current.state,
+            since=current.since,
+            created=current.created,
+            died=current.died,
+            counts={str(type_): count for type_, count in counts.items()},
+            transitions=tuple(
+                map(_transition, rows if self.keep_transitions is None else rows[-self.keep_transitions :])
+            ),
         )
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def digest(name: str) -> str:
-    """Shorten a member's name: lives compare names, they never show them. 48 bits tell members apart well enough."""
+    """Return a 48-bit digest of a member's name: histories only compare names, and this avoids practical collisions."""
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def pack(life: GroupRecord, names: frozenset[str]) -> bytes:
-    """Write what is remembered; `names` are the digests of the members that the group has now.
+def pack(record: GroupRecord, names: frozenset[str]) -> bytes:
+    """Return a stored history as bytes; `names` are the digests of the group's current members.
 
-    Members counted last are told by their difference to those of now: nearly always few.
+    The members at the last count are stored as the difference to the current ones, which is almost always small.
     """
     return _WRITER.encode(
         [
-            _trimmed(life.was, NOWHERE),
-            life.past,
-            life.counts,
-            _trimmed(life.gone, NO_LOSSES),
-            [sorted(names - life.counted), sorted(life.counted - names), life.there],
-            [life.time, life.position, int(life.assigned), life.keep],
-            _trimmed(life.losses, NO_LOSSES),
-            _trimmed(life.now, NOWHERE),
-            life.news,
+            _trimmed(record.previous, NO_STATUS),
+            record.older_transitions,
+            record.counts,
+            _trimmed(record.last_removed, NOTHING_REMOVED),
+            [
+                sorted(names - record.counted_members),
+                sorted(record.counted_members - names),
+                record.members_since_count,
+            ],
+            [record.time, record.position, int(record.assigned), record.keep_transitions],
+            _trimmed(record.removed, NOTHING_REMOVED),
+            _trimmed(record.current, NO_STATUS),
+            record.new_transitions,
         ]
     ).encode("utf-8", "surrogatepass")
 
@@ -158,72 +167,73 @@ _WRITER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
 
 def unpack(packed: bytes, names: frozenset[str] = frozenset()) -> GroupRecord:
-    """Read what `pack` wrote, with the same names."""
-    was, past, counts, gone, members, operation, losses, now, news = json.loads(packed.decode("utf-8", "surrogatepass"))
-    came, went, there = members
-    time, position, assigned, keep = operation
+    """Parse the bytes that `pack` returned, given the same names."""
+    previous, older, counts, last_removed, members, operation, removed, current, new = json.loads(
+        packed.decode("utf-8", "surrogatepass")
+    )
+    joined, left, members_since_count = members
+    time, position, assigned, keep_transitions = operation
     return GroupRecord(
-        was=GroupStatus(*was),
-        past=tuple(past),
+        previous=GroupStatus(*previous),
+        older_transitions=tuple(older),
         counts=counts,
-        gone=_read_losses(gone),
-        counted=(names - frozenset(came)) | frozenset(went),
-        there=there,
+        last_removed=_removed_offsets(last_removed),
+        counted_members=(names - frozenset(joined)) | frozenset(left),
+        members_since_count=members_since_count,
         time=time,
         position=position,
-        losses=_read_losses(losses),
+        removed=_removed_offsets(removed),
         assigned=bool(assigned),
-        now=GroupStatus(*now),
-        news=tuple(news),
-        keep=keep,
+        current=GroupStatus(*current),
+        new_transitions=tuple(new),
+        keep_transitions=keep_transitions,
     )
 
 
 def unpack_history(packed: bytes) -> GroupHistory:
-    """Read what readers see of a packed life."""
-    return unpack(packed).life()
+    """Return the history in packed bytes as readers see it."""
+    return unpack(packed).history()
 
 
 def _trimmed(values: Iterable[Any], defaults: Sequence[Any]) -> Row:
-    """Leave out the values at the end that are as they are by default."""
-    given = list(values)
-    while given and given[-1] == defaults[len(given) - 1]:
-        given.pop()
-    return given
+    """Return the values without the trailing ones that equal their defaults."""
+    row = list(values)
+    while row and row[-1] == defaults[len(row) - 1]:
+        row.pop()
+    return row
 
 
-def transition_row(told: Sequence[Any]) -> Row:
-    """Write a transition, given by the fields of `Transition` in their order; `ending` is a row itself."""
-    return _trimmed(told, _TRANSITION)
+def transition_row(values: Sequence[Any]) -> Row:
+    """Return the row of a transition, given the fields of `Transition` in their order; `removal` is a row itself."""
+    return _trimmed(values, _TRANSITION_DEFAULTS)
 
 
-def ending_row(told: Sequence[Any]) -> Row:
-    """Write an ending, given by the fields of `Removal` in their order."""
-    return _trimmed(told, _ENDING)
+def removal_row(values: Sequence[Any]) -> Row:
+    """Return the row of a removal, given the fields of `Removal` in their order."""
+    return _trimmed(values, _REMOVAL_DEFAULTS)
 
 
-_TRANSITION: Final = [field.default for field in dataclasses.fields(Transition)]
-_ENDING: Final = [field.default for field in dataclasses.fields(Removal)]
+_TRANSITION_DEFAULTS: Final = [field.default for field in dataclasses.fields(Transition)]
+_REMOVAL_DEFAULTS: Final = [field.default for field in dataclasses.fields(Removal)]
 
 
 def _transition(row: Row) -> Transition:
-    what, *rest = row
+    type_, *rest = row
     if isinstance(rest[-1], list):
-        rest[-1] = _ending(rest[-1])
-    return Transition(TransitionType(what), *rest)
+        rest[-1] = _removal(rest[-1])
+    return Transition(TransitionType(type_), *rest)
 
 
-def _ending(row: Row) -> Removal:
-    before, topics, after = row[:_TOPICS_AT], row[_TOPICS_AT], row[_TOPICS_AT + 1 :]
-    told: list[Any] = [*before, tuple(topics), *after]
-    return Removal(*told)
+def _removal(row: Row) -> Removal:
+    fields: list[Any] = [*row[:_TOPICS_AT], tuple(row[_TOPICS_AT]), *row[_TOPICS_AT + 1 :]]
+    return Removal(*fields)
 
 
 _TOPICS_AT: Final = [field.name for field in dataclasses.fields(Removal)].index("topics")
 
 
-def _read_losses(row: list[Any]) -> RemovedOffsets:
+def _removed_offsets(row: Row) -> RemovedOffsets:
     if not row:
-        return NO_LOSSES
+        return NOTHING_REMOVED
     row[1] = tuple(row[1])
     return RemovedOffsets(*row)

@@ -1,4 +1,4 @@
-"""The lives of a shard's groups as a table: packed, for hardly any is looked at in a batch."""
+"""The histories of a shard's groups as a table of packed values, because a batch reads only few of them."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HistoryTable:
-    """One row per group: what is remembered of it (`lifecycle.record`); null where that is nothing any more."""
+    """One row per group: its packed history (`lifecycle.record`); in a change, null where the history was dropped."""
 
     groups: pa.BinaryArray
     """Names, in UTF-8."""
     values: pa.BinaryArray
     died: NDArray[np.int64]
-    """When a dead group died (ms), `NEVER` of a living one."""
+    """Time of death (ms), `NEVER` for a group that is not dead."""
     packed: bytes | None = dataclasses.field(default=None, compare=False, repr=False)
-    """The bytes that it was read from: what a batch left as it was need not be packed again (`codec`)."""
+    """The bytes that the table was read from, so that `codec` need not pack an unchanged table again."""
 
     def take(self, rows: NDArray[Any]) -> HistoryTable:
-        """Give these rows (indices or a mask), in this order."""
+        """Return these rows (indices or a mask), in this order."""
         if rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)
-        chosen = pa.array(rows)
-        return HistoryTable(self.groups.take(chosen), self.values.take(chosen), self.died[rows])
+        indices = pa.array(rows)
+        return HistoryTable(self.groups.take(indices), self.values.take(indices), self.died[rows])
 
-    def forgotten(self) -> HistoryTable:
-        """Give the same groups as ones of which nothing is remembered."""
+    def dropped(self) -> HistoryTable:
+        """Return the same groups with null values: their histories are dropped."""
         return HistoryTable(self.groups, pa.nulls(len(self), pa.binary()), np.full(len(self), NEVER, np.int64))
 
     def __len__(self) -> int:
@@ -44,7 +44,7 @@ class HistoryTable:
 
 
 def history_table(rows: Mapping[str, tuple[bytes | None, int]]) -> HistoryTable:
-    """Make a table of packed lives and when they ended, by group."""
+    """Return a table of packed histories and times of death, given by group."""
     return HistoryTable(
         pa.array([name.encode() for name in rows], pa.binary()),
         pa.array([packed for packed, _ in rows.values()], pa.binary()),
@@ -53,7 +53,7 @@ def history_table(rows: Mapping[str, tuple[bytes | None, int]]) -> HistoryTable:
 
 
 def concat_histories(parts: Sequence[HistoryTable]) -> HistoryTable:
-    """Put the rows of several one after the other."""
+    """Concatenate the rows of several tables."""
     parts = [part for part in parts if len(part)]
     if len(parts) < 2:
         return parts[0] if parts else no_histories()
@@ -65,5 +65,5 @@ def concat_histories(parts: Sequence[HistoryTable]) -> HistoryTable:
 
 
 def no_histories() -> HistoryTable:
-    """Give a table without rows."""
+    """Return a table without rows."""
     return HistoryTable(pa.array([], pa.binary()), pa.array([], pa.binary()), np.empty(0, np.int64))

@@ -1,8 +1,9 @@
-"""Tells the lives of a shard's groups on: what was read, group by group and in log order, through the rules of life.
+"""Updates the histories of a shard's groups from the records read, group by group and in log order.
 
-Only groups that something can have happened to are looked at: those with membership records or offset tombstones in
-what was read, and those of new commits that are not known to live. A batch of commits of known groups costs nothing
-here. What a group was is rebuilt from the state's own records and runs; only the rest is remembered (`remembered`).
+Only groups that can have a transition are processed: groups with membership records or offset tombstones among the
+records read, and groups with new commits that are not known to exist. A batch of commits of known groups costs nothing
+here. The previous status of a group is rebuilt from the records and runs of the state; only what cannot be rebuilt is
+stored (`lifecycle.record`).
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from decoders.columnar import decode_keys
 from stream.groups.commits.keys import groups_of_commit_keys
 from stream.groups.commits.run_table import find_rows
 from stream.groups.commits.runs import NEVER
-from stream.groups.lifecycle import record as remembered
+from stream.groups.lifecycle import record as group_record
 from stream.groups.lifecycle.record import GroupRecord
 from stream.groups.lifecycle.table import HistoryTable, concat_histories, history_table, no_histories
 from stream.groups.lifecycle.transitions import close_operation, open_operation, record_without_past
-from stream.groups.membership.summary import MembershipSummaries, groups_of, record_type_of
+from stream.groups.membership.record_types import TARGET_EPOCH_TYPES, record_type_of
+from stream.groups.membership.summary import MembershipSummaries, groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,109 +37,114 @@ if TYPE_CHECKING:
     from stream.groups.lifecycle.transitions import HistoryLimits
     from stream.groups.shard import MembershipRecords, ShardState
 
-_LINGER: Final = 2
-"""Dead groups stay in the state for this many times the grace. Rebirth within the grace is told by the record's own
-time, and the clocks of brokers differ: with room between the two, when the state was tidied cannot show."""
+_GRACE_FACTOR: Final = 2
+"""Dead groups stay in the state for this multiple of the grace period. Whether a group is recreated depends on the
+record's timestamp, and brokers' clocks differ: the margin hides when the state dropped the group."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NewRecords:
-    """What was read and the state has not seen: the membership records and tombstones in log order, and the runs."""
+    """The records that the state has not seen: membership records and tombstones in log order, and runs."""
 
     records: MembershipRecords
     tombstones: OffsetTombstones
     runs: Runs
     # For each run its row in the state, -1 where it has none.
     state_rows: NDArray[np.int64]
-    # The newest timestamp of a record, also of those that were read before.
+    # The newest timestamp of a record, also of those read before.
     time: int
 
 
-class _Kind(enum.IntEnum):
-    BIRTH = 0
-    LOSS = 1
+class _EventType(enum.IntEnum):
+    """At equal position and time, events sort in this order."""
+
+    FIRST_COMMIT = 0
+    OFFSET_TOMBSTONE = 1
     RECORD = 2
 
 
-_BIRTH, _LOSS, _RECORD = _Kind.BIRTH, _Kind.LOSS, _Kind.RECORD
-_NOBODY: Final = frozenset[str]()
+_FIRST_COMMIT, _OFFSET_TOMBSTONE, _RECORD = _EventType.FIRST_COMMIT, _EventType.OFFSET_TOMBSTONE, _EventType.RECORD
+_NO_MEMBERS: Final = frozenset[str]()
 
-_Event = tuple[int, int, _Kind, int]
-"""Position, time (ms), kind, and row in its table."""
+_Event = tuple[int, int, _EventType, int]
+"""Position, time (ms), type, and row in the table of its type (-1 for a first commit)."""
 
 
-def update_histories(state: ShardState, read: NewRecords, keeping: HistoryLimits) -> tuple[HistoryTable, HistoryTable]:
-    """Give the lives after what was read, and those that changed."""
+def update_histories(state: ShardState, read: NewRecords, limits: HistoryLimits) -> tuple[HistoryTable, HistoryTable]:
+    """Return the histories after the records read, and those that changed."""
     events = _events(state, read)
-    told = _Teller(state, read, keeping).update(events) if events else no_histories()
-    told = _without_over(told, read.time, keeping)
-    over = state.histories.take(_over(state.histories, read.time, keeping)) if len(state.histories) else no_histories()
-    if not len(told) and not len(over):
-        return state.histories, told
-    changed = concat_histories([told, over.take(find_rows(told.groups, over.groups) < 0).forgotten()])
+    updated = _Updater(state, read, limits).update(events) if events else no_histories()
+    updated = _drop_expired(updated, read.time, limits)
+    expired = (
+        state.histories.take(_expired(state.histories, read.time, limits)) if len(state.histories) else no_histories()
+    )
+    if not len(updated) and not len(expired):
+        return state.histories, updated
+    changed = concat_histories([updated, expired.take(find_rows(updated.groups, expired.groups) < 0).dropped()])
     untouched = state.histories.take(find_rows(changed.groups, state.histories.groups) < 0)
-    return concat_histories(
-        [untouched, changed.take(changed.values.is_valid().to_numpy(zero_copy_only=False))]
-    ), changed
+    kept = changed.take(changed.values.is_valid().to_numpy(zero_copy_only=False))
+    return concat_histories([untouched, kept]), changed
 
 
 def build_histories(state: ShardState) -> HistoryTable:
-    """Give the lives of a state that has none, for it was kept before lives were: all groups as they are."""
-    outlines = MembershipSummaries()
-    outlines.apply(state.records)
+    """Return histories without transitions for all groups of a state whose format had none."""
+    summaries = MembershipSummaries()
+    summaries.apply(state.records)
     packed: dict[str, tuple[bytes | None, int]] = {}
-    for name in sorted({*outlines.groups(), *decode_keys(state.runs.keys).group.drop_null().unique().to_pylist()}):
-        outline = outlines.get(name)
-        names = frozenset() if outline is None else outline.names
-        packed[name] = remembered.pack(record_without_past(outline), names), NEVER
+    for name in sorted({*summaries.groups(), *decode_keys(state.runs.keys).group.drop_null().unique().to_pylist()}):
+        summary = summaries.get(name)
+        members = frozenset() if summary is None else summary.names
+        packed[name] = group_record.pack(record_without_past(summary), members), NEVER
     return history_table(packed)
 
 
-def _over(lives: HistoryTable, time: int, keeping: HistoryLimits) -> NDArray[np.bool_]:
-    """Say which are of dead groups whose grace is long over."""
-    if keeping.dead_grace_ms is None:
-        return np.zeros(len(lives), np.bool_)
-    over: NDArray[np.bool_] = (lives.died != NEVER) & (lives.died < time - _LINGER * keeping.dead_grace_ms)
-    return over
+def _expired(histories: HistoryTable, time: int, limits: HistoryLimits) -> NDArray[np.bool_]:
+    """Return a mask of the dead groups that are to be dropped at this time (ms)."""
+    if limits.dead_grace_ms is None:
+        return np.zeros(len(histories), np.bool_)
+    expired: NDArray[np.bool_] = (histories.died != NEVER) & (
+        histories.died < time - _GRACE_FACTOR * limits.dead_grace_ms
+    )
+    return expired
 
 
-def _without_over(told: HistoryTable, time: int, keeping: HistoryLimits) -> HistoryTable:
-    over = _over(told, time, keeping)
-    if not over.any():
-        return told
-    return concat_histories([told.take(~over), told.take(over).forgotten()])
+def _drop_expired(histories: HistoryTable, time: int, limits: HistoryLimits) -> HistoryTable:
+    expired = _expired(histories, time, limits)
+    if not expired.any():
+        return histories
+    return concat_histories([histories.take(~expired), histories.take(expired).dropped()])
 
 
-# What happened to whom, in log order.
+# Events of each group, in log order.
 
 
 def _events(state: ShardState, read: NewRecords) -> dict[str, list[_Event]]:
-    births = _births(state, read)
-    if not len(read.records) and not len(read.tombstones) and not len(births):
+    first_commits = _first_commits(state, read)
+    if not len(read.records) and not len(read.tombstones) and not len(first_commits):
         return {}
     events: defaultdict[str, list[_Event]] = defaultdict(list)
-    endings = _add_records(events, read.records) | _add_losses(events, state, read.tombstones)
-    if len(births):
-        _add_births(events, state, read.runs, births, endings)
-    for mine in events.values():
-        mine.sort()
+    with_tombstones = _add_records(events, read.records) | _add_offset_tombstones(events, state, read.tombstones)
+    if len(first_commits):
+        _add_first_commits(events, state, read.runs, first_commits, with_tombstones)
+    for group_events in events.values():
+        group_events.sort()
     return events
 
 
-def _births(state: ShardState, read: NewRecords) -> NDArray[np.intp]:
-    """Rows of the runs that begin the life of their key, after the state's position."""
+def _first_commits(state: ShardState, read: NewRecords) -> NDArray[np.intp]:
+    """Return the rows of runs whose first commit creates the offset, after the state's position."""
     spans = read.runs.spans
-    anew = read.state_rows < 0
+    is_new = read.state_rows < 0
     if spans.reset.any():
-        anew |= spans.reset & (spans.first_position > state.position)
-    return np.flatnonzero(anew & (spans.commits > 0)) if anew.any() else np.empty(0, np.intp)
+        is_new |= spans.reset & (spans.first_position > state.position)
+    return np.flatnonzero(is_new & (spans.commits > 0)) if is_new.any() else np.empty(0, np.intp)
 
 
 def _add_records(events: defaultdict[str, list[_Event]], records: MembershipRecords) -> set[str]:
-    """Add the membership records; give the groups that have tombstones among them."""
+    """Add the membership records; return the groups that have tombstones among them."""
     if not len(records):
         return set()
-    gone = set()
+    with_tombstones = set()
     columns = zip(
         groups_of(records.keys.to_pylist()),
         records.position.tolist(),
@@ -148,213 +155,215 @@ def _add_records(events: defaultdict[str, list[_Event]], records: MembershipReco
     for row, (group, position, time, tombstone) in enumerate(columns):
         events[group].append((position, time, _RECORD, row))
         if tombstone:
-            gone.add(group)
-    return gone
+            with_tombstones.add(group)
+    return with_tombstones
 
 
-def _add_losses(events: defaultdict[str, list[_Event]], state: ShardState, forgotten: OffsetTombstones) -> set[str]:
-    """Add the tombstones that ended something, and the beginnings of what they ended where those are new too.
+def _add_offset_tombstones(
+    events: defaultdict[str, list[_Event]], state: ShardState, tombstones: OffsetTombstones
+) -> set[str]:
+    """Add the tombstones that removed an offset, and the first commits of these offsets that are new as well.
 
-    Give the groups concerned.
+    Returns the groups concerned.
     """
-    rows = np.flatnonzero(forgotten.known)
-    gone: set[str] = set()
+    rows = np.flatnonzero(tombstones.known)
+    groups: set[str] = set()
     if not len(rows):
-        return gone
-    mine = forgotten.take(rows)
-    begun = mine.first_position > state.position
+        return groups
+    known = tombstones.take(rows)
+    is_new = known.first_position > state.position
     columns = zip(
-        decode_keys(mine.keys).group.to_pylist(),
-        mine.position.tolist(),
-        mine.time.tolist(),
-        begun.tolist(),
-        mine.first_position.tolist(),
-        mine.first_time.tolist(),
+        decode_keys(known.keys).group.to_pylist(),
+        known.position.tolist(),
+        known.time.tolist(),
+        is_new.tolist(),
+        known.first_position.tolist(),
+        known.first_time.tolist(),
         rows.tolist(),
         strict=True,
     )
     for group, position, time, new, first_position, first_time, row in columns:
         if new:
-            events[group].append((first_position, first_time, _BIRTH, -1))
-        events[group].append((position, time, _LOSS, row))
-        gone.add(group)
-    return gone
+            events[group].append((first_position, first_time, _FIRST_COMMIT, -1))
+        events[group].append((position, time, _OFFSET_TOMBSTONE, row))
+        groups.add(group)
+    return groups
 
 
-def _add_births(
-    events: defaultdict[str, list[_Event]], state: ShardState, runs: Runs, births: NDArray[np.intp], endings: set[str]
+def _add_first_commits(
+    events: defaultdict[str, list[_Event]],
+    state: ShardState,
+    runs: Runs,
+    first_commits: NDArray[np.intp],
+    with_tombstones: set[str],
 ) -> None:
-    """Add the first commits of keys, where the group is looked at anyway or is not known to live.
+    """Add the first commits of groups that have other events or are not known to exist.
 
-    A group in which nothing ends lives from its first one on: there the others change nothing.
+    A group without tombstones exists from its first event on, so only its first first commit is added.
     """
-    births = births[np.argsort(runs.spans.first_position[births], kind="stable")]
-    groups = groups_of_commit_keys(runs.keys.take(pa.array(births))).dictionary_encode()
+    first_commits = first_commits[np.argsort(runs.spans.first_position[first_commits], kind="stable")]
+    groups = groups_of_commit_keys(runs.keys.take(pa.array(first_commits))).dictionary_encode()
     codes = groups.indices.to_numpy(zero_copy_only=False)
     names = groups.dictionary.cast(pa.string()).to_pylist()
-    known = find_rows(state.histories.groups, groups.dictionary)
-    living = (known >= 0) & (np.append(state.histories.died, 0)[known] == NEVER)
-    concerned = ~living | np.array([name in events for name in names], np.bool_)
-    each = concerned & np.array([name in endings for name in names], np.bool_)
-    first = np.zeros(len(codes), np.bool_)
-    first[np.unique(codes, return_index=True)[1]] = True
-    chosen = each[codes] | (concerned[codes] & first)
-    rows = births[chosen]
+    rows_in_state = find_rows(state.histories.groups, groups.dictionary)
+    exists = (rows_in_state >= 0) & (np.append(state.histories.died, 0)[rows_in_state] == NEVER)
+    concerned = ~exists | np.array([name in events for name in names], np.bool_)
+    add_all = concerned & np.array([name in with_tombstones for name in names], np.bool_)
+    is_first_of_group = np.zeros(len(codes), np.bool_)
+    is_first_of_group[np.unique(codes, return_index=True)[1]] = True
+    selected = add_all[codes] | (concerned[codes] & is_first_of_group)
+    rows = first_commits[selected]
     columns = zip(
-        codes[chosen].tolist(),
+        codes[selected].tolist(),
         runs.spans.first_position[rows].tolist(),
         runs.spans.first_time[rows].tolist(),
         strict=True,
     )
     for code, position, time in columns:
-        events[names[code]].append((position, time, _BIRTH, -1))
+        events[names[code]].append((position, time, _FIRST_COMMIT, -1))
 
 
 # One group at a time.
 
 
-class _Teller:
-    """What the groups that are looked at were, and the walk through what happened to each."""
+class _Updater:
+    """Updates the histories of the groups with events; holds what their updates share."""
 
-    def __init__(self, state: ShardState, read: NewRecords, keeping: HistoryLimits) -> None:
+    def __init__(self, state: ShardState, read: NewRecords, limits: HistoryLimits) -> None:
         self._state = state
-        self.keeping = keeping
-        self.outlines = MembershipSummaries()
+        self.limits = limits
+        self.summaries = MembershipSummaries()
         self.keys: list[bytes] = read.records.keys.to_pylist()
         self.values: list[bytes | None] = read.records.values.to_pylist()
-        gone = read.tombstones
-        self.topics: list[str] = decode_keys(gone.keys).topic.to_pylist() if len(gone) else []
-        self.commit_times: list[int] = gone.last_time.tolist()
-        self.expire_times: list[int] = gone.expire_time.tolist()
-        self._looked_at: list[str] = []
-        self._offsets: Counter[str] | None = None
+        tombstones = read.tombstones
+        self.topics: list[str] = decode_keys(tombstones.keys).topic.to_pylist() if len(tombstones) else []
+        self.commit_times: list[int] = tombstones.last_time.tolist()
+        self.expire_times: list[int] = tombstones.expire_time.tolist()
+        self._groups: list[str] = []
+        self._offset_counts: Counter[str] | None = None
 
     def update(self, events: Mapping[str, list[_Event]]) -> HistoryTable:
-        """Give the lives that changed; forgotten where there is nothing to remember."""
-        self._looked_at = list(events)
-        self._recall()
-        known = self._packed()
-        told: dict[str, tuple[bytes | None, int]] = {}
-        for group, mine in events.items():
-            before = known.get(group)
-            walk = _Walk(group, before, self)
-            life = walk.through(mine)
-            after = None if life is None else remembered.pack(life, walk.names)
+        """Return the histories that changed, with null values for those that were dropped."""
+        self._groups = list(events)
+        self._summarize_state()
+        packed_before = self._packed()
+        updated: dict[str, tuple[bytes | None, int]] = {}
+        for group, group_events in events.items():
+            before = packed_before.get(group)
+            update = _GroupUpdate(group, before, self)
+            record = update.apply(group_events)
+            after = None if record is None else group_record.pack(record, update.names)
             if after != before:
-                died = None if life is None else life.now.died
-                told[group] = after, NEVER if died is None else died
-        return history_table(told)
+                died = None if record is None else record.current.died
+                updated[group] = after, NEVER if died is None else died
+        return history_table(updated)
 
-    def offsets(self, group: str) -> int:
-        """How many offsets a group had in the state; all are counted when the first is asked for."""
-        if self._offsets is None:
-            names = pa.array([name.encode() for name in self._looked_at], pa.binary())
+    def offsets_in_state(self, group: str) -> int:
+        """Return the number of offsets of a group in the state; the first call counts those of all groups."""
+        if self._offset_counts is None:
+            names = pa.array([name.encode() for name in self._groups], pa.binary())
             rows = find_rows(names, groups_of_commit_keys(self._state.runs.keys))
             counts = np.bincount(rows[rows >= 0], minlength=len(names))
-            self._offsets = Counter(dict(zip(self._looked_at, counts.tolist(), strict=True)))
-        return self._offsets[group]
+            self._offset_counts = Counter(dict(zip(self._groups, counts.tolist(), strict=True)))
+        return self._offset_counts[group]
 
-    def _recall(self) -> None:
-        """Bring the outlines to where the state stands."""
+    def _summarize_state(self) -> None:
+        """Apply the records of the state to the summaries."""
         records = self._state.records
         if len(records):
-            wanted = set(self._looked_at)
-            mine = np.array([group in wanted for group in groups_of(records.keys.to_pylist())], np.bool_)
-            if mine.any():
-                self.outlines.apply(records.take(mine))
+            groups = set(self._groups)
+            rows = np.array([group in groups for group in groups_of(records.keys.to_pylist())], np.bool_)
+            if rows.any():
+                self.summaries.apply(records.take(rows))
 
     def _packed(self) -> dict[str, bytes]:
-        lives = self._state.histories
-        names = self._looked_at
-        rows = find_rows(lives.groups, pa.array([name.encode() for name in names], pa.binary()))
+        histories = self._state.histories
+        names = self._groups
+        rows = find_rows(histories.groups, pa.array([name.encode() for name in names], pa.binary()))
         found = np.flatnonzero(rows >= 0)
-        packed = lives.values.take(pa.array(rows[found])).to_pylist()
+        packed = histories.values.take(pa.array(rows[found])).to_pylist()
         return {names[at]: value for at, value in zip(found.tolist(), packed, strict=True)}
 
 
-_TARGETS: Final = frozenset((6, 12, 20))
-"""Record types by which the newer kinds of groups get a target assignment."""
+class _GroupUpdate:
+    """Applies the events of a batch to the history of one group."""
 
-
-class _Walk:
-    """One group, through the events of a batch."""
-
-    def __init__(self, group: str, packed: bytes | None, teller: _Teller) -> None:
+    def __init__(self, group: str, packed: bytes | None, updater: _Updater) -> None:
         self._group = group
-        self._teller = teller
-        self._look()
-        self._life = GroupRecord() if packed is None else remembered.unpack(packed, self.names)
-        self._had_offsets = self._life.now.alive
-        # Offsets more than the group had in the state; records of the newest operation that are not in the outline yet.
+        self._updater = updater
+        self._refresh_summary()
+        self._record = GroupRecord() if packed is None else group_record.unpack(packed, self.names)
+        self._had_offsets = self._record.current.exists
+        # Offsets gained since the state; records of the newest operation that the summary does not include yet.
         self._gained = 0
-        self._fresh: list[int] = []
-        self._drawn = True
+        self._pending_rows: list[int] = []
+        self._is_closed = True
 
-    def _look(self) -> None:
-        """Take the group as its records show it, and the digests of the members that it has now."""
-        self._outline = outline = self._teller.outlines.get(self._group)
-        self.names: frozenset[str] = _NOBODY if outline is None else outline.names
+    def _refresh_summary(self) -> None:
+        """Read the group's summary, and the digests of its current members."""
+        self._summary = summary = self._updater.summaries.get(self._group)
+        self.names: frozenset[str] = _NO_MEMBERS if summary is None else summary.names
 
-    def through(self, events: list[_Event]) -> GroupRecord | None:
-        """Tell the group's life through these events; None where nothing is to be remembered."""
-        for position, time, kind, row in events:
-            if kind is _BIRTH and self._drawn and self._life.now.alive:
-                self._gained += 1  # by far the most: a further offset of a living group is no event
-            elif self._takes(time, kind, row):
-                self._life.position = position
-                self._drawn = False
-                if kind is _RECORD:
-                    self._fresh.append(row)
-                elif kind is _BIRTH:
+    def apply(self, events: list[_Event]) -> GroupRecord | None:
+        """Return the group's record after these events; None if there is nothing to store."""
+        for position, time, type_, row in events:
+            if type_ is _FIRST_COMMIT and self._is_closed and self._record.current.exists:
+                self._gained += 1  # the most frequent case: one more offset of a known group causes no transition
+            elif self._joins_operation(time, type_, row):
+                self._record.position = position
+                self._is_closed = False
+                if type_ is _RECORD:
+                    self._pending_rows.append(row)
+                elif type_ is _FIRST_COMMIT:
                     self._gained += 1
                 else:
-                    self._lose(row, time)
-        self._draw()
-        return self._life if self._life.now.kind is not None else None
+                    self._remove_offset(row, time)
+        self._close()
+        return self._record if self._record.current.kind is not None else None
 
-    def _takes(self, time: int, kind: _Kind, row: int) -> bool:
-        """Whether an event belongs to an operation; opens that."""
-        goes_on = time == self._life.time
-        if not self._drawn and (kind is _BIRTH or not goes_on):
-            self._draw()
-        if kind is _BIRTH and self._life.now.alive:
+    def _joins_operation(self, time: int, type_: _EventType, row: int) -> bool:
+        """Return whether an event belongs to an operation; opens the operation if it is new."""
+        continues = time == self._record.time
+        if not self._is_closed and (type_ is _FIRST_COMMIT or not continues):
+            self._close()
+        if type_ is _FIRST_COMMIT and self._record.current.exists:
             self._gained += 1
             return False
-        if goes_on:
+        if continues:
             return True
-        if kind is _RECORD and self._teller.values[row] is None and not self._life.now.alive:
-            return False  # a tombstone says nothing of a group that is not there
-        self._life = open_operation(self._life, time, self.names, self._teller.keeping)
+        if type_ is _RECORD and self._updater.values[row] is None and not self._record.current.exists:
+            return False  # a tombstone of a group that does not exist changes nothing
+        self._record = open_operation(self._record, time, self.names, self._updater.limits)
         return True
 
-    def _lose(self, row: int, time: int) -> None:
-        told = self._teller
+    def _remove_offset(self, row: int, time: int) -> None:
+        updater = self._updater
         self._gained -= 1
-        self._life.losses = self._life.losses.plus(
-            told.topics[row], told.commit_times[row], told.expire_times[row], time
+        self._record.removed = self._record.removed.plus(
+            updater.topics[row], updater.commit_times[row], updater.expire_times[row], time
         )
 
-    def _draw(self) -> None:
-        """Bring the newest operation up to date."""
-        if self._drawn:
+    def _close(self) -> None:
+        """Derive the transitions of the open operation, if there is one."""
+        if self._is_closed:
             return
-        self._drawn = True
-        if self._fresh:
-            self._note()
-        has_offsets = self._outline is None and self._has_offsets()
-        close_operation(self._life, self._outline, has_offsets=has_offsets, keeping=self._teller.keeping)
+        self._is_closed = True
+        if self._pending_rows:
+            self._apply_records()
+        has_offsets = self._summary is None and self._has_offsets()
+        close_operation(self._record, self._summary, has_offsets=has_offsets, limits=self._updater.limits)
 
-    def _note(self) -> None:
-        """Take the records of the newest operation in."""
-        told = self._teller
-        for row in self._fresh:
-            key, value = told.keys[row], told.values[row]
-            if value is not None and record_type_of(key) in _TARGETS:
-                self._life.assigned = True
-            told.outlines.note(self._group, key, value)
-        self._fresh = []
-        self._look()
+    def _apply_records(self) -> None:
+        """Apply the records of the open operation to the summary."""
+        updater = self._updater
+        for row in self._pending_rows:
+            key, value = updater.keys[row], updater.values[row]
+            if value is not None and record_type_of(key) in TARGET_EPOCH_TYPES:
+                self._record.assigned = True
+            updater.summaries.apply_record(self._group, key, value)
+        self._pending_rows = []
+        self._refresh_summary()
 
     def _has_offsets(self) -> bool:
-        had = self._teller.offsets(self._group) if self._had_offsets and self._gained <= 0 else 0
-        return had + self._gained > 0
+        in_state = self._updater.offsets_in_state(self._group) if self._had_offsets and self._gained <= 0 else 0
+        return in_state + self._gained > 0

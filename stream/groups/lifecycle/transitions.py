@@ -1,9 +1,8 @@
-"""The rules of a group's life: what an operation means, told from what the group was before it and is after it.
+"""The rules of group histories: the transitions of an operation follow from the group before and after it.
 
-Pure, one group at a time. An operation is all that the log has of one group under one timestamp: the broker writes the
-records of one operation at once (formats: group tombstones, conversions, member changes). Only its two ends count, for
-what lies between was never there: records of an operation are atomic. Sources: KIP-848, `GroupMetadataManager`,
-`ClassicGroup`, `ConsumerGroup`.
+Pure functions, one group at a time. An operation is the set of records that a broker wrote for one group with one
+timestamp (formats: group tombstones, conversions, member changes). Records of an operation are atomic, so only the
+status before and after it counts. Sources: KIP-848, `GroupMetadataManager`, `ClassicGroup`, `ConsumerGroup`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Final
 
 from stream.groups.lifecycle.model import TransitionType
-from stream.groups.lifecycle.record import NO_LOSSES, GroupRecord, GroupStatus, ending_row, transition_row
+from stream.groups.lifecycle.record import NOTHING_REMOVED, GroupRecord, GroupStatus, removal_row, transition_row
 from stream.groups.membership.model import CLASSIC, SIMPLE
 
 if TYPE_CHECKING:
@@ -20,184 +19,192 @@ if TYPE_CHECKING:
     from stream.groups.membership.summary import MembershipSummary
 
 _EMPTY: Final = "Empty"
-_SETTLING: Final = frozenset({TransitionType.REBALANCED, TransitionType.EMPTIED, TransitionType.DEAD})
-"""After these, who comes and goes is counted anew."""
+_RESET_MEMBER_COUNT: Final = frozenset({TransitionType.REBALANCED, TransitionType.EMPTIED, TransitionType.DEAD})
+"""Transitions after which the count of joined and left members starts again."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HistoryLimits:
-    """How much of lives is kept: transitions per group, and for how long (ms) a dead group. None: all, for ever."""
+    """How much of a history is kept: transitions per group, and dead groups (ms after death). None: no limit."""
 
-    transitions: int | None
+    keep_transitions: int | None
     dead_grace_ms: int | None
-    # Position in the offsets partition from which on what happens is news.
+    # Position in the offsets partition from which transitions are live.
     live_from: int
 
 
-def open_operation(life: GroupRecord, time: int, names: frozenset[str], keeping: HistoryLimits) -> GroupRecord:
-    """Close the newest operation and begin the next; `names` are the members as they are between the two.
+def open_operation(record: GroupRecord, time: int, names: frozenset[str], limits: HistoryLimits) -> GroupRecord:
+    """Close the newest operation and return the record with the next one open.
 
-    The life that is given is spent.
+    `names` are the digests of the members between the two operations. `record` must not be used afterwards.
     """
-    was = life.now
-    if was.died is not None and keeping.dead_grace_ms is not None and time - was.died > keeping.dead_grace_ms:
-        return GroupRecord(time=time, keep=keeping.transitions)
-    counts, settled = life.counts, False
-    for what, *_ in life.news:
-        counts[what] = counts.get(what, 0) + 1
-        settled = settled or what in _SETTLING
-    counted = names if settled else life.counted
-    past = life.past + life.news
+    previous = record.current
+    if previous.died is not None and limits.dead_grace_ms is not None and time - previous.died > limits.dead_grace_ms:
+        return GroupRecord(time=time, keep_transitions=limits.keep_transitions)
+    counts, reset = record.counts, False
+    for type_, *_ in record.new_transitions:
+        counts[type_] = counts.get(type_, 0) + 1
+        reset = reset or type_ in _RESET_MEMBER_COUNT
+    counted = names if reset else record.counted_members
+    transitions = record.older_transitions + record.new_transitions
     return GroupRecord(
-        was=was,
-        past=past if keeping.transitions is None else past[-keeping.transitions :],
+        previous=previous,
+        older_transitions=transitions if limits.keep_transitions is None else transitions[-limits.keep_transitions :],
         counts=counts,
-        gone=NO_LOSSES if not was.alive else life.losses if life.losses.offsets else life.gone,
-        counted=counted,
-        there=max(len(names if settled else counted | names), was.members),
+        last_removed=NOTHING_REMOVED
+        if not previous.exists
+        else record.removed
+        if record.removed.offsets
+        else record.last_removed,
+        counted_members=counted,
+        members_since_count=max(len(names if reset else counted | names), previous.members),
         time=time,
-        keep=keeping.transitions,
+        keep_transitions=limits.keep_transitions,
     )
 
 
 def close_operation(
-    life: GroupRecord, outline: MembershipSummary | None, *, has_offsets: bool, keeping: HistoryLimits
+    record: GroupRecord, summary: MembershipSummary | None, *, has_offsets: bool, limits: HistoryLimits
 ) -> None:
-    """Draw the transitions of the operation that is open, and what the group is now."""
-    was = life.was
-    news = _News(life, live=life.position >= keeping.live_from)
-    if outline is None and not has_offsets:
-        if news.lived:
-            news.tell(TransitionType.DEAD, went=life.there if was.members else 0, ending=_ending(life, was))
-            was = was._replace(state=None, since=life.time, died=life.time, members=0, number=None, recorded=False)
-        life.now = was
-    elif news.lived and _as_it_was(life, outline):
-        if life.losses.offsets:
-            news.tell(TransitionType.OFFSETS_REMOVED, ending=_ending(life, was))
-        life.now = was
+    """Set the transitions of the open operation, and the status of the group after it."""
+    previous = record.previous
+    transitions = _Transitions(record, live=record.position >= limits.live_from)
+    if summary is None and not has_offsets:
+        if transitions.existed:
+            left = record.members_since_count if previous.members else 0
+            transitions.add(TransitionType.DEAD, left=left, removal=_removal(record, previous))
+            previous = previous._replace(
+                state=None, since=record.time, died=record.time, members=0, number=None, recorded=False
+            )
+        record.current = previous
+    elif transitions.existed and _membership_unchanged(record, summary):
+        if record.removed.offsets:
+            transitions.add(TransitionType.OFFSETS_REMOVED, removal=_removal(record, previous))
+        record.current = previous
     else:
-        _happened(life, outline, news)
-        life.now = _dated(life, outline, news)
-    life.news = tuple(news.rows)
+        _add_transitions(record, summary, transitions)
+        record.current = _status_after(record, summary, transitions)
+    record.new_transitions = tuple(transitions.rows)
 
 
-def _as_it_was(life: GroupRecord, outline: MembershipSummary | None) -> bool:
-    """Whether a living group's records say what they said: nothing but offsets can have come or gone."""
-    was = life.was
+def _membership_unchanged(record: GroupRecord, summary: MembershipSummary | None) -> bool:
+    """Return whether the membership records have the same content as before: only offsets can have changed."""
+    previous = record.previous
     return (
-        outline is not None
-        and was.recorded
-        and not life.assigned
-        and was.number == outline.number
-        and was.members == outline.members
-        and was.state == outline.state
-        and was.kind == outline.kind
-        and was.state_time == outline.state_time
-        and was.protocol_type == outline.protocol_type
+        summary is not None
+        and previous.recorded
+        and not record.assigned
+        and previous.number == summary.number
+        and previous.members == summary.members
+        and previous.state == summary.state
+        and previous.kind == summary.kind
+        and previous.state_time == summary.state_time
+        and previous.protocol_type == summary.protocol_type
     )
 
 
-class _News:
+class _Transitions:
     """The transitions of one operation, as rows."""
 
-    __slots__ = ("_dated", "lived", "rows")
+    __slots__ = ("_prefix", "existed", "rows")
 
-    def __init__(self, life: GroupRecord, *, live: bool) -> None:
-        # Whether the group was there before.
-        self.lived = life.was.alive
-        self._dated = (life.time, life.position, live)
+    def __init__(self, record: GroupRecord, *, live: bool) -> None:
+        # Whether the group existed before the operation.
+        self.existed = record.previous.exists
+        self._prefix = (record.time, record.position, live)
         self.rows: list[Row] = []
 
-    def tell(
+    def add(
         self,
-        what: TransitionType,
+        type_: TransitionType,
         *,
-        came: int = 0,
-        went: int = 0,
+        joined: int = 0,
+        left: int = 0,
         kinds: tuple[str | None, str | None] = (None, None),
-        ending: Row | None = None,
+        removal: Row | None = None,
     ) -> None:
-        """Add one: the fields of `lives.Transition`."""
-        self.rows.append(transition_row((what, *self._dated, came, went, *kinds, ending)))
+        """Add a transition, given the fields of `lifecycle.model.Transition`."""
+        self.rows.append(transition_row((type_, *self._prefix, joined, left, *kinds, removal)))
 
 
-def record_without_past(outline: MembershipSummary | None) -> GroupRecord:
-    """Remember a group that is known from before lives were kept: as it is, without a past."""
-    now = _standing(outline, None if outline is None else outline.state_time, None)
-    return GroupRecord(now=now, counted=frozenset() if outline is None else outline.names)
+def record_without_past(summary: MembershipSummary | None) -> GroupRecord:
+    """Return the record of a group from a state without histories: its current status, without transitions."""
+    current = _status(summary, None if summary is None else summary.state_time, None)
+    return GroupRecord(current=current, counted_members=frozenset() if summary is None else summary.names)
 
 
-def _standing(outline: MembershipSummary | None, since: int | None, created: int | None) -> GroupStatus:
-    """See what a living group is; one without records has offsets."""
-    if outline is None:
+def _status(summary: MembershipSummary | None, since: int | None, created: int | None) -> GroupStatus:
+    """Return the status of a group that exists; a group without membership records has offsets."""
+    if summary is None:
         return GroupStatus(SIMPLE, _EMPTY, since, created)
-    told = (outline.members, outline.number, outline.state_time, outline.protocol_type)
-    return GroupStatus(outline.kind, outline.state, since, created, None, *told, True)
+    fields = (summary.members, summary.number, summary.state_time, summary.protocol_type)
+    return GroupStatus(summary.kind, summary.state, since, created, None, *fields, True)
 
 
-def _dated(life: GroupRecord, outline: MembershipSummary | None, news: _News) -> GroupStatus:
-    """See what a living group is, since when."""
-    was, time = life.was, life.time
-    if not news.lived:
-        return _standing(outline, time, time)
-    kind, state = (SIMPLE, _EMPTY) if outline is None else (outline.kind, outline.state)
-    anew = _is_classic(kind) and bool(news.rows) and news.rows[-1][0] is TransitionType.REBALANCED  # told last
-    return _standing(outline, was.since if was.state == state and not anew else time, was.created)
+def _status_after(record: GroupRecord, summary: MembershipSummary | None, transitions: _Transitions) -> GroupStatus:
+    """Return the status after the operation, of a group that exists."""
+    previous, time = record.previous, record.time
+    if not transitions.existed:
+        return _status(summary, time, time)
+    kind, state = (SIMPLE, _EMPTY) if summary is None else (summary.kind, summary.state)
+    # A rebalance is always the last transition of an operation.
+    rebalanced = bool(transitions.rows) and transitions.rows[-1][0] is TransitionType.REBALANCED
+    same_state = previous.state == state and not (_is_classic(kind) and rebalanced)
+    return _status(summary, previous.since if same_state else time, previous.created)
 
 
-def _happened(life: GroupRecord, outline: MembershipSummary | None, news: _News) -> None:
-    """Tell what happened to a group that lives."""
-    was = life.was
-    if not news.lived:
-        news.tell(TransitionType.CREATED if was.kind is None else TransitionType.RECREATED)
-    elif (kinds := _conversion(was, outline)) is not None:
-        news.tell(TransitionType.CONVERTED, kinds=kinds)
-    if life.losses.offsets:
-        news.tell(
-            TransitionType.OFFSETS_REMOVED, ending=_ending(life, was if news.lived else _standing(outline, None, None))
-        )
-    members = 0 if outline is None else outline.members
-    if was.members and not members:
-        news.tell(TransitionType.EMPTIED, went=life.there)
-    elif outline is not None and members and _rebalanced(life, outline, lived=news.lived):
-        names = outline.names
-        news.tell(TransitionType.REBALANCED, came=len(names - life.counted), went=len(life.counted - names))
+def _add_transitions(record: GroupRecord, summary: MembershipSummary | None, transitions: _Transitions) -> None:
+    """Add the transitions of a group that exists after the operation."""
+    previous = record.previous
+    if not transitions.existed:
+        transitions.add(TransitionType.CREATED if previous.kind is None else TransitionType.RECREATED)
+    elif (kinds := _conversion(previous, summary)) is not None:
+        transitions.add(TransitionType.CONVERTED, kinds=kinds)
+    if record.removed.offsets:
+        before = previous if transitions.existed else _status(summary, None, None)
+        transitions.add(TransitionType.OFFSETS_REMOVED, removal=_removal(record, before))
+    members = 0 if summary is None else summary.members
+    if previous.members and not members:
+        transitions.add(TransitionType.EMPTIED, left=record.members_since_count)
+    elif summary is not None and members and _has_rebalanced(record, summary, existed=transitions.existed):
+        names, counted = summary.names, record.counted_members
+        transitions.add(TransitionType.REBALANCED, joined=len(names - counted), left=len(counted - names))
 
 
-def _conversion(was: GroupStatus, outline: MembershipSummary | None) -> tuple[str, str] | None:
-    """Give the kinds before and after. Members that join where there were only offsets convert nothing."""
-    if outline is None or was.kind in {None, SIMPLE}:
+def _conversion(previous: GroupStatus, summary: MembershipSummary | None) -> tuple[str, str] | None:
+    """Return the kinds before and after a conversion, else None. Members that join a simple group convert nothing."""
+    if summary is None or previous.kind in {None, SIMPLE}:
         return None
-    before, after = was.kind or SIMPLE, CLASSIC if outline.kind == SIMPLE else outline.kind
+    before, after = previous.kind or SIMPLE, CLASSIC if summary.kind == SIMPLE else summary.kind
     return None if before == after else (before, after)
 
 
-def _rebalanced(life: GroupRecord, now: MembershipSummary, *, lived: bool) -> bool:
-    """Whether the operation completed a rebalance.
+def _has_rebalanced(record: GroupRecord, summary: MembershipSummary, *, existed: bool) -> bool:
+    """Return whether the operation completed a rebalance.
 
-    A classic group's number is its generation: a static member that comes back rewrites the record under the old one.
-    A newer group's is its assignment epoch, known to be new where a target assignment was written. Conversions of a
-    group with members carry the number over, those of an empty one begin anew; a classic group that results rebalances
-    later, in an operation of its own.
+    The number of a classic group is its generation; a static member that returns writes the record again under the
+    same generation. The number of a newer group is its assignment epoch, and is new only if a target assignment was
+    written. A conversion of a group with members keeps the number, one of an empty group starts again. A classic group
+    that results from a conversion rebalances later, in an operation of its own.
     """
-    was = life.was
-    before = was.number if lived and (was.kind == now.kind or was.members > 0) else None
-    if _is_classic(now.kind):
-        converted = lived and was.recorded and not _is_classic(was.kind)
-        return not converted and now.number != before
-    return life.assigned and (before is None or now.number is None or now.number != before)
+    previous = record.previous
+    number_before = previous.number if existed and (previous.kind == summary.kind or previous.members > 0) else None
+    if _is_classic(summary.kind):
+        converted = existed and previous.recorded and not _is_classic(previous.kind)
+        return not converted and summary.number != number_before
+    return record.assigned and (number_before is None or summary.number is None or summary.number != number_before)
 
 
 def _is_classic(kind: str | None) -> bool:
     return kind in {CLASSIC, SIMPLE}
 
 
-def _ending(life: GroupRecord, before: GroupStatus) -> Row:
-    """Tell what was known when something went: the fields of `lives.Ending`."""
-    losses = life.losses
-    told = losses if losses.offsets else life.gone
-    standing = (before.kind or SIMPLE, before.state, before.state_time, before.protocol_type)
-    commits = (told.last_commit, told.first_commit, told.expire_time)
-    return ending_row(
-        (*standing, losses.offsets, told.topics, *commits, life.time, told.time if told.offsets else None)
+def _removal(record: GroupRecord, before: GroupStatus) -> Row:
+    """Return the evidence of a removal: the fields of `lifecycle.model.Removal` as a row."""
+    removed = record.removed
+    last = removed if removed.offsets else record.last_removed
+    status = (before.kind or SIMPLE, before.state, before.state_time, before.protocol_type)
+    commits = (last.last_commit, last.first_commit, last.expire_time)
+    return removal_row(
+        (*status, removed.offsets, last.topics, *commits, record.time, last.time if last.offsets else None)
     )

@@ -57,12 +57,12 @@ class Member:
     unreadable: tuple[str, ...] = ()
 
 
-def of_classic(event: ClassicGroupRecorded) -> tuple[Member, ...]:
+def classic_members(event: ClassicGroupRecorded) -> tuple[Member, ...]:
     """Give the members of a classic group, by member id."""
     return tuple(_classic_member(event, member) for member in sorted(event.members, key=lambda each: each.member_id))
 
 
-def of_roster(roster: ModernGroup, topic_names: Mapping[bytes, str]) -> tuple[Member, ...]:
+def modern_members(roster: ModernGroup, topic_names: Mapping[bytes, str]) -> tuple[Member, ...]:
     """Give the members of a consumer, share or streams group, by member id."""
     return tuple(_newer_member(roster, member, topic_names) for _, member in sorted(roster.members.items()))
 

@@ -1,8 +1,8 @@
-"""What the membership records (types 2 and up) of a shard say of its groups: kind, state, members.
+"""The memberships of a shard's groups, read from membership records (types 2 and up): kind, state, members.
 
-The living records are kept as bytes, the newest per key, and what they say is worked out when it is asked for: each
-answer is a function of these records alone, so it is the same whether the log was read from its beginning, after
-compaction, or twice. A group that only has offsets is not told here at all: that is what makes it simple.
+The newest record of each key is kept as bytes and evaluated when the membership is read. A membership is a function of
+these records alone, so it is the same whether the log was read from its beginning, after compaction, or twice. A group
+with offsets only has no membership here: it is a simple group.
 """
 
 from __future__ import annotations
@@ -19,6 +19,16 @@ from stream.groups.membership import classic, members
 from stream.groups.membership.members import Member
 from stream.groups.membership.model import CLASSIC, SIMPLE, Membership
 from stream.groups.membership.modern_group import ModernGroup
+from stream.groups.membership.record_types import (
+    CLASSIC_GROUP_TYPE,
+    KIND_OF_TYPE,
+    MEMBERSHIP_TYPES,
+    NEWER_KINDS,
+    SUBSCRIBED_TOPICS_TYPES,
+    TARGET_TYPES,
+    TOPIC_NAME_TYPES,
+    record_type_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,161 +41,151 @@ if TYPE_CHECKING:
 
 __all__ = ["CLASSIC", "SIMPLE", "Member", "Membership", "Memberships"]
 
-_GROUP_METADATA: Final = 2
-_PARTITION_METADATA: Final = 4
-_SHARE_TOPICS: Final = 15
-# Kafka's record types of each newer kind of group. Should a group be between two of them for a moment, the first is it.
-_TYPES: Final[dict[GroupKind, frozenset[int]]] = {
-    "consumer": frozenset((3, 4, 5, 6, 7, 8, 16)),
-    "share": frozenset((10, 11, 12, 13, 14, 15)),
-    "streams": frozenset((17, 19, 20, 21, 22, 23)),
-}
-_KIND_OF: Final = {number: kind for kind, numbers in _TYPES.items() for number in numbers}
-_TARGETS: Final = frozenset((7, 13, 21))
-_NAMES: Final = frozenset((_PARTITION_METADATA, _SHARE_TOPICS))
-_STATE: Final = frozenset(_KIND_OF) - _TARGETS - _NAMES
-_ANY_GROUP: Final = b"\x00\x02\x00\x00"
-"""A classic group's key with an empty name: the value says all but the name, which is known."""
-_FEW: Final = 32
-"""Up to so many keys are read faster one by one than as a column."""
-_ROSTERS_KEPT: Final = 16
-"""Rosters that are kept to go on with: those of groups whose records come one by one, as in a rebalance."""
+_NAMELESS_KEY: Final = CLASSIC_GROUP_TYPE.to_bytes(2, "big") + b"\x00\x00"
+"""The key of a classic group with an empty name, to decode a value whose group is already known."""
+_MAX_SCALAR_KEYS: Final = 32
+"""Up to this number of keys, decoding one by one is faster than as a column."""
+_CACHED_GROUPS: Final = 16
+"""Number of newer groups that are kept decoded, for groups whose records come one by one, as in a rebalance."""
 
 
 class Memberships:
-    """The memberships of the groups of one shard. Not thread-safe: the holder guards it."""
+    """The memberships of the groups of one shard. Not thread-safe: the owner holds a lock."""
 
     def __init__(self) -> None:
         self._classic: dict[str, bytes] = {}
-        self._newer: dict[GroupKind, dict[str, dict[bytes, bytes]]] = {kind: {} for kind in _TYPES}
-        self._rosters: dict[str, ModernGroup] = {}
-        self._told: dict[str, Membership] = {}
+        self._newer: dict[GroupKind, dict[str, dict[bytes, bytes]]] = {kind: {} for kind in NEWER_KINDS}
+        self._cache: dict[str, ModernGroup] = {}
+        self._evaluated: dict[str, Membership] = {}
         self._stale: set[str] = set()
         self.faults: dict[str, Exception] = {}
-        """Groups whose records could not be evaluated because of a fault of the program; `of` lacks them."""
+        """Groups whose evaluation failed because of a fault of the program; `by_group` lacks them."""
 
     @property
     def by_group(self) -> Mapping[str, Membership]:
-        """What is known of each group; the value of a group that no record touched stays the same object."""
+        """The membership of each group; the same object as before if no record changed the group."""
         for group in self._stale:
-            told = self._tell_or_fail(group)
-            if told is None:
-                self._told.pop(group, None)
+            membership = self._evaluate_or_record_fault(group)
+            if membership is None:
+                self._evaluated.pop(group, None)
             else:
-                self._told[group] = told
+                self._evaluated[group] = membership
         self._stale.clear()
-        return self._told
+        return self._evaluated
 
     def apply(self, records: MembershipRecords) -> AbstractSet[str]:
-        """Take records in, the newest per key or all of them in log order; give the groups that they are about."""
+        """Apply records, the newest per key or all of them in log order; return their groups."""
         keys = records.keys.to_pylist()
         touched = set()
         for group, key, value in zip(_groups_of(records.keys, keys), keys, records.values.to_pylist(), strict=True):
-            if group is not None:  # the fold let only sound keys through
+            if group is not None:  # the fold passes on readable keys only
                 touched.add(group)
-                self._note(group, key, value)
+                self._apply_record(group, key, value)
         self._stale |= touched
         return touched
 
     def members(self, group: str, topic_names: Mapping[bytes, str] | None = None) -> tuple[Member, ...]:
-        """Give the members of a group, by member id; none for a group that is not known.
+        """Return the members of a group, by member id; none for an unknown group.
 
-        Records of the newer kinds know topics by id: `topic_names` joins the names that the cluster knows to those
-        that the group's own records tell; an id without a name is shown as Kafka prints ids.
+        Records of the newer kinds have topic ids. Names come from `topic_names` (those that the cluster knows) and from
+        the group's own records; an id without a name is shown as Kafka prints ids.
         """
-        kind = self._kind(group)
+        kind = self._newer_kind(group)
         if kind is not None:
-            roster = self._roster(kind, group, _STATE | _TARGETS)
-            return members.of_roster(roster, {**self.topic_ids(group), **(topic_names or {})})
-        event = self._event(group)
-        return () if event is None else members.of_classic(event)
+            modern = self._decode_group(kind, group, MEMBERSHIP_TYPES | TARGET_TYPES)
+            return members.modern_members(modern, {**self.topic_ids(group), **(topic_names or {})})
+        event = self._classic_event(group)
+        return () if event is None else members.classic_members(event)
 
-    def living(self, group: str) -> dict[bytes, bytes]:
-        """Return a copy of the living records of a group by key: those from which its membership is told."""
-        living = {} if group not in self._classic else {_classic_key(group): self._classic[group]}
-        for of_kind in self._newer.values():
-            living.update(of_kind.get(group, {}))
-        return living
+    def records_of(self, group: str) -> dict[bytes, bytes]:
+        """Return a copy of the current membership records of a group, by key."""
+        records = {} if group not in self._classic else {_classic_key(group): self._classic[group]}
+        for groups in self._newer.values():
+            records.update(groups.get(group, {}))
+        return records
 
     def topic_ids(self, group: str | None = None) -> dict[bytes, str]:
-        """Give the names of topic ids that the records of a group tell, or of all groups.
+        """Return the topic names by id that are in the records of a group, or of all groups.
 
-        Share groups tell them (type 15), and consumer groups up to Kafka 4.0 (type 4). Other records have ids only.
+        Only share groups (type 15) and consumer groups up to Kafka 4.0 (type 4) store names. Other records have ids.
         """
-        found: dict[bytes, str] = {}
-        for of_kind in self._newer.values():
-            for each in list(of_kind) if group is None else (group,):
-                for event in _events(of_kind.get(each, {}), _NAMES):
-                    found.update(_named(event))
-        return found
+        names: dict[bytes, str] = {}
+        for groups in self._newer.values():
+            for name in list(groups) if group is None else (group,):
+                for event in _decode(groups.get(name, {}), TOPIC_NAME_TYPES):
+                    names.update(_topic_names(event))
+        return names
 
-    def _note(self, group: str, key: bytes, value: bytes | None) -> None:
-        number = _number(key)
-        if number == _GROUP_METADATA:
+    def _apply_record(self, group: str, key: bytes, value: bytes | None) -> None:
+        number = record_type_of(key)
+        if number == CLASSIC_GROUP_TYPE:
             if value is None:
                 self._classic.pop(group, None)
             else:
                 self._classic[group] = value
             return
-        kind = _KIND_OF[number]
-        of_kind = self._newer[kind]
+        kind = KIND_OF_TYPE[number]
+        groups = self._newer[kind]
         if value is not None:
-            of_kind.setdefault(group, {})[key] = value
-        elif (living := of_kind.get(group)) is not None:
-            living.pop(key, None)
-            if not living:
-                del of_kind[group]
-        roster = self._rosters.get(group)
-        if roster is not None and roster.kind == kind and number in _STATE:
+            groups.setdefault(group, {})[key] = value
+        elif (records := groups.get(group)) is not None:
+            records.pop(key, None)
+            if not records:
+                del groups[group]
+        cached = self._cache.get(group)
+        if cached is not None and cached.kind == kind and number in MEMBERSHIP_TYPES:
             try:
-                for event in _read(key, value):
-                    roster.apply(event)
-            except Exception:  # noqa: BLE001 - made again from the records when the group is asked for, which tells it
-                del self._rosters[group]
+                for event in _events(key, value):
+                    cached.apply(event)
+            except Exception:  # noqa: BLE001 - the next evaluation decodes the group again, and records the fault
+                del self._cache[group]
 
-    def _tell_or_fail(self, group: str) -> Membership | None:
+    def _evaluate_or_record_fault(self, group: str) -> Membership | None:
         self.faults.pop(group, None)
         try:
-            return self._tell(group)
+            return self._evaluate(group)
         except Exception as error:  # noqa: BLE001 - one group must not end the evaluation of all others
             self.faults[group] = error
-            self._rosters.pop(group, None)
+            self._cache.pop(group, None)
             return None
 
-    def _tell(self, group: str) -> Membership | None:
-        kind = self._kind(group)
+    def _evaluate(self, group: str) -> Membership | None:
+        kind = self._newer_kind(group)
         if kind is not None:
-            return self._kept_roster(kind, group).membership
-        event = self._event(group)
+            return self._cached_group(kind, group).membership
+        event = self._classic_event(group)
         return None if event is None else classic.membership(event)
 
-    def _kind(self, group: str) -> GroupKind | None:
-        """Tell which newer kind a group is of; a classic group on its way there, or on its way back, is still newer."""
-        for kind, of_kind in self._newer.items():
-            living = of_kind.get(group)
-            # A type 4 left behind makes no group: up to 4.0 it was a mere memory of topics.
-            if living and not (len(living) == 1 and _number(next(iter(living))) == _PARTITION_METADATA):
+    def _newer_kind(self, group: str) -> GroupKind | None:
+        """Return the newer kind of a group, if it has one.
+
+        A group that is being converted has records of both kinds and counts as newer.
+        """
+        for kind, groups in self._newer.items():
+            records = groups.get(group)
+            # Up to Kafka 4.0 a record of type 4 may remain when the group is gone: alone it makes no group.
+            if records and not (len(records) == 1 and record_type_of(next(iter(records))) in SUBSCRIBED_TOPICS_TYPES):
                 return kind
         return None
 
-    def _kept_roster(self, kind: GroupKind, group: str) -> ModernGroup:
-        roster = self._rosters.pop(group, None)
-        if roster is None or roster.kind != kind:
-            roster = self._roster(kind, group, _STATE)
-        if len(self._rosters) >= _ROSTERS_KEPT:
-            self._rosters.pop(next(iter(self._rosters)))
-        self._rosters[group] = roster  # the newest stand last
-        return roster
+    def _cached_group(self, kind: GroupKind, group: str) -> ModernGroup:
+        modern = self._cache.pop(group, None)
+        if modern is None or modern.kind != kind:
+            modern = self._decode_group(kind, group, MEMBERSHIP_TYPES)
+        if len(self._cache) >= _CACHED_GROUPS:
+            self._cache.pop(next(iter(self._cache)))
+        self._cache[group] = modern  # the most recently used is last
+        return modern
 
-    def _roster(self, kind: GroupKind, group: str, numbers: frozenset[int]) -> ModernGroup:
-        roster = ModernGroup(kind)
-        for event in _events(self._newer[kind].get(group, {}), numbers):
-            roster.apply(event)
-        return roster
+    def _decode_group(self, kind: GroupKind, group: str, types: frozenset[int]) -> ModernGroup:
+        modern = ModernGroup(kind)
+        for event in _decode(self._newer[kind].get(group, {}), types):
+            modern.apply(event)
+        return modern
 
-    def _event(self, group: str) -> ClassicGroupRecorded | None:
+    def _classic_event(self, group: str) -> ClassicGroupRecorded | None:
         value = self._classic.get(group)
-        for event in () if value is None else _read(_ANY_GROUP, value):
+        for event in () if value is None else _events(_NAMELESS_KEY, value):
             if isinstance(event, ClassicGroupRecorded):
                 return event
         return None
@@ -193,20 +193,16 @@ class Memberships:
 
 def _classic_key(group: str) -> bytes:
     name = group.encode("utf-8", "surrogatepass")
-    return _GROUP_METADATA.to_bytes(2, "big") + len(name).to_bytes(2, "big") + name
-
-
-def _number(key: bytes) -> int:
-    return int.from_bytes(key[:2], "big", signed=True)
+    return CLASSIC_GROUP_TYPE.to_bytes(2, "big") + len(name).to_bytes(2, "big") + name
 
 
 def _groups_of(column: pa.BinaryArray, keys: list[bytes]) -> list[str | None]:
-    """Name the group of each key; None where the key cannot be read."""
-    if len(keys) <= _FEW:
+    """Return the group of each key; None for an unreadable key."""
+    if len(keys) <= _MAX_SCALAR_KEYS:
         return [_group_of(key) for key in keys]
     read = decode_keys(column)
-    named = zip(read.group.to_pylist(), read.declined.tolist(), keys, strict=True)
-    return [_group_of(key) if declined else group for group, declined, key in named]
+    columns = zip(read.group.to_pylist(), read.declined.tolist(), keys, strict=True)
+    return [_group_of(key) if declined else group for group, declined, key in columns]
 
 
 def _group_of(key: bytes) -> str | None:
@@ -217,19 +213,19 @@ def _group_of(key: bytes) -> str | None:
     return group
 
 
-def _events(living: Mapping[bytes, bytes], numbers: frozenset[int]) -> Iterator[Any]:
-    """Read the living records of these types."""
-    for key, value in list(living.items()):
-        if _number(key) in numbers:
-            yield from _read(key, value)
+def _decode(records: Mapping[bytes, bytes], types: frozenset[int]) -> Iterator[Any]:
+    """Yield the events of the records of these types."""
+    for key, value in list(records.items()):
+        if record_type_of(key) in types:
+            yield from _events(key, value)
 
 
-def _read(key: bytes, value: bytes | None) -> tuple[Any, ...]:
+def _events(key: bytes, value: bytes | None) -> tuple[Any, ...]:
     record = scalar.decode(key, value)
-    return () if isinstance(record, DecodeError) else events(record)  # the fold let only sound ones through
+    return () if isinstance(record, DecodeError) else events(record)  # the fold passes on readable records only
 
 
-def _named(event: object) -> Iterator[tuple[bytes, str]]:
+def _topic_names(event: object) -> Iterator[tuple[bytes, str]]:
     if isinstance(event, PartitionMetadataRecorded):
         yield from ((topic_id, name) for topic_id, name, _ in event.topics)
     elif isinstance(event, ShareTopicsRecorded):

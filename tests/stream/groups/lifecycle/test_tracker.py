@@ -180,22 +180,24 @@ _TURNS = (TransitionType.CREATED, TransitionType.DEAD, TransitionType.RECREATED)
 
 @examples(30)
 @given(operations(), st.lists(st.integers(0, 14), max_size=4))
-def test_a_fleet_hears_of_everything_once(drawn: list[list[Timed]], cuts: list[int]) -> None:
-    """What the driver is told batch by batch is, in the end, what the lives tell; a seed tells nothing."""
+def test_every_transition_is_an_event_once(drawn: list[list[Timed]], cuts: list[int]) -> None:
+    """The events of all batches are the transitions of the final histories; a repeated change causes no event."""
     borders = [0, *sorted(min(cut, len(drawn)) for cut in cuts), len(drawn)]
     batches = [list(itertools.chain.from_iterable(drawn[a:b])) for a, b in itertools.pairwise(borders)]
-    batches = [batch for batch in batches if batch]
     world = read([])
-    heard: list[Any] = []
+    seen_events: list[Any] = []
     position = 0
-    for batch in batches:
+    for batch in filter(None, batches):
         change = world.take(delta_of(batch, position))
         position += len(batch)
-        # Operations that lie next to each other may have one time, and so be one that the batch's end cut in two: what
-        # was told of it is taken back and told anew.
-        heard = [entry for entry in heard if entry[1] in world.fleet.columns().histories[entry[0]].transitions]
-        heard += world.news.transitions
+        # Consecutive operations may have the same time and so be one operation that the end of the batch cuts in two.
+        # Its first transitions are then replaced, or dropped with the history of a group that turns out not to exist.
+        histories = world.fleet.columns().histories
+        seen_events = [
+            (group, each) for group, each in seen_events if group in histories and each in histories[group].transitions
+        ]
+        seen_events += world.news.transitions
         assert world.fleet.apply(0, change).transitions == ()
-    lives = world.fleet.columns().histories
-    told = [(group, each) for group, life in lives.items() for each in life.transitions]
-    assert sorted(heard, key=repr) == sorted(told, key=repr)
+    histories = world.fleet.columns().histories
+    transitions = [(group, each) for group, history in histories.items() for each in history.transitions]
+    assert sorted(seen_events, key=repr) == sorted(transitions, key=repr)
