@@ -15,7 +15,6 @@ import pytest
 from stream.cli import app as cli
 from stream.errors import ExitCode
 from stream.offline.capture import CaptureFile
-from stream.offline.time_range import TimeRange, parse_time
 from stream.wording import utc_time
 from tests.decoders.log import logwriter as write
 from tests.stream.offline.captures import RECORDED, capture_of, commit, row
@@ -354,24 +353,3 @@ def test_closed_pipe_is_not_an_error() -> None:
     ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout.count("\n") == 1
     assert ran.stderr == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        pytest.param("1700000000000", 1_700_000_000_000, id="Unix ms"),
-        pytest.param("2023-11-14T22:13:20", 1_700_000_000_000, id="ISO in UTC"),
-        pytest.param("2023-11-14T23:13:20+01:00", 1_700_000_000_000, id="ISO with a zone"),
-        pytest.param("2023-11-14", 1_699_920_000_000, id="a date"),
-    ],
-)
-def test_times_are_parsed(text: str, wanted: int) -> None:
-    """A time is Unix milliseconds or ISO 8601, in UTC unless it has a time zone."""
-    assert parse_time(text) == wanted
-
-
-def test_time_range_excludes_records_without_timestamp() -> None:
-    """A record without a timestamp is only in the range without limits."""
-    assert TimeRange().contains(None)
-    assert not TimeRange(start=0).contains(None)
-    assert [at for at in range(5) if TimeRange(1, 3).contains(at)] == [1, 2]

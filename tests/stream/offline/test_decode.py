@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections import Counter
 
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from stream.offline.capture import CaptureFile
 from stream.offline.decode import TOPICS, RecordFormat, decode
-from stream.offline.input_pairs import Encoding, parse_bytes, parse_pairs
 from stream.offline.rows import OFFSETS_TOPIC, LogRow
 from tests.stream.offline.captures import RECORDED, row
 from tests.support.raw import commit_key, commit_value, group_key, group_value
@@ -121,52 +119,3 @@ def test_recorded_traffic_of_every_kind_is_decoded() -> None:
     assert {number for topic, number in seen if topic == OFFSETS_TOPIC} == {*range(1, 24)} - {4, 9, 18}
     assert seen["__transaction_state", 0]
     assert seen["__share_group_state", 0]
-
-
-class TestParseBytes:
-    """Parsing of keys and values that users enter."""
-
-    @pytest.mark.parametrize(
-        ("text", "wanted"),
-        [
-            pytest.param("0001", b"\0\1", id="hex"),
-            pytest.param("0x00FF", b"\0\xff", id="hex with a prefix"),
-            pytest.param("00:ff", b"\0\xff", id="hex with colons"),
-            pytest.param("AAEAZw==", b"\0\1\0g", id="base64"),
-            pytest.param("AAEAZw", b"\0\1\0g", id="base64 without padding"),
-            pytest.param("_-8=", b"\xff\xef", id="base64 for URLs"),
-            pytest.param("-", None, id="null"),
-            pytest.param("null", None, id="null as a word"),
-        ],
-    )
-    def test_encoding_is_detected(self, text: str, wanted: bytes | None) -> None:
-        """Hexadecimal and base64 are distinguished automatically; usual prefixes and separators are accepted."""
-        assert parse_bytes(text) == wanted
-
-    @given(st.binary(min_size=1))
-    def test_explicit_encoding_is_used(self, raw: bytes) -> None:
-        """With an explicit encoding, its text is parsed even if it is also valid in the other one."""
-        assert parse_bytes(raw.hex(), Encoding.HEX) == raw
-        assert parse_bytes(base64.b64encode(raw).decode(), Encoding.BASE64) == raw
-
-    @pytest.mark.parametrize(
-        ("text", "encoding", "problem"),
-        [
-            pytest.param("xyz", Encoding.HEX, "not hexadecimal", id="invalid hexadecimal"),
-            pytest.param("a*b", Encoding.BASE64, "not base64", id="invalid base64"),
-            pytest.param("a*b", Encoding.AUTO, "neither hexadecimal nor base64", id="invalid in both encodings"),
-        ],
-    )
-    def test_invalid_text_is_rejected(self, text: str, encoding: Encoding, problem: str) -> None:
-        """The error quotes the text and names the expected encoding."""
-        with pytest.raises(ValueError, match=problem):
-            parse_bytes(text, encoding)
-
-    def test_pairs_are_parsed_line_by_line(self) -> None:
-        """An invalid line is an error, an empty one is skipped; the offset of a row is the number of its line."""
-        lines = ["0001 0002\n", "\n", "*** 00\n", "0001\n", "1 2 3\n"]
-        first, bad, alone, long = parse_pairs(lines, "t", Encoding.AUTO)
-        assert first == LogRow("t", 0, 0, None, b"\0\1", b"\0\2")
-        assert bad == "line 3: '***' is neither hexadecimal nor base64"
-        assert alone == LogRow("t", 0, 3, None, b"\0\1", None)
-        assert long == "line 5: 3 words instead of a key and a value"
