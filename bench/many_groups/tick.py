@@ -38,7 +38,7 @@ from stream.groups.shard import empty_state
 from stream.tick.context import ClusterContext
 from stream.tick.ends_index import EndsIndex
 from stream.tick.heap_trim import give_back
-from stream.tick.hidden_commits.model import nothing_held_back
+from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 
@@ -205,7 +205,7 @@ class Ticking:
 
     def _evaluate(self, state: GroupColumns, context: ClusterContext) -> EvaluatedTick:
         """Evaluate as a tick does, without lookups."""
-        return self._evaluator.evaluate(nothing_held_back(state), self._ends, context, self._now)
+        return self._evaluator.evaluate(nothing_hidden(state), self._ends, context, self._now)
 
     def found(self) -> dict[str, Any]:
         """Give every step, what the driver held, and how large the text is."""

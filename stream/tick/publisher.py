@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stream.groups.membership.memberships import Member
     from stream.groups.shard import ShardChange, ShardState
     from stream.tick.context_poller import ContextPoller
-    from stream.tick.lookups.model import Lookups
+    from stream.tick.lookups.scheduler import Lookups
     from stream.tick.offsets_topic_lag import UnansweredPartition
     from stream.tick.run_tick import TickResult
     from stream.tick.verdicts.evaluate import VerdictEvaluator
@@ -70,7 +70,7 @@ class Publisher:
         if result is None:
             return None
         evaluated, context = result.evaluated, result.context
-        state = evaluated.hidden.fleet
+        state = evaluated.hidden.state
         found = state.memberships.get(group), state.histories.get(group)
         if found == (None, None):  # unknown, or in quarantine
             return None
@@ -84,7 +84,7 @@ class Publisher:
         )
 
     def _members_of(self, group: str, result: TickResult) -> tuple[Member, ...]:
-        hidden = result.evaluated.hidden.members.get(group)
+        hidden = result.evaluated.hidden.memberships.get(group)
         if hidden is not None:
             return hidden.members(group, result.context.topic_names)
         with self._lock:
@@ -161,7 +161,7 @@ class Publisher:
         """Do what must not delay the publication: search offset times for the next tick, release memory."""
         if self._result is not None:
             parts, window = self._parts, self._result.evaluated.evaluation.window
-            parts.lookups.narrow(window, parts.evaluator.end_history)
+            parts.lookups.search_offset_times(window, parts.evaluator.end_history)
         give_back()
 
     def _copy_state(self, with_records: frozenset[str]) -> GroupColumns:

@@ -25,8 +25,8 @@ from stream.groups.expiry.predict import OffsetsRetention, predict
 from stream.groups.membership.unassigned import UnassignedTracker, subscribed_topics
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import holders, nothing_held_back
-from stream.tick.lookups.model import NoLookups
+from stream.tick.hidden_commits.model import blocked_partitions_table, nothing_hidden
+from stream.tick.lookups.no_lookups import NoLookups
 from stream.tick.offsets_topic_lag import OffsetsTopicLag
 from stream.tick.quarantine import Quarantine
 from stream.tick.snapshot.build import build_evaluated
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from stream.groups.driver_state import GroupColumns
     from stream.tick.context import ClusterContext
     from stream.tick.context_poller import ContextPoller
-    from stream.tick.lookups.model import Lookups
+    from stream.tick.lookups.scheduler import Lookups
     from stream.tick.offsets_topic_lag import UnansweredPartition
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
@@ -122,7 +122,7 @@ class TickParts:
         lookups = dataclasses.replace(self.lookup_results, tails=None)
         context = dataclasses.replace(self.inputs.context, lookups=lookups).for_groups(state, UnassignedTracker())
         taken_at = self.inputs.taken_at
-        hidden = nothing_held_back(state)
+        hidden = nothing_hidden(state)
         evaluated = self.evaluator.trial_copy().evaluate(hidden, self.inputs.ends, context, taken_at)
         PublishedSnapshot.build(build_evaluated(evaluated, context, taken_at))
 
@@ -142,11 +142,11 @@ def run_tick(
     reader's before this call. `current`: all records are read that the log had at the last tick.
     """
     # 1. The driver state. Readers of `positions` before it: the state holds all records below them.
-    all_groups = copy_state(parts.lookups.touched)
+    all_groups = copy_state(parts.lookups.groups_with_hidden_records)
     parts.inputs = EvaluationInputs(all_groups, NO_ENDS, UNKNOWN_CLUSTER, time.time())
 
     # 2. End offsets. Commits hidden at the last tick are fetched before them, for the same reason as the state.
-    parts.lookups.ask_first(all_groups, time.time())
+    parts.lookups.fetch_hidden_commits(all_groups, time.time())
     topics = {NAME, *all_groups.topic.dictionary.to_pylist(), *subscribed_topics(all_groups.memberships)}
     topics |= parts.lookups.topics
     try:
@@ -156,7 +156,7 @@ def run_tick(
         raise
     taken_at = time.time()
     parts.evaluator.record_ends(ends, positions, taken_at)
-    parts.lookups.follow(positions)
+    parts.lookups.set_read_positions(positions)
     offsets_partitions = parts.offsets_topic.table(ends, positions, taken_at)
 
     # 3. The cluster context. Groups in quarantine are left out from here on.
@@ -169,8 +169,8 @@ def run_tick(
     causes = parts.terminations.decide_causes(log_state, context)
 
     # 4. Commits and memberships hidden behind open transactions. Terminations are evaluated by the log alone.
-    hidden = parts.lookups.held_back(log_state, ends, taken_at)
-    overlaid_state = hidden.fleet
+    hidden = parts.lookups.apply_hidden_commits(log_state, ends, taken_at)
+    overlaid_state = hidden.state
     parts.inputs = dataclasses.replace(parts.inputs, state=overlaid_state)
     log_expiry = predict(log_state, context.retention)
     expiry = log_expiry if overlaid_state is log_state else None
@@ -181,15 +181,15 @@ def run_tick(
         context.retention,
         taken_at,
         current=current,
-        unread=hidden.unread,
+        unread=hidden.unread_groups,
     )
 
     # 5. Bounded lookups, inputs of health, rules, hysteresis, verdicts.
-    parts.lookup_results = parts.lookups.asked(overlaid_state, ends, taken_at)
+    parts.lookup_results = parts.lookups.look_up(overlaid_state, ends, taken_at)
     context = dataclasses.replace(context, lookups=parts.lookup_results)
-    evaluated = parts.evaluator.evaluate(hidden, ends, context, taken_at, parts.lookups.seeding)
+    evaluated = parts.evaluator.evaluate(hidden, ends, context, taken_at, parts.lookups.backfill_ends)
     window = evaluated.evaluation.window
-    parts.lookups.note(window)
+    parts.lookups.schedule(window)
 
     # 6. The snapshot, with the groups in quarantine shown as unknown.
     snapshot = build_evaluated(evaluated, context, taken_at)
@@ -205,7 +205,7 @@ def run_tick(
         series=published.exposition.series,
         series_dropped=parts.chooser.dropped,
         offsets_partitions=offsets_partitions,
-        blocked_partitions=holders(hidden),
+        blocked_partitions=blocked_partitions_table(hidden),
         unreadable_tails=unreadable_tails(window.inputs.tails),
         terminations=terminations,
         verdict_changes=parts.evaluator.changes_table(),

@@ -111,12 +111,12 @@ def test_an_open_transaction_on_a_topic_is_named(broker: Broker, monitor: Monito
     assert monitor.verdict("does-not-wait", "open") is not Verdict.HELD_BACK, "it has read from the open transaction"
     finding = monitor.judged.row_finding(monitor.row("waits", "open"))
     assert "left-open" in finding.sentence
-    (row,) = monitor.asked.transactions["open"].to_pylist()
+    (row,) = monitor.results.transactions["open"].to_pylist()
     assert (row["transactional_id"], row["state"], row["hanging"]) == ("left-open", "Ongoing", False)
     producer.abort_transaction(LIMIT)
     wait_until(lambda: high_watermark(broker, "open") == 5, "the marker")
     monitor.tick()
-    assert "open" not in monitor.asked.transactions
+    assert "open" not in monitor.results.transactions
 
 
 def test_a_transaction_that_no_coordinator_knows(broker: Broker, monitor: Monitor) -> None:
@@ -142,13 +142,13 @@ def test_a_transaction_that_no_coordinator_knows(broker: Broker, monitor: Monito
     commit(broker.bootstrap, "waits-for-a-ghost", "hanging", {0: 0})
     for _ in range(4):
         monitor.tick()
-    (row,) = monitor.asked.transactions["hanging"].to_pylist()
+    (row,) = monitor.results.transactions["hanging"].to_pylist()
     assert (row["start_offset"], row["producer_id"], row["transactional_id"], row["hanging"]) == (0, 4_711, None, True)
     abort = ("abort", "--topic", "hanging", "--partition", "0", "--start-offset", str(row["start_offset"]))
     run_tool("org.apache.kafka.tools.TransactionsCommand", "--bootstrap-server", broker.bootstrap, *abort)
     wait_until(lambda: high_watermark(broker, "hanging") == 2, "the abort marker")
     monitor.tick()
-    assert "hanging" not in monitor.asked.transactions
+    assert "hanging" not in monitor.results.transactions
 
 
 def test_groups_behind_an_open_transaction_are_answered_by_their_coordinator(broker: Broker, monitor: Monitor) -> None:
@@ -174,8 +174,8 @@ def test_groups_behind_an_open_transaction_are_answered_by_their_coordinator(bro
     assert monitor.shown(hidden) == {("gap", 0): (5, True), ("gap", 1): (6, True), ("gap-new", 0): (7, True)}
     assert monitor.shown(free) == {("gap", 0): (9, False)}, "its offsets partition is not held back"
     assert monitor.shown(holder) == {("gap", 0): (1, False)}, "what is only pending does not count"
-    assert set(monitor.held.partitions) == {2}
-    assert [group in monitor.held.groups for group in (holder, hidden, free)] == [True, True, False]
+    assert set(monitor.hidden.blocked_partitions) == {2}
+    assert [group in monitor.hidden.answered_groups for group in (holder, hidden, free)] == [True, True, False]
     agree(broker, monitor, holder, hidden, free)
 
     culprit = monitor.culprit()
@@ -192,7 +192,8 @@ def test_groups_behind_an_open_transaction_are_answered_by_their_coordinator(bro
     monitor.tick()
     assert monitor.shown(hidden) == {("gap", 0): (8, False), ("gap", 1): (6, False), ("gap-new", 0): (7, False)}
     assert monitor.shown(holder) == {("gap", 0): (77, False)}
-    assert (monitor.culprit(), monitor.held.groups, bool(monitor.held.asked.any())) == (None, frozenset(), False)
+    assert (monitor.culprit(), monitor.hidden.answered_groups) == (None, frozenset())
+    assert not monitor.hidden.fetched.any()
     agree(broker, monitor, holder, hidden, free)
 
 
@@ -224,10 +225,10 @@ def test_the_settings_and_the_past_of_topics(broker: Broker, monitor: Monitor) -
     commit(broker.bootstrap, "settings", "kept", {0: 1})
     commit(broker.bootstrap, "settings", "compacted", {0: 0})
     monitor.tick()
-    assert monitor.asked.retention is not None
-    told = {topic: monitor.asked.retention[topic] for topic in ("kept", "compacted", NAME)}
+    assert monitor.results.retention is not None
+    told = {topic: monitor.results.retention[topic] for topic in ("kept", "compacted", NAME)}
     assert told == {"kept": 987_654_321, "compacted": -1, NAME: -1}
-    seed = monitor.enquiries.seeding(monitor.seen)
+    seed = monitor.lookups.backfill_ends(monitor.seen)
     assert seed is not None
     times, offsets = seed
     row = int(np.flatnonzero(monitor.seen.ends.place == list(monitor.seen.topics).index("kept") << 32)[0])

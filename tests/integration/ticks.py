@@ -26,9 +26,9 @@ from stream.health.evaluator import Evaluator
 from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
-from stream.tick.inputs.builder import observed
 from stream.tick.lookups.scheduler import LookupScheduler
 from tests.support.commits import KEEP, SLOT_MS
+from tests.support.health_inputs import health_inputs
 from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:
@@ -53,14 +53,14 @@ class Monitor:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.enquiries = LookupScheduler(cluster)
+        self.lookups = LookupScheduler(cluster)
         self.judge = Evaluator()
         self.now = time.time()
         self._states = {partition: empty_state() for partition in range(PARTITIONS)}
         self._fleet = DriverState()
         self._read_to: dict[int, int] = {}
-        self.held: HiddenCommits
-        self.asked: LookupResults
+        self.hidden: HiddenCommits
+        self.results: LookupResults
 
     def read(self) -> GroupColumns:
         """Read the log on, up to its last stable offsets."""
@@ -93,15 +93,15 @@ class Monitor:
         """Do what the tick does, ten seconds later."""
         self.now += TICK
         fleet = self.read()
-        self.enquiries.ask_first(fleet, self.now)
-        topics = {NAME, *fleet.topic.dictionary.to_pylist()} | self.enquiries.topics
+        self.lookups.fetch_hidden_commits(fleet, self.now)
+        topics = {NAME, *fleet.topic.dictionary.to_pylist()} | self.lookups.topics
         ends = read_ends(self.cluster, topics)
-        self.held = self.enquiries.held_back(fleet, EndsIndex(ends), self.now)
-        self.asked = self.enquiries.asked(self.held.fleet, EndsIndex(ends), self.now)
-        context = dataclasses.replace(UNKNOWN_CLUSTER, lookups=self.asked)
-        self.seen = observed(self.held.fleet, ends, context, self.now)
+        self.hidden = self.lookups.apply_hidden_commits(fleet, EndsIndex(ends), self.now)
+        self.results = self.lookups.look_up(self.hidden.state, EndsIndex(ends), self.now)
+        context = dataclasses.replace(UNKNOWN_CLUSTER, lookups=self.results)
+        self.seen = health_inputs(self.hidden.state, ends, self.now, context)
         self.judged = self.judge.evaluate(self.seen)
-        self.enquiries.note(self.judged.window)
+        self.lookups.schedule(self.judged.window)
         return self.judged
 
     def row(self, group: str, topic: str, partition: int = 0) -> int:
@@ -124,20 +124,20 @@ class Monitor:
 
     def shown(self, group: str) -> dict[tuple[str, int], tuple[int, bool]]:
         """Give a group's commits by place: the offset, and whether it was asked for."""
-        fleet = self.held.fleet
+        fleet = self.hidden.state
         rows = zip(
             fleet.group.to_pylist(),
             fleet.topic.to_pylist(),
             fleet.partition.tolist(),
             fleet.runs.spans.last_offset.tolist(),
-            self.held.asked.tolist(),
+            self.hidden.fetched.tolist(),
             strict=True,
         )
         return {(topic, p): (offset, asked) for name, topic, p, offset, asked in rows if name == group}
 
     def culprit(self) -> BlockedOffsetsPartition | None:
         """Give who holds the offsets topic back, if anybody does."""
-        return next(iter(self.enquiries.offsets_held_back), None)
+        return next(iter(self.lookups.blocked_partitions), None)
 
 
 def transactional(broker: Broker, name: str) -> Producer:

@@ -24,7 +24,7 @@ from stream.groups.placement import partition_for
 from stream.tick.hidden_commits.commits import FetchedCommits, FetchedOffsets, offset_key
 from stream.tick.hidden_commits.group_states import HiddenGroupStates, OverlaidGroups
 from stream.tick.hidden_commits.log_reader import HiddenLogReader
-from stream.tick.hidden_commits.model import HiddenCommits, nothing_held_back
+from stream.tick.hidden_commits.model import HiddenCommits, nothing_hidden
 from stream.tick.hidden_commits.overlay import Overlay, decode_names, logged_rows
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class HiddenGroups:
         logs = self._reader.logs
         if not blocked and not self._commits and not logs:
             self._answered = set()
-            return nothing_held_back(state)
+            return nothing_hidden(state)
         commits = self._commits
         commits.drop(~np.isin(commits.offsets_partition, list(self._blocked_at)))
         deleted = [key for log in logs.values() if log.complete for key in log.deleted]

@@ -1,7 +1,8 @@
-"""Offsets partitions that an open transaction holds back, and the groups whose commits it hides. Values only.
+"""Offsets partitions blocked by an open transaction, and the groups whose commits it hides. Values only.
 
-The job reads committed records, so a transaction that stays open on a partition of `__consumer_offsets` hides all that
-is behind it: groups that work look as if they had stopped. While that lasts their coordinators are asked instead.
+The job reads committed records, so an open transaction on a partition of `__consumer_offsets` hides all records behind
+its last stable offset: groups that commit look as if they had stopped. Until it ends, their offsets are fetched from
+their coordinators.
 """
 
 from __future__ import annotations
@@ -24,40 +25,40 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BlockedOffsetsPartition:
-    """One offsets partition that is held back, and by whom. None: that is not known."""
+    """One blocked offsets partition and its oldest open transaction. None: not known."""
 
     offsets_partition: int
     since: int
-    """Since when (ms): the start of the transaction, else when the gap was first seen."""
+    """Since when it is blocked (ms): the start of the transaction; if not known, when the gap was first seen."""
     producer_id: int | None = None
     transactional_id: str | None = None
     hanging: bool | None = None
-    """Whether nobody is going to end it."""
+    """Whether no coordinator will end the transaction."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HiddenCommits:
-    """The fleet of one tick as its readers should see it."""
+    """The driver state of one tick with what open transactions hide in the log."""
 
-    fleet: GroupColumns
-    """With the commits that were asked for; the very same object where there are none."""
-    asked: Flags
-    """Which rows of the fleet have such a commit. Its time is when it was first seen, which is after it was made."""
-    partitions: Mapping[int, BlockedOffsetsPartition] = dataclasses.field(default_factory=dict)
-    """The offsets partitions that are held back, each by its number."""
-    groups: frozenset[str] = frozenset()
-    """The groups that their coordinators answer for now."""
-    hidden: frozenset[str] = frozenset()
-    """Groups of these partitions that nobody has answered for (yet): their commits may be newer than is known."""
-    unread: frozenset[str] = frozenset()
-    """Groups of whose records the job may not have read all: a tombstone that it has not read is not missing."""
-    members: Mapping[str, Memberships] = dataclasses.field(default_factory=dict)
-    """By group the membership records of those that have newer ones than the job has read."""
+    state: GroupColumns
+    """The driver state with the fetched commits and hidden records; the same object if there are none."""
+    fetched: Flags
+    """Which rows of the state have a fetched commit. Its commit time is that of the first fetch, after the commit."""
+    blocked_partitions: Mapping[int, BlockedOffsetsPartition] = dataclasses.field(default_factory=dict)
+    """The blocked offsets partitions by number."""
+    answered_groups: frozenset[str] = frozenset()
+    """Groups with a valid answer of their coordinator."""
+    unanswered_groups: frozenset[str] = frozenset()
+    """Groups of the blocked partitions without an answer (yet): their commits may be newer than known."""
+    unread_groups: frozenset[str] = frozenset()
+    """Groups with records that the job may not have read: a tombstone that is missing may be among them."""
+    memberships: Mapping[str, Memberships] = dataclasses.field(default_factory=dict)
+    """The membership records of groups that have newer ones than the job has read, by group."""
 
 
-def holders(held: HiddenCommits) -> pa.Table:
-    """Give who holds which offsets partition back (schema OFFSETS_HELD_BACK), by partition."""
-    rows = [dataclasses.astuple(each) for _, each in sorted(held.partitions.items())]
+def blocked_partitions_table(hidden: HiddenCommits) -> pa.Table:
+    """Return the blocked offsets partitions (schema OFFSETS_HELD_BACK), sorted by partition."""
+    rows = [dataclasses.astuple(blocked) for _, blocked in sorted(hidden.blocked_partitions.items())]
     partition, since, producer, name, hanging = zip(*rows, strict=True) if rows else ((),) * 5
     return pa.table(
         [
@@ -71,6 +72,6 @@ def holders(held: HiddenCommits) -> pa.Table:
     )
 
 
-def nothing_held_back(fleet: GroupColumns) -> HiddenCommits:
-    """Say that the log tells everything."""
-    return HiddenCommits(fleet, np.zeros(len(fleet.runs), np.bool_))
+def nothing_hidden(state: GroupColumns) -> HiddenCommits:
+    """Return the result where the log hides nothing."""
+    return HiddenCommits(state, np.zeros(len(state.runs), np.bool_))

@@ -42,7 +42,7 @@ class AssignmentInputs:
     def __init__(self) -> None:
         self._last: tuple[InputRows, Mapping[str, str], PartitionAssignment] | None = None
 
-    def wanted(self, rows: InputRows, state: GroupColumns, context: ClusterContext) -> PartitionAssignment:
+    def build(self, rows: InputRows, state: GroupColumns, context: ClusterContext) -> PartitionAssignment:
         """Return subscription and owner of each row."""
         last = self._last
         if last is None or last[0] is not rows or last[1] != context.described_states:

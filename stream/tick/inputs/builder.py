@@ -1,11 +1,7 @@
-"""(fleet, ends, surroundings, now) -> one moment in columns: what health is told, and what the read model shows.
+"""Builds the inputs of one tick: the columns that health evaluates, and what the read model shows in addition. Pure.
 
-Whoever ticks calls it after the ends have been read, at every tick, and hands the answer to a `stream.health.evaluator`
-and to `snapshot.build`. Owns how names become numbers, and Arrow tables columns; it judges nothing, asks nothing and
-has no clock. What it is not given stays unknown.
-
-Groups and topics are numbered as the read model sorts them, so row i here is row i of its PARTITIONS, and group
-number n is row n of its GROUPS. Rows: see `stream.tick.inputs.rows`.
+Groups and topics are numbered in the order of the read model: row i is row i of its PARTITIONS table, group n is row n
+of its GROUPS table. `stream.tick.inputs.rows` says which rows there are. What is not given stays not known.
 """
 
 from __future__ import annotations
@@ -18,29 +14,31 @@ import pyarrow as pa
 
 from stream.groups.commits.runs import TOPIC_ID, Spans
 from stream.groups.expiry.broker_rules import LATEST
-from stream.health.columns import NOT_KNOWN
 from stream.health.features import lag as lags
-from stream.health.features import offset_out_of_range as beyond
-from stream.health.features.offset_out_of_range import CommitOrigins
-from stream.health.inputs import NO_COMMIT, HealthInputs, OpenTransaction
+from stream.health.features.offset_out_of_range import CommitOrigins, topic_ids
+from stream.health.inputs import NO_COMMIT, HealthInputs
 from stream.health.limits import HealthLimits
-from stream.tick.ends_index import EndsIndex
 from stream.tick.inputs.assignment import AssignmentInputs
 from stream.tick.inputs.group_state import GroupStates
+from stream.tick.inputs.lookup_columns import with_lookups
 from stream.tick.inputs.read_position import ReadPositionTracker
 from stream.tick.inputs.rebalance_count import RebalanceCounter
 from stream.tick.inputs.rows import RowFinder
-from stream.tick.inputs.times import CommitTimes, believable_slots
+from stream.tick.inputs.times import CommitTimes, plausible_slots
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from stream.groups.commits.run_table import Runs
     from stream.groups.driver_state import GroupColumns
     from stream.health.columns import Flags, Ints
-    from stream.health.features.control_records import LogTails
+    from stream.health.features.lag import Lag, PartitionEnds
+    from stream.health.inputs import GroupInputs
     from stream.tick.context import ClusterContext
+    from stream.tick.ends_index import EndsIndex
+    from stream.tick.hidden_commits.model import HiddenCommits
     from stream.tick.inputs.rows import InputRows
 
 _NO_ID: Final = bytes(16)
@@ -59,168 +57,129 @@ class TickInputs:
     """Rows with a commit whose stored time cannot be right (see `stream.tick.inputs.times`)."""
 
 
-def observed(
-    fleet: GroupColumns,
-    ends: pa.Table,
-    around: ClusterContext,
-    now: float,
-    *,
-    limits: HealthLimits | None = None,
-) -> HealthInputs:
-    """Put one moment into columns: what health is told of it, and no more (see `InputBuilder`)."""
-    return InputBuilder(limits).moment(fleet, EndsIndex(ends), around, now)[1]
-
-
 class InputBuilder:
-    """Puts one moment after the other into columns; what did not change since the last one is not worked out again."""
+    """Builds the inputs tick after tick; columns whose sources did not change are reused."""
 
     def __init__(self, limits: HealthLimits | None = None, rebalances: RebalanceCounter | None = None) -> None:
-        """Begin; `rebalances` may know what an earlier process counted."""
+        """Start; `rebalances` may have the counts of an earlier process."""
         limits = limits or HealthLimits()
         self._storm = limits.storm
         self.rebalances = rebalances or RebalanceCounter(self._storm)
-        self.reading = ReadPositionTracker(limits.tick)
-        self._belongings = RowFinder()
+        self.read_positions = ReadPositionTracker(limits.tick)
+        self._row_finder = RowFinder()
         self._commit_times = CommitTimes()
-        self._standings = GroupStates()
-        self._members = AssignmentInputs()
-        self._counts: Mapping[str, int] = {}
+        self._group_states = GroupStates()
+        self._assignment = AssignmentInputs()
+        self._partition_counts: Mapping[str, int] = {}
 
-    def _with_counts(self, around: ClusterContext) -> ClusterContext:
-        """Go by the partition counts of before where none were told: a partition does not go with its brokers."""
-        if around.partition_counts:
-            self._counts = around.partition_counts
-            return around
-        return dataclasses.replace(around, partition_counts=self._counts)
-
-    def moment(
-        self,
-        fleet: GroupColumns,
-        ends: EndsIndex,
-        around: ClusterContext,
-        now: float,
-        *,
-        hidden: Collection[str] = (),
-        told: Flags | None = None,
-        answered: Collection[str] = (),
+    def build(
+        self, hidden: HiddenCommits, ends: EndsIndex, context: ClusterContext, now: float
     ) -> tuple[TickInputs, HealthInputs]:
-        """Put one moment into columns: `ends` had been read at `now` (Unix).
-
-        Of `hidden` groups an open transaction hides commits that nobody has told yet; `told` are the rows of the fleet
-        whose commits are answers of coordinators, and of all that the `answered` groups have committed they know.
-        """
-        at = int(now * 1000)
-        around = self._with_counts(around)
-        lookups, expiry = around.lookups, around.expiry
-        rows = self._belongings.rows(fleet, around)
-        topics, runs = rows.topics, fleet.runs
-        rebalances = self.rebalances.count(fleet.histories, at)
-        groups = self._standings.groups(
-            rows.groups,
-            fleet,
-            around,
-            at,
-            storm=self._storm,
-            rebalancing=around.rebalancing_since,
-            rebalances=rebalances,
-        )
-        wanted = self._members.wanted(rows, fleet, around)
-        partition_ends, index_row = ends.partition_ends(topics)
-        spans, odd = self._commit_times.believable(rows, _spans(runs.spans, rows), at)
-        answers = np.zeros(len(rows), np.bool_) if told is None else rows.take(told, nothing=False)
-        if answered:
-            answers |= np.array([name in answered for name in rows.groups], np.bool_)[rows.group]
-        reach = self.reading.reach(rows, spans.last_time, answers, at)
-        found = lags.lag(spans.last_offset, lags.place(rows.topic, rows.partition), partition_ends)
-        negative = rows.committed & (spans.last_offset < 0)
-        found = dataclasses.replace(found, known=found.known & ~negative)
-        end_row = np.where(found.row >= 0, index_row[found.row], -1) if len(index_row) else found.row
-        reasons = ends.unknown_reasons(~found.known & ~found.beyond_end, end_row, topics, rows.topic)
-        reasons[negative] = lags.NEGATIVE_OFFSET
-        seen = HealthInputs(
-            now=at,
-            groups=groups,
-            topics=tuple(topics),
+        """Return the inputs of a driver state whose `ends` were read at `now` (Unix seconds)."""
+        state, now_ms = hidden.state, int(now * 1000)
+        context = self._with_partition_counts(context)
+        rows = self._row_finder.find(state, context)
+        spans, odd_time = self._commit_times.plausible(rows, _aligned_spans(state.runs.spans, rows), now_ms)
+        compared = _compare_with_ends(rows, spans, ends)
+        read = self.read_positions.read_until(rows, spans.last_time, _known_to_coordinator(rows, hidden), now_ms)
+        assignment = self._assignment.build(rows, state, context)
+        inputs = HealthInputs(
+            now=now_ms,
+            groups=self._groups(rows, state, context, now_ms),
+            topics=tuple(rows.topics),
             group=rows.group,
             topic=rows.topic,
             partition=rows.partition,
             spans=spans,
-            slots=believable_slots(rows.slots(runs.slots), at),
-            ends=partition_ends,
-            lag=found,
-            origins=CommitOrigins(
-                leader_epoch=rows.take(runs.leader_epoch, -1),
-                topic_id=rows.take(beyond.topic_ids(runs.topic_id), 0),
-                current_topic_id=_current_ids(topics, around)[rows.topic],
-            ),
-            recreated=_recreated(topics, around, at),
-            subscribed=wanted.subscribed,
-            owner=wanted.owner,
-            hidden=np.array([name in hidden for name in rows.groups], np.bool_)[rows.group] if hidden else None,
-            expiry=None if expiry is None else np.minimum(rows.take(expiry.offset, _NO_EXPIRY), LATEST),
-            retention=None if lookups.retention is None else _retention(topics, lookups.retention)[rows.topic],
-            tails=None if lookups.tails is None else _renumbered(lookups.tails, fleet.row_order.topics, topics),
-            transactions=_transactions(topics, lookups.transactions),
-            reasons=reasons,
-            read_until=reach.read_until,
-            answered_since=reach.answered_since,
+            slots=plausible_slots(rows.align_slots(state.runs.slots), now_ms),
+            ends=compared.ends,
+            lag=compared.lag,
+            reasons=compared.reasons,
+            origins=_origins(rows, state.runs, context),
+            recreated=_recreated(rows.topics, context, now_ms),
+            subscribed=assignment.subscribed,
+            owner=assignment.owner,
+            expiry=_expiry(rows, context),
+            hidden=_of_groups(rows, hidden.unanswered_groups) if hidden.unanswered_groups else None,
+            read_until=read.read_until,
+            answered_since=read.answered_since,
         )
-        return TickInputs(rows, ends, end_row, odd), seen
+        inputs = with_lookups(inputs, rows, context.lookups, state.row_order.topics)
+        return TickInputs(rows, ends, compared.end_row, odd_time), inputs
+
+    def _with_partition_counts(self, context: ClusterContext) -> ClusterContext:
+        """Return the context with the last known partition counts if it has none: an outage removes no partition."""
+        if context.partition_counts:
+            self._partition_counts = context.partition_counts
+            return context
+        return dataclasses.replace(context, partition_counts=self._partition_counts)
+
+    def _groups(self, rows: InputRows, state: GroupColumns, context: ClusterContext, now: int) -> GroupInputs:
+        rebalances = self.rebalances.update(state.histories, now)
+        since = context.rebalancing_since
+        return self._group_states.build(
+            rows.groups, state, context, now, storm=self._storm, rebalancing=since, rebalances=rebalances
+        )
 
 
-def _spans(spans: Spans, rows: InputRows) -> Spans:
-    """Bring the spans into the order of the rows; of a row without a commit all is -1, and there are no commits."""
-    nothing = {"reset": False, "commits": 0, "rewinds": 0}
+@dataclasses.dataclass(frozen=True, slots=True)
+class _ComparedRows:
+    """The rows compared with the end offsets of their partitions."""
+
+    ends: PartitionEnds
+    lag: Lag
+    end_row: Ints
+    reasons: NDArray[np.object_]
+
+
+def _compare_with_ends(rows: InputRows, spans: Spans, ends: EndsIndex) -> _ComparedRows:
+    partition_ends, index_row = ends.partition_ends(rows.topics)
+    lag = lags.lag(spans.last_offset, lags.place(rows.topic, rows.partition), partition_ends)
+    is_negative = rows.committed & (spans.last_offset < 0)
+    lag = dataclasses.replace(lag, known=lag.known & ~is_negative)
+    end_row = np.where(lag.row >= 0, index_row[lag.row], -1) if len(index_row) else lag.row
+    reasons = ends.unknown_reasons(~lag.known & ~lag.beyond_end, end_row, rows.topics, rows.topic)
+    reasons[is_negative] = lags.NEGATIVE_OFFSET
+    return _ComparedRows(partition_ends, lag, end_row, reasons)
+
+
+def _aligned_spans(spans: Spans, rows: InputRows) -> Spans:
+    """Return the spans in the order of the rows; a row without a commit has -1 everywhere, and counts of 0."""
+    missing = {"reset": False, "commits": 0, "rewinds": 0}
     return Spans(
         **{
-            field.name: rows.take(getattr(spans, field.name), nothing.get(field.name, NO_COMMIT))
+            field.name: rows.align(getattr(spans, field.name), missing.get(field.name, NO_COMMIT))
             for field in dataclasses.fields(Spans)
         }
     )
 
 
-def _renumbered(tails: LogTails, before: Sequence[str], topics: Sequence[str]) -> LogTails:
-    """Give tails numbers by the topics of the moment: those of the fleet in the same order, and perhaps more."""
-    if len(before) == len(topics):
-        return tails
-    number = {name: at for at, name in enumerate(topics)}
-    numbers = np.array([number[name] for name in before] or [0], np.int64)
-    place, unreadable = (
-        (numbers[column >> 32] << 32) | (column & 0xFFFFFFFF) for column in (tails.place, tails.unreadable)
+def _known_to_coordinator(rows: InputRows, hidden: HiddenCommits) -> Flags:
+    """Return the rows whose commits are known from a coordinator: fetched, or of a group that it answered for."""
+    fetched = rows.align(hidden.fetched, missing=False)
+    return fetched | _of_groups(rows, hidden.answered_groups) if hidden.answered_groups else fetched
+
+
+def _of_groups(rows: InputRows, groups: Collection[str]) -> Flags:
+    """Return the rows of these groups."""
+    of_groups: Flags = np.array([name in groups for name in rows.groups], np.bool_)[rows.group]
+    return of_groups
+
+
+def _origins(rows: InputRows, runs: Runs, context: ClusterContext) -> CommitOrigins:
+    ids = [context.topic_ids.get(name, _NO_ID) for name in rows.topics] or [_NO_ID]
+    return CommitOrigins(
+        leader_epoch=rows.align(runs.leader_epoch, -1),
+        topic_id=rows.align(topic_ids(runs.topic_id), 0),
+        current_topic_id=topic_ids(pa.array(ids, TOPIC_ID))[rows.topic],
     )
-    return dataclasses.replace(tails, place=place, unreadable=unreadable)
 
 
-def _current_ids(topics: Sequence[str], around: ClusterContext) -> NDArray[np.uint64]:
-    """Give the id that each topic has now, in the form of `beyond.topic_ids`; zeros where it is not known."""
-    return beyond.topic_ids(pa.array([around.topic_ids.get(name, _NO_ID) for name in topics] or [_NO_ID], TOPIC_ID))
+def _recreated(topics: Sequence[str], context: ClusterContext, now: int) -> Ints:
+    """Return the positions of the topics that were first seen with a new id at this tick."""
+    recreated = [position for position, name in enumerate(topics) if context.recreated.get(name, -1) >= now]
+    return np.array(recreated, np.int64)
 
 
-def _recreated(topics: Sequence[str], around: ClusterContext, moment: int) -> Ints:
-    """Give the numbers of the topics that were found at this tick to be others than before."""
-    anew = [number for number, name in enumerate(topics) if around.recreated.get(name, -1) >= moment]
-    return np.array(anew, np.int64)
-
-
-def _retention(topics: Sequence[str], retention: Mapping[str, int]) -> Ints:
-    return np.array([retention.get(name, NOT_KNOWN) for name in topics] or [NOT_KNOWN], np.int64)
-
-
-def _transactions(topics: Sequence[str], tables: Mapping[str, pa.Table]) -> dict[tuple[int, int], OpenTransaction]:
-    """Give the first open transaction of each partition: the one that holds the others back."""
-    held: dict[tuple[int, int], OpenTransaction] = {}
-    for number, name in enumerate(topics):
-        if name in tables:
-            for partition, transaction in _open(tables[name]):
-                held.setdefault((number, partition), transaction)
-    return held
-
-
-def _open(table: pa.Table) -> Iterator[tuple[int, OpenTransaction]]:
-    """Give each partition with its open transactions; a row without a start says only that nobody could be asked."""
-    started = table.filter(table.column("start_offset").is_valid())
-    since = started.column("start_time").cast(pa.int64()).to_pylist()
-    names = ("partition", "producer_id", "transactional_id", "hanging")
-    columns = (started.column(name).to_pylist() for name in names)
-    for partition, producer, name, hanging, time in zip(*columns, since, strict=True):
-        yield partition, OpenTransaction(producer, name, time, hanging)
+def _expiry(rows: InputRows, context: ClusterContext) -> Ints | None:
+    return None if context.expiry is None else np.minimum(rows.align(context.expiry.offset, _NO_EXPIRY), LATEST)

@@ -69,7 +69,7 @@ class GroupStates:
     def __init__(self) -> None:
         self._previous: dict[str, tuple[_Sources, _Group]] = {}
 
-    def groups(
+    def build(
         self,
         names: Sequence[str],
         state: GroupColumns,

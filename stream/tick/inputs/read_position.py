@@ -55,11 +55,11 @@ class ReadPositionTracker:
         self._groups: Sequence[str] = ()
         self._partition_of_group = np.empty(0, np.int64)
 
-    def miss(self) -> None:
+    def record_missed_tick(self) -> None:
         """Record a tick at which the cluster did not answer."""
         self._interrupted.update(self._last_answer)
 
-    def look(self, ends: EndsIndex, positions: Mapping[int, int], now: int) -> None:
+    def update(self, ends: EndsIndex, positions: Mapping[int, int], now: int) -> None:
         """Record the end offsets read at `now` (ms), and the reader's positions from before that, by partition."""
         rows = ends.rows_of_topic(NAME)
         partitions = ends.partitions(rows).tolist()
@@ -85,7 +85,7 @@ class ReadPositionTracker:
         while position is not None and ends and ends[0][1] <= position:
             self._read_until[partition] = ends.popleft()[0]
 
-    def reach(self, rows: InputRows, commit_time: Ints, fetched: Flags, now: int) -> ReadUntil:
+    def read_until(self, rows: InputRows, commit_time: Ints, fetched: Flags, now: int) -> ReadUntil:
         """Return how far the commits of each row are known.
 
         `commit_time` is the time (ms) of each row's last commit. Rows that are `fetched` from a coordinator are known

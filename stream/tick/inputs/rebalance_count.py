@@ -34,11 +34,11 @@ class RebalanceCounter:
         self._recent: dict[str, int] = {}
 
     @property
-    def noted(self) -> dict[str, CountsByTime]:
+    def recorded(self) -> dict[str, CountsByTime]:
         """The recorded counts of groups that rebalanced recently, for the next process."""
         return {group: list(self._counts[group]) for group in self._recent}
 
-    def count(self, histories: Mapping[str, GroupHistory], now: int) -> Mapping[str, int]:
+    def update(self, histories: Mapping[str, GroupHistory], now: int) -> Mapping[str, int]:
         """Record the counts at `now` (ms) and return the rebalances within the window, by group.
 
         Groups without a new rebalance for longer than the window are left out.

@@ -45,38 +45,38 @@ class InputRows:
     group: Ints
     topic: Ints
     partition: NDArray[np.int32]
-    fleet: Ints
+    state_row: Ints
     """The row of the driver state, -1 where there is no commit."""
-    left_out: int = 0
+    omitted: int = 0
     """Rows without a commit that exceed `MOST`."""
 
     @property
     def committed(self) -> Flags:
         """Which rows have a commit."""
-        committed: Flags = self.fleet >= 0
+        committed: Flags = self.state_row >= 0
         return committed
 
-    def take(self, column: NDArray[_Kind], nothing: Any) -> NDArray[_Kind]:
-        """Return a column of the driver state in the order of these rows, with `nothing` where there is no commit."""
-        if len(self.fleet) == len(column):
-            return column[self.fleet]
-        aligned = np.full((len(self.fleet), *column.shape[1:]), nothing, column.dtype)
-        aligned[self.committed] = column[self.fleet[self.committed]]
+    def align(self, column: NDArray[_Kind], missing: Any) -> NDArray[_Kind]:
+        """Return a column of the driver state in the order of these rows, with `missing` where there is no commit."""
+        if len(self.state_row) == len(column):
+            return column[self.state_row]
+        aligned = np.full((len(self.state_row), *column.shape[1:]), missing, column.dtype)
+        aligned[self.committed] = column[self.state_row[self.committed]]
         return aligned
 
-    def slots(self, slots: Slots) -> Slots:
+    def align_slots(self, slots: Slots) -> Slots:
         """Return the slots of the driver state, which are sorted by its rows, in the order of these rows."""
-        rows = len(self.fleet)
-        counts = np.bincount(slots.row, minlength=max(int(self.fleet.max(initial=-1)) + 1, 1))
+        rows = len(self.state_row)
+        counts = np.bincount(slots.row, minlength=max(int(self.state_row.max(initial=-1)) + 1, 1))
         starts = np.cumsum(counts) - counts
-        slots_of_row = np.where(self.committed, counts[self.fleet], 0)
+        slots_of_row = np.where(self.committed, counts[self.state_row], 0)
         first = np.cumsum(slots_of_row) - slots_of_row
-        at = np.repeat(starts[self.fleet] - first, slots_of_row) + np.arange(int(slots_of_row.sum()))
+        at = np.repeat(starts[self.state_row] - first, slots_of_row) + np.arange(int(slots_of_row.sum()))
         row = np.repeat(np.arange(rows), slots_of_row)
         return Slots(row, slots.number[at], slots.offset[at], slots.time[at], slots.commits[at])
 
     def __len__(self) -> int:
-        return len(self.fleet)
+        return len(self.state_row)
 
 
 class RowFinder:
@@ -87,7 +87,7 @@ class RowFinder:
         self._sources: tuple[Any, ...] = ()
         self._rows: InputRows | None = None
 
-    def rows(self, state: GroupColumns, context: ClusterContext) -> InputRows:
+    def find(self, state: GroupColumns, context: ClusterContext) -> InputRows:
         """Return the rows of this tick."""
         sources = (state.row_order, state.memberships, context.partition_counts, context.topic_names)
         if self._rows is None or not _are_same(self._sources, sources):
@@ -155,17 +155,17 @@ def _with_uncommitted(
 ) -> InputRows:
     """Return the committed rows with up to `most` of these partitions that have no commit, sorted."""
     new = np.flatnonzero(~_have_commit(committed, group, topic, partition))
-    left_out = max(len(new) - most, 0)
-    new = new[: len(new) - left_out]
+    omitted = max(len(new) - most, 0)
+    new = new[: len(new) - omitted]
     if not len(new):
         return committed
     groups = np.concatenate([committed.group, group[new]])
     topics = np.concatenate([committed.topic, topic[new]])
     partitions = np.concatenate([committed.partition, partition[new]])
-    state_rows = np.concatenate([committed.fleet, np.full(len(new), -1, np.int64)])
+    state_rows = np.concatenate([committed.state_row, np.full(len(new), -1, np.int64)])
     order = np.lexsort((partitions, topics, groups))
     return InputRows(
-        committed.groups, committed.topics, groups[order], topics[order], partitions[order], state_rows[order], left_out
+        committed.groups, committed.topics, groups[order], topics[order], partitions[order], state_rows[order], omitted
     )
 
 

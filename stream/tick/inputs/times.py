@@ -41,7 +41,7 @@ class CommitTimes:
         self._last = _FirstSeen()
         self._reached = _FirstSeen()
 
-    def believable(self, rows: InputRows, spans: Spans, now: int) -> tuple[Spans, Flags]:
+    def plausible(self, rows: InputRows, spans: Spans, now: int) -> tuple[Spans, Flags]:
         """Return the spans of these rows with times that can be right at `now` (ms), and which rows had an odd one."""
         odd = is_odd(spans.last_time, now) | is_odd(spans.reached_time, now)
         last = self._last.times(rows, spans.last_time, spans.last_position, now)
@@ -52,7 +52,7 @@ class CommitTimes:
         return dataclasses.replace(spans, **times), odd
 
 
-def believable_slots(slots: Slots, now: int) -> Slots:
+def plausible_slots(slots: Slots, now: int) -> Slots:
     """Return the slots without those whose time cannot be right at `now` (ms)."""
     odd = is_odd(slots.time, now) | (slots.time < 0)
     return slots.take(~odd) if odd.any() else slots

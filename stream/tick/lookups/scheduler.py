@@ -1,12 +1,11 @@
-"""What health must ask from the cluster beside the ends, tick after tick.
+"""Runs the lookups of each tick: requests to the cluster in addition to end offsets and the cluster context.
 
-Owns the order of the questions and what one tick's answers leave for the next; each kind of question is a module
-of its own (`enquiries_tails`, `enquiries_retention`, `enquiries_transactions` with `enquiries_transaction_log`,
-`held_back_gaps`, `held_back_groups`, `enquiries_seeding`, `enquiries_narrowing`), and each is bounded
-(`enquiries_limits`). Nothing here raises: what is not answered is not known.
+Each kind of lookup has a module of its own, here or in `stream.tick.hidden_commits`, with limits in
+`stream.tick.lookups.budget`. No method raises: what is not answered is not known.
 
-In a tick: `ask_first` before the ends are read, then `held_back`, then `asked` for the fleet that it gave; when health
-has judged, `note` and `narrow`. `seeding` once, after the first look of health's memory.
+Order within a tick: `fetch_hidden_commits` before the end offsets are read; then `apply_hidden_commits`, and `look_up`
+for the state that it returned; after the evaluation `schedule` and `search_offset_times`. `backfill_ends` is called
+once, at the first tick.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from stream.tick.hidden_commits.blocked_partitions import BlockedPartitions
 from stream.tick.hidden_commits.groups import HiddenGroups
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.log_tails import LogTailLookup
+from stream.tick.lookups.no_lookups import NoLookups
 from stream.tick.lookups.offset_time_backfill import backfill
 from stream.tick.lookups.offset_time_search import OffsetTimeSearch
 from stream.tick.lookups.open_transactions import OpenTransactionLookup, blocked_partitions, still_blocked
@@ -40,79 +40,79 @@ if TYPE_CHECKING:
 
 
 class LookupScheduler:
-    """Used by the thread of the ticks alone. `clock` gives seconds that only rise; every `now` is Unix seconds."""
+    """All lookups of a tick. Used by the tick thread only. `clock` is monotonic seconds; `now` is Unix seconds."""
 
     def __init__(
-        self,
-        cluster: Cluster,
-        allowances: LookupLimits | None = None,
-        *,
-        clock: Callable[[], float] = time.monotonic,
+        self, cluster: Cluster, limits: LookupLimits | None = None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._cluster = cluster
-        self._allowances = allowances = allowances or LookupLimits()
+        self._limits = limits = limits or LookupLimits()
         self._clock = clock
-        self._tails = LogTailLookup(cluster, allowances, clock)
-        self._retentions = TopicRetentionLookup(cluster, allowances)
-        log = TransactionLogLookup(cluster, allowances, clock)
-        self._culprits = OpenTransactionLookup(cluster, allowances, clock, log)
-        self._gaps = BlockedPartitions(allowances, OpenTransactionLookup(cluster, allowances, clock, log))
-        self._hidden = HiddenGroups(cluster, allowances, clock)
-        self._narrowing = OffsetTimeSearch(cluster, allowances, clock)
-        self._held: dict[TopicPartition, int] = {}
+        self._tails = LogTailLookup(cluster, limits, clock)
+        self._retention = TopicRetentionLookup(cluster, limits)
+        transaction_log = TransactionLogLookup(cluster, limits, clock)
+        self._transactions = OpenTransactionLookup(cluster, limits, clock, transaction_log)
+        blocking_transactions = OpenTransactionLookup(cluster, limits, clock, transaction_log)
+        self._offsets_partitions = BlockedPartitions(limits, blocking_transactions)
+        self._hidden = HiddenGroups(cluster, limits, clock)
+        self._offset_times = OffsetTimeSearch(cluster, limits, clock)
+        self._blocked: dict[TopicPartition, int] = {}
 
     @property
-    def offsets_held_back(self) -> tuple[BlockedOffsetsPartition, ...]:
-        """The offsets partitions that an open transaction holds back as of the last tick, and its producers."""
-        return self._gaps.blocked
+    def blocked_partitions(self) -> tuple[BlockedOffsetsPartition, ...]:
+        """The offsets partitions that were blocked by an open transaction at the last tick, with its producer."""
+        return self._offsets_partitions.blocked
 
     @property
     def topics(self) -> frozenset[str]:
-        """Topics that groups have commits of which the log may not tell yet: their ends are needed too."""
+        """Topics of fetched commits, which the log may not have: their end offsets are needed too."""
         return self._hidden.topics
 
     @property
-    def touched(self) -> frozenset[str]:
-        """Groups whose membership records the fleet of the next tick must have."""
+    def groups_with_hidden_records(self) -> frozenset[str]:
+        """Groups whose membership records the driver state of the next tick must have."""
         return self._hidden.groups_with_records
 
-    def follow(self, positions: Mapping[int, int]) -> None:
-        """Note how far the offsets partitions had been read before the fleet was made."""
+    def set_read_positions(self, positions: Mapping[int, int]) -> None:
+        """Set how far the offsets partitions had been read before the driver state was copied."""
         self._hidden.set_read_positions(positions)
 
-    def ask_first(self, fleet: GroupColumns, now: float) -> None:
-        """Ask for commits that were hidden at the last tick, before the ends of this one are read.
+    def fetch_hidden_commits(self, state: GroupColumns, now: float) -> None:
+        """Fetch commits that were hidden at the last tick, before the end offsets of this one are read.
 
-        Left out, `held_back` asks for the next tick instead, and its answers are one tick older.
+        Without this call `apply_hidden_commits` fetches for the next tick, and its commits are one tick older.
         """
-        self._hidden.fetch(fleet, int(now * 1000))
+        self._hidden.fetch(state, int(now * 1000))
 
-    def held_back(self, fleet: GroupColumns, ends: EndsIndex, now: float) -> HiddenCommits:
-        """Put into the fleet what the log cannot tell because an open transaction hides it.
+    def apply_hidden_commits(self, state: GroupColumns, ends: EndsIndex, now: float) -> HiddenCommits:
+        """Return the driver state with what open transactions hide in the log; the same object if nothing is hidden.
 
-        `ends` had been read at `now`. Gives the very same fleet where nothing is hidden.
+        `ends` were read at `now`.
         """
-        moment = int(now * 1000)
-        return self._hidden.apply(fleet, ends, self._gaps.update(ends, moment), moment)
+        now_ms = int(now * 1000)
+        return self._hidden.apply(state, ends, self._offsets_partitions.update(ends, now_ms), now_ms)
 
-    def asked(self, fleet: GroupColumns, ends: EndsIndex, now: float) -> LookupResults:
-        """Ask what is due; places in the answer are numbered by the topics of this very fleet."""
-        moment = int(now * 1000)
+    def look_up(self, state: GroupColumns, ends: EndsIndex, now: float) -> LookupResults:
+        """Run the lookups that are due. Places in the results hold the positions of topics in `state.row_order`."""
+        blocked = still_blocked(self._blocked, ends)
         return LookupResults(
-            retention=self._retentions.update(ends.described_topics, now),
-            transactions=self._culprits.update(still_blocked(self._held, ends), moment),
-            tails=self._tails.update(fleet.row_order.topics, ends),
+            retention=self._retention.update(ends.described_topics, now),
+            transactions=self._transactions.update(blocked, int(now * 1000)),
+            tails=self._tails.update(state.row_order.topics, ends),
         )
 
-    def note(self, window: Window) -> None:
-        """Take note of what health saw, for the questions of the next tick."""
+    def schedule(self, window: Window) -> None:
+        """Choose the tails and transactions to look up at the next tick."""
         self._tails.schedule(window)
-        self._held = blocked_partitions(window, int(self._allowances.transaction_grace * 1000))
+        self._blocked = blocked_partitions(window, int(self._limits.transaction_grace * 1000))
 
-    def narrow(self, window: Window, memory: PartitionHistory) -> None:
-        """Ask for what would make the ages of unread records known to the tick; the memory learns of it."""
-        self._narrowing.update(window, memory)
+    def search_offset_times(self, window: Window, history: PartitionHistory) -> None:
+        """Search the write times of unread records whose age is not known to within a tick; add them to `history`."""
+        self._offset_times.update(window, history)
 
-    def seeding(self, seen: HealthInputs) -> tuple[Ints, Ints] | None:
-        """Ask where the partitions ended in the past: times and answers for `PartitionHistory.seed`."""
-        return backfill(self._cluster, seen, self._allowances, self._clock)
+    def backfill_ends(self, inputs: HealthInputs) -> tuple[Ints, Ints] | None:
+        """Return past times and end offsets for the histories of a process that has just started."""
+        return backfill(self._cluster, inputs, self._limits, self._clock)
+
+
+Lookups = LookupScheduler | NoLookups

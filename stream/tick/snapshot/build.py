@@ -15,6 +15,7 @@ from stream.health.features import window as windows
 from stream.health.limits import HealthLimits
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
+from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
 from stream.tick.snapshot.groups import RowSums, groups_table, timestamps, transitions_table
 from stream.tick.snapshot.topics import topics_table
@@ -43,7 +44,7 @@ def build(state: GroupColumns, ends: pa.Table, taken_at: float, context: Cluster
     nothing is known of the cluster; a given one must come from `ClusterContext.for_groups`.
     """
     context = context or UNKNOWN_CLUSTER.for_groups(state, UnassignedTracker())
-    inputs, health_inputs = InputBuilder().moment(state, EndsIndex(ends), context, taken_at)
+    inputs, health_inputs = InputBuilder().build(nothing_hidden(state), EndsIndex(ends), context, taken_at)
     window = windows.build_without_history(health_inputs, HealthLimits())
     return _build(state, inputs, window, context, taken_at=taken_at)
 
@@ -51,7 +52,7 @@ def build(state: GroupColumns, ends: pa.Table, taken_at: float, context: Cluster
 def build_evaluated(evaluated: EvaluatedTick, context: ClusterContext, taken_at: float) -> Snapshot:
     """Return the snapshot of an evaluated tick; `context` is the one that it was evaluated with."""
     window = evaluated.evaluation.window
-    return _build(evaluated.hidden.fleet, evaluated.inputs, window, context, taken_at=taken_at, evaluated=evaluated)
+    return _build(evaluated.hidden.state, evaluated.inputs, window, context, taken_at=taken_at, evaluated=evaluated)
 
 
 def _build(
@@ -66,7 +67,7 @@ def _build(
     rows, committed = inputs.rows, inputs.rows.committed
     known = window.known & committed
     reasons = _unknown_lag_reasons(window, committed)
-    expiry = np.full(len(rows), -1) if context.expiry is None else rows.take(context.expiry.offset, -1)
+    expiry = np.full(len(rows), -1) if context.expiry is None else rows.align(context.expiry.offset, -1)
     odd_time = inputs.odd_time | (expiry > LATEST_MS)
     columns: dict[str, Any] = {
         "group": _names(rows.group, rows.groups),

@@ -51,7 +51,7 @@ def partition_columns(evaluated: EvaluatedTick | None) -> dict[str, pa.Array]:
         "trend": _trend(window.trend),
         "verdict": words(evaluation.verdict, evaluation.verdict_names),
         "verdict_since": pa.array(evaluation.since).cast(TIMESTAMP),
-        "offset_asked": pa.array(rows.take(evaluated.hidden.asked, False)),
+        "offset_asked": pa.array(rows.align(evaluated.hidden.fetched, False)),
     }
 
 
@@ -65,7 +65,7 @@ def group_columns(evaluated: EvaluatedTick | None) -> dict[str, pa.Array]:
         evaluation.group_sentence(group) if shown else None
         for group, shown in enumerate((alive & (severity > Severity.FINE)).tolist())
     ]
-    from_coordinator = [name in evaluated.hidden.groups for name in rows.groups]
+    from_coordinator = [name in evaluated.hidden.answered_groups for name in rows.groups]
     return {
         "verdict": words(evaluation.group_verdict, evaluation.verdict_names, ~alive),
         "severity": words(severity, SEVERITIES, ~alive),

@@ -90,11 +90,11 @@ class VerdictEvaluator:
 
     def record_ends(self, ends: EndsIndex, positions: Mapping[int, int], now: float) -> None:
         """Record how far the log is read: `positions` were the reader's before the end offsets were read, at `now`."""
-        self._inputs.reading.look(ends, positions, int(now * 1000))
+        self._inputs.read_positions.update(ends, positions, int(now * 1000))
 
     def record_missed_tick(self) -> None:
         """Record that the cluster did not answer at a tick."""
-        self._inputs.reading.miss()
+        self._inputs.read_positions.record_missed_tick()
         self._evaluator.record_missed_tick()
 
     def evaluate(
@@ -107,19 +107,17 @@ class VerdictEvaluator:
     ) -> EvaluatedTick:
         """Return the verdicts on a driver state by end offsets that were read at `now` (Unix seconds).
 
-        `context.expiry` must be that of `hidden.fleet`. `backfill` returns past end offsets for
+        `context.expiry` must be that of `hidden.state`. `backfill` returns past end offsets for
         `PartitionHistory.seed`; it is called at the first tick only.
         """
-        inputs, health_inputs = self._inputs.moment(
-            hidden.fleet, ends, context, now, hidden=hidden.hidden, told=hidden.asked, answered=hidden.groups
-        )
+        inputs, health_inputs = self._inputs.build(hidden, ends, context, now)
         if self._is_first_tick:
             self._evaluator.start(health_inputs, None if backfill is None else backfill(health_inputs))
             self._is_first_tick = False
         evaluation = self._evaluator.evaluate(health_inputs)
-        alive = _alive(hidden.fleet, inputs.rows.groups)
+        alive = _alive(hidden.state, inputs.rows.groups)
         self._changes.note(evaluation, alive, now)
-        self._log_left_out(inputs.rows.left_out)
+        self._log_left_out(inputs.rows.omitted)
         self._save_if_due(now)
         return EvaluatedTick(inputs, hidden, evaluation, alive)
 
@@ -143,7 +141,7 @@ class VerdictEvaluator:
         if self._store is not None and not self._is_first_tick:
             self._store.write(
                 StoredVerdicts(
-                    self._rules, self._evaluator.pack(), self._changes.changes, self._inputs.rebalances.noted
+                    self._rules, self._evaluator.pack(), self._changes.changes, self._inputs.rebalances.recorded
                 )
             )
 

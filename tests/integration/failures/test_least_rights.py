@@ -90,7 +90,7 @@ def monitor(broker: Secured) -> Iterator[Monitor]:
     with Cluster(kafka.bootstrap_servers, client_options(kafka)) as cluster:
         cluster.connect(LIMIT)
         made = Monitor(cluster)
-        made.enquiries = LookupScheduler(cluster, clock=lambda: made.now)
+        made.lookups = LookupScheduler(cluster, clock=lambda: made.now)
         yield made
 
 

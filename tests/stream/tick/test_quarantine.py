@@ -25,8 +25,7 @@ from stream.service.ticker import Ticker
 from stream.tick import context as surroundings
 from stream.tick import run_tick as ticks
 from stream.tick.context import UNKNOWN_CLUSTER
-from stream.tick.inputs import assignment as observed_members
-from stream.tick.inputs import times as observed_times
+from stream.tick.inputs import assignment, times
 from stream.tick.publisher import Publisher
 from stream.tick.snapshot import groups as snapshot_groups
 from stream.tick.terminations import Terminations
@@ -152,7 +151,7 @@ PLACES: list[Any] = [
     pytest.param(classic, "membership", of_generation, id="its membership"),
     pytest.param(expiry, "retention_start", of_generation, id="its expiry"),
     pytest.param(ownership, "_unowned", of_generation, id="what its members own"),
-    pytest.param(observed_members._TopicAssignments, "_read_membership", lambda _, name: name == "c", id="its members"),
+    pytest.param(assignment._TopicAssignments, "_read_membership", lambda _, name: name == "c", id="its members"),
     pytest.param(snapshot_groups, "_group_fields", lambda name, *_: name == "c", id="its row of the snapshot"),
     pytest.param(EvaluationResult, "group_sentence", at_its_place, id="its sentence"),
 ]
@@ -283,7 +282,7 @@ def test_a_fault_of_all_groups_ends_the_tick(
 
 def test_a_fault_without_any_group_ends_the_tick(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is searched for where even no group can be evaluated."""
-    monkeypatch.setattr(observed_times.CommitTimes, "believable", raising(lambda: None, lambda *_: True))
+    monkeypatch.setattr(times.CommitTimes, "plausible", raising(lambda: None, lambda *_: True))
     with pytest.raises(ZeroDivisionError):
         monitor.tick()
 

@@ -104,15 +104,17 @@ class Cluster:
         own = [(NAME, p, self.high, self.stable if p in blocked else self.high, 0, None) for p in range(PARTITIONS)]
         ends = EndsIndex(ends_of([*own, *self.ends]))
         shown = self.groups.apply(state, ends, {p: BlockedOffsetsPartition(p, NOON) for p in blocked}, self.now)
-        if not shown.asked.any() and not self.wrote:
-            assert shown.fleet is state, "unchanged state is the same object"
+        if not shown.fetched.any() and not self.wrote:
+            assert shown.state is state, "unchanged state is the same object"
         return shown
 
 
 def offsets(shown: HiddenCommits) -> dict[tuple[str, str], tuple[int, bool]]:
     """Return (offset, is fetched) by group and topic."""
-    state = shown.fleet
-    rows = zip(state.group.to_pylist(), state.topic.to_pylist(), state.runs.spans.last_offset, shown.asked, strict=True)
+    state = shown.state
+    rows = zip(
+        state.group.to_pylist(), state.topic.to_pylist(), state.runs.spans.last_offset, shown.fetched, strict=True
+    )
     return {(group, topic): (int(offset), bool(fetched)) for group, topic, offset, fetched in rows}
 
 
@@ -129,7 +131,11 @@ def test_nothing_is_fetched_while_no_partition_is_blocked(cluster: Cluster) -> N
     """The driver state is returned unchanged."""
     for _ in range(3):
         shown = cluster.tick(fetch_first=True)
-        assert (shown.groups, shown.hidden, dict(shown.partitions)) == (frozenset(), frozenset(), {})
+        assert (shown.answered_groups, shown.unanswered_groups, dict(shown.blocked_partitions)) == (
+            frozenset(),
+            frozenset(),
+            {},
+        )
     assert cluster.requested == []
 
 
@@ -138,12 +144,12 @@ def test_groups_of_a_blocked_partition_are_fetched(cluster: Cluster) -> None:
     cluster.commit(GROUP, 30, hidden=True)
     cluster.commit(OTHER, 50, hidden=True)
     before = cluster.tick(0)
-    assert (before.hidden, before.groups) == (frozenset({GROUP}), frozenset())
+    assert (before.unanswered_groups, before.answered_groups) == (frozenset({GROUP}), frozenset())
     assert offsets(before)[GROUP, "t"] == (10, False)
     shown = cluster.tick(0)
     assert offsets(shown) == {(GROUP, "t"): (30, True), (OTHER, "t"): (20, False)}
-    assert (shown.groups, shown.hidden) == (frozenset({GROUP}), frozenset())
-    assert dict(shown.partitions) == {0: BlockedOffsetsPartition(0, NOON)}
+    assert (shown.answered_groups, shown.unanswered_groups) == (frozenset({GROUP}), frozenset())
+    assert dict(shown.blocked_partitions) == {0: BlockedOffsetsPartition(0, NOON)}
     assert cluster.requested == [[GROUP], [GROUP]]
 
 
@@ -159,7 +165,7 @@ def test_an_answer_equal_to_the_log_changes_nothing(cluster: Cluster) -> None:
     """The group counts as answered."""
     cluster.tick(0)
     shown = cluster.tick(0)
-    assert (shown.groups, bool(shown.asked.any())) == (frozenset({GROUP}), False)
+    assert (shown.answered_groups, bool(shown.fetched.any())) == (frozenset({GROUP}), False)
 
 
 def test_the_log_counts_again_once_it_has_been_read(cluster: Cluster) -> None:
@@ -173,7 +179,7 @@ def test_the_log_counts_again_once_it_has_been_read(cluster: Cluster) -> None:
     cluster.world._position = 15
     cluster.commit(GROUP, 25)
     again = cluster.tick()
-    assert (offsets(again)[GROUP, "t"], again.groups) == ((25, False), frozenset())
+    assert (offsets(again)[GROUP, "t"], again.answered_groups) == ((25, False), frozenset())
 
 
 def test_an_answer_stays_valid_while_the_log_is_read_in_part(cluster: Cluster) -> None:
@@ -206,9 +212,9 @@ def test_a_commit_of_a_partition_that_is_not_in_the_log_gets_a_row(cluster: Clus
     cluster.ends.append(("new", 0, 9, 9, 0, None))
     shown = [cluster.tick(0) for _ in range(2)]
     assert offsets(shown[0])[GROUP, "new"] == (7, True)
-    assert shown[0].fleet.row_order is shown[1].fleet.row_order
-    assert shown[0].fleet.row_order.topics == ["new", "t"]
-    assert len(shown[0].fleet.partition) == len(shown[0].fleet.runs) == 3
+    assert shown[0].state.row_order is shown[1].state.row_order
+    assert shown[0].state.row_order.topics == ["new", "t"]
+    assert len(shown[0].state.partition) == len(shown[0].state.runs) == 3
     assert offsets(cluster.tick(0)) == offsets(shown[0])
 
 
@@ -232,7 +238,8 @@ def test_groups_without_an_answer_stay_hidden(cluster: Cluster) -> None:
     cluster.commit(GROUP, 30, hidden=True)
     cluster.tick(0)
     shown = cluster.tick(0)
-    assert (shown.groups, shown.hidden, offsets(shown)[GROUP, "t"]) == (frozenset(), frozenset({GROUP}), (10, False))
+    assert (shown.answered_groups, shown.unanswered_groups) == (frozenset(), frozenset({GROUP}))
+    assert offsets(shown)[GROUP, "t"] == (10, False)
 
 
 def test_share_groups_are_not_fetched(cluster: Cluster) -> None:
@@ -259,14 +266,14 @@ def test_a_deleted_group_is_dead_at_once(cluster: Cluster) -> None:
     cluster.tick(0)
     shown = cluster.tick(0)
     assert offsets(shown) == {(OTHER, "t"): (20, False)}
-    history = shown.fleet.histories[GROUP]
+    history = shown.state.histories[GROUP]
     assert (history.state, history.died) == ("Dead", cluster.now - 2 * TICK)
     removal = history.transitions[-1].removal
     assert removal is not None
     assert (removal.state, removal.offsets, removal.topics, removal.last_commit) == ("Empty", 1, ("t",), NOON)
-    assert shown.fleet.row_order.groups == sorted([GROUP, OTHER]), "it is still shown as dead"
-    assert cluster.tick(0).fleet.row_order is shown.fleet.row_order
-    assert shown.unread == {GROUP}
+    assert shown.state.row_order.groups == sorted([GROUP, OTHER]), "it is still shown as dead"
+    assert cluster.tick(0).state.row_order is shown.state.row_order
+    assert shown.unread_groups == {GROUP}
 
 
 def test_an_older_answer_does_not_restore_a_deleted_offset(cluster: Cluster) -> None:
@@ -282,7 +289,7 @@ def test_an_older_answer_does_not_restore_a_deleted_offset(cluster: Cluster) -> 
     cluster.write((commit_key(GROUP, "t", 0), commit_value(31, cluster.now)))
     shown = cluster.tick(0, fetch_first=True)
     assert offsets(shown)[GROUP, "t"] == (31, True)
-    assert shown.fleet.histories[GROUP].died is None
+    assert shown.state.histories[GROUP].died is None
 
 
 def test_the_hidden_part_counts_until_the_job_has_read_it(cluster: Cluster) -> None:
@@ -295,7 +302,7 @@ def test_the_hidden_part_counts_until_the_job_has_read_it(cluster: Cluster) -> N
     cluster.world._position = cluster.high - 1
     cluster.world.read([(commit_key(GROUP, "t", 0), None)], time=cluster.now)
     shown = cluster.tick()
-    assert (shown.unread, shown.fleet.histories[GROUP].died) == (frozenset(), cluster.now - TICK)
+    assert (shown.unread_groups, shown.state.histories[GROUP].died) == (frozenset(), cluster.now - TICK)
 
 
 def test_hidden_membership_records_are_applied(cluster: Cluster) -> None:
@@ -307,7 +314,7 @@ def test_hidden_membership_records_are_applied(cluster: Cluster) -> None:
         written.stands("m", -2, {}),
     ]
     cluster.world.read(records_of_group(*left))
-    before = cluster.tick(0).fleet.memberships[GROUP]
+    before = cluster.tick(0).state.memberships[GROUP]
     assert (before.state, before.away) == ("Reconciling", 1)
     returned = [
         *map(written.gone, (written.stands("m", -2, {}), written.member("m", instance="i"))),
@@ -317,12 +324,12 @@ def test_hidden_membership_records_are_applied(cluster: Cluster) -> None:
     cluster.write(*records_of_group(*returned))
     cluster.tick(0)
     shown = cluster.tick(0)
-    membership = shown.fleet.memberships[GROUP]
+    membership = shown.state.memberships[GROUP]
     assert (membership.state, membership.members, membership.away) == ("Stable", 1, 0)
-    assert [each.member_id for each in shown.members[GROUP].members(GROUP)] == ["n"]
-    history = shown.fleet.histories[GROUP]
+    assert [each.member_id for each in shown.memberships[GROUP].members(GROUP)] == ["n"]
+    history = shown.state.histories[GROUP]
     assert (history.state, history.since) == ("Stable", cluster.now - 2 * TICK)
-    assert cluster.tick(0).fleet.memberships[GROUP] is membership, "an unchanged membership is the same object"
+    assert cluster.tick(0).state.memberships[GROUP] is membership, "an unchanged membership is the same object"
 
 
 def test_a_classic_group_without_its_record_is_a_simple_group(cluster: Cluster) -> None:
@@ -332,8 +339,8 @@ def test_a_classic_group_without_its_record_is_a_simple_group(cluster: Cluster) 
     cluster.write((group_key(GROUP), None))
     cluster.tick(0)
     shown = cluster.tick(0)
-    assert GROUP not in shown.fleet.memberships
-    assert (shown.fleet.histories[GROUP].state, shown.fleet.histories[GROUP].died) == ("Empty", None)
+    assert GROUP not in shown.state.memberships
+    assert (shown.state.histories[GROUP].state, shown.state.histories[GROUP].died) == ("Empty", None)
     assert offsets(shown)[GROUP, "t"] == (10, False)
 
 
@@ -347,9 +354,9 @@ def test_a_group_created_behind_the_transaction_is_shown(cluster: Cluster) -> No
     cluster.tick(0)
     shown = cluster.tick(0)
     assert offsets(shown)[created, "t"] == (3, True)
-    assert created in shown.groups
-    assert (shown.fleet.memberships[created].state, shown.fleet.histories[created].state) == ("Stable", "Stable")
-    assert created in shown.fleet.row_order.groups
+    assert created in shown.answered_groups
+    assert (shown.state.memberships[created].state, shown.state.histories[created].state) == ("Stable", "Stable")
+    assert created in shown.state.row_order.groups
 
 
 def test_pending_commits_are_known_by_key(cluster: Cluster) -> None:
@@ -360,12 +367,12 @@ def test_pending_commits_are_known_by_key(cluster: Cluster) -> None:
     del cluster.offsets[GROUP, "t", 0]
     cluster.tick(0)
     shown = cluster.tick(0)
-    assert shown.fleet.pending == {offset_key(GROUP, "t", 0)}
-    assert shown.fleet.histories[GROUP].died is None
+    assert shown.state.pending == {offset_key(GROUP, "t", 0)}
+    assert shown.state.histories[GROUP].died is None
     cluster.end(5, committed=False)
     cluster.tick(0)
     shown = cluster.tick(0)
-    assert (shown.fleet.pending, shown.fleet.histories[GROUP].state) == (frozenset(), "Dead")
+    assert (shown.state.pending, shown.state.histories[GROUP].state) == (frozenset(), "Dead")
 
 
 def test_a_truncated_log_is_read_again(cluster: Cluster) -> None:
@@ -385,12 +392,12 @@ def test_the_hidden_part_counts_once_it_has_been_read_to_its_end(cluster: Cluste
     cluster.tick(0)
     cluster.write((group_key(GROUP), group_value(1, ["m"])))
     cluster.tick(0)
-    assert GROUP not in cluster.tick(0).fleet.memberships
+    assert GROUP not in cluster.tick(0).state.memberships
     cluster.complete = True
     cluster.tick(0)
-    assert cluster.tick(0).fleet.memberships[GROUP].state == "Stable"
+    assert cluster.tick(0).state.memberships[GROUP].state == "Stable"
     cluster.complete = False
-    assert cluster.tick(0).fleet.memberships[GROUP].state == "Stable"
+    assert cluster.tick(0).state.memberships[GROUP].state == "Stable"
 
 
 def test_the_hidden_part_is_read_again_behind_a_new_last_stable_offset(cluster: Cluster) -> None:
@@ -418,5 +425,5 @@ def test_records_that_cannot_be_evaluated_leave_the_group_unchanged(
         raise IndexError("internal error")
 
     monkeypatch.setattr(Memberships, "_tell", fail)
-    state = cluster.tick(0).fleet
+    state = cluster.tick(0).state
     assert (state.memberships[GROUP].generation, state.histories[GROUP].died) == (1, None)

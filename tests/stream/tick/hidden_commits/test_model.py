@@ -7,17 +7,22 @@ import datetime as dt
 import numpy as np
 
 from stream.groups.driver_state import DriverState
-from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits, holders, nothing_held_back
+from stream.tick.hidden_commits.model import (
+    BlockedOffsetsPartition,
+    HiddenCommits,
+    blocked_partitions_table,
+    nothing_hidden,
+)
 
 
 def test_each_partition_has_its_row() -> None:
     """Sorted by partition; what is not known is null."""
     known = BlockedOffsetsPartition(3, 5_000, 4001, "pay", hanging=False)
-    held = HiddenCommits(
+    hidden = HiddenCommits(
         DriverState().columns(), np.zeros(0, np.bool_), {9: BlockedOffsetsPartition(9, 7_000), 3: known}
     )
     names = ("offsets_partition", "since", "producer_id", "transactional_id", "hanging")
-    rows = [tuple(row[name] for name in names) for row in holders(held).to_pylist()]
+    rows = [tuple(row[name] for name in names) for row in blocked_partitions_table(hidden).to_pylist()]
     at = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - the read model's times are UTC without saying so
     assert rows == [
         (3, at + dt.timedelta(seconds=5), 4001, "pay", False),
@@ -27,4 +32,4 @@ def test_each_partition_has_its_row() -> None:
 
 def test_without_blocked_partitions_the_table_is_empty() -> None:
     """It has the columns of the read model."""
-    assert holders(nothing_held_back(DriverState().columns())).num_rows == 0
+    assert blocked_partitions_table(nothing_hidden(DriverState().columns())).num_rows == 0

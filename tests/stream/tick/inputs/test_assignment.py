@@ -16,11 +16,11 @@ from tests.support.raw import commit_key, commit_value
 
 def test_the_same_rows_give_the_same_answer_until_a_state_changes() -> None:
     """A commit changes nothing of it; a rebalance that the cluster tells, and an assignment, do."""
-    world, belongings, members = World(), RowFinder(), AssignmentInputs()
+    world, finder, assignment = World(), RowFinder(), AssignmentInputs()
 
     def owner(asked: dict[str, str]) -> list[int]:
         fleet, around = world.fleet.columns(), dataclasses.replace(UNKNOWN_CLUSTER, described_states=asked)
-        return members.wanted(belongings.rows(fleet, around), fleet, around).owner.tolist()
+        return assignment.build(finder.find(fleet, around), fleet, around).owner.tolist()
 
     def joined(*has: int) -> None:
         member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": has}))

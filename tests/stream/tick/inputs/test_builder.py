@@ -23,12 +23,12 @@ from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage, OpenTransactio
 from stream.health.limits import HealthLimits
 from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
-from stream.tick.inputs.builder import observed
 from stream.tick.inputs.group_state import rebalancing_since
 from stream.tick.snapshot import build as snapshot
 from tests.stream.groups import written
 from tests.support.commits import SLOT_MS
 from tests.support.fleets import World, ends_of
+from tests.support.health_inputs import health_inputs
 from tests.support.laws import examples
 from tests.support.lives import renamed
 from tests.support.raw import commit_key, commit_value, group_key, group_value
@@ -143,10 +143,10 @@ def play(stories: Mapping[str, Story], live_from: int) -> dict[str, tuple[Verdic
             happens += [] if offset is None else [(commit_key(group, story.topic, 0), commit_value(offset, now))]
         world.read(happens, now)
         asked = {group: story.asked for group, story in groups.items() if story.asked and second > 600}
-        around = dataclasses.replace(UNKNOWN_CLUSTER, described_states=asked)
-        since = rebalancing_since(since, around, now)
-        around = dataclasses.replace(around, rebalancing_since=since)
-        seen = observed(world.fleet.columns(), ends_at(second), around, now / 1000, limits=LIMITS)
+        context = dataclasses.replace(UNKNOWN_CLUSTER, described_states=asked)
+        since = rebalancing_since(since, context, now)
+        context = dataclasses.replace(context, rebalancing_since=since)
+        seen = health_inputs(world.fleet.columns(), ends_at(second), now / 1000, context, LIMITS)
         judged = judge.evaluate(seen)
     assert seen.groups.names == (*groups, "z")
     assert seen.group.tolist() == list(range(len(groups) + 1)), "each group has its one row"
@@ -226,8 +226,8 @@ def test_where_a_group_stands(records: list[tuple[int, bytes]], asked: dict[str,
     world = World()
     for time, value in records:
         world.read([(group_key("g"), value)], START + time)
-    around = dataclasses.replace(UNKNOWN_CLUSTER, described_states=asked)
-    groups = observed(world.fleet.columns(), ends_of([]), around, START / 1000 + 10 * 60).groups
+    context = dataclasses.replace(UNKNOWN_CLUSTER, described_states=asked)
+    groups = health_inputs(world.fleet.columns(), ends_of([]), START / 1000 + 10 * 60, context).groups
     moments = {"since", "emptied", "refilled"}
     seen = {name: int(getattr(groups, name)[0]) for name in told}
     assert seen == {name: each + START if name in moments and each >= 0 else each for name, each in told.items()}
@@ -265,7 +265,7 @@ def test_the_stage_of_every_kind_of_group(records: list[Raw], stage: GroupStage,
     """Kafka's states of all kinds of groups in the words of health; static members are known as such."""
     world = World()
     world.read(records, START)
-    groups = observed(world.fleet.columns(), ends_of([]), UNKNOWN_CLUSTER, START / 1000).groups
+    groups = health_inputs(world.fleet.columns(), ends_of([]), START / 1000).groups
     assert (GroupStage(int(groups.stage[0])), bool(groups.static[0])) == (stage, static)
     assert int(groups.members[0]) == (NOT_KNOWN if stage is GroupStage.OFFSETS_ONLY else 1)
 
@@ -274,13 +274,13 @@ def test_share_groups_are_told_where_their_progress_is_kept() -> None:
     """They commit no offsets by their nature: no other place has to be watched, and Kafka's tool shows the lag."""
     world = World()
     world.read([written.group_epoch(2, kind=11), written.sharer("m", "orders")], START)
-    share = Evaluator().evaluate(observed(world.fleet.columns(), ends_of([]), UNKNOWN_CLUSTER, START / 1000))
+    share = Evaluator().evaluate(health_inputs(world.fleet.columns(), ends_of([]), START / 1000))
     assert share.group_sentence(0) == share.group_finding(0).sentence
     assert "__share_group_state" in share.group_finding(0).sentence
     assert "kafka-share-groups.sh" in share.group_finding(0).next_step
     world = World()
     world.read([written.classic(written.classic_member("m"))], START)
-    other = Evaluator().evaluate(observed(world.fleet.columns(), ends_of([]), UNKNOWN_CLUSTER, START / 1000))
+    other = Evaluator().evaluate(health_inputs(world.fleet.columns(), ends_of([]), START / 1000))
     assert "watch them there" in other.group_finding(0).next_step
     assert "watch them there" not in share.group_finding(0).next_step
 
@@ -290,7 +290,7 @@ def test_a_group_from_before_lives_were_kept_is_dated_by_its_record() -> None:
     world = World()
     world.read([(group_key("g"), group_value(1, ["m"], time=START - 9))], START)
     fleet = dataclasses.replace(world.fleet.columns(), histories={})
-    groups = observed(fleet, ends_of([]), UNKNOWN_CLUSTER, START / 1000).groups
+    groups = health_inputs(fleet, ends_of([]), START / 1000).groups
     assert (groups.since.tolist(), groups.rebalances.tolist()) == ([START - 9], [0])
 
 
@@ -299,7 +299,7 @@ def test_a_dead_group_has_nobody_and_no_rows() -> None:
     world = World()
     world.read([(group_key("g"), ALIVE), (commit_key("g", "t", 0), commit_value(1, 1))], START)
     world.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], START + 1000)
-    seen = observed(world.fleet.columns(), ends_of([]), UNKNOWN_CLUSTER, START / 1000 + 2)
+    seen = health_inputs(world.fleet.columns(), ends_of([]), START / 1000 + 2)
     assert (len(seen), seen.groups.names, seen.groups.members.tolist()) == (0, ("g",), [0])
     assert Evaluator().evaluate(seen).group_finding(0).verdict is V.UNKNOWN
 
@@ -312,10 +312,10 @@ def test_who_owns_what_by_names_and_by_ids() -> None:
     commits: list[Raw] = [(commit_key("g", *row), commit_value(1, 1)) for row in rows]
     known = dataclasses.replace(UNKNOWN_CLUSTER, topic_names=written.NAMES)
 
-    def owners(records: list[Raw], around: Any = known) -> tuple[list[int], list[int]]:
+    def owners(records: list[Raw], context: Any = known) -> tuple[list[int], list[int]]:
         world = World()
         world.read([*commits, *records], START)
-        seen = observed(world.fleet.columns(), ends_of([]), around, START / 1000)
+        seen = health_inputs(world.fleet.columns(), ends_of([]), START / 1000, context)
         assert seen.owner is not None
         assert seen.subscribed is not None
         return seen.owner.tolist(), seen.subscribed.tolist()
@@ -340,7 +340,7 @@ def test_what_else_was_asked_stands_beside_the_rows_it_is_about() -> None:
     world.read([(commit_key(g, t, p), commit_value(1, time)) for g, t, p, time in commits], START)
     fleet = world.fleet.columns()
     now = START / 1000
-    around = dataclasses.replace(
+    context = dataclasses.replace(
         UNKNOWN_CLUSTER,
         retention=dataclasses.replace(UNKNOWN_CLUSTER.retention, retention_ms=1000),
         topic_ids={"b": b"b" * 16},
@@ -355,8 +355,8 @@ def test_what_else_was_asked_stands_beside_the_rows_it_is_about() -> None:
         retention={"a": 500, "c": 700},
         transactions={"b": pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)},
     )
-    around = dataclasses.replace(around, expiry=predict(fleet, around.retention), lookups=lookups)
-    seen = observed(fleet, ends_of([]), around, now)
+    context = dataclasses.replace(context, expiry=predict(fleet, context.retention), lookups=lookups)
+    seen = health_inputs(fleet, ends_of([]), now, context)
     assert (seen.groups.names, seen.topics) == (("g", "h"), ("a", "b", "c"))
     assert list(zip(seen.group.tolist(), seen.topic.tolist(), seen.partition.tolist(), strict=True)) == [
         (0, 0, 0),
@@ -388,7 +388,7 @@ def test_ends_are_sorted_by_place_and_unknown_where_an_end_is() -> None:
         ]
     )
     unsorted = ends.take(list(reversed(range(len(ends)))))
-    seen = observed(world.fleet.columns(), unsorted, UNKNOWN_CLUSTER, START / 1000).ends
+    seen = health_inputs(world.fleet.columns(), unsorted, START / 1000).ends
     b = 1 << 32
     assert (seen.place.tolist(), seen.known.tolist()) == ([b, b | 1, b | 2], [True, False, True])
     assert (seen.high_watermark.tolist(), seen.log_start.tolist()) == ([25, 9, 9], [3, 0, 1])
@@ -398,7 +398,7 @@ def test_ends_are_sorted_by_place_and_unknown_where_an_end_is() -> None:
 
 def test_an_empty_fleet_is_nothing_to_judge() -> None:
     """No groups, no rows, no ends, and no error."""
-    seen = observed(World().fleet.columns(), ends_of([]), UNKNOWN_CLUSTER, START / 1000)
+    seen = health_inputs(World().fleet.columns(), ends_of([]), START / 1000)
     judged = Evaluator().evaluate(seen)
     assert (len(seen), seen.groups.names, len(seen.ends.place), len(judged.group_verdict)) == (0, (), 0, 0)
 
@@ -412,13 +412,8 @@ def test_no_end_was_ever_known() -> None:
     world.read([(commit_key("g", "t", 0), commit_value(5, START))], time=START)
     judge = Evaluator(LIMITS)
     for tick in range(3):
-        seen = observed(
-            world.fleet.columns(),
-            ends_of([("t", -1, None, None, None, "unknown_topic")]),
-            UNKNOWN_CLUSTER,
-            START / 1000 + TICK * tick,
-            limits=LIMITS,
-        )
+        ends = ends_of([("t", -1, None, None, None, "unknown_topic")])
+        seen = health_inputs(world.fleet.columns(), ends, START / 1000 + TICK * tick, limits=LIMITS)
         judged = judge.evaluate(seen)
         assert judged.row_finding(0).verdict is V.UNKNOWN
 
@@ -444,7 +439,7 @@ def test_the_order_of_the_fleet_does_not_matter(commits: list[Any], chance: Any)
             frozenset(fleet.row_order.groups),
         ),
     )
-    one, other = (observed(each, ends_of([]), UNKNOWN_CLUSTER, START / 1000) for each in (fleet, moved))
+    one, other = (health_inputs(each, ends_of([]), START / 1000) for each in (fleet, moved))
     for name in ("group", "topic", "partition", "subscribed", "owner"):
         assert getattr(one, name).tolist() == getattr(other, name).tolist()
     for name in ("spans", "slots"):

@@ -38,7 +38,7 @@ def reach(
     column = np.arange(4)
     rows = InputRows(GROUPS, ("orders",), column, np.zeros(4, np.int64), np.zeros(4, np.int32), column)
     is_fetched = np.array([name in fetched for name in GROUPS])
-    return tracker.reach(rows, np.array(commits), is_fetched, now)
+    return tracker.read_until(rows, np.array(commits), is_fetched, now)
 
 
 def values_in(column: Any, partition: int) -> set[int]:
@@ -59,8 +59,8 @@ def test_the_groups_are_in_both_partitions() -> None:
 def test_a_partition_read_to_its_end_is_read_until_now() -> None:
     """The other one, with ten unread offsets, is read until the last tick whose end offset has been reached."""
     tracker = ReadPositionTracker(TICK)
-    tracker.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
-    tracker.look(ends({0: 100, 1: 110}), {0: 100, 1: 105}, NOW + TICK)
+    tracker.update(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
+    tracker.update(ends({0: 100, 1: 110}), {0: 100, 1: 105}, NOW + TICK)
     found = reach(tracker, NOW + TICK)
     assert values_in(found.read_until, 0) == {NOW + TICK}
     assert values_in(found.read_until, 1) == {NOW}
@@ -71,7 +71,7 @@ def test_a_reader_that_catches_up_is_dated_by_ticks() -> None:
     tracker, until = ReadPositionTracker(TICK), []
     for number, position in enumerate((10, 10, 10, 10, 32, 50)):
         now = NOW + number * TICK
-        tracker.look(ends({0: 10 * (number + 1), 1: 0}), {0: position, 1: 0}, now)
+        tracker.update(ends({0: 10 * (number + 1), 1: 0}), {0: position, 1: 0}, now)
         until.append((now - min(values_in(reach(tracker, now).read_until, 0))) // TICK)
     assert until == [0, 1, 2, 3, 2, 1]
 
@@ -79,7 +79,7 @@ def test_a_reader_that_catches_up_is_dated_by_ticks() -> None:
 def test_the_newest_commit_of_a_partition_is_a_lower_bound() -> None:
     """A partition is read in order, so all earlier commits have been read."""
     tracker = ReadPositionTracker(TICK)
-    tracker.look(ends({0: 100, 1: 100}), {0: 50, 1: 50}, NOW)
+    tracker.update(ends({0: 100, 1: 100}), {0: 50, 1: 50}, NOW)
     times = [NOW - 5_000 if name == GROUPS[0] else 0 for name in GROUPS]
     found = reach(tracker, NOW, times)
     assert values_in(found.read_until, offsets_partition(GROUPS[0])) == {NOW - 5_000}
@@ -88,8 +88,8 @@ def test_the_newest_commit_of_a_partition_is_a_lower_bound() -> None:
 def test_a_fetched_row_is_known_until_now_and_dates_no_other() -> None:
     """The coordinator's answer says nothing about other groups in the log."""
     tracker = ReadPositionTracker(TICK)
-    tracker.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
-    tracker.look(ends({0: 200, 1: 200}), {0: 100, 1: 100}, NOW + TICK)
+    tracker.update(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
+    tracker.update(ends({0: 200, 1: 200}), {0: 100, 1: 100}, NOW + TICK)
     found = reach(tracker, NOW + TICK, [NOW + TICK, 0, 0, 0], fetched=GROUPS[:1])
     assert found.read_until.tolist() == [NOW + TICK, NOW, NOW, NOW]
 
@@ -106,10 +106,10 @@ def test_a_fetched_row_is_known_until_now_and_dates_no_other() -> None:
 def test_an_interruption_ends_with_the_first_answer(pause: int, since: int, *, unanswered: bool) -> None:
     """An interruption is a tick without an end offset of the partition, or more than three ticks without any."""
     tracker = ReadPositionTracker(TICK)
-    tracker.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
+    tracker.update(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
     if unanswered:
-        tracker.look(ends({0: None, 1: 100}), {0: 100, 1: 100}, NOW + TICK)
-    tracker.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW + pause)
+        tracker.update(ends({0: None, 1: 100}), {0: 100, 1: 100}, NOW + TICK)
+    tracker.update(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW + pause)
     found = reach(tracker, NOW + pause)
     assert values_in(found.answered_since, 0) == {since}
     assert values_in(found.answered_since, 1) == {NEVER if unanswered else since}
@@ -118,9 +118,9 @@ def test_an_interruption_ends_with_the_first_answer(pause: int, since: int, *, u
 def test_a_tick_without_any_answer_interrupts_all_partitions() -> None:
     """The length of the pause does not matter."""
     tracker = ReadPositionTracker(TICK)
-    tracker.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
-    tracker.miss()
-    tracker.look(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW + TICK)
+    tracker.update(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW)
+    tracker.record_missed_tick()
+    tracker.update(ends({0: 100, 1: 100}), {0: 100, 1: 100}, NOW + TICK)
     assert set(reach(tracker, NOW + TICK).answered_since.tolist()) == {NOW + TICK}
 
 

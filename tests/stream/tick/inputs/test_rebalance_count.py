@@ -37,36 +37,36 @@ def test_recent_rebalances_are_a_difference_of_counts(counts: list[int], expecte
     rebalances = RebalanceCounter(WINDOW)
     recent = 0
     for tick, count in enumerate(counts):
-        recent = rebalances.count({"g": history(count)}, tick * TICK).get("g", 0)
+        recent = rebalances.update({"g": history(count)}, tick * TICK).get("g", 0)
     assert recent == expected
 
 
 def test_counting_continues_after_a_restart() -> None:
     """Rebalances before the restart count, and those during it."""
     first = RebalanceCounter(WINDOW)
-    first.count({"g": history(40), "quiet": history(3)}, 0)
-    first.count({"g": history(60), "quiet": history(3)}, 10)
-    stored = json.loads(json.dumps(first.noted))
+    first.update({"g": history(40), "quiet": history(3)}, 0)
+    first.update({"g": history(60), "quiet": history(3)}, 10)
+    stored = json.loads(json.dumps(first.recorded))
     second = RebalanceCounter(
         WINDOW, {group: [(time, count) for time, count in counts] for group, counts in stored.items()}
     )
-    assert dict(second.count({"g": history(75), "quiet": history(3)}, 100)) == {"g": 35, "quiet": 0}
-    assert dict(second.count({"g": history(75), "quiet": history(3)}, 100 + 2 * WINDOW)) == {}
-    assert second.noted == {}
+    assert dict(second.update({"g": history(75), "quiet": history(3)}, 100)) == {"g": 35, "quiet": 0}
+    assert dict(second.update({"g": history(75), "quiet": history(3)}, 100 + 2 * WINDOW)) == {}
+    assert second.recorded == {}
 
 
 def test_a_removed_group_is_dropped() -> None:
     """A group of the same name starts at zero."""
     rebalances = RebalanceCounter(WINDOW)
-    rebalances.count({"g": history(1)}, 0)
-    rebalances.count({"g": history(5)}, 10)
-    assert dict(rebalances.count({}, 20)) == {}
-    assert dict(rebalances.count({"g": history(9)}, 30)) == {"g": 0}
+    rebalances.update({"g": history(1)}, 0)
+    rebalances.update({"g": history(5)}, 10)
+    assert dict(rebalances.update({}, 20)) == {}
+    assert dict(rebalances.update({"g": history(9)}, 30)) == {"g": 0}
 
 
 def test_a_clock_that_was_set_back_restarts_the_count() -> None:
     """Nothing is counted twice."""
     rebalances = RebalanceCounter(WINDOW)
-    rebalances.count({"g": history(1)}, 1000)
-    assert dict(rebalances.count({"g": history(5)}, 500)) == {"g": 0}
-    assert dict(rebalances.count({"g": history(6)}, 510)) == {"g": 1}
+    rebalances.update({"g": history(1)}, 1000)
+    assert dict(rebalances.update({"g": history(5)}, 500)) == {"g": 0}
+    assert dict(rebalances.update({"g": history(6)}, 510)) == {"g": 1}

@@ -88,7 +88,7 @@ def test_what_belongs_to_a_group_without_a_commit(
 ) -> None:
     """Each story has the rows of its commits, and those that are in none."""
     fleet = world_of(commits, *records).fleet.columns()
-    rows = RowFinder().rows(fleet, surroundings)
+    rows = RowFinder().find(fleet, surroundings)
     assert [each for each, known in zip(named(rows), rows.committed, strict=True) if not known] == fresh
     assert named(rows) == sorted([*commits, *fresh])
     assert list(rows.topics) == sorted(rows.topics)
@@ -105,40 +105,40 @@ def test_rows_hold_every_commit_once_in_order(commits: list[Place], tees: int, y
     """Whatever belongs to the group beside its commits: columns and slots of the fleet come to the right rows."""
     member = written.classic_member("m", wants=written.subscription("t", "u"), has=written.assignment({"t": (0,)}))
     fleet = world_of(commits, written.classic(member)).fleet.columns()
-    rows = RowFinder().rows(fleet, around(t=tees, u=yous))
+    rows = RowFinder().find(fleet, around(t=tees, u=yous))
     mine = {("g", "t", at) for at in range(tees)} | {("g", "u", at) for at in range(yous)}
     assert named(rows) == sorted(mine | set(commits))
-    offset = dict(zip(named(rows), rows.take(fleet.runs.spans.last_offset, -1).tolist(), strict=True))
+    offset = dict(zip(named(rows), rows.align(fleet.runs.spans.last_offset, -1).tolist(), strict=True))
     assert offset == {place: commits.index(place) + 1 if place in commits else -1 for place in named(rows)}
-    slots = rows.slots(fleet.runs.slots)
+    slots = rows.align_slots(fleet.runs.slots)
     found = [named(rows)[row] for row in slots.row.tolist()]
     assert found == sorted(commits)
     assert slots.offset.tolist() == [offset[place] for place in found]
     assert len({len(column) for column in columns_of(slots)}) == 1
 
 
-def test_too_many_are_left_out_and_counted() -> None:
+def test_too_many_are_omitted_and_counted() -> None:
     """A bound holds for all groups together; what has a commit is never left out."""
     fleet = world_of([("g", "t", 4)], classic("t")).fleet.columns()
-    rows = RowFinder(most=2).rows(fleet, around(t=6))
-    assert (len(rows), rows.left_out, int(rows.committed.sum())) == (3, 3, 1)
+    rows = RowFinder(most=2).find(fleet, around(t=6))
+    assert (len(rows), rows.omitted, int(rows.committed.sum())) == (3, 3, 1)
 
 
 def test_rows_stay_the_same_object_while_nothing_comes_or_goes() -> None:
     """A commit moves no row; a member, a partition or a new key does."""
     world = world_of([("g", "t", 0)], classic("t"))
     belongings = RowFinder()
-    before = belongings.rows(world.fleet.columns(), around(t=2))
+    before = belongings.find(world.fleet.columns(), around(t=2))
     world.read([(commit_key("g", "t", 0), commit_value(9, 9))])
-    assert belongings.rows(world.fleet.columns(), around(t=2)) is before
-    assert len(belongings.rows(world.fleet.columns(), around(t=3))) == 3
+    assert belongings.find(world.fleet.columns(), around(t=2)) is before
+    assert len(belongings.find(world.fleet.columns(), around(t=3))) == 3
     world.read([classic("u")])
-    assert len(belongings.rows(world.fleet.columns(), around(t=3))) == 1
+    assert len(belongings.find(world.fleet.columns(), around(t=3))) == 1
     world.read([(commit_key("g", "t", 1), commit_value(9, 9))])
-    assert len(belongings.rows(world.fleet.columns(), around(t=3))) == 2
+    assert len(belongings.find(world.fleet.columns(), around(t=3))) == 2
 
 
 def test_columns_with_several_numbers_per_row_are_taken_whole() -> None:
     """Topic ids are two numbers each."""
-    rows: Any = RowFinder().rows(world_of([("g", "t", 1)], classic("t")).fleet.columns(), around(t=2))
-    assert rows.take(np.array([[7, 8]]), 0).tolist() == [[0, 0], [7, 8]]
+    rows: Any = RowFinder().find(world_of([("g", "t", 1)], classic("t")).fleet.columns(), around(t=2))
+    assert rows.align(np.array([[7, 8]]), 0).tolist() == [[0, 0], [7, 8]]

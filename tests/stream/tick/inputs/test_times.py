@@ -13,7 +13,7 @@ from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import nothing_held_back
+from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.inputs.builder import InputBuilder
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.snapshot.groups import timestamps
@@ -24,6 +24,7 @@ from tests.support.raw import commit_key, commit_value, group_key, group_value
 
 if TYPE_CHECKING:
     from exporters.readmodel import Snapshot
+    from stream.health.inputs import HealthInputs
 
 NOW = 1_700_000_000_000
 """When the stories begin, in ms."""
@@ -37,8 +38,13 @@ def look(judge: VerdictEvaluator, world: World, now: int, end: int) -> Snapshot:
     fleet = world.fleet.columns()
     context = UNKNOWN_CLUSTER.for_groups(fleet, UnassignedTracker())
     ends = EndsIndex(ends_of([("t", 0, end, end, 0, None)]))
-    evaluated = judge.evaluate(nothing_held_back(fleet), ends, context, now / 1000)
+    evaluated = judge.evaluate(nothing_hidden(fleet), ends, context, now / 1000)
     return build_evaluated(evaluated, context, now / 1000)
+
+
+def inputs_at(builder: InputBuilder, world: World, now: int) -> HealthInputs:
+    """Return the inputs of health at `now` (ms), without any end offset."""
+    return builder.build(nothing_hidden(world.fleet.columns()), EndsIndex(ends_of([])), UNKNOWN_CLUSTER, now / 1000)[1]
 
 
 def one_group(commit_time: int, state_time: int = NOW) -> World:
@@ -91,10 +97,10 @@ def test_times_that_can_be_right_are_not_odd() -> None:
 
 def test_the_first_sight_stays_while_rows_come_and_go() -> None:
     """A commit in the future keeps the moment of its first sight when other rows come; a new commit has a new one."""
-    world, observer = one_group(2**62), InputBuilder()
+    world, builder = one_group(2**62), InputBuilder()
 
     def commit_times(now: int) -> list[int]:
-        seen = observer.moment(world.fleet.columns(), EndsIndex(ends_of([])), UNKNOWN_CLUSTER, now / 1000)[1]
+        seen = inputs_at(builder, world, now)
         return seen.spans.last_time.tolist()  # type: ignore[no-any-return]
 
     assert commit_times(NOW) == [NOW]
@@ -109,18 +115,16 @@ def test_slots_in_the_future_do_not_count() -> None:
     """The commit window that health sees ends now."""
     world = one_group(NOW)
     world.read([(commit_key("g", "t", 0), commit_value(6, 2**62))], time=NOW)
-    seen = InputBuilder().moment(world.fleet.columns(), EndsIndex(ends_of([])), UNKNOWN_CLUSTER, NOW / 1000)[1]
+    seen = inputs_at(InputBuilder(), world, NOW)
     assert seen.slots.time.tolist() == [NOW]
 
 
 def test_a_state_time_in_the_future_counts_from_when_it_was_seen() -> None:
     """A group is settled for as long as it has been watched, whatever its record says."""
-    world, observer = World(), InputBuilder()
+    world, builder = World(), InputBuilder()
     world.read([(group_key("g"), group_value(1, ["m"], time=2**62))], time=2**62)
     for tick in range(3):
-        seen = observer.moment(
-            world.fleet.columns(), EndsIndex(ends_of([])), UNKNOWN_CLUSTER, (NOW + tick * TICK) / 1000
-        )[1]
+        seen = inputs_at(builder, world, NOW + tick * TICK)
         assert seen.groups.since.tolist() == [NOW]
 
 

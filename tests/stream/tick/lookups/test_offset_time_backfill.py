@@ -13,12 +13,11 @@ from stream.cluster.offsets_for_times import OFFSETS_FOR_TIMES
 from stream.cluster.transport.errors import Unreachable
 from stream.health.features.end_history import NO_LATER_RECORD, NOT_ANSWERED
 from stream.health.features.partition_history import PartitionHistory
-from stream.tick.context import UNKNOWN_CLUSTER
-from stream.tick.inputs.builder import observed
 from stream.tick.lookups import offset_time_backfill as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.offset_time_backfill import COARSE, FINE, backfill
 from tests.support.fleets import World, ends_of
+from tests.support.health_inputs import health_inputs
 from tests.support.raw import commit_key, commit_value
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def moment(committed: dict[tuple[str, int], int], end: int = 10_000, log_start: 
         time=NOON * MS,
     )
     ends = ends_of([(topic, partition, end, end, log_start, None) for topic, partition in committed])
-    return observed(world.fleet.columns(), ends, UNKNOWN_CLUSTER, float(NOON))
+    return health_inputs(world.fleet.columns(), ends, float(NOON))
 
 
 def test_the_history_covers_hours(log: Log) -> None:

@@ -16,10 +16,10 @@ from stream.cluster.open_transactions import OPEN_TRANSACTIONS
 from stream.health.evaluator import Evaluator
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
-from stream.tick.inputs.builder import observed
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.scheduler import LookupScheduler
 from tests.support.fleets import World, ends_of
+from tests.support.health_inputs import health_inputs
 from tests.support.raw import commit_key, commit_value
 from tests.support.scripted_cluster import AWAY, ScriptedCluster
 
@@ -37,7 +37,7 @@ class Ticks:
 
     def __init__(self, cluster: ScriptedCluster) -> None:
         self.world = World()
-        self.enquiries = LookupScheduler(cast("Any", cluster), LookupLimits(), clock=lambda: self.now)
+        self.lookups = LookupScheduler(cast("Any", cluster), LookupLimits(), clock=lambda: self.now)
         self.judge = Evaluator()
         self.now = NOON
         self.ends: list[tuple[str, int, int, int, int, None]] = [("t", 0, 100, 100, 0, None), (NAME, 0, 9, 9, 0, None)]
@@ -47,13 +47,13 @@ class Ticks:
         """Do what the tick does."""
         self.now += 10
         ends = ends_of(self.ends)
-        self.enquiries.ask_first(self.world.fleet.columns(), self.now)
-        overlay = self.enquiries.held_back(self.world.fleet.columns(), EndsIndex(ends), self.now)
-        self.asked = self.enquiries.asked(overlay.fleet, EndsIndex(ends), self.now)
-        context = dataclasses.replace(UNKNOWN_CLUSTER, lookups=self.asked)
-        seen = observed(overlay.fleet, ends, context, self.now)
+        self.lookups.fetch_hidden_commits(self.world.fleet.columns(), self.now)
+        hidden = self.lookups.apply_hidden_commits(self.world.fleet.columns(), EndsIndex(ends), self.now)
+        self.results = self.lookups.look_up(hidden.state, EndsIndex(ends), self.now)
+        context = dataclasses.replace(UNKNOWN_CLUSTER, lookups=self.results)
+        seen = health_inputs(hidden.state, ends, self.now, context)
         judged = self.judge.evaluate(seen)
-        self.enquiries.note(judged.window)
+        self.lookups.schedule(judged.window)
         return judged
 
 
@@ -78,12 +78,12 @@ def test_nothing_raises_while_the_cluster_is_away(away: ScriptedCluster) -> None
     ticks.ends = [("t", 0, 100, 90, 0, None), (NAME, 0, 9, 5, 0, None)]
     for _ in range(4):
         ticks.tick()
-    assert (dict(ticks.asked.retention or {}), dict(ticks.asked.transactions)) == ({}, {})
-    assert ticks.asked.tails is not None
-    assert len(ticks.asked.tails.place) == 0
-    assert [held.offsets_partition for held in ticks.enquiries.offsets_held_back] == [0]
-    seen = observed(ticks.world.fleet.columns(), ends_of(ticks.ends), UNKNOWN_CLUSTER, ticks.now)
-    assert ticks.enquiries.seeding(seen) is None
+    assert (dict(ticks.results.retention or {}), dict(ticks.results.transactions)) == ({}, {})
+    assert ticks.results.tails is not None
+    assert len(ticks.results.tails.place) == 0
+    assert [held.offsets_partition for held in ticks.lookups.blocked_partitions] == [0]
+    seen = health_inputs(ticks.world.fleet.columns(), ends_of(ticks.ends), ticks.now)
+    assert ticks.lookups.backfill_ends(seen) is None
     asked = {type(request).__name__ for _, request in away.asked}
     assert {"DescribeConfigsRequest", "FindCoordinatorRequest"} <= asked
 
@@ -117,7 +117,7 @@ def test_who_holds_a_place_back_is_asked_for(away: ScriptedCluster, monkeypatch:
     for _ in range(4):
         ticks.tick()
     assert asked == [("t", [0])]
-    assert set(ticks.asked.transactions) == {"t"}
+    assert set(ticks.results.transactions) == {"t"}
 
 
 def test_hidden_commits_are_asked_for_before_the_ends(away: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,4 +153,4 @@ def test_tails_are_numbered_by_the_fleet_that_was_given(away: ScriptedCluster, m
     ticks.ends.append(("a", 0, 1, 1, 0, None))
     judged = ticks.tick()
     assert judged.window.lag.tolist() == [0, 0]
-    assert np.array_equal(cast("Any", ticks.asked.tails).place, [1 << 32])
+    assert np.array_equal(cast("Any", ticks.results.tails).place, [1 << 32])

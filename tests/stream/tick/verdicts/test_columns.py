@@ -37,7 +37,7 @@ def diagnosed(*rows: Row, verdicts: list[str], dead: tuple[str, ...] = (), fresh
     asked = np.arange(int((fleet >= 0).sum())) == 0
     alive = np.array([name not in dead for name in seen.groups.names], np.bool_)
     inputs: Any = TickInputs(places, cast("Any", None), cast("Any", None), cast("Any", None))
-    hidden = HiddenCommits(cast("Any", None), asked, groups=frozenset({"b"}))
+    hidden = HiddenCommits(cast("Any", None), asked, answered_groups=frozenset({"b"}))
     return EvaluatedTick(inputs, hidden, opinion, alive)
 
 

@@ -13,7 +13,7 @@ from stream.groups.reduce import StateLimits
 from stream.health.limits import HealthLimits
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
-from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits, nothing_held_back
+from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits, nothing_hidden
 from stream.tick.snapshot import build as snapshot
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.store import VerdictStore
@@ -72,7 +72,7 @@ class Story:
         ends = EndsIndex(ends_of([("t", at, end(self.second), end(self.second), 0, None) for at in range(partitions)]))
         around = dataclasses.replace(UNKNOWN_CLUSTER, partition_counts={"t": partitions})
         context = around.for_groups(fleet, UnassignedTracker())
-        hidden = nothing_held_back(fleet) if self.hide is None else self.hide(fleet)
+        hidden = nothing_hidden(fleet) if self.hide is None else self.hide(fleet)
         return evaluator.evaluate(hidden, ends, context, now, self.backfill), context
 
     def tick(self, evaluator: VerdictEvaluator, partitions: int = 1) -> tuple[EvaluatedTick, Snapshot]:
@@ -256,7 +256,7 @@ def answered_by_coordinator(state: GroupColumns) -> HiddenCommits:
 def without_answer(state: GroupColumns) -> HiddenCommits:
     """Return the state while commits of g are hidden and its coordinator has not answered yet."""
     none = np.zeros(len(state.runs), np.bool_)
-    return HiddenCommits(state, none, {3: BlockedOffsetsPartition(3, 5)}, hidden=frozenset({"g"}))
+    return HiddenCommits(state, none, {3: BlockedOffsetsPartition(3, 5)}, unanswered_groups=frozenset({"g"}))
 
 
 def test_a_hidden_group_gets_no_bad_verdict() -> None:

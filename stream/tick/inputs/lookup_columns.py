@@ -1,0 +1,72 @@
+"""The columns of `HealthInputs` that come from lookups: topic retention, log tails and open transactions. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from stream.health.columns import NOT_KNOWN
+from stream.health.inputs import OpenTransaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from stream.health.columns import Ints
+    from stream.health.features.control_records import LogTails
+    from stream.health.inputs import HealthInputs
+    from stream.tick.context import LookupResults
+    from stream.tick.inputs.rows import InputRows
+
+
+def with_lookups(
+    inputs: HealthInputs, rows: InputRows, results: LookupResults, state_topics: Sequence[str]
+) -> HealthInputs:
+    """Return `inputs` with the results of the lookups; `state_topics` are the topics that number the tails."""
+    topics = rows.topics
+    return dataclasses.replace(
+        inputs,
+        retention=None if results.retention is None else _retention(topics, results.retention)[rows.topic],
+        tails=None if results.tails is None else _renumbered(results.tails, state_topics, topics),
+        transactions=_oldest_transactions(topics, results.transactions),
+    )
+
+
+def _retention(topics: Sequence[str], retention: Mapping[str, int]) -> Ints:
+    return np.array([retention.get(name, NOT_KNOWN) for name in topics] or [NOT_KNOWN], np.int64)
+
+
+def _renumbered(tails: LogTails, state_topics: Sequence[str], topics: Sequence[str]) -> LogTails:
+    """Return the tails with places numbered by `topics`, which are `state_topics` and perhaps more, both sorted."""
+    if len(state_topics) == len(topics):
+        return tails
+    positions = {name: position for position, name in enumerate(topics)}
+    numbers = np.array([positions[name] for name in state_topics] or [0], np.int64)
+    place, unreadable = (
+        (numbers[column >> 32] << 32) | (column & 0xFFFFFFFF) for column in (tails.place, tails.unreadable)
+    )
+    return dataclasses.replace(tails, place=place, unreadable=unreadable)
+
+
+def _oldest_transactions(
+    topics: Sequence[str], tables: Mapping[str, pa.Table]
+) -> dict[tuple[int, int], OpenTransaction]:
+    """Return the first open transaction of each partition, which blocks its last stable offset."""
+    oldest: dict[tuple[int, int], OpenTransaction] = {}
+    for number, name in enumerate(topics):
+        if name in tables:
+            for partition, transaction in _open_transactions(tables[name]):
+                oldest.setdefault((number, partition), transaction)
+    return oldest
+
+
+def _open_transactions(table: pa.Table) -> Iterator[tuple[int, OpenTransaction]]:
+    """Yield (partition, open transaction); a row without a start offset only says that there was no answer."""
+    started = table.filter(table.column("start_offset").is_valid())
+    since = started.column("start_time").cast(pa.int64()).to_pylist()
+    names = ("partition", "producer_id", "transactional_id", "hanging")
+    columns = (started.column(name).to_pylist() for name in names)
+    for partition, producer, name, hanging, time in zip(*columns, since, strict=True):
+        yield partition, OpenTransaction(producer, name, time, hanging)
