@@ -24,7 +24,7 @@ from stream.groups.expiry.predict import OffsetsRetention
 from stream.groups.fold import Fold, RecordColumns
 from stream.groups.placement import Placement, partition_for
 from stream.groups.reduce import StateLimits, reduce
-from stream.groups.shard import empty_shard
+from stream.groups.shard import empty_state
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
 from stream.service.ticker import Ticker
@@ -91,11 +91,11 @@ class Ticks:
         self.status.phase = RUNNING
         self.status.progress = CatchUpProgress({}, {})
         # The grace is as short as can be: the transactions here stay open.
-        lookups = LookupScheduler(cluster, LookupLimits(gap_grace=0.0))
+        lookups = LookupScheduler(cluster, LookupLimits(blocked_grace=0.0))
         self.publisher = Publisher(evaluator=VerdictEvaluator(), lookups=lookups)
         poller = ContextPoller(cluster, OffsetsRetention(None, None, "unknown"), 50, 10.0)
         self._ticker = Ticker(self.publisher, self.status, cluster, poller, tick_interval=10, trigger_interval=1)
-        self._states = {partition: empty_shard() for partition in range(PARTITIONS)}
+        self._states = {partition: empty_state() for partition in range(PARTITIONS)}
         self._read_to: dict[int, int] = {}
 
     def tick(self) -> None:
