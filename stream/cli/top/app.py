@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from stream.cli.api_client import InstanceClient
 
 _REDRAW_SECONDS: Final = 1.0
-"""How often ages are redrawn if nothing else happens."""
+"""The interval at which ages are redrawn."""
 
 
 def watch(source: InstanceClient, interval: float) -> int:
@@ -78,8 +78,8 @@ class TopApp(App[None]):
     VerticalScroll { scrollbar-size: 0 0; }
     """
 
-    class Polled(Message):
-        """The poller has an answer."""
+    class PollCompleted(Message):
+        """The poller has a new result."""
 
         def __init__(self, result: PollResult) -> None:
             super().__init__()
@@ -107,22 +107,22 @@ class TopApp(App[None]):
         self._poller.__exit__()
 
     def _post_result(self, result: PollResult) -> None:
-        """Hand a result from the poller's thread to the application; after its end nobody reads it."""
+        """Post a result from the thread of the poller; no effect after the end of the application."""
         with contextlib.suppress(RuntimeError):  # the event loop is closed
-            self.post_message(self.Polled(result))
+            self.post_message(self.PollCompleted(result))
 
-    def on_top_app_polled(self, message: Polled) -> None:
+    def on_top_app_poll_completed(self, message: PollCompleted) -> None:
         """Show the newest answers."""
         self._list.show(message.result)
         if isinstance(self.screen, GroupScreen):
             self.screen.show(message.result)
 
-    def on_group_list_screen_opened(self, message: GroupListScreen.Opened) -> None:
+    def on_group_list_screen_group_opened(self, message: GroupListScreen.GroupOpened) -> None:
         """Show one group in full."""
         self._poller.poll_group(message.group)
         self.push_screen(GroupScreen(message.group, self._clock))
 
-    def on_group_screen_closed(self) -> None:
+    def on_group_screen_group_closed(self) -> None:
         """Show the list again."""
         self._poller.poll_group(None)
         self.pop_screen()
@@ -132,5 +132,5 @@ class TopApp(App[None]):
             self.screen.redraw()
 
     def action_redraw(self) -> None:
-        """Draw the whole screen, whatever another program has written over it."""
+        """Redraw the whole screen, for example after another program has written over it."""
         self.screen.refresh(layout=True)

@@ -45,7 +45,7 @@ class GroupTable(Widget):
         return max(self.size.height - 1, 1)
 
     def show(self, state: model.GroupListState, now: float) -> None:
-        """Draw this state; `now` is Unix seconds."""
+        """Redraw with this state; `now` is Unix seconds."""
         self._state, self._now = state, now
         self.refresh()
 
@@ -72,8 +72,8 @@ class GroupListScreen(Screen[None]):
         Binding("escape,ctrl+u", "clear_filter"),
     ]
 
-    class Opened(Message):
-        """The person wants to see this group in full."""
+    class GroupOpened(Message):
+        """A key has opened this group."""
 
         def __init__(self, group: str) -> None:
             super().__init__()
@@ -96,7 +96,7 @@ class GroupListScreen(Screen[None]):
         yield from (self._status, self._filter, self._table, self._sentence, self._keys)
 
     def on_mount(self) -> None:
-        """Draw for the first time."""
+        """Redraw once the widgets exist."""
         self.redraw()
 
     def on_resize(self) -> None:
@@ -104,7 +104,7 @@ class GroupListScreen(Screen[None]):
         self.call_after_refresh(self.redraw)
 
     def on_screen_resume(self) -> None:
-        """Draw the current ages when the list is shown again."""
+        """Redraw with the current ages when the list is shown again."""
         self.redraw()
 
     def show(self, result: PollResult) -> None:
@@ -116,7 +116,7 @@ class GroupListScreen(Screen[None]):
             self.redraw()
 
     def redraw(self) -> None:
-        """Draw everything with the current ages."""
+        """Redraw everything with the current ages."""
         now = self._clock()
         self.state = model.show_selection(self.state, self._table.rows_shown)
         self._table.show(self.state, now)
@@ -177,7 +177,7 @@ class GroupListScreen(Screen[None]):
     def action_open(self) -> None:
         """Open the selected group."""
         if self.state.rows:
-            self.post_message(self.Opened(self.state.rows[self.state.selected_row]["group"]))
+            self.post_message(self.GroupOpened(self.state.rows[self.state.selected_row]["group"]))
 
     def _select(self, row: int) -> None:
         self._update(model.select_row(self.state, row, self._table.rows_shown))
@@ -201,8 +201,8 @@ class GroupScreen(Screen[None]):
         Binding("q", "app.quit"),
     ]
 
-    class Closed(Message):
-        """The person wants to see the list again."""
+    class GroupClosed(Message):
+        """A key has closed the group."""
 
     def __init__(self, group: str, clock: Callable[[], float]) -> None:
         super().__init__()
@@ -220,7 +220,7 @@ class GroupScreen(Screen[None]):
         yield from (self._error_line, self._scroller, self._keys)
 
     def on_mount(self) -> None:
-        """Draw for the first time, and count the hidden lines whenever their number may have changed."""
+        """Redraw once the widgets exist, and count the hidden lines whenever their number may have changed."""
         for attribute in ("scroll_y", "virtual_size", "size"):
             self.watch(self._scroller, attribute, self._show_keys, init=False)
         self.redraw()
@@ -233,7 +233,7 @@ class GroupScreen(Screen[None]):
         self.redraw()
 
     def redraw(self) -> None:
-        """Draw everything with the current ages."""
+        """Redraw everything with the current ages."""
         self._error_line.update(view.error_line(self._error))
         if self._answer is None:
             self._explanation.update(Text(f"requesting {display_text(self.group)} …"))
@@ -252,4 +252,4 @@ class GroupScreen(Screen[None]):
 
     def action_close(self) -> None:
         """Go back to the list."""
-        self.post_message(self.Closed())
+        self.post_message(self.GroupClosed())

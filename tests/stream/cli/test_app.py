@@ -1,4 +1,4 @@
-"""The command line: quick without Spark, and every error one line on stderr with what to do and its own code."""
+"""The command line: it starts without Spark, and an error is one line on stderr with advice and an exit code."""
 
 # ruff: noqa: S105 -- the passwords of test users
 from __future__ import annotations
@@ -27,7 +27,7 @@ HEAVY = ("pyspark", "kafka", "pandas", "pyarrow", "starlette", "textual")
 
 @pytest.fixture(autouse=True)
 def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Hide what the person running the tests has configured."""
+    """Remove the options of the person who runs the tests."""
     for name in list(os.environ):
         if name.startswith("LAGWARDEN_") and name != "LAGWARDEN_CACHE":
             monkeypatch.delenv(name)
@@ -37,22 +37,22 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        pytest.param(["--nope"], "error: No such option: --nope; see `lagwarden --help`", id="no such option"),
-        pytest.param(["run", "--nope"], "see `lagwarden run --help`", id="no such option of a verb"),
-        pytest.param(["walk"], "No such command 'walk'", id="no such verb"),
-        pytest.param(["run", "-s", "x"], "'x' must be KEY=VALUE", id="a setting without a value"),
-        pytest.param(["run", "--http-port", "x"], "Invalid value for '--http-port'", id="a port that is no number"),
-        pytest.param(["check-config"], "kafka.bootstrap_servers (not set): is required", id="no brokers named"),
+        pytest.param(["--nope"], "error: No such option: --nope; see `lagwarden --help`", id="unknown option"),
+        pytest.param(["run", "--nope"], "see `lagwarden run --help`", id="unknown option of a command"),
+        pytest.param(["walk"], "No such command 'walk'", id="unknown command"),
+        pytest.param(["run", "-s", "x"], "'x' must be KEY=VALUE", id="setting without a value"),
+        pytest.param(["run", "--http-port", "x"], "Invalid value for '--http-port'", id="port that is not a number"),
+        pytest.param(["check-config"], "kafka.bootstrap_servers (not set): is required", id="missing brokers"),
         pytest.param(["run", "-b", "a:1", "-s", "job.shard=1"], "did you mean job.shards?", id="misspelt setting"),
         pytest.param(
-            ["run", "-b", "a:1", "-c", "/no.yaml"], "/no.yaml (configuration file): cannot be read", id="no such file"
+            ["run", "-b", "a:1", "-c", "/no.yaml"], "/no.yaml (configuration file): cannot be read", id="missing file"
         ),
     ],
 )
 def test_wrong_usage_is_one_sentence_and_code_2(
     arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing on stdout, no traceback; what is wrong and where to look on stderr."""
+    """Nothing is printed on stdout; stderr has the error and the command for help, without a traceback."""
     assert cli.main(arguments) == ExitCode.USAGE
     out, err = capsys.readouterr()
     assert out == ""
@@ -60,14 +60,14 @@ def test_wrong_usage_is_one_sentence_and_code_2(
     assert "Traceback" not in err
 
 
-def test_no_verb_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """Who types the bare name learns the verbs; a script that forgot one still fails."""
+def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """The help lists the commands; the exit code is still that of wrong usage."""
     assert cli.main([]) == ExitCode.USAGE
     assert "check-config" in capsys.readouterr().out
 
 
 def test_help_and_version_need_nothing_heavy() -> None:
-    """The light verbs load neither Spark nor the Kafka client nor Arrow."""
+    """These commands load neither Spark nor the Kafka client nor Arrow."""
     for arguments in (["--help"], ["version"], ["acls"], ["check-config", "-b", "a:1"]):
         script = (
             "import sys; from stream.cli.app import main; code = main(sys.argv[1:]);"
@@ -83,8 +83,8 @@ def test_help_and_version_need_nothing_heavy() -> None:
         assert ran.stderr.strip() == "[]", arguments
 
 
-def test_version_names_what_a_bug_report_needs(capsys: pytest.CaptureFixture[str]) -> None:
-    """One line with lagwarden, Python and the parts that decide behaviour."""
+def test_version_prints_what_a_bug_report_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line with the versions of lagwarden, Python and the main libraries."""
     assert cli.main(["version"]) == ExitCode.OK
     line = capsys.readouterr().out
     assert line.count("\n") == 1
@@ -92,21 +92,21 @@ def test_version_names_what_a_bug_report_needs(capsys: pytest.CaptureFixture[str
 
 
 def test_metrics_prints_the_whole_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every metric that can be scraped can be looked up without a running monitor."""
+    """Every metric is documented without a running instance."""
     assert cli.main(["metrics"]) == ExitCode.OK
     out = capsys.readouterr().out
     assert METRICS
     assert all(metric.name in out for metric in METRICS)
 
 
-def test_acls_takes_the_principal(capsys: pytest.CaptureFixture[str]) -> None:
-    """The commands are ready to paste."""
+def test_acls_prints_commands_for_a_principal(capsys: pytest.CaptureFixture[str]) -> None:
+    """The commands can be pasted into a shell."""
     assert cli.main(["acls", "--principal", "User:x", "-b", "k:1"]) == ExitCode.OK
     assert "kafka-acls --bootstrap-server k:1 --add --allow-principal User:x" in capsys.readouterr().out
 
 
-def test_check_config_prints_what_is_in_effect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Values of all sources merged, as YAML that could be a configuration file, the secret as stars."""
+def test_check_config_prints_the_effective_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The merged values of all sources are printed as YAML with masked secrets."""
     path = tmp_path / "c.yaml"
     path.write_text(
         "kafka: {security_protocol: SASL_PLAINTEXT, sasl_mechanism: PLAIN, sasl_username: u, sasl_password: hunter2}"
@@ -121,12 +121,10 @@ def test_check_config_prints_what_is_in_effect(tmp_path: Path, capsys: pytest.Ca
 
 
 class TestConnect:
-    """`check-config --connect` says what `run` would meet."""
+    """`check-config --connect` runs the checks of `run`."""
 
-    def test_away_and_port_taken_and_no_jars_are_all_said(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """Every finding is made in one run; the code is that of the first thing `run` would stumble over."""
+    def test_all_failed_checks_are_printed(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Every check runs; the exit code is that of the first failed one."""
         with socket.create_server(("127.0.0.1", 0)) as taken, socket.socket() as closed:
             closed.bind(("127.0.0.1", 0))
             port = taken.getsockname()[1]
@@ -149,8 +147,8 @@ class TestConnect:
         ):
             assert text in line
 
-    def test_nothing_is_created_by_looking(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """The checkpoint's folder is judged, not made."""
+    def test_checks_create_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The directory of the checkpoint is checked and not created."""
         wanted = tmp_path / "new" / "checkpoint"
         with socket.socket() as closed:
             closed.bind(("127.0.0.1", 0))
@@ -164,11 +162,11 @@ class TestConnect:
 
 
 class TestRun:
-    """`run` hands the configuration over and gives back the job's code."""
+    """`run` passes the configuration to the service and returns its exit code."""
 
     @pytest.fixture
     def seen(self, monkeypatch: pytest.MonkeyPatch) -> list[Config]:
-        """Put a job in place that notes its configuration; `http.port` decides how it ends."""
+        """Replace the service by a function that records its configuration; `http.port` selects its result."""
         seen: list[Config] = []
 
         def run(config: Config) -> int:
@@ -186,7 +184,7 @@ class TestRun:
         return seen
 
     def test_flags_become_configuration(self, seen: list[Config]) -> None:
-        """Each flag sets its option; the job's code is the process's."""
+        """Each flag sets its option; the exit code is that of the service."""
         arguments = [
             "-b",
             "a:1",
@@ -204,24 +202,24 @@ class TestRun:
         assert (config.kafka.bootstrap_servers, config.http.port, config.checkpoint.dir) == (("a:1",), 31, Path("/x"))
         assert (config.log.level, config.log.format) == ("debug", "json")
 
-    def test_file_from_the_environment(
+    def test_configuration_from_the_environment(
         self, seen: list[Config], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """In a container the file is named by a variable, and the servers may come by one too."""
+        """Variables name the configuration file and the brokers, as in a container."""
         (tmp_path / "c.yaml").write_text("job: {shards: 256}")
         monkeypatch.setenv("LAGWARDEN_CONFIG", str(tmp_path / "c.yaml"))
         monkeypatch.setenv("LAGWARDEN_KAFKA_BOOTSTRAP_SERVERS", "k:1")
         assert cli.main(["run", "--http-port", "0"]) == ExitCode.OK
         assert (seen[0].job.shards, seen[0].kafka.bootstrap_servers) == (256, ("k:1",))
 
-    def test_refusal_is_one_line_and_its_code(self, seen: list[Config], capsys: pytest.CaptureFixture[str]) -> None:
-        """What and what to do, nothing else."""
+    def test_refusal_is_one_line_and_an_exit_code(self, seen: list[Config], capsys: pytest.CaptureFixture[str]) -> None:
+        """The line has the error and the advice."""
         assert cli.main(["run", "-b", "a:1", "--http-port", "1"]) == ExitCode.PORT_IN_USE
         assert seen
         assert capsys.readouterr().err == "error: port 1 is taken; choose another\n"
 
-    def test_a_fault_of_ours_is_called_that(self, seen: list[Config], capsys: pytest.CaptureFixture[str]) -> None:
-        """The unexpected keeps its traceback, for the report it asks for."""
+    def test_internal_error_has_a_traceback(self, seen: list[Config], capsys: pytest.CaptureFixture[str]) -> None:
+        """An unexpected error is printed with its traceback and a request to report it."""
         assert cli.main(["run", "-b", "a:1", "--http-port", "2"]) == ExitCode.INTERNAL
         assert seen
         err = capsys.readouterr().err

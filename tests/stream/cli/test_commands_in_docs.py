@@ -1,4 +1,4 @@
-"""Every `lagwarden …` that the documents tell a person to type is a command line that lagwarden takes."""
+"""Every command line `lagwarden …` in the documentation is valid."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ PAGES: Final = [
 ]
 
 
-def typed(text: str) -> Iterator[str]:
-    """Give the command lines in a page: of its blocks line by line, of its sentences what stands in a code span."""
+def command_lines(text: str) -> Iterator[str]:
+    """Yield the command lines of a page: lines of its code blocks, and its code spans."""
     parts = re.split(r"^\s*```.*$", text, flags=re.MULTILINE)
     for at, part in enumerate(parts):
         found = part.splitlines() if at % 2 else [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", part)]
@@ -34,15 +34,15 @@ def typed(text: str) -> Iterator[str]:
             yield from re.findall(r"^\s*(?:\.venv/bin/)?lagwarden +([a-z].*)", line)
 
 
-def faults(line: str) -> str:
-    """Say what is wrong with what stands behind `lagwarden`, or nothing."""
+def usage_error(line: str) -> str:
+    """Return the error for the arguments of `lagwarden`; empty if they are valid."""
     command: Any = typer.main.get_command(app)
     rest = shlex.split(line, comments=True)
     try:
         while hasattr(command, "commands") and rest:
             name, *rest = rest
             if name not in command.commands:
-                return f"no verb {name}"
+                return f"no command {name}"
             command = command.commands[name]
         command.make_context(command.name, rest)
     except typer.TyperException as error:
@@ -50,20 +50,20 @@ def faults(line: str) -> str:
     return ""
 
 
-LINES: Final = sorted({(page.name, line) for page in PAGES for line in typed(page.read_text())})
+LINES: Final = sorted({(page.name, line) for page in PAGES for line in command_lines(page.read_text())})
 
 
 @pytest.mark.parametrize(("page", "line"), LINES, ids=[f"{page}: {line}" for page, line in LINES])
-def test_what_is_told_to_type_can_be_typed(page: str, line: str) -> None:
-    """The verb exists, and so do its options; what it needs is given."""
-    assert faults(line) == "", page
+def test_documented_command_line_is_valid(page: str, line: str) -> None:
+    """The command and its options exist, and no required argument is missing."""
+    assert usage_error(line) == "", page
 
 
-def test_the_documents_tell_of_many() -> None:
-    """The search finds what it is to judge, in blocks and in sentences, and what is wrong is noticed."""
+def test_command_lines_and_errors_are_found() -> None:
+    """Command lines are found in blocks and in sentences, and wrong ones have an error."""
     assert len(LINES) > 20
     page = "Say `lagwarden\ntop --x`.\n```sh\nlagwarden run -b B  # so\n```\n"
-    assert list(typed(page)) == ["top --x", "run -b B  # so"]
-    assert faults("explain") != ""
-    assert faults("acls --user me") != ""
-    assert faults("explode") == "no verb explode"
+    assert list(command_lines(page)) == ["top --x", "run -b B  # so"]
+    assert usage_error("explain") != ""
+    assert usage_error("acls --user me") != ""
+    assert usage_error("explode") == "no command explode"

@@ -1,4 +1,4 @@
-"""`lagwarden explain` as a person types it, and what `lagwarden top` says where it cannot be."""
+"""`lagwarden explain`, and the errors of `lagwarden top` before it draws."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide what the person running the tests has configured."""
+    """Remove the options of the person who runs the tests."""
     for name in list(os.environ):
         if name.startswith("LAGWARDEN_") and name != "LAGWARDEN_CACHE":
             monkeypatch.delenv(name)
 
 
 def server_of(published: PublishedSnapshot | None, **changes: object) -> HttpServer:
-    """Serve a world on the loopback, billing with its detail."""
+    """Serve a snapshot on the loopback interface, with details of billing."""
 
     def details(name: str) -> GroupDetail | None:
         return detail() if name == "billing" else None
@@ -45,7 +45,7 @@ def server_of(published: PublishedSnapshot | None, **changes: object) -> HttpSer
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """Serve the small world."""
+    """Serve the small snapshot; returns the URL."""
     server = server_of(PublishedSnapshot.build(small_world()))
     yield f"http://127.0.0.1:{server.port}"
     server.stop()
@@ -53,15 +53,15 @@ def url() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def hostile() -> Iterator[str]:
-    """Serve groups with all the names that somebody could choose to annoy."""
+    """Serve groups with hostile names; returns the URL."""
     rows = [{"group": name, "verdict": "ok", "severity": "fine"} for name in (*HOSTILE_NAMES, ".", "..")]
     server = server_of(PublishedSnapshot.build(snapshot(groups=rows)))
     yield f"http://127.0.0.1:{server.port}"
     server.stop()
 
 
-def test_a_group_is_explained(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """In plain lines where stdout is no terminal: no colours, no sentence cut. Remarks stand on stderr."""
+def test_group_is_explained_in_plain_lines(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a terminal there are no colours and no wrapped lines. Notes are printed on stderr."""
     assert cli.main(["explain", "billing", "--url", url]) == ExitCode.OK
     out, err = capsys.readouterr()
     assert out.startswith("billing: stopped (critical) for 30 s.\n1 of 2 partitions;")
@@ -69,8 +69,8 @@ def test_a_group_is_explained(url: str, capsys: pytest.CaptureFixture[str]) -> N
     assert "these numbers are" in err
 
 
-def test_json_is_that_of_the_api(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Programs get the very answer of the API."""
+def test_json_is_the_answer_of_the_api(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--json` prints the unchanged answer of the API."""
     assert cli.main(["explain", "billing", "--json", "--url", url]) == ExitCode.OK
     answer = json.loads(capsys.readouterr().out)
     assert answer["finding"]["verdict"] == "stopped"
@@ -78,10 +78,10 @@ def test_json_is_that_of_the_api(url: str, capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize("columns", [60, 200])
-def test_on_a_terminal_it_is_as_wide_as_that(
+def test_explanation_fills_the_width_of_the_terminal(
     url: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sentences and tables are wrapped at the edge, with the indent they have."""
+    """Sentences and tables are wrapped at the edge and keep their indent."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("NO_COLOR", "1")
@@ -91,9 +91,7 @@ def test_on_a_terminal_it_is_as_wide_as_that(
     assert len(max(out, key=len)) > columns * 0.7
 
 
-def test_colours_only_on_a_terminal(
-    url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_terminal_gets_colours(url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The verdict has the colour of its severity."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -103,33 +101,33 @@ def test_colours_only_on_a_terminal(
     assert "\x1b[1;31mstopped (critical)\x1b[0m" in capsys.readouterr().out
 
 
-def test_a_missing_group(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The nearest names are offered, and it has its own exit code."""
+def test_unknown_group(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error has the nearest names and its own exit code."""
     assert cli.main(["explain", "biling", "--url", url]) == ExitCode.NO_SUCH_GROUP
     assert capsys.readouterr() == ("", "error: there is no group named biling; did you mean billing?\n")
 
 
 @pytest.mark.parametrize("name", [*HOSTILE_NAMES, ".", ".."], ids=ascii)
 def test_any_name_can_be_given(name: str, hostile: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever a group is called it is found by that name, and shown as text that prints."""
+    """A group is found by any name, which is printed escaped."""
     assert cli.main(["explain", "--url", hostile, "--", name]) == ExitCode.OK
     out = capsys.readouterr().out
     assert out.startswith(f"{display_text(name)}: ")
     assert all(line.isprintable() for line in out.splitlines())
 
 
-def test_nobody_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    """What can be done is said; these verbs read no capture, so none is offered."""
-    for verb in (["explain", "billing"], ["top"]):
-        code = cli.main([*verb, "--url", "http://127.0.0.1:9"])
-        assert code == (ExitCode.NO_INSTANCE if verb[0] == "explain" else ExitCode.USAGE)
-        said = capsys.readouterr().err
-        assert "--capture" not in said
-        assert len(said.splitlines()) == 1
+def test_no_instance_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    """The advice does not name --capture: these commands read no captures."""
+    for command in (["explain", "billing"], ["top"]):
+        code = cli.main([*command, "--url", "http://127.0.0.1:9"])
+        assert code == (ExitCode.NO_INSTANCE if command[0] == "explain" else ExitCode.USAGE)
+        error = capsys.readouterr().err
+        assert "--capture" not in error
+        assert len(error.splitlines()) == 1
 
 
 def test_not_ready_yet(capsys: pytest.CaptureFixture[str]) -> None:
-    """An instance that is catching up says so."""
+    """The error has the phase of an instance that is catching up."""
     server = server_of(None, **CATCHING_UP)
     try:
         assert cli.main(["explain", "a", "--url", f"http://127.0.0.1:{server.port}"]) == ExitCode.NOT_READY
@@ -139,7 +137,7 @@ def test_not_ready_yet(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_top_needs_a_terminal(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """In a pipe it says so, names the verb that does work there, and draws nothing."""
+    """In a pipe nothing is drawn; the error names the command that prints a table."""
     assert cli.main(["top", "--url", url]) == ExitCode.USAGE
     out, err = capsys.readouterr()
     assert out == ""
@@ -147,8 +145,8 @@ def test_top_needs_a_terminal(url: str, capsys: pytest.CaptureFixture[str]) -> N
     assert "`lagwarden groups`" in err
 
 
-def test_explaining_loads_nothing_heavy(url: str) -> None:
-    """It is there at once: neither Spark nor Arrow nor a Kafka client is loaded."""
+def test_explain_loads_nothing_heavy(url: str) -> None:
+    """Neither Spark nor Arrow nor a Kafka client is loaded."""
     heavy = ("pyspark", "kafka", "pandas", "pyarrow", "numpy", "starlette", "textual")
     script = (
         "import sys; from stream.cli.app import main; code = main(sys.argv[1:]);"

@@ -1,4 +1,4 @@
-"""What is said of a group in words: a table of stories, from the API's answer to the lines a person reads."""
+"""The explanation of a group, from the answer of the API to printed lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FINE: dict[str, Any] = {"group": "g", "verdict": "ok", "severity": "fine", "verd
 
 
 def lines(group: dict[str, Any] | None = None, *, everything: bool = False, **changes: Any) -> list[str]:
-    """Give what is said of a group: of billing, or of one with these columns; changes are of its detail."""
+    """Return the explanation of billing, or of a group with these columns; `changes` are those of its details."""
     world = small_world() if group is None else snapshot(groups=[group])
     name = "billing" if group is None else group["group"]
     answer = group_json(world, name, detail(name, **changes))
@@ -33,8 +33,8 @@ def lines(group: dict[str, Any] | None = None, *, everything: bool = False, **ch
     return list(plain_block_lines(explain(json.loads(answer), NOW, everything=everything)))
 
 
-def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
-    """All of it, as somebody reads it aloud in the middle of the night."""
+def test_stuck_group_from_its_verdict_to_its_history() -> None:
+    """All lines of an explanation."""
     assert lines() == [
         "billing: stopped (critical) for 30 s.",
         "1 of 2 partitions; orders-0: No commit for 30 s, where 20 s would be the most to expect: <unread>.",
@@ -78,13 +78,13 @@ def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "changes", "says"),
+    ("group", "changes", "expected"),
     [
-        pytest.param(FINE, {}, "g: ok for 1 h 0 min.", id="fine: the severity needs no word"),
+        pytest.param(FINE, {}, "g: ok for 1 h 0 min.", id="severity fine is left out"),
         pytest.param(
             {**FINE, "verdict": "unknown", "severity": "unknown"}, {}, "g: unknown for 1 h 0 min.", id="unknown"
         ),
-        pytest.param({"group": "g"}, {"finding": None}, "g has no verdict yet.", id="not judged yet"),
+        pytest.param({"group": "g"}, {"finding": None}, "g has no verdict yet.", id="no verdict"),
         pytest.param(
             {"group": "g", "state": "Dead", "died_time": NOON - 60_000, "death_cause": "expired"},
             {"finding": None},
@@ -95,13 +95,13 @@ def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
             {"group": "g", "state": "Dead", "died_time": NOON - 60_000},
             {"finding": None},
             "g is dead: the cause is not known, 1 min 0 s ago.",
-            id="dead, nobody knows why",
+            id="dead, unknown cause",
         ),
         pytest.param(
             {**FINE, "members": 0, "partitions": 1}, {}, "  No members; 1 partition with offsets.", id="empty"
         ),
-        pytest.param(FINE, {}, "  A group of unknown kind, in an unknown state.", id="hardly anything is known"),
-        pytest.param(FINE, {}, "  Lag not known; last commit at an unknown time.", id="no lag"),
+        pytest.param(FINE, {}, "  A group of unknown kind, in an unknown state.", id="unknown kind and state"),
+        pytest.param(FINE, {}, "  Lag not known; last commit at an unknown time.", id="unknown lag"),
         pytest.param(
             {**FINE, "lag_sum": 0, "lag_max": 0, "time_lag_max": 0.0, "last_commit_time": NOON - 5_000},
             {},
@@ -112,13 +112,13 @@ def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
             {**FINE, "lag_sum": 0, "lag_max": 0, "partitions_lag_unknown": 2, "last_commit_time": NOON - 5_000},
             {},
             "  Nothing is unread where the lag is known; last commit 5.0 s ago.",
-            id="nothing is unread, as far as is known",
+            id="nothing is unread, some lags unknown",
         ),
         pytest.param(
             {**FINE, "lag_sum": 1, "lag_max": 1, "last_commit_time": NOON - 5_000},
             {},
             "  1 offset unread, 1 at most in a partition; last commit 5.0 s ago.",
-            id="one, nobody knows how old",
+            id="one unread offset, unknown time lag",
         ),
         pytest.param(
             {**FINE, "first_offset_expiry_time": NOON + 7_200_000, "group_expiry_time": NOON - 1},
@@ -130,30 +130,30 @@ def test_a_stuck_group_from_its_verdict_to_its_history() -> None:
             {**FINE, "held_back": True},
             {},
             "  An open transaction hides its commits from the log: the coordinator reports its offsets.",
-            id="held back",
+            id="hidden behind an open transaction",
         ),
         pytest.param(
-            {**FINE, "sentence": "2 of 3."}, {"finding": None}, "2 of 3.", id="no detail: the snapshot's sentence"
+            {**FINE, "sentence": "2 of 3."}, {"finding": None}, "2 of 3.", id="no finding: the sentence of the snapshot"
         ),
     ],
 )
-def test_stories(group: dict[str, Any], changes: dict[str, Any], says: str) -> None:
-    """Each of these has its sentence; what is not known is said so, or left out."""
-    said = lines(group, **changes)
-    assert says in said
-    assert not any("None" in line or "null" in line for line in said)
+def test_sentences_of_a_group(group: dict[str, Any], changes: dict[str, Any], expected: str) -> None:
+    """An unknown value is called unknown or left out, and never printed as None."""
+    explanation = lines(group, **changes)
+    assert expected in explanation
+    assert not any("None" in line or "null" in line for line in explanation)
 
 
-def test_a_healthy_group_is_explained_too() -> None:
-    """Why it is fine, what was looked at, and that there is nothing to do."""
+def test_healthy_group_is_explained() -> None:
+    """The explanation has verdict, sentence and next step, and no list of partitions."""
     finding = dataclasses.replace(STOPPED, verdict="ok", severity="fine", sentence="Keeps up.", next_step="Nothing.")
-    said = lines(FINE, finding=finding, partition_findings=())
-    assert said[:4] == ["g: ok for 1 h 0 min.", "Keeps up.", "", "What to do: Nothing."]
-    assert not any(line.startswith("Partitions that are not fine") for line in said)
+    explanation = lines(FINE, finding=finding, partition_findings=())
+    assert explanation[:4] == ["g: ok for 1 h 0 min.", "Keeps up.", "", "What to do: Nothing."]
+    assert not any(line.startswith("Partitions that are not fine") for line in explanation)
 
 
-def test_much_is_cut_unless_all_is_wanted() -> None:
-    """The worst partitions and the latest changes; how many there are, and how to see all, is said."""
+def test_lists_are_limited_unless_all_is_given() -> None:
+    """The limited lists have the worst partitions and the latest changes, with their number and the option for all."""
     many = tuple(("t", at, STOPPED) for at in range(FINDINGS + 4))
     changes = tuple(VerdictChange(NOW - at, "ok", "stopped", f"n{at}.") for at in range(CHANGES + 2, 0, -1))
     group = {**FINE, "verdict": "stopped", "partitions": 40}
@@ -168,50 +168,50 @@ def test_much_is_cut_unless_all_is_wanted() -> None:
     assert any("n12." in line for line in whole)
 
 
-def test_it_is_said_whose_a_partition_is() -> None:
-    """The client and where it runs: whose log to look into. Who gave no name goes by the member's; else a dash."""
+def test_owner_of_a_partition_is_a_client() -> None:
+    """The owner is the client id and host, the member id without a client id, a dash without a member."""
     members = (
         member("m-1", client_id="billing-7", client_host="pod-7/10.0.0.7", assignment=(("t", (0, 2)),)),
         member("m-2", client_id="", client_host=None, assignment=(("t", (1,)),)),
     )
     found = tuple(("t", at, STOPPED) for at in range(4))
-    said = lines({**FINE, "partitions": 4}, partition_findings=found, members=members)
-    rows = [line.split() for line in said if line.startswith("t ")]
+    explanation = lines({**FINE, "partitions": 4}, partition_findings=found, members=members)
+    rows = [line.split() for line in explanation if line.startswith("t ")]
     assert [row[6] for row in rows] == ["billing-7@pod-7/10.0.0.7", "m-2", "billing-7@pod-7/10.0.0.7", "-"]
 
 
-def test_of_very_many_partitions_it_is_not_said_how_many() -> None:
-    """An instance tells only of the worst: that number is not that of all."""
+def test_number_of_partitions_is_unknown_at_the_limit_of_an_answer() -> None:
+    """An answer holds only the worst 200 partitions, so the number of all of them is not printed."""
     many = tuple(("t", at, STOPPED) for at in range(200))
     assert "Partitions that are not fine: the worst 200" in " ".join(
         lines({**FINE, "partitions": 900}, partition_findings=many)
     )
 
 
-def test_topics_are_told_where_there_are_several() -> None:
-    """With what stands in each; of one there is nothing more to say."""
+def test_several_topics_have_a_table() -> None:
+    """The table has a row per topic; a group with one topic has none."""
     topics = [{"group": "g", "topic": name, "partitions": 3, "lag_sum": 5, "verdict": "ok"} for name in ("a", "b")]
     answer = group_json(snapshot(groups=[FINE], topics=topics), "g", detail("g"))
     assert answer is not None
-    said = list(plain_block_lines(explain(json.loads(answer), NOW)))
-    at = said.index("By topic")
-    assert said[at + 1 : at + 3] == [
+    explanation = list(plain_block_lines(explain(json.loads(answer), NOW)))
+    at = explanation.index("By topic")
+    assert explanation[at + 1 : at + 3] == [
         "TOPIC  VERDICT  PARTITIONS  LAG  GREATEST-LAG  TIME-LAG  LAG-UNKNOWN",
         "a      ok                3    5             -         -            -",
     ]
 
 
 @pytest.mark.parametrize("name", [*HOSTILE_NAMES, "\x1b]0;owned\x07\x1b[2J", "a\tb\x9b31m"], ids=ascii)
-def test_nothing_reaches_the_terminal_but_text(name: str) -> None:
-    """Whatever is a name, no control character, no line feed and no change of direction comes through."""
+def test_names_are_escaped(name: str) -> None:
+    """No control character, line feed or change of direction in any field is printed."""
     finding = dataclasses.replace(
         STOPPED, verdict=name, severity=name, sentence=name, next_step=name, evidence={name: name, "commit_time": name}
     )
     words = dict.fromkeys(("kind", "state", "protocol", "verdict", "severity", "sentence"), name)
-    told = {
+    details = {
         "finding": finding,
         "partition_findings": ((name, 0, finding),),
         "verdicts": (VerdictChange(1, name, name, name),),
     }
-    for line in lines({"group": name, **words}, unsubscribed=(name,), unowned=((name, (1,)),), **told):
+    for line in lines({"group": name, **words}, unsubscribed=(name,), unowned=((name, (1,)),), **details):
         assert line.isprintable()

@@ -1,4 +1,4 @@
-"""Tables of groups as text: columns that stand under their heads, words that a script can cut."""
+"""Tables of groups as text: alignment, escaping, and words that a script can split."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ words = st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1,
         )
     )
 )
-def test_columns_stand_under_their_heads(drawn: tuple[list[str], list[bool], list[list[str]]]) -> None:
-    """Every cell begins, or ends, where its head does; no line ends in a blank, and the words are those given."""
+def test_columns_are_aligned_with_their_heads(drawn: tuple[list[str], list[bool], list[list[str]]]) -> None:
+    """Law: a cell starts, or ends, where its head does; no line ends with a blank, and no cell changes."""
     heads, right, rows = drawn
     lines = list(plain_lines(TextTable([TableColumn(*each) for each in zip(heads, right, strict=True)], rows)))
     assert [line.split() for line in lines] == [heads, *rows]
@@ -49,8 +49,8 @@ def test_pipe_gets_no_folded_line() -> None:
     ("width", "heads"),
     [(200, "NAME LAG SURE AGE"), (40, "NAME LAG SURE AGE"), (39, "NAME LAG SURE"), (33, "NAME SURE"), (5, "NAME SURE")],
 )
-def test_a_narrow_terminal_has_fewer_columns(width: int, heads: str) -> None:
-    """Spare columns go, the last first, where not all can stand side by side; a long name folds."""
+def test_narrow_terminal_has_fewer_columns(width: int, heads: str) -> None:
+    """Spare columns are dropped, the last first, until the others fit; a long name folds."""
     columns = [
         TableColumn("NAME"),
         TableColumn("LAG", True, True),
@@ -64,7 +64,7 @@ def test_a_narrow_terminal_has_fewer_columns(width: int, heads: str) -> None:
 
 
 def _edges(line: str, right: list[bool]) -> list[int]:
-    """Give where each word begins, or ends if its column is flush right."""
+    """Return where each word starts, or ends if its column is right-aligned."""
     edges, at = [], 0
     for word, flush in zip(line.split(), right, strict=True):
         at = line.index(word, at)
@@ -78,13 +78,13 @@ def _edges(line: str, right: list[bool]) -> list[int]:
     [("plain", "plain"), ("", "''"), ("two\nlines", "two\\nlines"), ("\u202egnp", "\\u202egnp"), ("größe", "größe")],
     ids=["plain", "empty", "line feed", "direction", "letters"],
 )
-def test_a_name_is_one_line(name: str, line: str) -> None:
-    """What does not print is written out, and even an empty name can be seen."""
+def test_name_is_one_line(name: str, line: str) -> None:
+    """Unprintable characters are escaped, and an empty name is visible."""
     assert display_text(name) == line
 
 
-def test_moments_of_the_api_are_read_exactly() -> None:
-    """RFC 3339 with its Z, to the millisecond; null stays null."""
+def test_times_of_the_api_are_exact() -> None:
+    """RFC 3339 in UTC, to the millisecond; null stays null."""
     assert unix_time("2023-11-14T22:13:20.500Z") == 1_700_000_000.5
     assert unix_time(None) is None
 
@@ -93,20 +93,20 @@ def test_moments_of_the_api_are_read_exactly() -> None:
     ("name", "names", "advice"),
     [
         pytest.param("biling", ["billing", "mail"], "did you mean billing?", id="misspelt"),
-        pytest.param("pay", ["eu-payments-worker", "x"], "did you mean eu-payments-worker?", id="a part of a name"),
-        pytest.param("zzz", ["a"], "`lagwarden groups` lists all groups", id="nothing near"),
-        pytest.param("zzz", [], "there are no groups", id="none at all"),
+        pytest.param("pay", ["eu-payments-worker", "x"], "did you mean eu-payments-worker?", id="part of a name"),
+        pytest.param("zzz", ["a"], "`lagwarden groups` lists all groups", id="no similar name"),
+        pytest.param("zzz", [], "there are no groups", id="no groups"),
     ],
 )
-def test_a_missing_group_comes_with_the_nearest(name: str, names: list[str], advice: str) -> None:
-    """The refusal says what to try."""
+def test_unknown_group_comes_with_the_nearest_names(name: str, names: list[str], advice: str) -> None:
+    """The advice has names that are similar or contain the given one."""
     refusal = no_such_group(name, names)
     assert refusal.advice == advice
     assert refusal.code is ExitCode.NO_SUCH_GROUP
 
 
-def test_choosing_nothing_chooses_all() -> None:
-    """State and kind must both fit where they are given; a state that is not known fits none."""
+def test_empty_filter_matches_all_groups() -> None:
+    """State and kind must both match; an unknown state matches no filter."""
     groups = [{"state": "Stable", "kind": "share"}, {"state": None, "kind": "simple"}]
     assert filter_groups(groups, (), ()) == groups
     assert filter_groups(groups, ("Stable",), ()) == groups[:1]
@@ -116,8 +116,8 @@ def test_choosing_nothing_chooses_all() -> None:
 @pytest.mark.parametrize(
     ("left", "said"), [(-1, "due"), (0, "due"), (61, "1m1s"), (None, "-")], ids=["past", "now", "to come", "never"]
 )
-def test_expiry_is_time_to_go(left: int | None, said: str) -> None:
-    """An offset beyond its hour is due: the broker looks only now and then. What does not expire has a dash."""
+def test_expiry_is_the_remaining_time(left: int | None, said: str) -> None:
+    """An expired offset is due until the next check of the broker. An offset that does not expire has a dash."""
     moment = None if left is None else dt.datetime.fromtimestamp(1000 + left, dt.UTC).isoformat()
     names = ("group", "kind", "state", "members", "partitions", "lag_sum", "partitions_lag_unknown", "last_commit_time")
     group = {**dict.fromkeys(names), "group": "g", "first_offset_expiry_time": moment}
@@ -126,8 +126,8 @@ def test_expiry_is_time_to_go(left: int | None, said: str) -> None:
     assert len(table.rows[0]) == len(table.columns)
 
 
-def test_a_story_is_one_line() -> None:
-    """A sentence with a topic whose name holds a line feed does not break the table."""
+def test_transition_is_one_line() -> None:
+    """A line feed in the name of a topic is escaped."""
     happened = {"time": "2023-11-14T22:13:20.500Z", "transition": "dead", "cause": "topic deleted", "live": True}
     (row,) = transitions_table([{**happened, "text": "a\nb"}]).rows
     assert row == ["2023-11-14 22:13:20.500", "dead", "topic-deleted", "live", "a\\nb"]
@@ -137,8 +137,8 @@ MEMBER_TEXTS = ("member_id", "instance_id", "client_host", "client_id", "regex",
 
 
 @pytest.mark.parametrize("field", MEMBER_TEXTS)
-def test_no_field_of_a_member_reaches_a_terminal_raw(field: str) -> None:
-    """A control character in any text that a client chose is printed as its escape."""
+def test_fields_of_a_member_are_escaped(field: str) -> None:
+    """A control character in any text of a client is printed as its escape."""
     member = {
         **dict.fromkeys(MEMBER_TEXTS, "x"),
         "assignment": {"t": [0]},

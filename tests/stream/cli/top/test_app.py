@@ -74,7 +74,7 @@ class Session:
 
     async def receive(self, result: PollResult) -> None:
         """Deliver an answer."""
-        self.app.post_message(TopApp.Polled(result))
+        self.app.post_message(TopApp.PollCompleted(result))
         await self._pilot.pause()
 
     async def wait_for(self, is_reached: Callable[[], bool]) -> None:

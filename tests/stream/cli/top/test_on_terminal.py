@@ -1,4 +1,4 @@
-"""`lagwarden top` on a terminal as a person has it: a pseudo-terminal, its modes before and after, keys and signals."""
+"""`lagwarden top` on a pseudo-terminal: keys, signals, and the modes of the terminal before and after."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAULT: Final = "import stream.cli.top.view as s; s.status_line = lambda *_: 1 / 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """Serve the small world, with what is known of billing."""
+    """Serve the small snapshot with details of billing; returns the URL."""
     published = PublishedSnapshot.build(small_world())
 
     def details(name: str) -> GroupDetail | None:
@@ -35,13 +35,13 @@ def url() -> Iterator[str]:
 
 
 def top(url: str, *, before: str = "", size: tuple[int, int] = (24, 100)) -> Program:
-    """Start it; `before` is what the process runs first."""
+    """Start `lagwarden top`; the process runs the statements in `before` first."""
     script = f"import sys; from stream.cli.app import main; {before}sys.exit(main(sys.argv[1:]))"
     return Program(script, "top", "--url", url, "--every", "0.2", size=size)
 
 
-def test_a_person_looks_around(url: str) -> None:
-    """All groups, a filter, one group and back, and out; the terminal is as it was."""
+def test_filter_open_and_quit(url: str) -> None:
+    """Keys filter the list, open and close a group, and quit; the terminal is restored."""
     with top(url) as program:
         assert program.wait_for("type to filter")[3].startswith("billing ")
         program.press("pla")
@@ -64,7 +64,7 @@ def test_a_person_looks_around(url: str) -> None:
 
 
 def test_resized_window_is_filled(url: str) -> None:
-    """A window that becomes smaller or larger is drawn without a key, its last column and last line included."""
+    """A window of another size is redrawn without a key, including its last column and line."""
     with top(url) as program:
         program.wait_for("type to filter")
         program.resize((12, 43))
@@ -83,8 +83,8 @@ def test_resized_window_is_filled(url: str) -> None:
     [pytest.param("\x03", id="Control-C"), signal.SIGINT, signal.SIGTERM, signal.SIGHUP],
     ids=lambda how: getattr(how, "name", None),
 )
-def test_however_it_is_ended_the_terminal_is_given_back(url: str, how: str | signal.Signals) -> None:
-    """In its old mode, with its old content, and with the code of a good end."""
+def test_terminal_is_restored_after_a_signal(url: str, how: str | signal.Signals) -> None:
+    """Mode and content are as before, and the exit code is 0."""
     with top(url) as program:
         program.wait_for("type to filter")
         if isinstance(how, str):
@@ -96,8 +96,8 @@ def test_however_it_is_ended_the_terminal_is_given_back(url: str, how: str | sig
         assert "Traceback" not in program.said
 
 
-def test_a_fault_gives_the_terminal_back_first(url: str) -> None:
-    """The traceback stands on the person's own screen."""
+def test_terminal_is_restored_before_a_traceback(url: str) -> None:
+    """The traceback of an internal error is printed on the normal screen."""
     with top(url, before=FAULT) as program:
         assert program.wait_for_end() == 1
         assert program.is_as_before
@@ -106,15 +106,15 @@ def test_a_fault_gives_the_terminal_back_first(url: str) -> None:
         assert shown.rstrip().endswith("please report it with the lines above")
 
 
-def test_a_terminal_that_goes_away_ends_it(url: str) -> None:
-    """When the window is closed nothing stays behind."""
+def test_closed_terminal_ends_the_process(url: str) -> None:
+    """The process ends when its window is closed."""
     with top(url) as program:
         program.wait_for("type to filter")
         assert program.hang_up() == 0
 
 
-def test_control_z_does_not_leave_it_half_drawn(url: str) -> None:
-    """Stopping is not offered: the shell would write over the other screen. Garbage of keys does no harm."""
+def test_control_z_and_garbage_have_no_effect(url: str) -> None:
+    """Control-Z does not stop the process, and unknown sequences do not end it."""
     with top(url) as program:
         program.wait_for("type to filter")
         program.press("\x1a\x13\x1b[200~\x00q\x1b[201~\x1b[Mq\x1b[99;99R")
@@ -125,8 +125,8 @@ def test_control_z_does_not_leave_it_half_drawn(url: str) -> None:
         assert program.wait_for_end() == 0
 
 
-def test_an_instance_that_is_not_ready_is_waited_for() -> None:
-    """Before its first snapshot the reason is shown; when there are groups they come by themselves."""
+def test_instance_that_is_not_ready_is_polled() -> None:
+    """The reason is shown before the first snapshot; then the groups, also when the instance is lost."""
     world: list[PublishedSnapshot | None] = [None]
     server = HttpServer("127.0.0.1", 0, lambda: world[0], lambda: status(**CATCHING_UP))
     server.start()
@@ -143,8 +143,8 @@ def test_an_instance_that_is_not_ready_is_waited_for() -> None:
         server.stop()
 
 
-def test_where_nobody_answers_no_screen_is_taken() -> None:
-    """One line says so, with its own code."""
+def test_nothing_is_drawn_without_an_instance() -> None:
+    """The error is one line on the normal screen, with its own exit code."""
     with top("http://127.0.0.1:9") as program:
         assert program.wait_for_end() == 50
         assert "error: no lagwarden answers" in program.said
