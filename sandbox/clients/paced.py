@@ -24,12 +24,12 @@ Place = tuple[str, int]
 MAX_RECORDS: Final = 5_000
 READ_TIMEOUT: Final = 0.02
 REJOIN_LIMIT: Final = 5.0
-"""Seconds after which a consumer that has lost its membership and got no other one must be replaced."""
+"""Seconds after which a consumer that has lost its assignment and got no other one must be replaced."""
 _numbers = itertools.count()
 
 
 class RejoinError(RuntimeError):
-    """A consumer lost its membership and does not join again, although it polls."""
+    """A consumer lost its membership and does not join its group again, although it polls."""
 
 
 class PacedClient(Protocol):
@@ -82,16 +82,25 @@ class PacedConsumer:
         self._committed: dict[Place, int] = {}
         self._previous_turn: float | None = None
         self._commit_due = 0.0
-        self._member_until: float | None = None
+        self._is_lost = False
+        self._lost_since: float | None = None
         self._join(topics)
 
     def _join(self, topics: Sequence[str]) -> None:
-        # With a callback a rebalance needs a poll, as in most programs: one member that hangs blocks its group.
-        self.member.consumer.subscribe(list(topics), on_revoke=lambda *_: None)
+        self.subscribe(topics)
 
     def subscribe(self, topics: Sequence[str]) -> None:
         """Replace the subscription."""
-        self.member.consumer.subscribe(list(topics))
+        # With callbacks a rebalance needs a poll, as in most programs: one member that hangs blocks its group.
+        self.member.consumer.subscribe(
+            list(topics), on_assign=self._assigned, on_revoke=lambda *_: None, on_lost=self._lost
+        )
+
+    def _assigned(self, *_: object) -> None:
+        self._is_lost = False
+
+    def _lost(self, *_: object) -> None:
+        self._is_lost = True
 
     def turn(self, behaviour: ClientBehaviour, now: float) -> None:
         """See PacedClient. Raises KafkaException, and RejoinError when the membership is lost for good."""
@@ -113,15 +122,17 @@ class PacedConsumer:
                 del offsets[place]
 
     def _check_membership(self, now: float) -> None:
-        """Raise RejoinError REJOIN_LIMIT seconds after a member has lost its membership without getting another one.
+        """Raise RejoinError REJOIN_LIMIT seconds after the membership was lost, when there is no new assignment.
 
-        After an outage of the broker librdkafka may stay without a member id, however often it is polled. A client
-        that commits fails then and is replaced; an idle one has nothing else that fails.
+        After the outage of a broker librdkafka (2.16) may not join its group again, however often it is polled. For a
+        client that commits, the commits fail then; for an idle one nothing else does.
         """
-        if self.member.consumer.memberid():
-            self._member_until = now
-        elif self._member_until is not None and now > self._member_until + REJOIN_LIMIT:
-            raise RejoinError(f"no membership for {now - self._member_until:.1f} s")
+        if not self._is_lost:
+            self._lost_since = None
+        elif self._lost_since is None:
+            self._lost_since = now
+        elif now > self._lost_since + REJOIN_LIMIT:
+            raise RejoinError(f"no assignment for {now - self._lost_since:.1f} s after the membership was lost")
 
     def _process(self, behaviour: ClientBehaviour, seconds: float) -> None:
         for place, read in self.member.positions.items():
