@@ -1,1 +1,1 @@
-"""Members, subscriptions and assignments of every kind of group."""
+"""Memberships: members, subscriptions and assignments of groups of every kind."""

@@ -1,7 +1,7 @@
-"""A classic group as its one record tells it: its state, and what the blobs inside say that its members have.
+"""The membership of a classic group, from its single record and the blobs in it.
 
-The broker does not look into these blobs (but for the topics subscribed to): they are the clients' own, of a protocol
-that the group names. Those of consumers, Kafka Streams and Connect are read here, others are not guessed at.
+The broker does not decode these blobs (except for the subscribed topics): clients write them, in a protocol that the
+group names. The protocols of consumers, Kafka Streams and Connect are decoded here; others are left unknown.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ if TYPE_CHECKING:
 CONSUMER: Final = "consumer"
 CONNECT: Final = "connect"
 _STREAMS: Final = "stream"
-"""The assignor, and so the group's protocol, of Kafka Streams on the classic protocol."""
+"""The assignor, and therefore the group's protocol, of Kafka Streams on the classic protocol."""
 
-Rows = tuple[tuple[str, tuple[int, ...]], ...]
+AssignedRows = tuple[tuple[str, tuple[int, ...]], ...]
+"""Topics (or connectors, or kinds of tasks) with partitions (or tasks)."""
 
 
 def membership(event: ClassicGroupRecorded) -> Membership:
-    """Read a classic group's record: without members it is Empty, with them it was Stable when it was written.
+    """Return the membership in a classic group's record.
 
-    Without a protocol type and members the group exists, but nobody has joined it.
+    Without members the group is Empty; with members it was Stable when the record was written. Without members and
+    protocol type the group exists, but no member has ever joined it.
     """
-    given = [rows(event, member) for member in event.members]
-    idle = [is_idle(event, member, its) for member, its in zip(event.members, given, strict=True)]
+    assigned = [assigned_rows(event, member) for member in event.members]
+    idle = [is_idle(event, member, rows) for member, rows in zip(event.members, assigned, strict=True)]
     return Membership(
         kind=CLASSIC if event.protocol_type or event.members else SIMPLE,
         state="Stable" if event.members else "Empty",
@@ -44,15 +46,15 @@ def membership(event: ClassicGroupRecorded) -> Membership:
         member_names=frozenset(identity(member.member_id, member.group_instance_id) for member in event.members),
         subscribed=_subscribed(event),
         idle=None if None in idle else sum(map(bool, idle)),
-        owned=_owned(event, given),
+        owned=_owned(event, assigned),
     )
 
 
-def rows(event: ClassicGroupRecorded, member: ClassicMember) -> Rows | None:
-    """Give what a member was given; None if its bytes cannot be read, or are of a protocol that is not known.
+def assigned_rows(event: ClassicGroupRecorded, member: ClassicMember) -> AssignedRows | None:
+    """Return the assignment of a member; None if it cannot be decoded or has an unknown protocol.
 
-    For consumers topics and their partitions. For Connect each connector with its tasks, where -1 is the connector
-    itself; no topic is so named as these rows are.
+    For consumers: topics with partitions. For Connect: each connector with its tasks, where task -1 is the connector
+    itself; the names of these rows contain a space, so no topic has such a name.
     """
     if event.protocol_type == CONSUMER:
         read = blobs.consumer_assignment(member.assignment)
@@ -63,13 +65,13 @@ def rows(event: ClassicGroupRecorded, member: ClassicMember) -> Rows | None:
         read = blobs.connect_assignment(member.assignment)
         if isinstance(read, DecodeError):
             return None
-        given = (read["assignment"] or ()) if read else ()
-        return tuple((f"connector {row['connector']}", row["tasks"]) for row in given)
+        connectors = (read["assignment"] or ()) if read else ()
+        return tuple((f"connector {row['connector']}", row["tasks"]) for row in connectors)
     return None
 
 
-def standby_rows(event: ClassicGroupRecorded, member: ClassicMember) -> Rows:
-    """Give the standby tasks of a Kafka Streams member: they are not in the assignment but in its user data."""
+def standby_rows(event: ClassicGroupRecorded, member: ClassicMember) -> AssignedRows:
+    """Return the standby tasks of a Kafka Streams member, which are in the user data of the assignment."""
     if event.protocol != _STREAMS or event.protocol_type != CONSUMER:
         return ()
     read = blobs.consumer_assignment(member.assignment)
@@ -84,15 +86,15 @@ def standby_rows(event: ClassicGroupRecorded, member: ClassicMember) -> Rows:
     return tuple((name, tuple(partitions)) for name, partitions in tasks.items())
 
 
-def is_idle(event: ClassicGroupRecorded, member: ClassicMember, given: Rows | None) -> bool | None:
-    """Tell whether a member has nothing to do, from the rows it was given; None if its assignment does not tell."""
-    if given is None:
+def is_idle(event: ClassicGroupRecorded, member: ClassicMember, rows: AssignedRows | None) -> bool | None:
+    """Return whether a member has no assignment, given its `assigned_rows`; None if they are unknown."""
+    if rows is None:
         return None
-    return not any(partitions for _, partitions in given) and not standby_rows(event, member)
+    return not any(partitions for _, partitions in rows) and not standby_rows(event, member)
 
 
 def _subscribed(event: ClassicGroupRecorded) -> frozenset[str] | None:
-    """Unite the members' topics (ClassicGroup#computeSubscribedTopics); none of them is known if one cannot be read."""
+    """Return the union of the members' topics (ClassicGroup#computeSubscribedTopics); None if one cannot be decoded."""
     if event.protocol_type != CONSUMER:
         return None
     sets = []
@@ -104,7 +106,7 @@ def _subscribed(event: ClassicGroupRecorded) -> frozenset[str] | None:
     return subscriptions.union(sets)
 
 
-def _owned(event: ClassicGroupRecorded, given: list[Rows | None]) -> Owned | None:
-    if event.protocol_type != CONSUMER or None in given:
+def _owned(event: ClassicGroupRecorded, assigned: list[AssignedRows | None]) -> Owned | None:
+    if event.protocol_type != CONSUMER or None in assigned:
         return None
-    return merge_owned(row for its in given if its is not None for row in its)
+    return merge_owned(row for rows in assigned if rows is not None for row in rows)

@@ -1,4 +1,4 @@
-"""The kinds of groups, and what is told of a group of any kind at one moment. A leaf: values only."""
+"""The membership of a group of any kind, as a value."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ CLASSIC: Final = "classic"
 SIMPLE: Final = "simple"
 
 Owned = tuple[tuple[str | bytes, int], ...]
-"""Topics (by name, or by id as the newer kinds' records have them) with the partitions owned, as bits of a number."""
+"""Topics (names, or ids as in the records of newer kinds) with the owned partitions as a bit mask."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Membership:
-    """A group as its membership records show it. None: the log does not tell."""
+    """A group according to its membership records. None: not in the records."""
 
     kind: str
     state: str | None
@@ -22,23 +22,23 @@ class Membership:
     protocol_type: str | None = None
     protocol: str | None = None
     generation: int | None = None
-    # When the broker last saw the state change, in ms, where the record tells (`currentStateTimestamp`).
+    # When the broker last saw the state change, in ms, if the record has it (`currentStateTimestamp`).
     state_time: int | None = None
-    # Who is in it, so that two moments can be compared: member ids, and `static:<instance id>` of static members.
+    # The members' identities (`identity`), so that memberships of different times can be compared.
     member_names: frozenset[str] = frozenset()
-    # Topics that any member subscribes to; None: not known.
+    # Topics that at least one member subscribes to; None: unknown.
     subscribed: frozenset[str] | None = None
     group_epoch: int | None = None
     assignment_epoch: int | None = None
-    # Members with nothing assigned, and static members that are away.
+    # The number of members without assignment, and of static members that have left temporarily.
     idle: int | None = None
     away: int | None = None
-    # Regular expressions of members whose topics the log does not tell (yet): `subscribed` lacks them.
+    # The number of regular expressions whose topics are not in the log (yet): `subscribed` lacks these topics.
     unresolved: int = 0
-    # What the members own together, with what they are still to give up; None: not known, or no topics' business.
+    # The partitions that the members own, including those to be revoked; None: unknown, or not partitions of topics.
     owned: Owned | None = dataclasses.field(default=None, repr=False)
 
 
 def identity(member_id: str, instance_id: str | None) -> str:
-    """Name a member so that a static one is the same when it comes back under another id."""
+    """Return the member id, or `static:<instance id>`, which a static member keeps when it rejoins."""
     return member_id if instance_id is None else f"static:{instance_id}"

@@ -1,9 +1,9 @@
-"""A group of a newer kind (consumer, share, streams) as its living records add up: epochs, members, and their state.
+"""A group of a newer kind (consumer, share, streams): the sum of its current records.
 
-Kafka writes these groups piece by piece: the group's epoch, the target assignment's epoch, and per member what it is
-and what it owns. The state is never written; it follows from the pieces, as in ConsumerGroup#maybeUpdateGroupState and
-its siblings. A roster is the same whether it read the whole history, or the newest record per key in any order: what is
-forgotten leaves nothing behind, and no piece leans on another one being there.
+Kafka writes such a group as separate records: the group epoch, the epoch of the target assignment, and for each member
+its metadata and its assignments. The state is never written; it follows from the records, as in
+ConsumerGroup#maybeUpdateGroupState and the same method of the other kinds. The result is the same for the whole history
+and for the newest record per key in any order: a tombstone removes all traces, and no record depends on another.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ CurrentAssignment = facts.MemberAssignmentRecorded | facts.StreamsMemberAssignme
 TargetAssignment = facts.MemberTargetRecorded | facts.StreamsMemberTargetRecorded
 
 AWAY: Final = -2
-"""Member epoch of a static member that has left for a while."""
+"""Member epoch of a static member that has left temporarily."""
 _STABLE: Final = "stable"
 _INITIAL_EPOCH: Final = 0
-"""Of a group or an assignment without a record: 0 up to 4.2, 1 from 4.3 on; no written epoch is below either.
+"""Epoch of a group or an assignment without a record: 0 up to Kafka 4.2, 1 from 4.3 on; no written epoch is below.
 
-A broker that saw the assignment's tombstone holds -1 until its group is gone, one that loads the log after compaction
-the initial epoch: the difference shows nowhere, as an assignment is only forgotten together with its group.
+A broker that processed the assignment's tombstone has -1 until the group is removed, a broker that loads the compacted
+log has the initial epoch. The difference has no effect, because an assignment is only removed together with its group.
 """
 
 
 @dataclasses.dataclass(slots=True)
 class ModernGroup:
-    """The living records of one group, summed up. None: no such record."""
+    """The current records of one group. None: no such record."""
 
     kind: GroupKind
     group_epoch: int | None = None
@@ -52,29 +52,29 @@ class ModernGroup:
     regexes: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
     def apply(self, event: object) -> None:
-        """Take one fact in; those that say nothing of members and state change nothing."""
-        take = _TAKE.get(type(event))
-        if take is not None:
-            take(self, event)
+        """Apply the event of one record; events without effect on members and state are ignored."""
+        handler = _HANDLERS.get(type(event))
+        if handler is not None:
+            handler(self, event)
 
     @property
     def state(self) -> str | None:
-        """The state as Kafka's tools print it; None where the log does not tell."""
+        """The state as Kafka's tools print it; None if it does not follow from the log."""
         if not self.members:
             return "Empty"
         if self.kind == "share":
             return "Stable"
         if self.kind == "streams" and not self._topology_is_valid():
-            # That a topology is valid was kept in memory only by 4.1; from 4.2 on it is written.
-            told = self.topology is None or self.validated_topology_epoch is not None
-            return "NotReady" if told else None
+            # Kafka 4.1 keeps the validity of a topology in memory only; 4.2 and later write it.
+            is_written = self.topology is None or self.validated_topology_epoch is not None
+            return "NotReady" if is_written else None
         if (self.group_epoch or _INITIAL_EPOCH) > (self.assignment_epoch or _INITIAL_EPOCH):
             return "Assigning"
         return "Stable" if all(map(self._reconciled, self.members)) else "Reconciling"
 
     @property
     def membership(self) -> Membership:
-        """All that is told of the group."""
+        """The membership as a value."""
         return Membership(
             kind=self.kind,
             state=self.state,
@@ -90,25 +90,25 @@ class ModernGroup:
         )
 
     def is_idle(self, member: str) -> bool:
-        """Tell whether a member has nothing, also nothing that it is still to give up."""
-        standing = self.assignments.get(member)
-        return standing is None or not any(partitions for _, partitions in holdings(standing))
+        """Return whether a member owns nothing, not even partitions or tasks to be revoked."""
+        assignment = self.assignments.get(member)
+        return assignment is None or not any(partitions for _, partitions in owned_by(assignment))
 
     def is_away(self, member: str) -> bool:
-        """Tell whether a static member has left for a while; it keeps what it owns."""
-        standing = self.assignments.get(member)
-        return standing is not None and standing.member_epoch == AWAY
+        """Return whether a static member has left temporarily; it keeps its assignment."""
+        assignment = self.assignments.get(member)
+        return assignment is not None and assignment.member_epoch == AWAY
 
     @property
     def source_topics(self) -> frozenset[str] | None:
-        """The topics that a streams group's topology reads, those between its parts too; None without a topology."""
+        """The topics that a streams group's topology reads, including repartition topics; None without a topology."""
         if self.topology is None:
             return None
         topics = {topic for part in self.topology.subtopologies for topic in source_topics_of(part)}
         return subscriptions.topic_set(tuple(sorted(topics)))
 
     def topics_of_tasks(self, tasks: Tasks) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Give the source topics that tasks read; task n of a subtopology reads partition n of each of its sources."""
+        """Yield the source topics that tasks read; task n of a subtopology reads partition n of each of its sources."""
         sources = (
             {part.subtopology_id: source_topics_of(part) for part in self.topology.subtopologies}
             if self.topology
@@ -122,12 +122,12 @@ class ModernGroup:
         return self.topology is not None and self.topology.topology_epoch == self.validated_topology_epoch
 
     def _reconciled(self, member: str) -> bool:
-        standing = self.assignments.get(member)
-        # The layout of 3.7 has no state of the member: then only its epoch tells.
+        assignment = self.assignments.get(member)
+        # The layout of Kafka 3.7 has no member state: then only the epoch counts.
         return (
-            standing is not None
-            and standing.member_state in (_STABLE, None)
-            and standing.member_epoch == (self.assignment_epoch or _INITIAL_EPOCH)
+            assignment is not None
+            and assignment.member_state in (_STABLE, None)
+            and assignment.member_epoch == (self.assignment_epoch or _INITIAL_EPOCH)
         )
 
     def _subscribed(self) -> frozenset[str] | None:
@@ -144,113 +144,113 @@ class ModernGroup:
         if not self.members:
             return set()
         if self.topology is not None:
-            # The broker resolves none of these, and the log tells none.
+            # The broker does not resolve these, so the log has no topics of them.
             return {regex for part in self.topology.subtopologies for regex in part.source_topic_regex}
         regexes = {regex for each in self.members.values() if (regex := regex_of(each)) is not None}
         return regexes - self.regexes.keys()
 
     def _owned(self) -> Owned | None:
-        mine = [self.assignments[member] for member in self.members if member in self.assignments]
+        assignments = [self.assignments[member] for member in self.members if member in self.assignments]
         if self.kind != "streams":
-            return merge_owned(row for each in mine for row in holdings(each))
+            return merge_owned(row for each in assignments for row in owned_by(each))
         if self.topology is None:
-            return None if mine else ()
+            return None if assignments else ()
         active = [
             each.active + each.pending_active
-            for each in mine
+            for each in assignments
             if isinstance(each, facts.StreamsMemberAssignmentRecorded)
         ]
         return merge_owned(row for tasks in active for row in self.topics_of_tasks(tasks))
 
 
-def holdings(standing: CurrentAssignment) -> Iterator[tuple[bytes | str, tuple[int, ...]]]:
-    """Give what a member has: topic ids with partitions, or subtopologies with tasks of any role."""
-    if isinstance(standing, facts.MemberAssignmentRecorded):
-        yield from standing.partitions
-        yield from standing.pending_revocation
+def owned_by(assignment: CurrentAssignment) -> Iterator[tuple[bytes | str, tuple[int, ...]]]:
+    """Yield what a member owns: topic ids with partitions, or subtopologies with tasks of any role."""
+    if isinstance(assignment, facts.MemberAssignmentRecorded):
+        yield from assignment.partitions
+        yield from assignment.pending_revocation
         return
-    yield from standing.active + standing.standby + standing.warmup
-    yield from standing.pending_active + standing.pending_standby + standing.pending_warmup
+    yield from assignment.active + assignment.standby + assignment.warmup
+    yield from assignment.pending_active + assignment.pending_standby + assignment.pending_warmup
 
 
 def source_topics_of(part: facts.Subtopology) -> tuple[str, ...]:
-    """Give the topics by name that a subtopology reads, those included that another subtopology writes for it."""
+    """Return the topics that a subtopology reads, including those that another subtopology writes for it."""
     return part.source_topics + part.repartition_source_topics
 
 
 def subscribed_topics_of(member: JoinedMember) -> tuple[str, ...]:
-    """Give the topics that a member subscribes to by name; a streams member has those of its group's topology."""
+    """Return the topics that a member subscribes to by name; none for streams members, which have a topology."""
     return () if isinstance(member, facts.StreamsMemberRecorded) else member.topics
 
 
 def regex_of(member: JoinedMember) -> str | None:
-    """Give the regular expression that a member subscribes by, if it does."""
+    """Return the regular expression of a member's subscription, if it has one."""
     return member.topic_regex if isinstance(member, facts.ConsumerMemberRecorded) else None
 
 
 def instance_id_of(member: JoinedMember) -> str | None:
-    """Give the instance id of a static member; share groups have none."""
+    """Return the instance id of a static member; None for dynamic members and in share groups."""
     return None if isinstance(member, facts.ShareMemberRecorded) else member.instance_id
 
 
-def _group_epoch(roster: ModernGroup, event: facts.GroupEpochRecorded) -> None:
-    roster.group_epoch = event.group_epoch
-    roster.validated_topology_epoch = event.validated_topology_epoch
+def _group_epoch(group: ModernGroup, event: facts.GroupEpochRecorded) -> None:
+    group.group_epoch = event.group_epoch
+    group.validated_topology_epoch = event.validated_topology_epoch
 
 
-def _assignment_epoch(roster: ModernGroup, event: facts.TargetAssignmentRecorded) -> None:
-    roster.assignment_epoch = event.assignment_epoch
+def _assignment_epoch(group: ModernGroup, event: facts.TargetAssignmentRecorded) -> None:
+    group.assignment_epoch = event.assignment_epoch
 
 
-def _topology(roster: ModernGroup, event: facts.StreamsTopologyRecorded) -> None:
-    roster.topology = event
+def _topology(group: ModernGroup, event: facts.StreamsTopologyRecorded) -> None:
+    group.topology = event
 
 
-def _resolved(roster: ModernGroup, event: facts.TopicRegexResolved) -> None:
-    roster.regexes[event.topic_regex] = event.topics
+def _resolved(group: ModernGroup, event: facts.TopicRegexResolved) -> None:
+    group.regexes[event.topic_regex] = event.topics
 
 
-def _member(roster: ModernGroup, event: JoinedMember) -> None:
-    roster.members[event.member_id] = event
+def _member(group: ModernGroup, event: JoinedMember) -> None:
+    group.members[event.member_id] = event
 
 
-def _standing(roster: ModernGroup, event: CurrentAssignment) -> None:
-    roster.assignments[event.member_id] = event
+def _current_assignment(group: ModernGroup, event: CurrentAssignment) -> None:
+    group.assignments[event.member_id] = event
 
 
-def _target(roster: ModernGroup, event: TargetAssignment) -> None:
-    roster.targets[event.member_id] = event
+def _target(group: ModernGroup, event: TargetAssignment) -> None:
+    group.targets[event.member_id] = event
 
 
-def _forget_group_epoch(roster: ModernGroup, _: facts.GroupEpochRemoved) -> None:
-    roster.group_epoch = roster.validated_topology_epoch = None
+def _remove_group_epoch(group: ModernGroup, _: facts.GroupEpochRemoved) -> None:
+    group.group_epoch = group.validated_topology_epoch = None
 
 
-def _forget_assignment_epoch(roster: ModernGroup, _: facts.TargetAssignmentRemoved) -> None:
-    roster.assignment_epoch = None
+def _remove_assignment_epoch(group: ModernGroup, _: facts.TargetAssignmentRemoved) -> None:
+    group.assignment_epoch = None
 
 
-def _forget_topology(roster: ModernGroup, _: facts.StreamsTopologyRemoved) -> None:
-    roster.topology = None
+def _remove_topology(group: ModernGroup, _: facts.StreamsTopologyRemoved) -> None:
+    group.topology = None
 
 
-_TAKE: Final[dict[type, Callable[[ModernGroup, Any], object]]] = {
+_HANDLERS: Final[dict[type, Callable[[ModernGroup, Any], object]]] = {
     facts.GroupEpochRecorded: _group_epoch,
-    facts.GroupEpochRemoved: _forget_group_epoch,
+    facts.GroupEpochRemoved: _remove_group_epoch,
     facts.TargetAssignmentRecorded: _assignment_epoch,
-    facts.TargetAssignmentRemoved: _forget_assignment_epoch,
+    facts.TargetAssignmentRemoved: _remove_assignment_epoch,
     facts.ConsumerMemberRecorded: _member,
     facts.ShareMemberRecorded: _member,
     facts.StreamsMemberRecorded: _member,
-    facts.MemberRemoved: lambda roster, event: roster.members.pop(event.member_id, None),
-    facts.MemberAssignmentRecorded: _standing,
-    facts.StreamsMemberAssignmentRecorded: _standing,
-    facts.MemberAssignmentRemoved: lambda roster, event: roster.assignments.pop(event.member_id, None),
+    facts.MemberRemoved: lambda group, event: group.members.pop(event.member_id, None),
+    facts.MemberAssignmentRecorded: _current_assignment,
+    facts.StreamsMemberAssignmentRecorded: _current_assignment,
+    facts.MemberAssignmentRemoved: lambda group, event: group.assignments.pop(event.member_id, None),
     facts.MemberTargetRecorded: _target,
     facts.StreamsMemberTargetRecorded: _target,
-    facts.MemberTargetRemoved: lambda roster, event: roster.targets.pop(event.member_id, None),
+    facts.MemberTargetRemoved: lambda group, event: group.targets.pop(event.member_id, None),
     facts.TopicRegexResolved: _resolved,
-    facts.TopicRegexRemoved: lambda roster, event: roster.regexes.pop(event.topic_regex, None),
+    facts.TopicRegexRemoved: lambda group, event: group.regexes.pop(event.topic_regex, None),
     facts.StreamsTopologyRecorded: _topology,
-    facts.StreamsTopologyRemoved: _forget_topology,
+    facts.StreamsTopologyRemoved: _remove_topology,
 }

@@ -1,4 +1,4 @@
-"""Partitions as bits of a number: what a group owns in 40 bytes a topic, and questions to it as arithmetic."""
+"""Sets of partitions as bit masks: 40 bytes per topic of a group, and set operations are arithmetic."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from stream.groups.membership.model import Owned
 
 HIGHEST: Final = 65_535
-"""The highest partition that is told apart: assignments are bytes of a client's making, and may name any number."""
+"""The highest partition in a mask. Assignments are written by clients and may contain any number."""
 
 
 @functools.lru_cache(maxsize=4096)
 def partition_mask(partitions: tuple[int, ...]) -> int:
-    """Set the bit of each partition; those below 0 and above `HIGHEST` do not exist."""
+    """Return the mask of these partitions; those below 0 or above `HIGHEST` are ignored."""
     mask = 0
     for partition in partitions:
         if 0 <= partition <= HIGHEST:
@@ -26,17 +26,17 @@ def partition_mask(partitions: tuple[int, ...]) -> int:
 
 
 def mask_of_first(count: int) -> int:
-    """Set the bits of the partitions that a topic of so many has."""
+    """Return the mask of all partitions of a topic with this partition count."""
     return (1 << min(count, HIGHEST + 1)) - 1
 
 
 def partitions_in_mask(mask: int) -> tuple[int, ...]:
-    """Give the partitions whose bits are set, ascending."""
+    """Return the partitions in a mask, ascending."""
     return tuple(at for at, bit in enumerate(reversed(f"{mask:b}")) if bit == "1")
 
 
 def merge_owned(rows: Iterable[tuple[str | bytes, tuple[int, ...]]]) -> Owned:
-    """Sum up who owns what, by topic; a topic that stands in several rows is one. All name topics the same way."""
+    """Return the union of the rows by topic, sorted; topics must be all names or all ids."""
     owned: dict[str | bytes, int] = {}
     for topic, partitions in rows:
         owned[topic] = owned.get(topic, 0) | partition_mask(partitions)

@@ -1,4 +1,4 @@
-"""Which topics members subscribe to, as sets that groups share: they are few, and groups are many."""
+"""The topics that members subscribe to, as sets that groups share: there are far fewer sets than groups."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 _VERSION_BYTES: Final = 2
 _COMMON: Final = 0
-"""Every version of a subscription begins as version 0 does, those of the future too."""
+"""Every version of a subscription, including future ones, begins with the fields of version 0."""
 
 
 @functools.lru_cache(maxsize=4096)
 def topics_of_blob(raw: bytes) -> frozenset[str] | None:
-    """Read the topics in a classic member's subscription; None where they cannot be read, as from no bytes at all.
+    """Return the topics in a classic member's subscription; None for bytes that cannot be decoded, also for none.
 
-    The broker does it so to know which offsets must not expire (ClassicGroup#computeSubscribedTopics): version 0's
-    fields, whatever the version says, and one member that cannot be read leaves the whole group's topics unknown.
+    As the broker does to find offsets that must not expire (ClassicGroup#computeSubscribedTopics), it decodes the
+    fields of version 0 in every version. One member that cannot be decoded makes the topics of the group unknown.
     """
     try:
         fields, _ = read_message(embedded.CONSUMER_SUBSCRIPTION, _COMMON, raw, _VERSION_BYTES)
@@ -33,12 +33,12 @@ def topics_of_blob(raw: bytes) -> frozenset[str] | None:
 
 @functools.lru_cache(maxsize=4096)
 def topic_set(topics: tuple[str, ...]) -> frozenset[str]:
-    """Give the set of these topics, the same object for the same topics."""
+    """Return the set of these topics; equal topics give the same object."""
     return frozenset(topics)
 
 
 def union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
-    """Unite the members' sets; mostly all are one and the same, and then it is given."""
+    """Return the union of the members' sets; it is the same object if all sets are equal, which is the usual case."""
     distinct = set(sets)
     if len(distinct) == 1:
         return distinct.pop()

@@ -1,8 +1,8 @@
-"""What a group leaves to nobody: partitions of its topics that no member owns, and topics that no member wants.
+"""Unassigned partitions: partitions of a group's topics that no member owns, and topics that no member subscribes to.
 
-Judged only where it is known: of groups with members, whose subscriptions and assignments can be read, and whose
-topics' names and partition counts the cluster tells. Of a group without members everything would be left to nobody,
-which its state says better.
+Known only for groups with members whose subscriptions and assignments can be decoded, and for topics whose names and
+partition counts the cluster returned. Groups without members are left out: their state already says that no member owns
+anything.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UnassignedPartitions:
-    """What one group leaves to nobody; None: not known.
+    """The unassigned partitions of one group; None: unknown.
 
-    `unowned` are partitions by topic, `unsubscribed` topics that the group has offsets for; both ascending.
+    `unowned` are partitions by topic without an owner, `unsubscribed` are topics with offsets of the group that no
+    member subscribes to; both ascending.
     """
 
     unowned: tuple[tuple[str, tuple[int, ...]], ...] | None
@@ -35,7 +36,7 @@ class UnassignedPartitions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UnassignedCounts:
-    """For every group of which it is known: how many partitions nobody owns, how many topics nobody subscribes to."""
+    """By group, the number of partitions without an owner and of unsubscribed topics; absent if unknown."""
 
     unowned: Mapping[str, int]
     unsubscribed: Mapping[str, int]
@@ -47,30 +48,35 @@ def find_unassigned(
     partition_counts: Mapping[str, int],
     topic_names: Mapping[bytes, str],
 ) -> UnassignedPartitions:
-    """Judge one group. A topic that is not in `partition_counts` is not known; one that does not exist has 0."""
-    left = _unowned(membership, partition_counts, topic_names)
-    unowned = None if left is None else tuple((topic, partitions_in_mask(mask)) for topic, mask in sorted(left.items()))
-    subscribed = _wanted(membership)
+    """Return the unassigned partitions of one group.
+
+    A topic that is missing in `partition_counts` is unknown; a topic that does not exist has count 0.
+    """
+    masks = _unowned(membership, partition_counts, topic_names)
+    unowned = (
+        None if masks is None else tuple((topic, partitions_in_mask(mask)) for topic, mask in sorted(masks.items()))
+    )
+    subscribed = _known_subscription(membership)
     unsubscribed = None if subscribed is None else tuple(sorted(set(topics_with_offsets) - subscribed))
     return UnassignedPartitions(unowned, unsubscribed)
 
 
 def subscribed_topics(memberships: Mapping[str, Membership]) -> set[str]:
-    """Give every topic that any group subscribes to: those whose partition counts are needed here."""
+    """Return the topics that any group subscribes to: their partition counts are needed here."""
     sets = {id(one.subscribed): one.subscribed for one in memberships.values() if one.subscribed}
     return set[str]().union(*sets.values())
 
 
 class UnassignedTracker:
-    """The counts of all groups, tick after tick: judged again is only what changed since the last one.
+    """The counts of all groups, updated every tick; only changed groups are counted again.
 
-    A group's membership is compared by identity: the same object says the same.
+    Memberships are compared by identity: an unchanged membership is the same object.
     """
 
     def __init__(self) -> None:
         self._partition_counts: dict[str, int] = {}
         self._topic_names: dict[bytes, str] = {}
-        self._judged: dict[str, tuple[Membership, int | None]] = {}
+        self._counted: dict[str, tuple[Membership, int | None]] = {}
 
     def update(
         self,
@@ -80,72 +86,72 @@ class UnassignedTracker:
         topic_names: Mapping[bytes, str],
         rebalancing: AbstractSet[str] = frozenset(),
     ) -> UnassignedCounts:
-        """Judge all groups; `offsets` are the group and the topic of each committed offset.
+        """Return the counts of all groups; `offsets` are the group and the topic of each committed offset.
 
-        Of classic groups that the cluster says to be `rebalancing`, the log knows the generation before only: who
-        owns what is not known.
+        For classic groups that are `rebalancing` according to the cluster, the log has only the previous generation:
+        the owners are unknown.
         """
         if partition_counts != self._partition_counts or topic_names != self._topic_names:
-            self._judged = {}
+            self._counted = {}
             self._partition_counts, self._topic_names = dict(partition_counts), dict(topic_names)
-        self._judged = {name: self._judge(name, one) for name, one in memberships.items()}
+        self._counted = {name: self._count(name, one) for name, one in memberships.items()}
         unowned = {
-            name: count for name, (_, count) in self._judged.items() if count is not None and name not in rebalancing
+            name: count for name, (_, count) in self._counted.items() if count is not None and name not in rebalancing
         }
         return UnassignedCounts(unowned, _unsubscribed(memberships, *offsets))
 
-    def _judge(self, group: str, membership: Membership) -> tuple[Membership, int | None]:
-        before = self._judged.get(group)
-        if before is not None and before[0] is membership:
-            return before
-        left = _unowned(membership, self._partition_counts, self._topic_names)
-        return membership, None if left is None else sum(mask.bit_count() for mask in left.values())
+    def _count(self, group: str, membership: Membership) -> tuple[Membership, int | None]:
+        previous = self._counted.get(group)
+        if previous is not None and previous[0] is membership:
+            return previous
+        masks = _unowned(membership, self._partition_counts, self._topic_names)
+        return membership, None if masks is None else sum(mask.bit_count() for mask in masks.values())
 
 
-def _wanted(membership: Membership) -> frozenset[str] | None:
-    """Give the topics that the members subscribe to; None if there are none, or not all of them are known."""
+def _known_subscription(membership: Membership) -> frozenset[str] | None:
+    """Return the topics that the members subscribe to; None without members, or if not all topics are known."""
     return membership.subscribed if membership.members and not membership.unresolved else None
 
 
 def _unowned(
     membership: Membership, partition_counts: Mapping[str, int], topic_names: Mapping[bytes, str]
 ) -> dict[str, int] | None:
-    """Give by topic the bits of the partitions that nobody owns."""
-    subscribed = _wanted(membership)
+    """Return by topic the mask of the partitions without an owner; None if unknown."""
+    subscribed = _known_subscription(membership)
     if subscribed is None or membership.owned is None:
         return None
-    left: dict[str, int] = {}
+    masks: dict[str, int] = {}
     for topic in subscribed:
         count = partition_counts.get(topic)
         if count is None:
             return None
-        left[topic] = mask_of_first(count)
+        masks[topic] = mask_of_first(count)
     for ref, mask in membership.owned:
         name = ref if isinstance(ref, str) else topic_names.get(ref)
         if name is None:
-            return None  # it may be any of those that are subscribed to
-        if name in left:
-            left[name] &= ~mask
-    return {topic: mask for topic, mask in left.items() if mask}
+            return None  # it may be any of the subscribed topics
+        if name in masks:
+            masks[name] &= ~mask
+    return {topic: mask for topic, mask in masks.items() if mask}
 
 
 def _unsubscribed(
     memberships: Mapping[str, Membership], group: pa.DictionaryArray, topic: pa.DictionaryArray
 ) -> dict[str, int]:
-    """Count by group the topics with offsets that nobody subscribes to."""
-    wanted = {name: topics for name, one in memberships.items() if (topics := _wanted(one)) is not None}
-    counts = dict.fromkeys(wanted, 0)
+    """Return by group the number of topics with offsets that no member subscribes to."""
+    subscribed = {name: topics for name, one in memberships.items() if (topics := _known_subscription(one)) is not None}
+    counts = dict.fromkeys(subscribed, 0)
     groups, topics = group.dictionary.to_pylist(), topic.dictionary.to_pylist()
     for code in _pairs(group, topic):
         name = groups[code // len(topics)]
-        known = wanted.get(name)
+        known = subscribed.get(name)
         if known is not None and topics[code % len(topics)] not in known:
             counts[name] += 1
     return counts
 
 
 def _pairs(group: pa.DictionaryArray, topic: pa.DictionaryArray) -> list[int]:
-    """Give each pair of a group and a topic once, as group * topics + topic."""
+    """Return the distinct pairs of a group and a topic, as group * number of topics + topic."""
     codes = [array.indices.to_numpy(zero_copy_only=False).astype(np.int64) for array in (group, topic)]
     pairs: list[int] = pa.array(codes[0] * max(len(topic.dictionary), 1) + codes[1]).unique().to_pylist()
     return pairs

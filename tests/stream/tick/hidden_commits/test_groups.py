@@ -424,6 +424,6 @@ def test_records_that_cannot_be_evaluated_leave_the_group_unchanged(
     def fail(*_: object) -> None:
         raise IndexError("internal error")
 
-    monkeypatch.setattr(Memberships, "_tell", fail)
+    monkeypatch.setattr(Memberships, "_evaluate", fail)
     state = cluster.tick(0).state
     assert (state.memberships[GROUP].generation, state.histories[GROUP].died) == (1, None)
