@@ -15,7 +15,8 @@ import numpy as np
 
 from sandbox.verdict_scenarios import pace
 from sandbox.verdict_scenarios.assess import ScenarioOutcome, TimedVerdict, assess
-from stream.health.burrow.rules import INTERVALS, BurrowStatus, Ring, evaluate, roll_up, side_by_side
+from sandbox.verdict_scenarios.burrow_store import Ring, columns_of_rings
+from stream.health.burrow.rules import INTERVALS, BurrowStatus, evaluate, roll_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -101,7 +102,7 @@ def _tick(
     if not places:
         return
     groups = sorted({place[0] for place in places})
-    columns = side_by_side([rings[place] for place in places], [list(ends.get(place[1:], ())) for place in places])
+    columns = columns_of_rings([rings[place] for place in places], [list(ends.get(place[1:], ())) for place in places])
     status = evaluate(columns, _production_ms(now, began))
     group_of = np.array([groups.index(place[0]) for place in places])
     rolled = roll_up(status, group_of, len(groups))

@@ -30,3 +30,12 @@ def sum_by_owner(values: Ints, owner: Ints, owners: int) -> Ints:
     total = np.zeros(owners, np.int64)
     np.add.at(total, owner, values)
     return total
+
+
+def find_keys(keys: Ints, wanted: Ints) -> Ints:
+    """Return the position of each wanted key in `keys`, -1 where it is not there; `keys` has no duplicates."""
+    if not len(keys):
+        return np.full(len(wanted), -1, np.int64)
+    order = np.argsort(keys, kind="stable")
+    position = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)]
+    return np.where(keys[position] == wanted, position, -1)

@@ -1,20 +1,24 @@
-"""What any set of rules gives of one moment: verdicts as codes, and words for those that somebody looks at.
+"""What every set of rules has in common: the evaluation of one tick, and the object that evaluates tick after tick.
 
-`evaluator.Judged` is that of this monitor's own rules, `burrow.evaluator` that of Burrow's. Whoever
-shows verdicts needs no more than this.
+`stream.health.evaluator` has this monitor's own rules, `stream.health.burrow.evaluator` those of Burrow. Their callers
+need nothing else.
 """
 
 from __future__ import annotations
 
+import abc
 import dataclasses
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar
+
+from stream.health.features import window as windows
+from stream.health.features.partition_history import PartitionHistory
+from stream.health.limits import HealthLimits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream.health.columns import Codes, Ints
     from stream.health.evidence import Value
-    from stream.health.features.partition_history import PartitionHistory
     from stream.health.features.window import Window
     from stream.health.inputs import HealthInputs
     from stream.health.verdict import Severity
@@ -22,79 +26,92 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
-    """A verdict in words."""
+    """A verdict with its sentence, its evidence and the next step."""
 
     verdict: str
     severity: Severity
     since: int | None
-    """Since when it holds (ms)."""
+    """Since when the verdict holds (ms)."""
     sentence: str
     evidence: dict[str, Value]
     next_step: str
 
 
-class Evaluation(Protocol):
-    """Verdicts on one moment. Columns have one element per row, those of groups one per name of a group."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evaluation(abc.ABC):
+    """The verdicts of one tick. Columns of rows have one element per row, columns of groups one per group name."""
 
-    @property
-    def window(self) -> Window:
-        """The numbers, whichever rules are asked."""
+    verdict_names: ClassVar[Sequence[str]]
+    """The verdicts by code."""
+    severities: ClassVar[Codes]
+    """The `Severity` of each verdict by code."""
 
-    @property
-    def verdict_names(self) -> Sequence[str]:
-        """The verdicts by code."""
+    window: Window
+    """The numbers behind the verdicts; the same for all sets of rules."""
+    verdict: Codes
+    """The verdict shown of each row."""
+    since: Ints
+    """Since when (ms)."""
+    group_verdict: Codes
+    """The verdict shown of each group."""
+    group_row: Ints
+    """The row that represents the group; -1 for a group without rows."""
+    group_rows: Ints
+    """Number of rows of the group that have its verdict."""
+    group_since: Ints
+    """Since when (ms); -1: not known, or a group without rows."""
 
-    @property
-    def severities(self) -> Codes:
-        """How bad each verdict is, by code (`Severity`)."""
+    @abc.abstractmethod
+    def worst_by_owner(self, owner: Ints, owners: int) -> Codes:
+        """Return the verdict of each of `owners` owners, each of which has a row; `owner` is that of each row."""
 
-    @property
-    def verdict(self) -> Codes:
-        """What is shown of each row, by code."""
-
-    @property
-    def since(self) -> Ints:
-        """Since when (ms)."""
-
-    @property
-    def group_verdict(self) -> Codes:
-        """What is shown of each group, by code."""
-
-    @property
-    def group_since(self) -> Ints:
-        """Since when (ms); -1 for a group without rows."""
-
-    @property
-    def group_rows(self) -> Ints:
-        """How many of the group's rows have its verdict."""
-
-    def worst_by_owner(self, of: Ints, owners: int) -> Codes:
-        """Add the verdicts of rows up to those of their owners; `of` says whose each row is, none is without any."""
-
+    @abc.abstractmethod
     def row_finding(self, row: int) -> Finding:
-        """Say what is the matter with one partition of a group."""
+        """Return the finding of one partition of a group."""
 
+    @abc.abstractmethod
     def group_finding(self, group: int) -> Finding:
-        """Say what is the matter with a group."""
+        """Return the finding of a group."""
 
+    @abc.abstractmethod
     def group_sentence(self, group: int) -> str:
-        """Give the sentence of that alone."""
+        """Return the sentence of that finding."""
+
+    def partition_name(self, row: int) -> str:
+        """Return the "topic-partition" of a row."""
+        inputs = self.window.inputs
+        return f"{inputs.topics[int(inputs.topic[row])]}-{int(inputs.partition[row])}"
 
 
-class EvaluationRules(Protocol):
-    """A set of rules at work, moment after moment."""
+class EvaluationRules(abc.ABC):
+    """A set of rules that evaluates one tick after another. Not thread-safe."""
 
-    history: PartitionHistory
-    """What is remembered of the cluster."""
+    def __init__(self, limits: HealthLimits | None = None, *, points: int = 48) -> None:
+        """Keep at most `points` points of the history of each end offset."""
+        self.limits = limits or HealthLimits()
+        self.history = PartitionHistory(points, tick=self.limits.tick)
 
-    def start(self, seen: HealthInputs, history: tuple[Ints, Ints] | None) -> None:
-        """See the first moment before it is judged; put what offsets-for-times answered in front of the histories."""
+    def start(self, inputs: HealthInputs, past_ends: tuple[Ints, Ints] | None) -> None:
+        """Record the first tick before its evaluation; prepend past ends if there are any.
+
+        `past_ends` are times (ms) and the answers of ListOffsets for them, see `PartitionHistory.seed`.
+        """
+        self.history.observe(inputs)
+        if past_ends is not None:
+            self.history.seed(inputs, *past_ends)
 
     def record_missed_tick(self) -> None:
-        """Note that the cluster did not answer at a tick."""
+        """Record a tick at which the cluster did not answer."""
+        self.history.record_missed_tick()
 
-    def evaluate(self, seen: HealthInputs) -> Evaluation:
-        """Judge one moment; moments come in order."""
+    @abc.abstractmethod
+    def evaluate(self, inputs: HealthInputs) -> Evaluation:
+        """Evaluate one tick. Ticks come in order, and each of them once."""
 
+    @abc.abstractmethod
     def pack(self) -> bytes | None:
-        """Give what must outlive the process; None where nothing must."""
+        """Return the state that must survive the process; None before the first tick."""
+
+    def _build_window(self, inputs: HealthInputs) -> Window:
+        observation = self.history.record(inputs, self.limits.first_commit)
+        return windows.build(inputs, observation, self.history, self.limits)

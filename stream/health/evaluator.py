@@ -1,231 +1,198 @@
-"""The tick of health: windows, rules, hysteresis, groups. Holds what must outlive a tick, and nothing else."""
+"""The evaluation of a tick by this monitor's own rules: window, rules, hysteresis, groups."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from stream.health import hysteresis
-from stream.health.evaluation import Finding
+from stream.health.evaluation import Evaluation, EvaluationRules, Finding
 from stream.health.evidence import evidence
-from stream.health.features import window as windows
-from stream.health.features.partition_history import PartitionHistory
-from stream.health.limits import HealthLimits
 from stream.health.rules import RULES
 from stream.health.rules.rule import unread_text
 from stream.health.rules.unassigned import may_be_assigned_soon
 from stream.health.verdict import CODE, SEVERITIES, SEVERITY, VERDICTS, Severity, Verdict, roll_up
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream.health.columns import Codes, Ints
     from stream.health.features.window import Window
     from stream.health.hysteresis import ShownVerdicts
     from stream.health.inputs import HealthInputs
+    from stream.health.limits import HealthLimits
 
-_RULE_OF = {rule.verdict: rule for rule in RULES}
-_BY_PACE = [CODE[each] for each in (Verdict.OK, Verdict.RECOVERING, Verdict.SKEWED, Verdict.FALLING_BEHIND)]
-"""What is said of a group by how fast it goes."""
-_NEEDS_NO_RECORD = frozenset({Verdict.UNKNOWN, Verdict.CAUGHT_UP, Verdict.EXPIRING, Verdict.ABANDONED})
-"""True of a partition whether or not a record is unread. Every other verdict but "ok" claims that one is."""
-_CLAIMS_A_RECORD = np.array([verdict not in _NEEDS_NO_RECORD for verdict in VERDICTS], np.bool_)
+_RULE_BY_VERDICT: Final = {rule.verdict: rule for rule in RULES}
+_RATE_VERDICTS: Final = [
+    CODE[each] for each in (Verdict.OK, Verdict.RECOVERING, Verdict.SKEWED, Verdict.FALLING_BEHIND)
+]
+"""Verdicts that depend on how fast a group reads."""
+_NEEDS_NO_RECORD: Final = frozenset({Verdict.UNKNOWN, Verdict.CAUGHT_UP, Verdict.EXPIRING, Verdict.ABANDONED})
+"""These hold whether or not a record is unread. Every other verdict but "ok" implies an unread record."""
+_NEEDS_A_RECORD: Final = np.array([verdict not in _NEEDS_NO_RECORD for verdict in VERDICTS], np.bool_)
 
-_NO_OFFSETS = (
+_NO_OFFSETS: Final = (
     "The group has committed no offsets.",
     "If it keeps its offsets elsewhere (Spark, Flink), watch them there.",
 )
-_NO_OFFSETS_OF_SHARE = (
+_NO_OFFSETS_OF_SHARE_GROUP: Final = (
     "A share group commits no offsets: the brokers keep its progress in __share_group_state, which is not read here.",
     "Nothing. Its lag is shown by kafka-share-groups.sh --describe --offsets.",
 )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class EvaluationResult:
-    """What is to be said at one tick. Columns have one element per row, those of groups one per name of a group."""
+class EvaluationResult(Evaluation):
+    """The verdicts of one tick."""
 
-    window: Window
+    verdict_names: ClassVar[Sequence[str]] = VERDICTS
+    severities: ClassVar[Codes] = SEVERITIES
+
     rule_verdict: Codes
-    """What the rules found at this tick, `UNDECIDED` where they cannot tell yet."""
-    verdict: Codes
-    """What is shown: a code of `stream.health.verdict.VERDICTS`."""
-    since: Ints
-    group_verdict: Codes
-    group_row: Ints
-    """The row that shows the group's verdict best, -1 for a group without any."""
-    group_rows: Ints
-    """How many rows have it."""
-    group_since: Ints
-    """Since when the first of them has; -1 for a group without any."""
+    """The verdict of the rules at this tick, `hysteresis.UNDECIDED` where they cannot decide yet."""
 
-    @property
-    def verdict_names(self) -> tuple[str, ...]:
-        """See Opinion."""
-        return VERDICTS
-
-    @property
-    def severities(self) -> Codes:
-        """See Opinion."""
-        return SEVERITIES
-
-    def worst_by_owner(self, of: Ints, owners: int) -> Codes:
-        """See Opinion."""
-        return roll_up(self.verdict, self.window.lag, of, owners)[0]
+    def worst_by_owner(self, owner: Ints, owners: int) -> Codes:
+        """Return the worst verdict of each owner, see `roll_up`."""
+        return roll_up(self.verdict, self.window.lag, owner, owners)[0]
 
     def row_finding(self, row: int) -> Finding:
-        """Say what is the matter with one partition of a group."""
+        """Return the finding of one partition of a group."""
         verdict = VERDICTS[self.verdict[row]]
-        rule = _RULE_OF[verdict]
+        rule = _RULE_BY_VERDICT[verdict]
         return Finding(
             verdict=verdict,
             severity=SEVERITY[verdict],
             since=int(self.since[row]),
-            sentence=self._sentence(row),
+            sentence=self._row_sentence(row),
             evidence=evidence(self.window, row, rule.evidence),
             next_step=rule.next_step if rule.next_step_of is None else rule.next_step_of(self.window, row),
         )
 
     def group_finding(self, group: int) -> Finding:
-        """Say what is the matter with a group: its verdict, told by the partition that shows it best."""
+        """Return the finding of a group: that of the row that represents it."""
         row = int(self.group_row[group])
         if row < 0:
-            return _nothing_committed(share=self._is_share(group))
+            return self._finding_without_commits(group)
         sentence, since = self.group_sentence(group), int(self.group_since[group])
         return dataclasses.replace(self.row_finding(row), since=since, sentence=sentence)
 
     def group_sentence(self, group: int) -> str:
-        """Give the sentence of that alone."""
+        """Return the sentence of that finding: number of partitions, the partition that represents them, its fault."""
         row = int(self.group_row[group])
         if row < 0:
-            return _nothing_committed(share=self._is_share(group)).sentence
-        seen = self.window.inputs
-        first, last = np.searchsorted(seen.group, (group, group + 1))
-        place = f"{seen.topics[int(seen.topic[row])]}-{int(seen.partition[row])}"
+            return self._finding_without_commits(group).sentence
+        first, last = np.searchsorted(self.window.inputs.group, (group, group + 1))
         counted = f"{int(self.group_rows[group])} of {last - first} partitions; " if last - first > 1 else ""
-        return f"{counted}{place}: {self._sentence(row)}"
+        return f"{counted}{self.partition_name(row)}: {self._row_sentence(row)}"
 
-    def _is_share(self, group: int) -> bool:
-        return bool(self.window.inputs.groups.share[group])
+    def _row_sentence(self, row: int) -> str:
+        """Return the sentence of the verdict if the rules find it now, else one with the numbers of this tick."""
+        verdict, rule_verdict = VERDICTS[self.verdict[row]], int(self.rule_verdict[row])
+        name = verdict.replace("_", " ")
+        if rule_verdict == hysteresis.UNDECIDED:
+            previous = "" if verdict == Verdict.UNKNOWN else f" It was {name} before."
+            unread = f": {unread_text(self.window, row)}" if self.window.lag[row] > 0 else ""
+            return f"Not observed for long enough to decide{unread}.{previous}"
+        current = VERDICTS[rule_verdict]
+        sentence = _RULE_BY_VERDICT[current].sentence(self.window, row)
+        return sentence if current == verdict else f"Still shown as {name} until this has lasted: {sentence}"
 
-    def _sentence(self, row: int) -> str:
-        return _sentence(self.window, row, VERDICTS[self.verdict[row]], int(self.rule_verdict[row]))
+    def _finding_without_commits(self, group: int) -> Finding:
+        share = bool(self.window.inputs.groups.share[group])
+        sentence, next_step = _NO_OFFSETS_OF_SHARE_GROUP if share else _NO_OFFSETS
+        return Finding(Verdict.UNKNOWN, SEVERITY[Verdict.UNKNOWN], None, sentence, {}, next_step)
 
 
-class Evaluator:
-    """Judges one moment after the other. Moments come in order; one is not judged twice."""
+class Evaluator(EvaluationRules):
+    """Evaluates tick after tick by this monitor's own rules.
+
+    Start after the initial catch-up: of a log that is read halfway, half of the groups look faulty.
+    """
 
     def __init__(self, limits: HealthLimits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
-        """Begin, with what an earlier process packed, if there is any."""
-        self.limits = limits or HealthLimits()
-        self.history = PartitionHistory(points, tick=self.limits.tick)
+        """Continue with the shown verdicts that an earlier process packed, if there are any."""
+        super().__init__(limits, points=points)
         self._packed = packed
         self._keys = np.empty(0, np.int64)
         self._shown = hysteresis.initial_state(0, 0)
-        self._seen: HealthInputs | None = None
+        self._last_inputs: HealthInputs | None = None
 
-    def start(self, seen: HealthInputs, history: tuple[Ints, Ints] | None) -> None:
-        """See the first moment before it is judged; put what offsets-for-times answered in front of the histories."""
-        self.history.observe(seen)
-        if history is not None:
-            self.history.seed(seen, *history)
-
-    def record_missed_tick(self) -> None:
-        """Note that the cluster did not answer at a tick."""
-        self.history.record_missed_tick()
-
-    def evaluate(self, seen: HealthInputs) -> EvaluationResult:
-        """Judge one moment. Not to be called before the initial catch-up is over: half of a group looks sick."""
-        observation = self.history.record(seen, self.limits.first_commit)
-        window = windows.build(seen, observation, self.history, self.limits)
-        found = apply_rules(window)
-        self._shown = hysteresis.advance(self._carried(seen), found, seen.now)
+    def evaluate(self, inputs: HealthInputs) -> EvaluationResult:
+        """Evaluate one tick. Ticks come in order, and each of them once."""
+        window = self._build_window(inputs)
+        rule_verdict = apply_rules(window)
+        self._shown = shown = hysteresis.advance(self._previous_verdicts(inputs), rule_verdict, inputs.now)
         window = window.trim()
-        self._seen = window.inputs
-        shown = self._shown
-        code, row, rows = roll_up(shown.verdict, window.lag, seen.group, len(seen.groups.names))
-        since = _since(shown, code, row, seen.group)
-        return EvaluationResult(window, found, shown.verdict, shown.since, code, row, rows, since)
+        self._last_inputs = window.inputs
+        code, row, rows = roll_up(shown.verdict, window.lag, inputs.group, len(inputs.groups.names))
+        return EvaluationResult(
+            window=window,
+            verdict=shown.verdict,
+            since=shown.since,
+            group_verdict=code,
+            group_row=row,
+            group_rows=rows,
+            group_since=_group_since(shown, code, row, inputs.group),
+            rule_verdict=rule_verdict,
+        )
 
     def pack(self) -> bytes | None:
-        """Give what is shown as bytes for the next process; None before the first moment."""
-        return None if self._seen is None else hysteresis.pack(self._shown, self._seen)
+        """Return the shown verdicts as bytes for the next process; None before the first tick."""
+        return None if self._last_inputs is None else hysteresis.pack(self._shown, self._last_inputs)
 
-    def _carried(self, seen: HealthInputs) -> ShownVerdicts:
-        keys = self.history.row_keys(seen)
+    def _previous_verdicts(self, inputs: HealthInputs) -> ShownVerdicts:
+        """Return the verdicts shown at the previous tick, or by the previous process, for the rows of this tick."""
+        keys = self.history.row_keys(inputs)
         if self._packed is not None:
-            before = hysteresis.unpack(self._packed, seen, seen.now)
+            previous = hysteresis.unpack(self._packed, inputs, inputs.now)
             self._packed = None
         else:
-            before = hysteresis.align(self._shown, self._keys, keys, seen.now)
+            previous = hysteresis.align(self._shown, self._keys, keys, inputs.now)
         self._keys = keys
-        return before
+        return previous
 
 
-def _since(shown: ShownVerdicts, group_verdict: Codes, group_row: Ints, group: Ints) -> Ints:
-    """Give since when the first of each group's rows has the group's verdict, -1 for a group without rows."""
+def _group_since(shown: ShownVerdicts, group_verdict: Codes, group_row: Ints, group: Ints) -> Ints:
+    """Return since when the first row of each group has the group's verdict; -1 for a group without rows."""
     since = np.full(len(group_verdict), np.iinfo(np.int64).max)
-    mine = shown.verdict == group_verdict[group] if len(group) else np.empty(0, np.bool_)
-    np.minimum.at(since, group[mine], shown.since[mine])
+    has_verdict = shown.verdict == group_verdict[group] if len(group) else np.empty(0, np.bool_)
+    np.minimum.at(since, group[has_verdict], shown.since[has_verdict])
     return np.where(group_row >= 0, since, -1)
 
 
 def apply_rules(window: Window) -> Codes:
-    """Ask the rules in their order; the first that finds a row gives it its code. `UNDECIDED` where none can tell yet.
+    """Return the verdict of the first rule that matches each row, `UNDECIDED` where no verdict is possible yet.
 
-    Only what is fine can be premature: what another rule has found is known, however young the history is. The
-    exceptions are rows whose unread offsets may all be transaction markers: as long as their tail has not been read
-    nothing critical is said of them, and if it cannot be read they are unknown. Of rows whose newest commits are hidden
-    nothing is known.
+    Only a good verdict can be premature: what another rule has found holds however short the history is. There are two
+    exceptions. Of rows whose unread offsets may all be transaction markers nothing critical is reported until their
+    tail has been read; if it cannot be read, they are unknown. Of rows whose newest commits are hidden by an open
+    transaction nothing is known.
     """
     code = np.full(len(window), hysteresis.UNDECIDED, np.int8)
-    open_ = np.ones(len(window), np.bool_)
+    unmatched = np.ones(len(window), np.bool_)
     for rule in RULES:
-        if not open_.any():
+        if not unmatched.any():
             break
-        mine = open_ & rule.matches(window)
-        code[mine] = CODE[rule.verdict]
-        open_ &= ~mine
-    # Nobody reads these: fine they are not, and sick only if that lasts.
+        matched = unmatched & rule.matches(window)
+        code[matched] = CODE[rule.verdict]
+        unmatched &= ~matched
+    # No member reads these yet: not good, and a fault only if it lasts.
     code[(code == CODE[Verdict.OK]) & may_be_assigned_soon(window)] = CODE[Verdict.UNKNOWN]
-    fine = (code == CODE[Verdict.OK]) | (code == CODE[Verdict.CAUGHT_UP])
-    code[fine & window.undecided] = hysteresis.UNDECIDED
-    code[window.paused & np.isin(code, _BY_PACE)] = hysteresis.UNDECIDED
+    good = (code == CODE[Verdict.OK]) | (code == CODE[Verdict.CAUGHT_UP])
+    code[good & window.undecided] = hysteresis.UNDECIDED
+    code[window.paused & np.isin(code, _RATE_VERDICTS)] = hysteresis.UNDECIDED
     _withdraw_unproven(code, window)
-    if window.inputs.hidden is not None:  # they may have read on, or have members by now
+    if window.inputs.hidden is not None:  # they may have read on, or may have members by now
         code[window.inputs.hidden] = hysteresis.UNDECIDED
     return code
 
 
 def _withdraw_unproven(code: Codes, window: Window) -> None:
-    """Replace what was found where it rests on offsets of which nobody knows whether they hold a record."""
-    claims = (code >= 0) & _CLAIMS_A_RECORD[code]
+    """Replace verdicts that rest on offsets of which it is not known whether they hold a record."""
+    claims = (code >= 0) & _NEEDS_A_RECORD[code]
     critical = claims & (SEVERITIES[code] == Severity.CRITICAL)
     code[window.tail.pending & critical] = hysteresis.UNDECIDED
     code[window.tail.unproven & critical] = CODE[Verdict.UNKNOWN]
     code[window.stuck_unproven & (claims | (code == hysteresis.UNDECIDED))] = CODE[Verdict.UNKNOWN]
-
-
-def _sentence(window: Window, row: int, verdict: Verdict, found: int) -> str:
-    """Say what is shown in its own words if the rules find it now, else how it stands: its numbers would not fit."""
-    shown = verdict.replace("_", " ")
-    if found == hysteresis.UNDECIDED:
-        before = "" if verdict == Verdict.UNKNOWN else f" It was {shown} before."
-        what = f": {unread_text(window, row)}" if window.lag[row] > 0 else ""
-        return f"Not observed for long enough to tell yet{what}.{before}"
-    now = VERDICTS[found]
-    if now == verdict:
-        return _RULE_OF[verdict].sentence(window, row)
-    return f"Still taken for {shown}, until this has lasted: {_RULE_OF[now].sentence(window, row)}"
-
-
-def _nothing_committed(*, share: bool) -> Finding:
-    sentence, next_step = _NO_OFFSETS_OF_SHARE if share else _NO_OFFSETS
-    return Finding(
-        verdict=Verdict.UNKNOWN,
-        severity=SEVERITY[Verdict.UNKNOWN],
-        since=None,
-        sentence=sentence,
-        evidence={},
-        next_step=next_step,
-    )

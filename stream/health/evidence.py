@@ -1,4 +1,4 @@
-"""The numbers behind a verdict, by name: what a sentence was drawn from, for those who want to check it."""
+"""The evidence of a verdict: the numbers that a rule used, by name."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 Value = int | float | str | bool | None
-"""Moments are ms since 1970 (`..._time`, `..._since`), durations ms, rates offsets per second. None: not known."""
+"""Times are ms since 1970 (`..._time`, `..._since`), durations ms, rates offsets per second. None: not known."""
 
 
 def _whole(pick: Callable[[Window], Any]) -> Callable[[Window, int], Value]:
-    """Read a column of numbers in which a negative one is "not known"."""
+    """Return a reader of a column of integers; negative: not known."""
 
     def read(window: Window, row: int) -> Value:
         column = pick(window)
@@ -28,6 +28,8 @@ def _whole(pick: Callable[[Window], Any]) -> Callable[[Window, int], Value]:
 
 
 def _real(pick: Callable[[Window], Any]) -> Callable[[Window, int], Value]:
+    """Return a reader of a column of real numbers, rounded to three digits; NaN: not known."""
+
     def read(window: Window, row: int) -> Value:
         value = float(pick(window)[row])
         return None if np.isnan(value) else round(value, 3)
@@ -36,8 +38,9 @@ def _real(pick: Callable[[Window], Any]) -> Callable[[Window, int], Value]:
 
 
 def _of_group(pick: Callable[[Window], Any]) -> Callable[[Window, int], Value]:
-    of_group = _whole(pick)
-    return lambda window, row: of_group(window, int(window.inputs.group[row]))
+    """Return a reader of a column of groups by the row of a partition."""
+    read = _whole(pick)
+    return lambda window, row: read(window, int(window.inputs.group[row]))
 
 
 def _lag(window: Window, row: int) -> Value:
@@ -45,10 +48,10 @@ def _lag(window: Window, row: int) -> Value:
 
 
 def _transaction(window: Window, row: int) -> Value:
-    held = window.inputs.transactions.get((int(window.inputs.topic[row]), int(window.inputs.partition[row])))
-    if held is None:
+    transaction = window.inputs.transactions.get((int(window.inputs.topic[row]), int(window.inputs.partition[row])))
+    if transaction is None:
         return None
-    return f"producer {held.producer_id}" + (f", {held.transactional_id}" if held.transactional_id else "")
+    return ", ".join(name for name in (f"producer {transaction.producer_id}", transaction.transactional_id) if name)
 
 
 COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
@@ -79,9 +82,9 @@ COLUMNS: Final[dict[str, Callable[[Window, int], Value]]] = {
     "transaction": _transaction,
     "reason": unknown.reason,
 }
-"""Every name that a rule may give as evidence."""
+"""Readers of all numbers that a rule may list as evidence."""
 
 
 def evidence(window: Window, row: int, names: tuple[str, ...]) -> dict[str, Value]:
-    """Read these numbers of one row."""
+    """Return these numbers of one row by name."""
     return {name: COLUMNS[name](window, row) for name in names}

@@ -1,12 +1,12 @@
-"""From what the rules find at each tick to what is shown: a verdict must last to be believed, and to be withdrawn.
+"""The verdict that is shown: a verdict of the rules must last before it is shown, and before it is withdrawn.
 
-A pure state machine per row. A sick verdict is shown after its rule found the row for as many ticks in a row as the
-rule asks (`Rule.confirm`), withdrawn after three ticks without any, and replaced by another sick one after two. A row
-that is sick of changing faults is shown so as soon as it has been sick for one tick more than the fault of the moment
-asks. Thus input that alternates never makes the shown verdict alternate. "ok" and "caught up" take turns at once.
+A pure state machine per row. A fault (severity WARNING or above) is shown after its rule has matched the row at
+`Rule.confirm` ticks in a row, withdrawn after three ticks without any fault, and replaced by another fault after two. A
+row with changing faults shows the current one as soon as it has had some fault for one tick more than that fault
+requires. So alternating input never makes the shown verdict alternate. "ok" and "caught up" replace each other at once.
 
-The state packs into a few bytes per row and unpacks after a restart, so that what was shown before stays, "ok" as well
-as "stopped", until the rules have seen enough to say something else.
+The state packs into a few bytes per row. After a restart the shown verdicts, good ones as well as faults, stay until
+the rules have observed enough to decide.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from stream.health.columns import find_keys
 from stream.health.rules import RULES
 from stream.health.verdict import CODE, SEVERITIES, VERDICTS, Severity, Verdict
 
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from stream.health.inputs import HealthInputs
 
 WITHDRAW: Final = 3
-"""Ticks without a finding until a sick verdict is withdrawn."""
+"""Ticks without a fault until a fault is withdrawn."""
 CHANGE: Final = 2
-"""Ticks until one sick verdict takes the place of another, or a notice is shown or withdrawn."""
+"""Ticks until one fault replaces another, or a notice is shown or withdrawn."""
 UNDECIDED: Final = -1
-"""Instead of a code: the row cannot be judged at this tick, and what is shown stays."""
+"""Instead of a code: the row cannot be evaluated at this tick, and the shown verdict stays."""
 FORMAT: Final = 2
 _UNKNOWN: Final = CODE[Verdict.UNKNOWN]
 
@@ -57,46 +58,48 @@ _PACKED: Final = pa.schema(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ShownVerdicts:
-    """What is shown of each row; one element per row."""
+    """The shown verdicts and the state that decides the next ones; one element per row."""
 
     verdict: Codes
     since: Ints
-    """When the rules first found it, of the findings that led to its being shown (ms)."""
+    """When the rules first matched, of the ticks in a row that led to this verdict (ms)."""
     candidate: Codes
-    """What the rules found last."""
+    """The last verdict of the rules."""
     candidate_since: Ints
     candidate_ticks: Ints
-    """For how many ticks in a row."""
+    """Number of ticks in a row with that verdict."""
     sick_ticks: Ints
-    """For how many ticks in a row they found anything sick, and for how many anything else."""
+    """Number of ticks in a row with a fault."""
     well_ticks: Ints
+    """Number of ticks in a row without a fault."""
 
     def __len__(self) -> int:
         return len(self.verdict)
 
 
 def initial_state(rows: int, now: int) -> ShownVerdicts:
-    """Give the state of rows that have never been judged."""
-    # An array of its own for each column: `unpack` writes into them.
+    """Return the state of rows that have never been evaluated."""
+    # Each column has its own array: `unpack` writes into them.
     unknown, unfound = (np.full(rows, _UNKNOWN, np.int8) for _ in range(2))
     since, since_found = (np.full(rows, now, np.int64) for _ in range(2))
     return ShownVerdicts(unknown, since, unfound, since_found, *(np.zeros(rows, np.int64) for _ in range(3)))
 
 
-def advance(before: ShownVerdicts, found: Codes, now: int) -> ShownVerdicts:
-    """Take in what the rules found at one tick (codes, or `UNDECIDED`)."""
-    held = found == UNDECIDED
-    candidate = np.where(held, before.candidate, found).astype(np.int8)
-    again = candidate == before.candidate
-    ticks = np.where(held, before.candidate_ticks, np.where(again, before.candidate_ticks + 1, 1))
-    since = np.where(held | (again & (before.candidate_ticks > 0)), before.candidate_since, now)
-    is_sick = SEVERITIES[candidate] >= Severity.WARNING
-    sick = np.where(held, before.sick_ticks, np.where(is_sick, before.sick_ticks + 1, 0))
-    well = np.where(held, before.well_ticks, np.where(is_sick, 0, before.well_ticks + 1))
-    changes = ~held & (candidate != before.verdict) & _believed(before.verdict, candidate, ticks, sick, well)
+def advance(previous: ShownVerdicts, rule_verdict: Codes, now: int) -> ShownVerdicts:
+    """Return the state after a tick with these verdicts of the rules (codes, or `UNDECIDED`)."""
+    undecided = rule_verdict == UNDECIDED
+    candidate = np.where(undecided, previous.candidate, rule_verdict).astype(np.int8)
+    same = candidate == previous.candidate
+    ticks = np.where(undecided, previous.candidate_ticks, np.where(same, previous.candidate_ticks + 1, 1))
+    since = np.where(undecided | (same & (previous.candidate_ticks > 0)), previous.candidate_since, now)
+    is_fault = SEVERITIES[candidate] >= Severity.WARNING
+    sick = np.where(undecided, previous.sick_ticks, np.where(is_fault, previous.sick_ticks + 1, 0))
+    well = np.where(undecided, previous.well_ticks, np.where(is_fault, 0, previous.well_ticks + 1))
+    lasted = _has_lasted(previous.verdict, candidate, ticks, sick, well)
+    changes = ~undecided & (candidate != previous.verdict) & lasted
     return ShownVerdicts(
-        verdict=np.where(changes, candidate, before.verdict).astype(np.int8),
-        since=np.where(changes, since, before.since),
+        verdict=np.where(changes, candidate, previous.verdict).astype(np.int8),
+        since=np.where(changes, since, previous.since),
         candidate=candidate,
         candidate_since=since,
         candidate_ticks=ticks,
@@ -105,53 +108,49 @@ def advance(before: ShownVerdicts, found: Codes, now: int) -> ShownVerdicts:
     )
 
 
-def _believed(shown: Codes, candidate: Codes, ticks: Ints, sick: Ints, well: Ints) -> Flags:
-    """Tell where the candidate has lasted long enough to take the place of what is shown."""
-    was, is_ = SEVERITIES[shown], SEVERITIES[candidate]
-    was_sick, is_sick = was >= Severity.WARNING, is_ >= Severity.WARNING
+def _has_lasted(shown: Codes, candidate: Codes, ticks: Ints, sick: Ints, well: Ints) -> Flags:
+    """Return the rows whose candidate has lasted long enough to replace the shown verdict."""
+    shown_severity, severity = SEVERITIES[shown], SEVERITIES[candidate]
+    was_fault, is_fault = shown_severity >= Severity.WARNING, severity >= Severity.WARNING
     confirm = _CONFIRM[candidate]
-    raises = is_sick & ~was_sick & ((ticks >= confirm) | (sick > confirm))
-    replaces = is_sick & was_sick & (ticks >= CHANGE)
-    withdraws = ~is_sick & was_sick & (well >= WITHDRAW)
-    odd = (was == Severity.NOTICE) | (is_ == Severity.NOTICE) | (is_ == Severity.UNKNOWN)
-    quiet = ~is_sick & ~was_sick & (~odd | (shown == _UNKNOWN) | (ticks >= CHANGE))
-    believed: Flags = raises | replaces | withdraws | quiet
-    return believed
+    raises = is_fault & ~was_fault & ((ticks >= confirm) | (sick > confirm))
+    replaces = is_fault & was_fault & (ticks >= CHANGE)
+    withdraws = ~is_fault & was_fault & (well >= WITHDRAW)
+    must_last = (shown_severity == Severity.NOTICE) | (severity == Severity.NOTICE) | (severity == Severity.UNKNOWN)
+    harmless = ~is_fault & ~was_fault & (~must_last | (shown == _UNKNOWN) | (ticks >= CHANGE))
+    lasted: Flags = raises | replaces | withdraws | harmless
+    return lasted
 
 
-def align(before: ShownVerdicts, keys_before: Ints, keys: Ints, now: int) -> ShownVerdicts:
-    """Bring the state of the rows of the last tick to those of this one; rows that are new begin."""
-    if len(keys) == len(keys_before) and (keys == keys_before).all():
-        return before
+def align(previous: ShownVerdicts, previous_keys: Ints, keys: Ints, now: int) -> ShownVerdicts:
+    """Return the state of the rows of this tick, which `keys` identify; new rows get the initial state."""
+    if len(keys) == len(previous_keys) and (keys == previous_keys).all():
+        return previous
     state = initial_state(len(keys), now)
-    if not len(keys_before):
-        return state
-    order = np.argsort(keys_before, kind="stable")
-    at = np.minimum(np.searchsorted(keys_before[order], keys), len(order) - 1)
-    met = keys_before[order[at]] == keys
-    old = order[at[met]]
+    position = find_keys(previous_keys, keys)
+    known = position >= 0
     columns = {}
     for field in dataclasses.fields(ShownVerdicts):
         column = getattr(state, field.name).copy()
-        column[met] = getattr(before, field.name)[old]
+        column[known] = getattr(previous, field.name)[position[known]]
         columns[field.name] = column
     return ShownVerdicts(**columns)
 
 
-def pack(state: ShownVerdicts, seen: HealthInputs) -> bytes:
-    """Give the state of the rows of one moment as bytes."""
+def pack(state: ShownVerdicts, inputs: HealthInputs) -> bytes:
+    """Return the state of the rows of one tick as bytes: an Arrow stream, compressed with zstd."""
 
-    def named(codes: Ints | Codes, names: Sequence[str]) -> pa.DictionaryArray:
+    def dictionary(codes: Ints | Codes, names: Sequence[str]) -> pa.DictionaryArray:
         return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(names, pa.string()))
 
     table = pa.table(
         [
-            named(seen.group, seen.groups.names),
-            named(seen.topic, seen.topics),
-            pa.array(seen.partition, pa.int32()),
-            named(state.verdict, VERDICTS),
+            dictionary(inputs.group, inputs.groups.names),
+            dictionary(inputs.topic, inputs.topics),
+            pa.array(inputs.partition, pa.int32()),
+            dictionary(state.verdict, VERDICTS),
             pa.array(state.since),
-            named(state.candidate, VERDICTS),
+            dictionary(state.candidate, VERDICTS),
             pa.array(state.candidate_since),
             *(
                 pa.array(np.minimum(column, 1_000), pa.int16())
@@ -167,48 +166,49 @@ def pack(state: ShownVerdicts, seen: HealthInputs) -> bytes:
     return packed
 
 
-def unpack(packed: bytes, seen: HealthInputs, now: int) -> ShownVerdicts:
-    """Bring packed state to the rows of a moment. Bytes of another format, or damaged ones, begin anew.
+def unpack(packed: bytes, inputs: HealthInputs, now: int) -> ShownVerdicts:
+    """Return packed state for the rows of a tick.
 
-    A verdict by a name that is not known any more begins anew too.
+    Rows that are not in it, rows with an unknown verdict name, and all rows if the bytes are damaged or of another
+    format get the initial state.
     """
-    state = initial_state(len(seen), now)
+    state = initial_state(len(inputs), now)
     try:
         table = pa.ipc.open_stream(packed).read_all()
     except (pa.ArrowInvalid, OSError):
         return state
     if (table.schema.metadata or {}).get(b"format") != str(FORMAT).encode() or not len(table):
         return state
-    rows, at = _rows(table, seen)
-    codes = {name: _numbers(table[name], VERDICTS) for name in ("shown", "candidate")}
-    sound = (codes["shown"][at] >= 0) & (codes["candidate"][at] >= 0)
-    rows, at = rows[sound], at[sound]
+    rows, at = _find_rows(table, inputs)
+    codes = {name: _positions(table[name], VERDICTS) for name in ("shown", "candidate")}
+    is_known = (codes["shown"][at] >= 0) & (codes["candidate"][at] >= 0)
+    rows, at = rows[is_known], at[is_known]
     state.verdict[rows], state.candidate[rows] = codes["shown"][at], codes["candidate"][at]
     for name in ("since", "candidate_since", "candidate_ticks", "sick_ticks", "well_ticks"):
         getattr(state, name)[rows] = table[name].to_numpy()[at]
     return state
 
 
-def _rows(table: pa.Table, seen: HealthInputs) -> tuple[Ints, Ints]:
-    """Find the rows of a moment that a packed table speaks of, and the place in the table of each."""
-    group, topic = _numbers(table["group"], seen.groups.names), _numbers(table["topic"], seen.topics)
-    there = np.flatnonzero((group >= 0) & (topic >= 0))
-    width = max(len(seen.topics), 1)
-    pairs, mine = np.unique(seen.group * width + seen.topic, return_inverse=True)
-    theirs = group[there] * width + topic[there]
-    at = np.minimum(np.searchsorted(pairs, theirs), max(len(pairs) - 1, 0))
-    there, at = (column[pairs[at] == theirs] for column in (there, at)) if len(pairs) else (there[:0], at[:0])
-    keys = (mine << 31) | seen.partition  # ascending, as the rows are
-    wanted = (at << 31) | table["partition"].to_numpy()[there]
+def _find_rows(table: pa.Table, inputs: HealthInputs) -> tuple[Ints, Ints]:
+    """Return the rows of a tick that are in a packed table, and the position of each in the table."""
+    group, topic = _positions(table["group"], inputs.groups.names), _positions(table["topic"], inputs.topics)
+    at = np.flatnonzero((group >= 0) & (topic >= 0))
+    width = max(len(inputs.topics), 1)
+    pairs, pair_of_row = np.unique(inputs.group * width + inputs.topic, return_inverse=True)
+    packed_pairs = group[at] * width + topic[at]
+    pair = np.minimum(np.searchsorted(pairs, packed_pairs), max(len(pairs) - 1, 0))
+    at, pair = (column[pairs[pair] == packed_pairs] for column in (at, pair)) if len(pairs) else (at[:0], pair[:0])
+    keys = (pair_of_row << 31) | inputs.partition  # ascending, as the rows are
+    wanted = (pair << 31) | table["partition"].to_numpy()[at]
     rows = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-    met = keys[rows] == wanted if len(keys) else np.zeros(0, np.bool_)
-    return rows[met], there[met]
+    found = keys[rows] == wanted if len(keys) else np.zeros(0, np.bool_)
+    return rows[found], at[found]
 
 
-def _numbers(names: pa.ChunkedArray, among: Sequence[str]) -> Ints:
-    """Give the place of each name among others, -1 where it is not there."""
+def _positions(names: pa.ChunkedArray, among: Sequence[str]) -> Ints:
+    """Return the position of each name among others, -1 where it is not there."""
     encoded = names.combine_chunks()
-    place = {name: number for number, name in enumerate(among)}
-    of_dictionary = np.array([place.get(name, -1) for name in encoded.dictionary.to_pylist()] or [-1], np.int64)
-    numbers: Ints = of_dictionary[encoded.indices.to_numpy(zero_copy_only=False)]
-    return numbers
+    position = {name: number for number, name in enumerate(among)}
+    of_dictionary = np.array([position.get(name, -1) for name in encoded.dictionary.to_pylist()] or [-1], np.int64)
+    positions: Ints = of_dictionary[encoded.indices.to_numpy(zero_copy_only=False)]
+    return positions

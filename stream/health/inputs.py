@@ -1,15 +1,15 @@
-"""What comes in: everything health needs to know of one moment, as columns. Values only.
+"""The inputs of one evaluation, as columns: everything that health needs to know about one tick.
 
-Two kinds of columns are optional, because another part of the monitor may not have them (yet, or on this cluster): what
-is asked from the cluster beyond the ends, and what the membership records tell. Left out, the rules that live on them
-stay silent; nothing is guessed.
+Columns that other parts of the monitor may not have (yet, or on this cluster) are optional: what has to be requested
+from the cluster in addition to the ends, and what comes from membership records. Without a column the rules that need
+it match nothing; nothing is guessed.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from stream.groups.commits.slots import no_slots
 from stream.health.features.offset_out_of_range import CommitOrigins
@@ -26,17 +26,18 @@ if TYPE_CHECKING:
     from stream.health.features.control_records import LogTails
     from stream.health.features.lag import Lag, PartitionEnds
 
-NO_COMMIT = -1
-"""In `spans.last_offset`: a partition that a member owns, or that belongs to a subscribed topic, without any commit."""
+NO_COMMIT: Final = -1
+"""In `spans.last_offset`: a partition that a member owns, or of a subscribed topic, without any commit."""
+NO_OWNER: Final = -2
+"""In `HealthInputs.owner`: the members are known, and none of them owns the partition."""
 
 
 class GroupStage(enum.IntEnum):
-    """Where a group stands, in the words of all kinds of groups."""
+    """The state of a group, in terms that fit all group protocols."""
 
     UNKNOWN = 0
-    """Not known."""
     OFFSETS_ONLY = 1
-    """A simple group: it has no members by its nature."""
+    """A simple group: it commits offsets and never has members."""
     EMPTY = 2
     REBALANCING = 3
     """Preparing or completing a rebalance, assigning, reconciling, not ready."""
@@ -45,7 +46,7 @@ class GroupStage(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupInputs:
-    """One element per name of a group. Moments in ms, -1 where there was none or it is not known."""
+    """One element per group name. Times in ms; -1: never, or not known."""
 
     names: Sequence[str]
     stage: Codes
@@ -54,33 +55,35 @@ class GroupInputs:
     members: Ints
     """-1: not known."""
     rebalances: Ints
-    """Live ones (no replayed history) within the last `Limits.storm`."""
+    """Number of rebalances within the last `HealthLimits.storm`, without those of replayed history."""
     emptied: Ints
-    """When the group last became empty, and when it last ceased to be (-1 while it still is)."""
+    """When the group last became empty."""
     refilled: Ints
+    """When it last ceased to be empty; -1 while it is."""
     static: NDArray[np.bool_]
-    """Some member has a group instance id."""
+    """At least one member has a group.instance.id."""
     share: NDArray[np.bool_]
-    """Share groups, which commit no offsets."""
+    """Share groups (KIP-932), which commit no offsets."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """Who holds a partition back, as far as the cluster tells."""
+    """The open transaction that blocks a partition, as far as the cluster knows it."""
 
     producer_id: int
     transactional_id: str | None = None
     since: int | None = None
+    """When it began (ms)."""
     hanging: bool | None = None
-    """Nobody is going to end it."""
+    """No coordinator will end it (KIP-664)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HealthInputs:
-    """One moment. Rows are (group, topic, partition), sorted by these; numbers are places in the lists of names."""
+    """One tick. Rows are (group, topic, partition), sorted by these; groups and topics are positions in their lists."""
 
     now: int
-    """When the ends had been read, after the commits (ms)."""
+    """When the ends had been read (ms); commits were read before."""
     groups: GroupInputs
     topics: Sequence[str]
     group: Ints
@@ -93,39 +96,35 @@ class HealthInputs:
     """Places numbered by `topics`."""
     origins: CommitOrigins = dataclasses.field(default_factory=CommitOrigins)
     recreated: Ints | None = None
-    """Numbers of topics that have another id than at the tick before."""
+    """Topics whose topic id differs from that of the previous tick."""
     subscribed: Codes | None = None
-    """Whether any member subscribes to the topic: 1, 0, or -1 not known."""
+    """1: a member subscribes to the topic; 0: none does; -1: not known."""
     owner: Ints | None = None
-    """Number of the member that owns the partition (any numbering within its group), -2 nobody, -1 not known."""
+    """The member that owns the partition (any numbering within its group), `NO_OWNER`, or -1: not known."""
     expiry: Ints | None = None
-    """When the broker forgets the offset; negative: never, or not known."""
+    """When the broker expires the offset (ms); negative: never, or not known."""
     retention: Ints | None = None
-    """How long the topic keeps records (retention.ms); -1: for ever, compacted, or not known."""
+    """How long (ms) the topic keeps records (retention.ms); -1: for ever, compacted, or not known."""
     tails: LogTails | None = None
-    """None: nobody reads tails, and a lag is taken for data. Else a row is undecided until its tail has been read."""
+    """None: tails are not read, and all lag counts as data. Otherwise a row is undecided until its tail is read."""
     transactions: Mapping[tuple[int, int], OpenTransaction] = dataclasses.field(default_factory=dict)
-    """By (topic number, partition)."""
+    """By (topic, partition)."""
     hidden: Flags | None = None
-    """Rows whose newest commits an open transaction may hide from the log; None: of no row."""
+    """Rows whose newest commits an open transaction may hide from the reader of the log; None: none."""
     reasons: NDArray[np.object_] | None = None
-    """Why the ends of a row are not known, where they are not."""
+    """Why the ends of a row are not known; None in rows with known ends."""
     lag: Lag | None = None
-    """Each row held against its end, where that has been done already."""
+    """The lag of each row if it has been computed already."""
     read_until: Ints | None = None
-    """Per row: all its commits up to then are known (ms). None: up to now."""
+    """Per row: all commits up to this time (ms) are known. None: up to `now`."""
     answered_since: Ints | None = None
-    """Per row: since when its coordinator stores commits again after a pause (ms); -1, or None: there was none."""
+    """Per row: since when (ms) its coordinator stores commits again after an outage; -1, or None: no outage."""
 
     def trim(self) -> HealthInputs:
-        """Give what is still looked at after the judgement; the commit windows alone are more than all the rest."""
+        """Return the inputs without those that only the evaluation needs; commit windows are most of the memory."""
         return dataclasses.replace(
             self, slots=no_slots(), origins=CommitOrigins(), lag=None, read_until=None, answered_since=None
         )
 
     def __len__(self) -> int:
         return len(self.group)
-
-
-NO_OWNER = -2
-"""In `HealthInputs.owner`: the members are known, and none of them owns the partition."""

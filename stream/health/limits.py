@@ -1,4 +1,4 @@
-"""The times that the rules go by. No counts of records among them: how much is much depends on the topic."""
+"""The time limits of the rules. None of them counts records: how many are many depends on the topic."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HealthLimits:
-    """All in milliseconds. A group's own cadence, where it is known, stands above every one of these."""
+    """All in milliseconds. Where the commit interval of a group is known, it takes precedence over these."""
 
     tick: int = 10_000
-    """How far apart two evaluations are; nothing is said of anything shorter than two of them."""
+    """Time between two evaluations; nothing shorter than two of them is a fault."""
     slot: int = 30_000
-    """How much time one slot of the commit window holds."""
+    """Time that one slot of the commit window covers."""
     restart: int = 30_000
-    """What a process may take to come back before its absence means something."""
+    """How long a process may take to restart before its absence is a fault."""
     static_restart: int = 60_000
-    """The same for static members, whose leaving nobody sees: the log tells it only after their session timeout."""
+    """The same for static members: the log shows that one has left only after its session timeout."""
     unlearned: int = 600_000
-    """How long a group may be silent of whose cadence nothing is known yet (one commit in the log, as a rule)."""
+    """How long a group may be silent while its commit interval is not known, usually with one commit in the log."""
     first_commit: int = 360_000
     """How long the first commit of a partition may take; clients look for new partitions every five minutes."""
     transaction: int = 60_000
-    """How long a transaction is open at most as far as nothing is known of those before it (the clients' default of
-    transaction.timeout.ms)."""
+    """How long a transaction may be open while nothing is known of earlier ones (default of transaction.timeout.ms)."""
     rebalance: int = 60_000
     """How long a rebalance may take while records wait."""
     storm: int = 600_000
-    """The stretch in which rebalances are counted."""
+    """The period in which rebalances are counted."""
     loss: int = 3_600_000
-    """How far ahead a loss of records to retention is foretold."""
+    """How long before retention removes unread records this is reported."""
     expiry: int = 86_400_000
-    """How long before the broker forgets an offset this is said."""
+    """How long before the broker expires an offset this is reported."""

@@ -1,4 +1,4 @@
-"""The verdicts: their words, how bad each is, and how those of partitions add up to that of their group."""
+"""The verdicts, their severities, and how the verdicts of partitions combine to the verdict of their group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(enum.StrEnum):
-    """What there is to say of a partition of a group, or of a group. Its code is its place in `VERDICTS`."""
+    """The verdict on a partition of a group, or on a group. Its code is its position in `VERDICTS`."""
 
     OK = "ok"
     CAUGHT_UP = "caught_up"
@@ -37,20 +37,20 @@ class Verdict(enum.StrEnum):
 
 
 class Severity(enum.IntEnum):
-    """How bad a verdict is. From WARNING on a group counts as sick."""
+    """How serious a verdict is. From WARNING on action is needed, and the group counts as unhealthy."""
 
     FINE = 0
     UNKNOWN = 1
     NOTICE = 2
-    """Odd, and worth a look one day; nobody needs to get up."""
+    """Unusual; no action is needed now."""
     WARNING = 3
-    """Will need somebody, today."""
+    """Needs action today."""
     CRITICAL = 4
-    """Records wait, or are lost, and it does not end by itself."""
+    """Records wait or are lost, and this does not end by itself."""
 
 
 VERDICTS: Final = tuple(Verdict)
-"""By code, the less bad before the worse: of two verdicts of a group the one with the greater code stands for it."""
+"""By code, in order of severity: of two verdicts of a group the one with the greater code represents it."""
 CODE: Final = {verdict: code for code, verdict in enumerate(VERDICTS)}
 SEVERITY: Final = {
     Verdict.OK: Severity.FINE,
@@ -76,31 +76,42 @@ SEVERITY: Final = {
 }
 SEVERITIES: Final = np.array([SEVERITY[verdict] for verdict in VERDICTS], np.int8)
 """By code."""
-_QUIET: Final = np.array([CODE[Verdict.CAUGHT_UP], CODE[Verdict.OK]])
+_CAUGHT_UP, _OK = CODE[Verdict.CAUGHT_UP], CODE[Verdict.OK]
 
 
 def needs_action(codes: Codes) -> Flags:
-    """Tell which of these codes are of verdicts that somebody must act on."""
+    """Return which of these codes belong to verdicts of severity WARNING or above."""
     flags: Flags = SEVERITIES[codes] >= Severity.WARNING
     return flags
 
 
-def roll_up(codes: Codes, lag: Ints, of: Ints, groups: int) -> tuple[Codes, Ints, Ints]:
-    """Give each group its verdict's code, the row that shows it best, and how many of its rows have it.
+def roll_up(codes: Codes, lag: Ints, group: Ints, groups: int) -> tuple[Codes, Ints, Ints]:
+    """Return the verdict code of each group, the row that represents it, and how many of its rows have the verdict.
 
-    The worst verdict of its partitions stands for a group, so one that is caught up on all of them is caught up, and
-    one with partitions of which nothing is known is unknown unless something worse is. Among equal rows the one with
-    the greatest lag shows it. A group without rows has committed nothing: unknown, row -1.
+    The worst verdict of its partitions is the verdict of a group. So a group is caught up only if it is on all of its
+    partitions, and one with unknown partitions is unknown unless another verdict is worse. A group without rows has
+    committed no offset: it is unknown, and its row is -1.
     """
     rank = codes.astype(np.int64)
-    # "Caught up" is better than "ok": it stands for a group only if all of its rows have it.
-    rank[codes == _QUIET[0]], rank[codes == _QUIET[1]] = 0, 1
-    worst = np.full(groups, -1, np.int64)
-    np.maximum.at(worst, of, rank)
-    shown = np.flatnonzero(rank == worst[of])
-    shown = shown[np.lexsort((-shown, lag[shown]))]  # the last assignment wins: greatest lag, then the first row
-    row = np.full(groups, -1, np.int64)
-    row[of[shown]] = shown
+    # "caught_up" is better than "ok": it represents a group only if all of its rows have it.
+    rank[codes == _CAUGHT_UP], rank[codes == _OK] = 0, 1
+    row, rows = representative_rows(rank, lag, group, groups)
     code = np.full(groups, CODE[Verdict.UNKNOWN], np.int8)
     code[row >= 0] = codes[row[row >= 0]]
-    return code, row, np.bincount(of[shown], minlength=groups)
+    return code, row, rows
+
+
+def representative_rows(rank: Ints, lag: Ints, group: Ints, groups: int) -> tuple[Ints, Ints]:
+    """Return the row of the greatest rank of each group, and how many of its rows have that rank.
+
+    Among rows of equal rank the one with the greatest lag represents the group, then the first. Rows with a negative
+    rank do not count; a group without others has row -1 and a count of 0.
+    """
+    worst = np.full(groups, -1, np.int64)
+    np.maximum.at(worst, group, rank)
+    candidates = np.flatnonzero((rank >= 0) & (rank == worst[group]))
+    # The last assignment wins: greatest lag, then the first row.
+    candidates = candidates[np.lexsort((-candidates, lag[candidates]))]
+    row = np.full(groups, -1, np.int64)
+    row[group[candidates]] = candidates
+    return row, np.bincount(group[candidates], minlength=groups)

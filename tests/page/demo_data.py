@@ -61,9 +61,9 @@ FATES: Final = (
         "billing-invoices",
         "poison_record",
         "critical",
-        "1 of 6 partitions; invoices-3: Stuck at offset 48,211 for 14 min 20 s while the partitions beside it move on: "
-        "9,118 offsets unread, the oldest for 14 min 20 s.",
-        "Look at the record at the committed offset, and at the consumer's log; or is the partition paused?",
+        "1 of 6 partitions; invoices-3: Stuck at offset 48,211 for 14 min 20 s while other partitions of the group "
+        "make progress: 9,118 offsets unread, the oldest for 14 min 20 s.",
+        "Check the record at the committed offset and the consumer's log; or the partition may be paused.",
         14.3,
         9_118,
         860.0,
@@ -74,7 +74,7 @@ FATES: Final = (
         "critical",
         "6 of 6 partitions; stock-0: The group has had no members for 2 h 5 min, with 182,440 offsets unread, the "
         "oldest for 2 h 5 min.",
-        "Start the consumers; see why they ended. If nobody needs the group any more, delete it.",
+        "Start the consumers; see why they ended. If the group is not needed any more, delete it.",
         125,
         1_094_640,
         7_500.0,

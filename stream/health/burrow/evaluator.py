@@ -1,15 +1,15 @@
-"""Burrow's rules at work in place of this monitor's own, for those who move from it: its words, its roll-up.
+"""The evaluation of a tick by Burrow's rules instead of this monitor's own, for users who migrate from it.
 
-Verdicts are Burrow's words (`rules.BurrowStatus`): of a partition OK, WARN, STOP, STALL or REWIND, of a group
-OK, WARN or ERR, and NOTFOUND where there is no commit. There is no hysteresis, as in Burrow, and nothing else than
-commits and ends is looked at. Lag, time lag and rates are this monitor's all the same.
+Verdicts are Burrow's status names (`rules.BurrowStatus`): of a partition OK, WARN, STOP, STALL or REWIND, of a group
+OK, WARN or ERR, and NOTFOUND without a commit. As in Burrow there is no hysteresis, and only commits and ends count.
+Lag, time lag and rates are this monitor's.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -17,21 +17,21 @@ from stream import wording as say
 from stream.health.burrow import rules as burrow
 from stream.health.burrow.rules import NONE, BurrowStatus
 from stream.health.burrow.window import RingTracker
-from stream.health.evaluation import Finding
+from stream.health.columns import find_keys
+from stream.health.evaluation import Evaluation, EvaluationRules, Finding
 from stream.health.evidence import evidence
 from stream.health.features import lag as lags
-from stream.health.features import window as windows
-from stream.health.features.partition_history import PartitionHistory
-from stream.health.limits import HealthLimits
 from stream.health.rules.rule import unread_text
-from stream.health.verdict import Severity
+from stream.health.verdict import Severity, representative_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream.health.burrow.rules import Rings
-    from stream.health.columns import Codes, Flags, Ints
+    from stream.health.columns import Codes, Ints
     from stream.health.evidence import Value
-    from stream.health.features.window import Window
     from stream.health.inputs import HealthInputs
+    from stream.health.limits import HealthLimits
 
 VERDICT_NAMES: Final = tuple(status.name for status in BurrowStatus)
 SEVERITIES: Final = np.array(
@@ -48,91 +48,64 @@ SEVERITIES: Final = np.array(
 )
 """By code: NOTFOUND OK WARN ERR STOP STALL REWIND."""
 _EVIDENCE: Final = ("committed_offset", "commit_time", "high_watermark", "lag", "time_lag")
-_NEXT: Final = "Rules of Burrow; with health.rules lagwarden the cause is looked for, too."
+_NEXT_STEP: Final = "Burrow's rules name no cause; with health.rules: lagwarden the cause is reported too."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class BurrowResult:
-    """Burrow's verdicts on one moment (`stream.health.evaluation.Opinion`)."""
+class BurrowResult(Evaluation):
+    """Burrow's verdicts of one tick."""
 
-    window: Window
+    verdict_names: ClassVar[Sequence[str]] = VERDICT_NAMES
+    severities: ClassVar[Codes] = SEVERITIES
+
     rings: Rings
-    verdict: Codes
-    since: Ints
-    group_verdict: Codes
-    group_row: Ints
-    group_rows: Ints
-    group_since: Ints
 
-    @property
-    def verdict_names(self) -> tuple[str, ...]:
-        """See Opinion."""
-        return VERDICT_NAMES
-
-    @property
-    def severities(self) -> Codes:
-        """See Opinion."""
-        return SEVERITIES
-
-    def worst_by_owner(self, of: Ints, owners: int) -> Codes:
-        """See Opinion."""
-        return burrow.roll_up(self.verdict, of, owners)
+    def worst_by_owner(self, owner: Ints, owners: int) -> Codes:
+        """Return the status of each owner, see `rules.roll_up`."""
+        return burrow.roll_up(self.verdict, owner, owners)
 
     def row_finding(self, row: int) -> Finding:
-        """See Opinion."""
+        """Return the finding of one partition of a group."""
         status = BurrowStatus(int(self.verdict[row]))
-        return Finding(
-            verdict=status.name,
-            severity=Severity(int(SEVERITIES[status])),
-            since=int(self.since[row]),
-            sentence=self._sentence(row, status),
-            evidence={**evidence(self.window, row, _EVIDENCE), **self._ring(row)},
-            next_step=_NEXT,
-        )
+        shown = {**evidence(self.window, row, _EVIDENCE), **self._ring_evidence(row)}
+        return _finding(status, int(self.since[row]), self._row_sentence(row, status), shown)
 
     def group_finding(self, group: int) -> Finding:
-        """See Opinion."""
-        row, status = int(self.group_row[group]), BurrowStatus(int(self.group_verdict[group]))
-        since = int(self.group_since[group])
-        return Finding(
-            verdict=status.name,
-            severity=Severity(int(SEVERITIES[status])),
-            since=since if since >= 0 else None,
-            sentence=self.group_sentence(group),
-            evidence={} if row < 0 else self.row_finding(row).evidence,
-            next_step=_NEXT,
-        )
+        """Return the finding of a group, with the evidence of the row that represents it."""
+        row, since = int(self.group_row[group]), int(self.group_since[group])
+        shown = {} if row < 0 else self.row_finding(row).evidence
+        status = BurrowStatus(int(self.group_verdict[group]))
+        return _finding(status, since if since >= 0 else None, self.group_sentence(group), shown)
 
     def group_sentence(self, group: int) -> str:
-        """See Opinion."""
+        """Return the sentence of that finding: partition, its status, what the rule found."""
         row = int(self.group_row[group])
         if row < 0:
             return "Burrow knows a group by its commits, and this one has none."
-        seen, status = self.window.inputs, BurrowStatus(int(self.verdict[row]))
-        place = f"{seen.topics[int(seen.topic[row])]}-{int(seen.partition[row])}"
-        return f"{place} {status.name}: {self._sentence(row, status)}"
+        status = BurrowStatus(int(self.verdict[row]))
+        return f"{self.partition_name(row)} {status.name}: {self._row_sentence(row, status)}"
 
-    def _sentence(self, row: int, status: BurrowStatus) -> str:
+    def _row_sentence(self, row: int, status: BurrowStatus) -> str:
         offsets, count = self.rings.offset[row], int(self.rings.count[row])
-        unread = unread_text(self.window, row)
+        unread, commits = unread_text(self.window, row), say.count(count, "commit")
         match status:
             case BurrowStatus.STOP:
                 first, last = (int(self.rings.timestamp[row, at]) for at in (0, count - 1))
-                silent = say.duration(self.window.now - last)
-                span = f"the window of {say.count(count, 'commit')} spans {say.duration(last - first)}"
-                return f"No commit for {silent}, while {span}: {unread}."
+                silence = say.duration(self.window.now - last)
+                span = say.duration(last - first)
+                return f"No commit for {silence}, while the window of {commits} spans {span}: {unread}."
             case BurrowStatus.STALL:
-                return f"All {say.count(count, 'commit')} in the window are of offset {int(offsets[0]):,}: {unread}."
+                return f"All {commits} in the window are of offset {int(offsets[0]):,}: {unread}."
             case BurrowStatus.REWIND:
                 return f"Offsets went back within the window, to {int(offsets[:count].min()):,}: {unread}."
             case BurrowStatus.WARN:
-                return f"Lag did not shrink within the window of {say.count(count, 'commit')}: {unread}."
+                return f"Lag did not shrink within the window of {commits}: {unread}."
             case BurrowStatus.NOTFOUND:
                 return "There is no commit for the partition."
             case _:
                 return f"No rule of Burrow holds: {unread}." if self.window.lag[row] > 0 else "All records are read."
 
-    def _ring(self, row: int) -> dict[str, Value]:
+    def _ring_evidence(self, row: int) -> dict[str, Value]:
         count = int(self.rings.count[row])
         if not count:
             return {"window_commits": 0}
@@ -145,86 +118,73 @@ class BurrowResult:
         }
 
 
-class BurrowEvaluator:
-    """Judges one moment after the other by Burrow's rules."""
+class BurrowEvaluator(EvaluationRules):
+    """Evaluates tick after tick by Burrow's rules."""
 
     def __init__(self, limits: HealthLimits | None = None, *, points: int = 48, packed: bytes | None = None) -> None:
-        """Begin, with what an earlier process packed, if there is any."""
-        self.limits = limits or HealthLimits()
-        self.history = PartitionHistory(points)
+        """Continue with the dates of the group verdicts that an earlier process packed, if there are any."""
+        super().__init__(limits, points=points)
         self._rings = RingTracker()
-        self._began: dict[str, tuple[str, int]] = {} if packed is None else _unpacked(packed)
+        self._group_verdicts: dict[str, tuple[str, int]] = {} if packed is None else _unpack(packed)
         self._last: BurrowResult | None = None
         self._keys = np.empty(0, np.int64)
 
-    def start(self, seen: HealthInputs, history: tuple[Ints, Ints] | None) -> None:
-        """See Judging."""
-        self.history.observe(seen)
-        if history is not None:
-            self.history.seed(seen, *history)
-
-    def record_missed_tick(self) -> None:
-        """See Judging."""
-
-    def evaluate(self, seen: HealthInputs) -> BurrowResult:
-        """See Judging."""
-        observation = self.history.record(seen, self.limits.first_commit)
-        window = windows.build(seen, observation, self.history, self.limits)
-        keys = self.history.row_keys(seen)
-        rows = self.history.find_rows(seen, lags.place(seen.topic, seen.partition))
-        rings = self._rings.update(window, keys, rows, self.history.high_watermark, self.limits.tick)
-        verdict = burrow.evaluate(rings, seen.now)
+    def evaluate(self, inputs: HealthInputs) -> BurrowResult:
+        """Evaluate one tick. Ticks come in order, and each of them once."""
+        window = self._build_window(inputs)
+        keys = self.history.row_keys(inputs)
+        history_row = self.history.find_rows(inputs, lags.place(inputs.topic, inputs.partition))
+        rings = self._rings.update(window, keys, history_row, self.history.high_watermark, self.limits.tick)
+        verdict = burrow.evaluate(rings, inputs.now)
         verdict[rings.count == 0] = BurrowStatus.NOTFOUND
-        groups = len(seen.groups.names)
-        group_verdict = burrow.roll_up(verdict, seen.group, groups)
-        group_row, group_rows = _shown(verdict, window.lag, seen.group, groups)
-        since = self._since(verdict, keys, seen.now)
-        group_since = self._group_since(seen, group_verdict)
+        groups = len(inputs.groups.names)
+        group_verdict = burrow.roll_up(verdict, inputs.group, groups)
+        # NOTFOUND (0) gets a negative rank: such a row does not represent its group.
+        group_row, group_rows = representative_rows(verdict.astype(np.int64) - 1, window.lag, inputs.group, groups)
         self._last = BurrowResult(
-            window.trim(), rings, verdict, since, group_verdict, group_row, group_rows, group_since
+            window=window.trim(),
+            verdict=verdict,
+            since=self._since(verdict, keys, inputs.now),
+            group_verdict=group_verdict,
+            group_row=group_row,
+            group_rows=group_rows,
+            group_since=self._group_since(inputs, group_verdict),
+            rings=rings,
         )
         self._keys = keys
         return self._last
 
     def pack(self) -> bytes | None:
-        """Give since when each group has its verdict, as bytes for the next process."""
-        return None if self._last is None else json.dumps(self._began, ensure_ascii=True).encode()
+        """Return since when each group has its verdict, as JSON for the next process; None before the first tick."""
+        return None if self._last is None else json.dumps(self._group_verdicts, ensure_ascii=True).encode()
 
     def _since(self, verdict: Codes, keys: Ints, now: int) -> Ints:
-        """Give since when each row has its verdict: as long as this process has seen it."""
+        """Return since when each row has its verdict, as far as this process has observed it."""
         since = np.full(len(keys), now, np.int64)
         if self._last is None or not len(self._keys):
             return since
-        order = np.argsort(self._keys, kind="stable")
-        at = order[np.minimum(np.searchsorted(self._keys[order], keys), len(order) - 1)]
-        same: Flags = (self._keys[at] == keys) & (self._last.verdict[at] == verdict)
+        at = find_keys(self._keys, keys)
+        same = (at >= 0) & (self._last.verdict[at] == verdict)
         return np.where(same, self._last.since[at], since)
 
-    def _group_since(self, seen: HealthInputs, verdict: Codes) -> Ints:
-        began: dict[str, tuple[str, int]] = {}
-        for group, code in zip(seen.groups.names, verdict.tolist(), strict=True):
-            before = self._began.get(group)
-            began[group] = (
-                before if before is not None and before[0] == VERDICT_NAMES[code] else (VERDICT_NAMES[code], seen.now)
-            )
-        self._began = began
-        return np.array([since for _, since in began.values()], np.int64)
+    def _group_since(self, inputs: HealthInputs, verdict: Codes) -> Ints:
+        """Return since when each group has its verdict, and remember that."""
+        current: dict[str, tuple[str, int]] = {}
+        for group, code in zip(inputs.groups.names, verdict.tolist(), strict=True):
+            previous = self._group_verdicts.get(group)
+            name = VERDICT_NAMES[code]
+            current[group] = previous if previous is not None and previous[0] == name else (name, inputs.now)
+        self._group_verdicts = current
+        return np.array([since for _, since in current.values()], np.int64)
 
 
-def _shown(verdict: Codes, lag: Ints, of: Ints, groups: int) -> tuple[Ints, Ints]:
-    """Give the row of each group that shows its verdict best, -1 for none, and how many are as bad."""
-    worst = np.full(groups, BurrowStatus.NOTFOUND, np.int8)
-    np.maximum.at(worst, of, verdict)
-    rows = np.flatnonzero((verdict == worst[of]) & (verdict != BurrowStatus.NOTFOUND))
-    rows = rows[np.lexsort((-rows, lag[rows]))]  # the last assignment wins: greatest lag, then the first row
-    row = np.full(groups, -1, np.int64)
-    row[of[rows]] = rows
-    return row, np.bincount(of[rows], minlength=groups)
+def _finding(status: BurrowStatus, since: int | None, sentence: str, shown: dict[str, Value]) -> Finding:
+    return Finding(status.name, Severity(int(SEVERITIES[status])), since, sentence, shown, _NEXT_STEP)
 
 
-def _unpacked(packed: bytes) -> dict[str, tuple[str, int]]:
-    """Read what was packed; bytes that are not of this make begin anew."""
+def _unpack(packed: bytes) -> dict[str, tuple[str, int]]:
+    """Return the packed verdicts; none if the bytes are damaged or of another format."""
     try:
-        return {str(group): (str(word), int(since)) for group, (word, since) in json.loads(packed).items()}
+        return {str(group): (str(name), int(since)) for group, (name, since) in json.loads(packed).items()}
     except (ValueError, TypeError, AttributeError):
         return {}

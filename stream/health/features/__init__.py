@@ -1,1 +1,1 @@
-"""Columns computed from the inputs: lag, time lag, trends and histories. One concern per module."""
+"""The columns of the window that the rules read, and the history they are computed from."""

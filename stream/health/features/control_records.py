@@ -1,12 +1,12 @@
-"""Lag that is no data: the control markers and aborted records at the end of a transactional topic.
+"""Lag without data: the control records and aborted records at the end of a transactional topic.
 
-A transaction ends with a marker that takes an offset and is given to no consumer. A client that commits "last record +
-1" then stands below the high watermark for ever, though it has read all there is. Neither the ends nor
-offsets-for-times tell this from a last record that cannot be read: only the tail of the log does. So this module says
-which tails are worth a fetch, and applies what the fetch found. A tail stays what it is until the end moves, so each is
-read once; while records arrive none is read at all.
+A transaction ends with a control record (marker) that takes an offset and is returned to no consumer. A client that
+commits "last record + 1" then stays below the high watermark although it has read everything. Neither the ends nor
+ListOffsets by timestamp distinguish this from a last record that cannot be processed; only the tail of the log does.
+This module selects the tails that are worth a fetch and applies the results. A tail does not change until the end
+moves, so each is fetched once; while records arrive none is fetched.
 
-A tail that cannot be read proves nothing: its offsets may all be markers. No verdict that needs an unread record may
+A tail that cannot be read proves nothing: all of its offsets may be markers. No verdict that needs an unread record may
 rest on such a lag alone.
 """
 
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from stream.health.features.lag import OffsetDistances
 
 READABLE: Final = 1_000
-"""A tail of more offsets than this is not fetched, to spare the brokers: so many markers and nothing else are rare."""
+"""Longer tails are not fetched, to limit the load on the brokers: more markers without any data are rare."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LogTails:
-    """What was found at the ends of partitions; one row each, sorted by place (as in `lag.Ends`)."""
+    """The tails that were fetched, one row each, sorted by place (as in `lag.PartitionEnds`)."""
 
     place: Ints
     end: Ints
-    """The high watermark up to which the tail was read: it holds as long as the partition still ends there."""
+    """The high watermark up to which the tail was read; the row is valid while the partition still ends there."""
     data_from: Ints
-    """Where the fetch began: below it nothing was looked at."""
+    """The offset at which the fetch began."""
     data_end: Ints
     """1 + the offset of the last record of data (no marker, not aborted), `data_from` if there is none."""
     unreadable: Ints = dataclasses.field(default_factory=lambda: np.empty(0, np.int64))
     """Places whose tails cannot be read, sorted."""
     reasons: NDArray[Any] = dataclasses.field(default_factory=lambda: np.empty(0, object))
-    """Why, a word per element of `unreadable`."""
+    """The reason for each element of `unreadable`."""
 
     def reason(self, place: int) -> str | None:
-        """Return why the tail of a place cannot be read, None if nothing prevents it."""
+        """Return why the tail of a place cannot be read, None if it can."""
         at = int(np.searchsorted(self.unreadable, place))
         return str(self.reasons[at]) if at < len(self.unreadable) and self.unreadable[at] == place else None
 
@@ -54,34 +54,34 @@ class UnreadData:
     """One element per commit."""
 
     lag: Ints
-    """The lag without what is no data."""
+    """The lag without offsets that hold no data."""
     tail_known: Flags
-    """The tail is known to hold what this lag says."""
+    """The tail has been read: this lag is exact."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TailState:
-    """What the tails of their partitions mean for the rows of a moment; one element per row."""
+    """What the tails mean for the rows of a tick; one element per row."""
 
     wanted: Flags
-    """Worth reading: the lag may be no data."""
+    """Worth a fetch: the lag may hold no data."""
     pending: Flags
-    """... and it has not been read yet, nor given up."""
+    """... and it has been neither read yet nor found to be unreadable."""
     unproven: Flags
     """It cannot be read, and all that seems to be unread or lost may be transaction markers."""
     first_unread: Ints
-    """The first offset that may hold an unread record: see `first_unread`."""
+    """The first offset that may hold an unread record, see `first_unread`."""
     in_use: Flags
-    """What is known of the tail counts for this row, although the end of the partition may have moved since."""
+    """The result of an earlier fetch is used for this row, although the end of the partition may have moved since."""
 
 
 def remove_markers(
     lag: Ints, known: Flags, places: Ints, *, next_offset: Ints, end: Ints, tails: LogTails | None
 ) -> UnreadData:
-    """Take out of each lag what its tail is known to hold that is no data.
+    """Return each lag without the offsets of its tail that are known to hold no data.
 
-    `next_offset` is max(committed, log start). A tail that was read at another end, or from above the commit, says
-    nothing of it, unless it holds data.
+    `next_offset` is max(committed, log start). A tail that was read up to another end, or from above `next_offset`, is
+    not applied.
     """
     if tails is None or not len(tails.place):
         return UnreadData(lag, np.zeros(len(lag), np.bool_))
@@ -94,7 +94,7 @@ def remove_markers(
 def remove_markers_from_lost(
     ends: OffsetDistances, committed: Ints, places: Ints, tails: LogTails | None
 ) -> OffsetDistances:
-    """Take out of what is lost the offsets that are known to have held no data when they were still there."""
+    """Return the distances, with `lost` without the offsets that are known to have held no data."""
     if tails is None or not len(tails.place):
         return ends
     at = np.minimum(np.searchsorted(tails.place, places), len(tails.place) - 1)
@@ -104,62 +104,63 @@ def remove_markers_from_lost(
     return dataclasses.replace(ends, lost=np.where(holds, data, ends.lost))
 
 
-def worth_fetching(found: UnreadData, known: Flags, end_is_still: Flags, most: int = READABLE) -> Flags:
-    """Tell which commits stand before a short tail that does not move, and that nobody has looked at."""
-    return known & ~found.tail_known & end_is_still & (found.lag > 0) & (found.lag <= most)
+def worth_fetching(unread: UnreadData, known: Flags, at_rest: Flags, most: int = READABLE) -> Flags:
+    """Return the commits before a tail of at most `most` offsets that has not been read and whose end is at rest."""
+    return known & ~unread.tail_known & at_rest & (unread.lag > 0) & (unread.lag <= most)
 
 
 def first_unread(next_offset: Ints, places: Ints, end: Ints, tails: LogTails | None) -> Ints:
     """Return for each commit the first offset that may hold an unread record.
 
     That is `next_offset`, or the end up to which the tail was read if nothing but markers and aborted records was found
-    from there on. It stays true when the partition has grown since: only what came later has been waiting.
+    from `next_offset` on. This holds after the partition has grown: only later records have been waiting.
     """
     if tails is None or not len(tails.place):
         return next_offset
     at = np.minimum(np.searchsorted(tails.place, places), len(tails.place) - 1)
     read_to = tails.end[at]
-    nothing = (tails.place[at] == places) & (tails.data_end[at] <= next_offset) & (next_offset <= read_to)
-    return np.where(nothing & (read_to <= end), read_to, next_offset)
+    no_data = (tails.place[at] == places) & (tails.data_end[at] <= next_offset) & (next_offset <= read_to)
+    return np.where(no_data & (read_to <= end), read_to, next_offset)
 
 
 def unreadable(places: Ints, tails: LogTails | None) -> Flags:
-    """Return which commits belong to a partition whose tail cannot be read."""
+    """Return the commits to partitions whose tail cannot be read."""
     if tails is None or not len(tails.unreadable):
         return np.zeros(len(places), np.bool_)
     at = np.minimum(np.searchsorted(tails.unreadable, places), len(tails.unreadable) - 1)
-    found: Flags = tails.unreadable[at] == places
-    return found
+    is_unreadable: Flags = tails.unreadable[at] == places
+    return is_unreadable
 
 
-def may_hold_nothing(lag: Ints, next_offset: Ints, ends: OffsetDistances) -> Flags:
-    """Return which commits stand before a short stretch of offsets that may hold no record, as far as the ends tell.
+def may_hold_no_record(lag: Ints, next_offset: Ints, ends: OffsetDistances) -> Flags:
+    """Return the commits before a short range of offsets that may hold no record, as far as the ends show.
 
-    The stretch is the lag and what retention has removed before it. While a transaction is open, its first record
-    stands at the last stable offset: then there is one.
+    The range is the lag and what retention has removed before it. While a transaction is open, the range holds its
+    first record, which is at the last stable offset.
     """
-    stretch = lag + np.maximum(ends.lost, 0)
-    open_ = (next_offset <= ends.last_stable) & (ends.last_stable < ends.high_watermark)
-    found: Flags = (stretch > 0) & (stretch <= READABLE) & ~open_
-    return found
+    length = lag + np.maximum(ends.lost, 0)
+    has_open = (next_offset <= ends.last_stable) & (ends.last_stable < ends.high_watermark)
+    may_be_empty: Flags = (length > 0) & (length <= READABLE) & ~has_open
+    return may_be_empty
 
 
 def tail_state(  # noqa: PLR0917 - columns of one table
-    found: UnreadData,
-    judged: Flags,
-    still: Flags,
+    unread: UnreadData,
+    has_position: Flags,
+    at_rest: Flags,
     next_offset: Ints,
     places: Ints,
     ends: OffsetDistances,
     tails: LogTails | None,
 ) -> TailState:
-    """Return what the tails mean for rows with a commit and a known lag (`judged`), others have none of it.
+    """Return what the tails mean for the rows of a tick.
 
-    `found` is what `remove_markers` returned for them, `still` tells which ends have not moved for a tick.
+    `unread` is the result of `remove_markers`, `has_position` are the rows with a commit and a known lag (no tail is
+    wanted or unproven for others), `at_rest` those whose end has not moved for a tick.
     """
-    wanted = worth_fetching(found, judged, still)
+    wanted = worth_fetching(unread, has_position, at_rest)
     refused = unreadable(places, tails)
-    unproven = refused & judged & may_hold_nothing(found.lag, next_offset, ends)
-    oldest = first_unread(next_offset, places, ends.high_watermark, tails)
-    unread_yet = wanted & ~refused if tails is not None else np.zeros(len(wanted), np.bool_)
-    return TailState(wanted, unread_yet, unproven, oldest, unproven | (oldest > next_offset))
+    unproven = refused & has_position & may_hold_no_record(unread.lag, next_offset, ends)
+    first = first_unread(next_offset, places, ends.high_watermark, tails)
+    pending = wanted & ~refused if tails is not None else np.zeros(len(wanted), np.bool_)
+    return TailState(wanted, pending, unproven, first, unproven | (first > next_offset))

@@ -1,12 +1,12 @@
-"""What the ends of partitions were, and when: (time, offset) points per partition in bounded columns.
+"""The history of the end offsets of partitions: (time, end offset) points per partition in bounded columns.
 
-Answers two questions: when was this record written, and where was the end then. Between two points it interpolates;
-beyond them it says so and never extrapolates.
+It answers two questions: when was this record written, and where was the end at that time. Between two points it
+interpolates; beyond them it flags the answer and never extrapolates.
 
-A partition keeps at most `points` of them. A stretch without new records costs two, however long. When a partition's
-points run out, a quarter of them goes: those whose loss moves the answer least, measured against how long ago they are.
-So the recent past is known to the tick, an hour ago to a minute or so, and the oldest point is kept for ever. Eight
-bytes twice per point: 48 points of 200,000 partitions are 154 MB, those of 5,000 partitions 4 MB.
+A partition keeps at most `points` points. A period without new records costs two points, however long it is. When the
+points of a partition run out, a quarter of them is dropped: those whose loss changes answers least, relative to their
+age. So the recent past is known to the tick, an hour ago to about a minute, and the oldest point is never dropped. A
+point takes 16 bytes: 48 points of 200,000 partitions take 154 MB, those of 5,000 partitions 4 MB.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ if TYPE_CHECKING:
 
 UNKNOWN_OFFSET: Final = -1
 NO_LATER_RECORD: Final = -1
-"""In a seed: Kafka found no record at or after that time, so the end was then what it is now."""
+"""In a seed: Kafka found no record at or after that time, so the end has not changed since."""
 NOT_ANSWERED: Final = -2
 """In a seed: not known."""
 _UNUSED: Final = np.iinfo(np.int64).max
-"""In the points of a row that it does not have (yet)."""
+"""Value of unused points."""
 
 
 class BracketQuality(enum.IntEnum):
-    """How well a moment is known."""
+    """How exact an answer is."""
 
     UNKNOWN = 0
     BETWEEN = 1
-    """Between two points: interpolated, wrong by less than the time between them."""
+    """Between two points: interpolated, the error is less than the time between them."""
     OLDER = 2
-    """Older than the oldest point, whose time is given instead."""
+    """Older than the oldest point, whose time is returned instead."""
     NEWER = 3
-    """Not below the newest end: as of the newest point, whose time is given, there was no such record."""
+    """Not below the newest end: no such record existed at the newest point, whose time is returned."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Brackets:
-    """Between which points the moments lie at which offsets were written; one element per offset. Times in ms."""
+    """The two points between which offsets were written; one element per offset. Times in ms."""
 
     since: Ints
     """-1 where the offset is below the oldest point."""
     until: Ints
     start: Ints
-    """The ends at these two moments."""
+    """The end offsets at these two times."""
     end: Ints
     quality: Codes
-    """`BracketQuality`. Without points on both sides `start` and `end` mean nothing."""
+    """`BracketQuality`. Unless it is BETWEEN, `start` and `end` mean nothing."""
 
 
 class EndHistory:
-    """Rows are numbers that the holder gives to partitions; they start out without points."""
+    """The histories of many partitions. Rows are assigned by the caller; a new row has no points."""
 
     def __init__(self, points: int = 48) -> None:
         if points < 8:
-            raise ValueError(f"a history of {points} points cannot be thinned: 8 at least")
+            raise ValueError(f"a history needs at least 8 points, not {points}")
         self._points = points
         self._spare = points // 4
         self._time = np.empty((0, points), np.int64)
@@ -73,11 +73,11 @@ class EndHistory:
 
     @property
     def nbytes(self) -> int:
-        """How much memory the points take."""
+        """Size of the points in bytes."""
         return self._time.nbytes + self._offset.nbytes + self._count.nbytes
 
     def grow(self, rows: int) -> None:
-        """Make room for at least this many rows."""
+        """Add rows without points until there are at least `rows`."""
         more = rows - len(self)
         if more > 0:
             none = np.full((more, self._points), _UNUSED, np.int64)
@@ -86,19 +86,19 @@ class EndHistory:
             self._count = np.concatenate([self._count, np.zeros(more, np.int64)])
 
     def keep_rows(self, rows: Ints) -> None:
-        """Keep these rows, in this order; the others are forgotten."""
+        """Keep these rows, in this order, and drop all others."""
         self._time, self._offset, self._count = self._time[rows], self._offset[rows], self._count[rows]
 
     def clear(self, rows: Ints) -> None:
-        """Drop the points of these rows: their topic was made anew."""
+        """Drop the points of these rows, whose topic was recreated or whose log was truncated."""
         self._time[rows] = self._offset[rows] = _UNUSED
         self._count[rows] = 0
 
     def observe(self, rows: Ints, time: int, offset: Ints) -> None:
-        """Note the ends of these rows (none twice) at one moment.
+        """Add the end offsets of these rows (without duplicates) at one time.
 
-        An end below the last one means that the log was cut: what was known of it goes. A moment not after the last
-        one (the clock was set back) is ignored.
+        An end below the previous one means that the log was truncated: the earlier points are dropped. A time that is
+        not after the previous one (the clock was set back) is ignored.
         """
         flat = rows * self._points
         count = self._count[rows]
@@ -120,10 +120,10 @@ class EndHistory:
         self._thin(rows, at + 1, time)
 
     def seed(self, rows: Ints, time: Ints, offset: Ints) -> None:
-        """Put what was before in front: the answers of offsets-for-times, `offset[row, time]`, times ascending.
+        """Prepend the answers of ListOffsets by timestamp, `offset[row, time]`, times ascending.
 
-        An answer is the first offset written at or after the time: the end as it was then. Only rows that have a
-        point take a seed. Answers that contradict a later one (timestamps need not ascend in a log) are lowered to it.
+        An answer is the first offset written at or after the time, which was the end at that time. Rows without a point
+        are not seeded. Answers that contradict a later one (timestamps need not ascend in a log) are lowered to it.
         """
         rows, which = rows[self._count[rows] > 0], self._count[rows] > 0
         count = self._count[rows]
@@ -146,10 +146,10 @@ class EndHistory:
         self._offset[rows] = np.where(used, np.take_along_axis(ends, order, axis=1), _UNUSED)
 
     def insert(self, rows: Ints, time: Ints, offset: Ints) -> None:
-        """Put in what became known later: the end of each row (may repeat) at a time before its newest point.
+        """Insert end offsets that became known later, at times before the newest point; rows may repeat.
 
-        What contradicts the points around it is moved to them; a time that has a point already, and one at or after
-        the newest, is left out.
+        An end that contradicts the points around it is clipped to them. A time that has a point already, and one at or
+        after the newest point, is ignored.
         """
         while len(rows):
             _, first = np.unique(rows, return_index=True)
@@ -159,7 +159,7 @@ class EndHistory:
             rows, time, offset = rows[rest], time[rest], offset[rest]
 
     def _insert(self, rows: Ints, time: Ints, offset: Ints) -> None:
-        # One point stays free: the next look puts its own there.
+        # One point stays free for the next tick.
         for size in (self._points - 1, self._points):
             full = rows[self._count[rows] == size]
             if len(full):
@@ -180,7 +180,7 @@ class EndHistory:
         self._count[rows] += 1
 
     def brackets(self, rows: Ints, offset: Ints) -> Brackets:
-        """Say between which points these offsets were written."""
+        """Return the points between which these offsets were written."""
         after = self._search(self._offset, rows, offset)
         times, left, right, found = self._bracket(rows, after)
         ends = self._offset.reshape(-1)
@@ -188,43 +188,43 @@ class EndHistory:
         return Brackets(since, times[right], ends[left], ends[right], found)
 
     def oldest_time(self, rows: Ints) -> Ints:
-        """Give the time of the oldest point, -1 where there is none."""
+        """Return the time of the oldest point, -1 where there is none."""
         return np.where(self._count[rows] > 0, self._time[rows, 0], -1)
 
     def oldest_end(self, rows: Ints) -> Ints:
-        """Give the end at the oldest point, -1 where there is none."""
+        """Return the end at the oldest point, -1 where there is none."""
         return np.where(self._count[rows] > 0, self._offset[rows, 0], UNKNOWN_OFFSET)
 
     def points(self, row: int) -> tuple[list[int], list[int]]:
-        """Give the times and the ends of one row, oldest first."""
+        """Return the times and the ends of one row, oldest first."""
         count = int(self._count[row])
         return self._time[row, :count].tolist(), self._offset[row, :count].tolist()
 
     def time_of(self, rows: Ints, offset: Ints) -> tuple[Ints, Codes]:
-        """Say when the records with these offsets were written, and how well that is known (`BracketQuality`)."""
+        """Return when the records with these offsets were written (ms), and the `BracketQuality` of each answer."""
         after = self._search(self._offset, rows, offset)
-        times, left, right, found = self._bracket(rows, after)
-        o = self._offset.reshape(-1)
-        share = (offset - o[left] + 0.5) / np.maximum(o[right] - o[left], 1)
+        times, left, right, quality = self._bracket(rows, after)
+        ends = self._offset.reshape(-1)
+        share = (offset - ends[left] + 0.5) / np.maximum(ends[right] - ends[left], 1)
         between = times[left] + (share * (times[right] - times[left])).astype(np.int64)
-        return np.where(
-            found == BracketQuality.BETWEEN, between, np.where(found == BracketQuality.OLDER, times[left], times[right])
-        ), found
+        nearest = np.where(quality == BracketQuality.OLDER, times[left], times[right])
+        return np.where(quality == BracketQuality.BETWEEN, between, nearest), quality
 
     def end_at(self, rows: Ints, time: Ints) -> Ints:
-        """Say where the ends were at these times; -1 before the oldest point, the newest end after the newest."""
-        if not len(self):  # no end of any partition was ever known
+        """Return the ends at these times (ms); -1 before the oldest point, the newest end after the newest point."""
+        if not len(self):  # no end of any partition has been observed yet
             return np.full(len(rows), UNKNOWN_OFFSET, np.int64)
         after = self._search(self._time, rows, time)
-        times, left, right, found = self._bracket(rows, after)
-        o = self._offset.reshape(-1)
+        times, left, right, quality = self._bracket(rows, after)
+        ends = self._offset.reshape(-1)
         share = (time - times[left]) / np.maximum(times[right] - times[left], 1)
-        between = o[left] + np.rint(share * (o[right] - o[left])).astype(np.int64)
-        given = np.where(found == BracketQuality.BETWEEN, between, o[right])
-        return np.where((found == BracketQuality.UNKNOWN) | (found == BracketQuality.OLDER), UNKNOWN_OFFSET, given)
+        between = ends[left] + np.rint(share * (ends[right] - ends[left])).astype(np.int64)
+        end = np.where(quality == BracketQuality.BETWEEN, between, ends[right])
+        is_unknown = (quality == BracketQuality.UNKNOWN) | (quality == BracketQuality.OLDER)
+        return np.where(is_unknown, UNKNOWN_OFFSET, end)
 
     def _bracket(self, rows: Ints, after: Ints) -> tuple[Ints, Ints, Ints, Codes]:
-        """Give all times in one line, the indices of the points on both sides, and where that leaves the question."""
+        """Return all times as one flat array, the indices of the points on both sides in it, and the quality."""
         count = self._count[rows]
         flat, last = rows * self._points, np.maximum(count - 1, 0)
         found = np.full(len(rows), BracketQuality.BETWEEN, np.int8)
@@ -234,9 +234,9 @@ class EndHistory:
         return self._time.reshape(-1), flat + np.maximum(after - 1, 0), flat + np.minimum(after, last), found
 
     def _search(self, column: Ints, rows: Ints, value: Ints) -> Ints:
-        """Count the points of each row that are at or below the value.
+        """Return how many points of each row are at or below the value.
 
-        All rows take the same steps, which is what makes it fast: unused points are above any value.
+        A binary search in which all rows take the same steps; unused points are above any value.
         """
         line = column.reshape(-1)
         first = rows * self._points
@@ -250,7 +250,7 @@ class EndHistory:
         return at
 
     def _thin(self, rows: Ints, count: Ints, now: int) -> None:
-        """Make room in rows that are full, and in turn in those that soon will be, so that no tick pays for all."""
+        """Drop points of full rows, and in turn of those that soon will be, so that no tick thins all of them."""
         self._turn += 1
         due = (count == self._points) | (
             (count > self._points - self._spare) & ((rows + self._turn) % self._spare == 0)
@@ -260,15 +260,15 @@ class EndHistory:
             self._thin_rows(full[self._count[full] == size], size, now)
 
     def _thin_rows(self, rows: Ints, size: int, now: int) -> None:
-        """Drop a quarter of the points of rows that have this many. No two neighbours go together."""
+        """Drop a quarter of the points of rows that have `size` of them, never two neighbours at once."""
         times, offsets = self._time[rows, :size], self._offset[rows, :size]
         inner = np.arange(1 + self._turn % 2, size - 1, 2)
-        gone = min(self._spare, len(inner))
+        dropped = min(self._spare, len(inner))
         loss = _loss(times, offsets, inner) / np.maximum(now - times[:, inner], 1)
         kept: Flags = np.ones((len(rows), size), np.bool_)
-        drop = inner[np.argpartition(loss, gone - 1, axis=1)[:, :gone]]
+        drop = inner[np.argpartition(loss, dropped - 1, axis=1)[:, :dropped]]
         np.put_along_axis(kept, drop, values=False, axis=1)
-        left = size - gone
+        left = size - dropped
         self._time[rows, :left] = times[kept].reshape(-1, left)
         self._offset[rows, :left] = offsets[kept].reshape(-1, left)
         self._time[rows, left:] = self._offset[rows, left:] = _UNUSED
@@ -276,7 +276,7 @@ class EndHistory:
 
 
 def _loss(times: Ints, offsets: Ints, inner: Ints) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """By how much (ms) the answer at each inner point moves if the point goes."""
+    """Return by how much (ms) the answer at each inner point changes if the point is dropped."""
     before, after = inner - 1, inner + 1
     rise = np.maximum(offsets[:, after] - offsets[:, before], 1)
     share = (offsets[:, inner] - offsets[:, before]) / rise

@@ -1,9 +1,9 @@
-"""What has become of a partition whose group committed something that its log cannot have: cut back, or made anew.
+"""Why a committed offset does not fit the log of its partition: the log was truncated, or the topic was recreated.
 
-A commit above the end is proof that something happened, because ends are read after commits. *What* is told by the
-topic id (stored with commits from Kafka 4.1 on) and by the leader epoch of the last consumed record. Both also show it
-when the new log has already grown past the old commit, where offsets alone look sound. Where neither is stored, it is
-told by who saw the end of the log go back.
+A commit above the end offset is proof of one of these, because ends are read after commits. Which one follows from the
+topic id (stored with commits from Kafka 4.1 on) and from the leader epoch of the last consumed record. Both also show
+it when the new log has already grown past the old commit, where offsets alone look valid. Where neither is stored, it
+follows from a fall of the end offset that was observed (`PartitionHistory.is_truncated`).
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 RECREATED: Final = "recreated"
 """The commit belongs to an earlier topic of the same name."""
 TRUNCATED: Final = "truncated"
-"""The log was cut back below what the group had read: an unclean leader election, or a lost disk."""
+"""The log was truncated below what the group had read: an unclean leader election, or a lost disk."""
 STALE_END: Final = "stale_end"
-"""Same topic, no newer leader, and yet the end is lower: the end that was read is old, or the commit was invented."""
+"""Same topic, no newer leader, and yet the end is lower: the end is stale, or the commit was never valid."""
 NAMES: Final = ("", BEYOND_END, RECREATED, TRUNCATED, STALE_END)
-"""By code; 0: nothing is wrong."""
+"""By code; 0: the offset is in range."""
 _SOUND, _BEYOND, _RECREATED, _TRUNCATED, _STALE = range(5)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CommitOrigins:
-    """Where each commit comes from. None: of no commit is that known."""
+    """The log that each commit belongs to. None: not known of any commit."""
 
     leader_epoch: NDArray[np.int32] | None = None
-    """Epoch of the last record that was consumed before the commit; -1 where not known."""
+    """Epoch of the last record consumed before the commit; -1 where not known."""
     epoch_end: Ints | None = None
-    """The end of that epoch by OffsetForLeaderEpoch, -1 where not asked; worth asking only where the epochs differ."""
+    """The end of that epoch by OffsetForLeaderEpoch; -1 where not requested. Useful only where the epochs differ."""
     topic_id: NDArray[np.uint64] | None = None
     """Two numbers per commit (see `topic_ids`), zeros where not known."""
     current_topic_id: NDArray[np.uint64] | None = None
-    """The id that the topic of each commit has now."""
+    """The current id of the topic of each commit."""
 
 
 def topic_ids(ids: pa.FixedSizeBinaryArray) -> NDArray[np.uint64]:
-    """Give each id of 16 bytes as two numbers; null and the all-zero id of old records become zeros."""
+    """Return each id of 16 bytes as two numbers; null and the all-zero id of old records become zeros."""
     filled = ids.fill_null(bytes(16)) if ids.null_count else ids
     buffer = filled.buffers()[1]
     if buffer is None:
@@ -58,51 +58,51 @@ def topic_ids(ids: pa.FixedSizeBinaryArray) -> NDArray[np.uint64]:
     return every[filled.offset : filled.offset + len(filled)]
 
 
-def classify(committed: Ints, found: Lag, ends: PartitionEnds, origins: CommitOrigins) -> Codes:
-    """Say for each commit what is wrong with it (a code of `NAMES`), 0 for nothing.
+def classify(committed: Ints, lag: Lag, ends: PartitionEnds, origins: CommitOrigins) -> Codes:
+    """Return a code of `NAMES` for each commit, 0 where its offset is in range.
 
-    A commit to an earlier topic has no lag, wherever its offset happens to lie. One on a log that was cut and has
-    grown again has a lag: its code says what happened all the same.
+    A commit to an earlier topic has no lag, whatever its offset is. A commit on a log that was truncated and has grown
+    again has a lag, and the code of a truncated log.
     """
-    same, other = _topics(origins, len(committed))
-    commit_epoch, leader_epoch = _epochs(origins, found, ends)
+    same, other = _same_and_other_topic(origins, len(committed))
+    commit_epoch, leader_epoch = _epochs(origins, lag, ends)
     both = (commit_epoch >= 0) & (leader_epoch >= 0)
-    cut = found.beyond_end & both & (leader_epoch > commit_epoch)
+    cut = lag.beyond_end & both & (leader_epoch > commit_epoch)
     if origins.epoch_end is not None:
         cut |= (origins.epoch_end >= 0) & (origins.epoch_end < committed)
-    code = np.where(found.beyond_end, _BEYOND, _SOUND).astype(np.int8)
-    code[found.beyond_end & same] = _STALE
-    code[found.beyond_end & ~same & both & (commit_epoch > leader_epoch)] = _RECREATED
+    code = np.where(lag.beyond_end, _BEYOND, _SOUND).astype(np.int8)
+    code[lag.beyond_end & same] = _STALE
+    code[lag.beyond_end & ~same & both & (commit_epoch > leader_epoch)] = _RECREATED
     code[cut] = _TRUNCATED
     code[other] = _RECREATED
     return code
 
 
 def mark_truncated(code: Codes, cut: NDArray[np.bool_], origins: CommitOrigins) -> Codes:
-    """Name what was seen to happen where the commit itself does not tell: the log of these rows ended higher before.
+    """Return the codes with `TRUNCATED` for the `cut` rows (their end was observed to fall) that have no better code.
 
-    Without an id the topic may as well have been made anew.
+    Without a topic id the topic may as well have been recreated.
     """
     ids = origins.current_topic_id
-    one = np.zeros(len(code), np.bool_) if ids is None else ids.any(axis=1)
-    return np.where(cut & ((code == _STALE) | ((code == _BEYOND) & one)), np.int8(_TRUNCATED), code)
+    has_id = np.zeros(len(code), np.bool_) if ids is None else ids.any(axis=1)
+    return np.where(cut & ((code == _STALE) | ((code == _BEYOND) & has_id)), np.int8(_TRUNCATED), code)
 
 
 def is_unknown(code: Codes) -> NDArray[np.bool_]:
-    """Tell of which commits the lag is therefore not known, apart from those above the end."""
+    """Return the commits whose lag is not known although they are not above the end."""
     other: NDArray[np.bool_] = code == _RECREATED
     return other
 
 
 def clear_foreign_distances(ends: OffsetDistances, code: Codes) -> OffsetDistances:
-    """Leave out what is measured from an offset of another log: the earlier topic's, or the part that was cut off."""
+    """Return the distances without those from an offset of another log: of an earlier topic, or of a truncated part."""
     foreign = (code == _RECREATED) | (code == _TRUNCATED)
     lost, margin = (np.where(foreign, NOT_KNOWN, column) for column in (ends.lost, ends.margin))
     return dataclasses.replace(ends, lost=lost, margin=margin)
 
 
-def _topics(origins: CommitOrigins, rows: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell which commits surely belong to the topic of today, and which surely do not."""
+def _same_and_other_topic(origins: CommitOrigins, rows: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which commits are known to belong to the current topic, and which are known not to."""
     if origins.topic_id is None or origins.current_topic_id is None:
         no = np.zeros(rows, np.bool_)
         return no, no
@@ -111,9 +111,9 @@ def _topics(origins: CommitOrigins, rows: int) -> tuple[NDArray[np.bool_], NDArr
     return both & equal, both & ~equal
 
 
-def _epochs(origins: CommitOrigins, found: Lag, ends: PartitionEnds) -> tuple[NDArray[Any], NDArray[Any]]:
-    unknown = np.full(len(found.row), -1, np.int32)
+def _epochs(origins: CommitOrigins, lag: Lag, ends: PartitionEnds) -> tuple[NDArray[Any], NDArray[Any]]:
+    unknown = np.full(len(lag.row), -1, np.int32)
     commit = unknown if origins.leader_epoch is None else origins.leader_epoch
     if ends.leader_epoch is None or not len(ends.place):
         return commit, unknown
-    return commit, np.where(found.row >= 0, ends.leader_epoch[found.row], -1)
+    return commit, np.where(lag.row >= 0, ends.leader_epoch[lag.row], -1)

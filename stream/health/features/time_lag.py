@@ -1,7 +1,7 @@
-"""Time lag: how long the oldest unread record has been waiting; and how fast a partition is written and read.
+"""Time lag (the age of the oldest unread record), and the rates at which a partition is written and read.
 
-The age is interpolated on the history of ends and never extrapolated: what is older than the history is "at least as
-old as the history" and flagged. Nothing unread means exactly 0, known without any history.
+The age is interpolated in the history of ends and never extrapolated: of a record that is older than the history the
+age is a lower bound, and flagged as such. Where nothing is unread the age is exactly 0, without any history.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SECOND: Final = 1_000.0
 _SAME_RATE: Final = 0.01
-"""Rates closer than this share of each other are the same: a commit more or less in the window makes as much."""
+"""Rates that differ by less than this share are equal: one commit more or less in the window has that effect."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ class TimeLag:
     """One element per commit; times and ages in ms, -1 where not known."""
 
     age: Ints
-    """How old the oldest unread record is; 0: nothing is unread."""
+    """Age of the oldest unread record; 0: nothing is unread."""
     exact: Flags
     """False: not known, or `age` is only a lower bound, because the record is older than the history."""
     since: Ints
-    """When the oldest unread record was written, at the latest; -1 where nothing is unread or it is not known."""
+    """When the oldest unread record was written at the latest; -1 where nothing is unread or it is not known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,58 +43,59 @@ class Rates:
     produce: Reals
     consume: Reals
     catch_up: Ints
-    """Milliseconds until nothing is unread at these rates; 0: nothing is, -1: never, or not known."""
+    """Time (ms) until nothing is unread at these rates; 0: nothing is unread, -1: never, or not known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RisingSpan:
-    """The part of each commit window in which offsets only rose: since its first slot or its last rewind."""
+    """The part of each commit window in which offsets only rise: since its first slot or last rewind. Times in ms."""
 
     start_time: Ints
     """-1 where the window has no slot."""
     start_offset: Ints
     end_time: Ints
-    """The last commit; the present if commits have been missing for twice as long as they usually take."""
+    """The last commit; the time of the tick if no commit came for twice the usual interval."""
 
 
 def time_lag(history: EndHistory, rows: Ints, next_offset: Ints, unread: Flags, known: Flags, now: int) -> TimeLag:  # noqa: PLR0917 - six columns of one table
-    """Tell how long each `next_offset` (the first unread one) has been waiting.
+    """Return how long each `next_offset` (the first unread one) has been waiting.
 
-    `unread`: there is such a record. `known`: it is known whether there is. `rows`: rows of the history, -1 for none.
+    `unread`: something is unread. `known`: the lag is known. `rows`: rows of the history, -1 for none.
     """
     age = np.where(known & ~unread, 0, NOT_KNOWN)
     since = np.full(len(rows), NOT_KNOWN, np.int64)
     exact = known & ~unread
-    asked = np.flatnonzero(unread & (rows >= 0))
-    time, found = history.time_of(rows[asked], next_offset[asked])
-    told = found != BracketQuality.UNKNOWN
-    asked, time, found = asked[told], time[told], found[told]
-    age[asked], since[asked] = np.maximum(now - time, 0), np.minimum(time, now)
-    exact[asked] = found != BracketQuality.OLDER
+    at = np.flatnonzero(unread & (rows >= 0))
+    time, quality = history.time_of(rows[at], next_offset[at])
+    has_time = quality != BracketQuality.UNKNOWN
+    at, time, quality = at[has_time], time[has_time], quality[has_time]
+    age[at], since[at] = np.maximum(now - time, 0), np.minimum(time, now)
+    exact[at] = quality != BracketQuality.OLDER
     return TimeLag(age, exact, since)
 
 
-def oldest_by_owner(found: TimeLag, of: Ints, owners: int) -> tuple[Ints, Flags]:
-    """Give each owner (a topic of a group, or a group) its greatest age, -1 if none is known, and whether it is exact.
+def oldest_by_owner(time_lag: TimeLag, owner: Ints, owners: int) -> tuple[Ints, Flags]:
+    """Return the greatest age of each owner (-1: none is known), and which of these are exact.
 
-    It is exact if no other partition of the owner can be older: none is unknown, and no lower bound is the greatest.
+    An owner is a group, or a topic of a group; `owner` is that of each row. The age is exact if no partition of the
+    owner can be older: the ages of all of them are exact.
     """
-    age = max_by_owner(found.age, of, owners, NOT_KNOWN)
-    doubtful = np.zeros(owners, np.bool_)
-    doubtful[of[~found.exact]] = True  # a lower bound may hide something older than the greatest exact age
-    return age, ~doubtful & (age >= 0)
+    age = max_by_owner(time_lag.age, owner, owners, NOT_KNOWN)
+    inexact = np.zeros(owners, np.bool_)
+    inexact[owner[~time_lag.exact]] = True  # a lower bound may stand for more than the greatest exact age
+    return age, ~inexact & (age >= 0)
 
 
 def rising_span(slots: Slots, rows: int, now: int) -> RisingSpan:
-    """Find where the steady part of each commit window begins and ends. Slots are sorted by row and number."""
+    """Return the rising part of each commit window. Slots are sorted by row and number."""
     start_time, start_offset, end_time = (np.full(rows, NOT_KNOWN, np.int64) for _ in range(3))
     if not len(slots):
         return RisingSpan(start_time, start_offset, end_time)
-    new = np.concatenate(([True], slots.row[1:] != slots.row[:-1]))
-    fell = np.concatenate(([False], (slots.offset[1:] < slots.offset[:-1]) & ~new[1:]))
-    first = np.flatnonzero(new)
+    is_first = np.concatenate(([True], slots.row[1:] != slots.row[:-1]))
+    fell = np.concatenate(([False], (slots.offset[1:] < slots.offset[:-1]) & ~is_first[1:]))
+    first = np.flatnonzero(is_first)
     last = np.append(first[1:], len(slots)) - 1
-    begin = np.maximum.accumulate(np.where(new | fell, np.arange(len(slots)), 0))[last]
+    begin = np.maximum.accumulate(np.where(is_first | fell, np.arange(len(slots)), 0))[last]
     row = slots.row[last]
     span = slots.time[last] - slots.time[first]
     usual = span // np.maximum(last - first, 1)
@@ -107,7 +108,7 @@ def rising_span(slots: Slots, rows: int, now: int) -> RisingSpan:
 def produce_and_consume_rates(
     window: RisingSpan, committed: Ints, lag: Ints, history: EndHistory, rows: Ints, *, end: Ints, now: int
 ) -> Rates:
-    """Tell how fast each partition was written and read over its commit window; `end` is its high watermark, or -1."""
+    """Return how fast each row was written and read over its commit window; `end` is the high watermark, or -1."""
     known = (window.start_time >= 0) & (rows >= 0)
     at = np.where(known, rows, 0)
     consume = _per_second(committed - window.start_offset, window.end_time - window.start_time, known)
@@ -115,8 +116,8 @@ def produce_and_consume_rates(
         return Rates(np.full(len(rows), np.nan), consume, np.where(lag == 0, 0, NOT_KNOWN))
     oldest = np.where(known, history.oldest_time(at), NOT_KNOWN)
     since = np.maximum(window.start_time, oldest)
-    then = np.where(known, history.end_at(at, since), UNKNOWN_OFFSET)
-    produce = _per_second(end - then, now - since, known & (then >= 0) & (end >= 0) & (oldest >= 0))
+    end_then = np.where(known, history.end_at(at, since), UNKNOWN_OFFSET)
+    produce = _per_second(end - end_then, now - since, known & (end_then >= 0) & (end >= 0) & (oldest >= 0))
     gain = consume - produce
     closes = (lag > 0) & (gain > _SAME_RATE * produce)
     catch_up = np.where(closes, lag * _SECOND / np.where(closes, gain, 1.0), np.where(lag == 0, 0.0, NOT_KNOWN))
@@ -124,6 +125,6 @@ def produce_and_consume_rates(
 
 
 def _per_second(offsets: Ints, span: Ints, known: Flags) -> Reals:
-    sound = known & (span > 0)
-    rate: Reals = np.where(sound, np.maximum(offsets, 0) * _SECOND / np.where(sound, span, 1), np.nan)
+    has_rate = known & (span > 0)
+    rate: Reals = np.where(has_rate, np.maximum(offsets, 0) * _SECOND / np.where(has_rate, span, 1), np.nan)
     return rate

@@ -24,7 +24,7 @@ def observed_since(history: EndHistory, history_row: Ints, now: int) -> Ints:
 def young_rows(  # noqa: PLR0917 - columns of one table
     unread: Flags, time_lag: TimeLag, trend: Codes, patience: Ints, needed_since: Ints, observed: Ints
 ) -> Flags:
-    """Return the unread rows that have not been observed for long enough to tell how long their record has waited.
+    """Return the unread rows that have not been observed for long enough to know how long their record has waited.
 
     They were not observed at `needed_since` (ms), and either the age of the record is only a lower bound, or it exceeds
     the patience while there are too few commits to show a trend.

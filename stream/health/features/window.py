@@ -95,7 +95,7 @@ class Window:
     excused: Flags
     """The group could not commit, or its partition could not be read, until recently."""
     undecided: Flags
-    """Cannot be evaluated yet: the history is too short to tell how long the record has waited, the tail has not been
+    """Cannot be evaluated yet: the history is too short to know how long the record has waited, the tail has not been
     read, or the group has just lost its members or rebalances. The previous verdict stands until then."""
     before_transaction: Flags
     """At the first offset of an open transaction: a consumer of committed records has read all that it can read."""

@@ -1,19 +1,20 @@
-"""All rules, in the order in which they are asked; the first that finds a row gives it its verdict.
+"""All rules in the order in which they are applied; the first that matches a row decides its verdict.
 
-The reason for the order: a cause stands before what it causes, and what cannot be undone before what can.
+Causes come before their effects, and what cannot be undone before what can.
 
-1.  Without a known lag nothing else holds (unknown).
-2.  What nobody wants needs no other word (abandoned).
-3.  An offset that is about to be forgotten takes everything below with it (expiring).
-4.  Without members, none of the faults of members (no_members).
-5.  Records that go for ever, before those that only wait (losing_data).
-6.  A group that cannot settle stops all of its partitions at once (rebalancing_too_long, rebalance_storm).
-7.  Stuck partitions with an outward cause: a transaction, no owner, no commit ever, a record (held_back, unassigned,
-    never_committed, poison_record). The last needs siblings that move, so it stands behind what stops them all.
-8.  Stuck without one: commits that repeat themselves, then none (stalled, stopped). `stopped` takes what is left.
-9.  From here on the group moves. Why it is behind, before that it is (rewound, reset, skewed), and then which way it
-    goes (falling_behind, recovering).
-10. Nothing is wrong (caught_up, ok). `ok` finds every row.
+1.  Without a known lag no other verdict is possible (unknown).
+2.  Offsets that no member needs (abandoned).
+3.  An offset that the broker is about to expire: all faults below end with it (expiring).
+4.  Without members there are none of the faults of members (no_members).
+5.  Records that are lost for ever, before those that only wait (losing_data).
+6.  A group that does not settle stops all of its partitions at once (rebalancing_too_long, rebalance_storm).
+7.  Stuck partitions with a known cause: a transaction, no owner, no commit ever, a record (held_back, unassigned,
+    never_committed, poison_record). The last one requires siblings that make progress, so it comes after the causes
+    that stop all of them.
+8.  Stuck partitions without one: repeated commits, then no commits (stalled, stopped). `stopped` matches the rest.
+9.  From here on the group makes progress. First why it is behind (rewound, reset, skewed), then whether the lag grows
+    or shrinks (falling_behind, recovering).
+10. No fault (caught_up, ok). `ok` matches every row.
 """
 
 from __future__ import annotations

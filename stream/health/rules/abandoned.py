@@ -1,4 +1,4 @@
-"""Offsets of a topic that no member of a living group subscribes to any more."""
+"""The group has offsets of a topic that none of its members subscribes to."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _finds(window: Window) -> Flags:
+def _matches(window: Window) -> Flags:
     subscribed = window.inputs.subscribed
     if subscribed is None:
         return no_rows(window)
-    silent = window.silence > window.limits.restart
-    found: Flags = (subscribed == 0) & (window.members > 0) & silent & (window.settled_time > window.limits.restart)
-    return found
+    is_silent = window.silence > window.limits.restart
+    matches: Flags = (
+        (subscribed == 0) & (window.members > 0) & is_silent & (window.settled_time > window.limits.restart)
+    )
+    return matches
 
 
 def _sentence(window: Window, row: int) -> str:
-    silent = say.duration(window.now - int(window.commit_time[row]))
+    age = say.duration(window.now - int(window.commit_time[row]))
     members = say.count(int(window.members[row]), "member")
-    return f"None of the {members} subscribes to this topic; its last commit is {silent} old."
+    return f"None of the {members} subscribes to this topic; its last commit is {age} old."
 
 
 RULE = Rule(
     verdict=Verdict.ABANDONED,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
     next_step="If the group is done with the topic, delete its offsets (kafka-consumer-groups --delete-offsets).",
     evidence=("committed_offset", "commit_time", "members", "lag"),

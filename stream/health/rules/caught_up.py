@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _finds(window: Window) -> Flags:
+def _matches(window: Window) -> Flags:
     return window.known & ~window.unread
 
 
@@ -29,7 +29,7 @@ def _sentence(window: Window, row: int) -> str:
 
 RULE = Rule(
     verdict=Verdict.CAUGHT_UP,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
     next_step="Nothing.",
     evidence=("committed_offset", "high_watermark", "commit_time"),

@@ -1,4 +1,4 @@
-"""The broker is about to forget an offset."""
+"""The broker is about to expire an offset of the group."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _finds(window: Window) -> Flags:
+def _matches(window: Window) -> Flags:
     expiry = window.inputs.expiry
     if expiry is None:
         return no_rows(window)
-    # Never longer before than a quarter of the time that the offset lives at all: short retentions are for tests.
-    life = (expiry - window.commit_time) // 4
+    # At most a quarter of the offset's retention ahead: short retentions are for tests.
+    most = (expiry - window.commit_time) // 4
     left = expiry - window.now
-    found: Flags = (expiry >= 0) & (left < window.limits.expiry) & (left < life)
-    return found
+    matches: Flags = (expiry >= 0) & (left < window.limits.expiry) & (left < most)
+    return matches
 
 
 def _sentence(window: Window, row: int) -> str:
     expiry = window.inputs.expiry
     at = 0 if expiry is None else int(expiry[row])
-    when = f"in {say.duration(at - window.now)}" if at > window.now else "at its next look"
-    return f"The broker forgets this offset {when} ({say.moment(at)}); the group would start over by auto.offset.reset."
+    when = f"in {say.duration(at - window.now)}" if at > window.now else "at its next check"
+    return f"The broker expires this offset {when} ({say.moment(at)}); the group would then start by auto.offset.reset."
 
 
 RULE = Rule(
     verdict=Verdict.EXPIRING,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
-    next_step="Start the group, or commit the offset again; if nobody needs the group any more, delete it.",
+    next_step="Start the group, or commit the offset again; if the group is not needed any more, delete it.",
     evidence=("offset_expiry_time", "commit_time", "committed_offset", "members", "lag"),
     confirm=1,
 )

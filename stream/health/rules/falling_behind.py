@@ -1,4 +1,4 @@
-"""The group reads, but more is written than it reads, commit after commit."""
+"""The group reads more slowly than records are written, commit after commit."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _finds(window: Window) -> Flags:
-    # During a rebalance nobody reads: that says nothing of how fast they would.
-    found: Flags = window.behind & (window.trend == trends.RISES) & (window.stage != GroupStage.REBALANCING)
-    return found
+def _matches(window: Window) -> Flags:
+    # During a rebalance no member reads, which says nothing about their speed.
+    matches: Flags = window.behind & (window.trend == trends.RISES) & (window.stage != GroupStage.REBALANCING)
+    return matches
 
 
 def _sentence(window: Window, row: int) -> str:
@@ -33,7 +33,7 @@ def _sentence(window: Window, row: int) -> str:
 
 RULE = Rule(
     verdict=Verdict.FALLING_BEHIND,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
     next_step="Give the group more members (up to one per partition), or find what has made its processing slower.",
     evidence=("lag", "time_lag", "produce_rate", "consume_rate", "patience"),

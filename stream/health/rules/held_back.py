@@ -1,4 +1,4 @@
-"""A group that reads committed records only, and has read up to an open transaction that does not end."""
+"""A group that reads committed records only has read up to an open transaction that does not end."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _finds(window: Window) -> Flags:
+def _matches(window: Window) -> Flags:
     return window.stuck & window.before_transaction
 
 
 def _sentence(window: Window, row: int) -> str:
     place = (int(window.inputs.topic[row]), int(window.inputs.partition[row]))
-    told = window.inputs.transactions.get(place)
-    since = int(window.stable_since[row]) if told is None or told.since is None else told.since
-    who = "an open transaction"
-    if told is not None:
-        name = f" ({told.transactional_id})" if told.transactional_id else ""
-        fate = ", which nobody is going to end," if told.hanging else ""
-        who = f"the open transaction of producer {told.producer_id}{name}{fate}"
+    transaction = window.inputs.transactions.get(place)
+    known_since = None if transaction is None else transaction.since
+    since = int(window.stable_since[row]) if known_since is None else known_since
+    cause = "an open transaction"
+    if transaction is not None:
+        name = f" ({transaction.transactional_id})" if transaction.transactional_id else ""
+        state = "hanging" if transaction.hanging else "open"
+        cause = f"the {state} transaction of producer {transaction.producer_id}{name}"
     offset = int(window.ends.last_stable[row])
-    return f"Held back at offset {offset:,} by {who} since {say.moment(since)}: {unread_text(window, row)}."
+    return f"Blocked at offset {offset:,} by {cause} since {say.moment(since)}: {unread_text(window, row)}."
 
 
 RULE = Rule(
     verdict=Verdict.HELD_BACK,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
     next_step="End the producer's transaction; one that hangs is aborted with kafka-transactions.sh abort.",
     evidence=("last_stable_offset", "high_watermark", "committed_offset", "stable_since", "transaction", "time_lag"),

@@ -1,4 +1,4 @@
-"""Retention removes records that a living group has not read, or is about to."""
+"""Retention removes records that an active group has not read, or is about to."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _finds(window: Window) -> Flags:
+def _matches(window: Window) -> Flags:
     lost = (window.ends.lost > 0) & (window.committed_offset != NO_COMMIT)
-    alive = window.has_members | (window.silence <= window.patience)
-    found: Flags = (lost | window.losing) & alive & window.known
-    return found
+    is_active = window.has_members | (window.silence <= window.patience)
+    matches: Flags = (lost | window.losing) & is_active & window.known
+    return matches
 
 
 def _sentence(window: Window, row: int) -> str:
@@ -33,7 +33,7 @@ def _sentence(window: Window, row: int) -> str:
 
 RULE = Rule(
     verdict=Verdict.LOSING_DATA,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
     next_step="Raise the topic's retention (retention.ms, retention.bytes) now, then make the group faster.",
     evidence=("lost", "margin", "loss_in", "log_start_offset", "committed_offset", "lag", "time_lag", "consume_rate"),

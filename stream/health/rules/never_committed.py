@@ -1,4 +1,4 @@
-"""A partition that belongs to a group, gets records, and has never seen a commit."""
+"""A partition of the group receives records, and the group has never committed an offset for it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _finds(window: Window) -> Flags:
-    found: Flags = window.stuck & (window.committed_offset == NO_COMMIT)
-    return found
+def _matches(window: Window) -> Flags:
+    matches: Flags = window.stuck & (window.committed_offset == NO_COMMIT)
+    return matches
 
 
 def _sentence(window: Window, row: int) -> str:
@@ -26,9 +26,9 @@ def _sentence(window: Window, row: int) -> str:
 
 RULE = Rule(
     verdict=Verdict.NEVER_COMMITTED,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
-    next_step="See whether the member that owns it reads it at all, and whether it fails before its first commit.",
+    next_step="Check whether the member that owns it reads it at all, and whether it fails before its first commit.",
     evidence=("high_watermark", "log_start_offset", "group_since", "time_lag", "members"),
     confirm=1,
 )

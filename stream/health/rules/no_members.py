@@ -1,4 +1,4 @@
-"""Records wait, and the group has nobody to read them."""
+"""Records wait, and the group has no members."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _finds(window: Window) -> Flags:
-    alone = np.minimum(window.idle_time, window.settled_time)
-    # A job that comes by the hour and leaves in between is excused by its cadence, a deploy by the time of a restart.
-    found: Flags = (
+def _matches(window: Window) -> Flags:
+    without_members = np.minimum(window.idle_time, window.settled_time)
+    # The patience covers a job that runs every hour and leaves in between, the restart limit a deployment.
+    matches: Flags = (
         (window.stage == GroupStage.EMPTY)
         & window.unread
         & ~window.excused
-        & (alone > np.maximum(window.patience, window.limits.restart))
+        & (without_members > np.maximum(window.patience, window.limits.restart))
     )
-    return found
+    return matches
 
 
 def _sentence(window: Window, row: int) -> str:
     since = window.inputs.groups.since[window.inputs.group[row]]
     for_ = f" for {say.duration(window.now - int(since))}" if since >= 0 else ""
     lost = int(window.ends.lost[row])
-    gone = f"; {say.count(lost, 'offset')} below them are already lost to retention" if lost > 0 else ""
-    return f"The group has had no members{for_}, with {unread_text(window, row)}{gone}."
+    removed = f"; {say.count(lost, 'offset')} below them are already lost to retention" if lost > 0 else ""
+    return f"The group has had no members{for_}, with {unread_text(window, row)}{removed}."
 
 
 RULE = Rule(
     verdict=Verdict.NO_MEMBERS,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
-    next_step="Start the consumers; see why they ended. If nobody needs the group any more, delete it.",
+    next_step="Start the consumers; see why they ended. If the group is not needed any more, delete it.",
     evidence=("lag", "time_lag", "group_since", "members", "commit_time", "lost", "patience"),
     confirm=1,
 )

@@ -1,4 +1,4 @@
-"""One partition stands still while its siblings move: a record that cannot be processed, or a partition on hold."""
+"""A partition makes no progress while its siblings do: a record that cannot be processed, or a paused partition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _finds(window: Window) -> Flags:
+def _matches(window: Window) -> Flags:
     if not window.stuck.any():
         return no_rows(window)
     family, families, by_member = _families(window)
@@ -23,15 +23,19 @@ def _finds(window: Window) -> Flags:
     moving = ~window.stuck & window.known
     movers = np.bincount(family[moving], minlength=families)
     progress = max_by_owner(window.progress_time[moving], family[moving], families, -1)
-    # Stuck partitions of one member that reads others well are its records' fault, however many; where it is not known
-    # whose they are, more than one may as well be a member that died.
+    # If one member makes progress on other partitions, records are the cause on the stuck ones, however many. Where
+    # owners are not known, more than one stuck partition may as well be a member that died.
     alone = (stuck[family] == 1) | (by_member & (stuck[family] < movers[family]))
-    found: Flags = window.stuck & alone & (progress[family] > window.known_until - window.patience)
-    return found
+    matches: Flags = window.stuck & alone & (progress[family] > window.known_until - window.patience)
+    return matches
 
 
 def _families(window: Window) -> tuple[Ints, int, Flags]:
-    """Give the rows numbers by what should move together: partitions of one member, else of one topic of the group."""
+    """Return a family number per row, how many there are, and the rows whose family is that of a member.
+
+    A family should make progress together: the partitions of one member, or of one topic of the group where owners are
+    not known.
+    """
     seen = window.inputs
     owner = np.full(len(window), -1, np.int64) if seen.owner is None else seen.owner
     by_member = owner >= 0
@@ -41,14 +45,15 @@ def _families(window: Window) -> tuple[Ints, int, Flags]:
 
 
 def _sentence(window: Window, row: int) -> str:
-    return f"Stuck at {position_text(window, row)} while the partitions beside it move on: {unread_text(window, row)}."
+    stuck = f"Stuck at {position_text(window, row)} while other partitions of the group make progress"
+    return f"{stuck}: {unread_text(window, row)}."
 
 
 RULE = Rule(
     verdict=Verdict.POISON_RECORD,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
-    next_step="Look at the record at the committed offset, and at the consumer's log; or is the partition paused?",
+    next_step="Check the record at the committed offset and the consumer's log; or the partition may be paused.",
     evidence=("committed_offset", "progress_time", "commit_time", "lag", "time_lag", "patience"),
     confirm=1,
 )

@@ -1,4 +1,4 @@
-"""Rebalance after rebalance, and the lag does not go down."""
+"""The group rebalances again and again, and its lag does not shrink."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 _LEAST = 5
 
 
-def _finds(window: Window) -> Flags:
+def _matches(window: Window) -> Flags:
     groups = window.inputs.groups
-    # A rolling restart of n members makes up to 2 n rebalances and then ends; so may a few steps of an autoscaler.
+    # A rolling restart of n members makes up to 2 n rebalances and then ends; an autoscaler may make a few.
     normal = 2 * np.maximum(groups.members, 0) + 2
     many = (groups.rebalances >= _LEAST) & (groups.rebalances > normal)
-    # One that comes by the hour and leaves rebalances at every visit; what waits until then is no harm.
+    # A job that runs every hour and leaves rebalances each time; its records may wait until then.
     waits = window.behind & (window.trend != trends.FALLS)
-    found: Flags = many[window.inputs.group] & waits
-    return found
+    matches: Flags = many[window.inputs.group] & waits
+    return matches
 
 
 def _sentence(window: Window, row: int) -> str:
@@ -39,7 +39,7 @@ def _sentence(window: Window, row: int) -> str:
 
 RULE = Rule(
     verdict=Verdict.REBALANCE_STORM,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
     next_step="See which members come and go (lagwarden explain): crashes, or polls slower than max.poll.interval.ms.",
     evidence=("rebalances", "members", "lag", "time_lag", "consume_rate", "produce_rate"),

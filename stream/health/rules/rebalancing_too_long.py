@@ -1,4 +1,4 @@
-"""A rebalance that does not end, while records wait."""
+"""A rebalance does not end while records wait."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _finds(window: Window) -> Flags:
+def _matches(window: Window) -> Flags:
     long = (window.settled_time > window.limits.rebalance) & (window.idle_time > window.limits.rebalance)
-    found: Flags = (window.stage == GroupStage.REBALANCING) & window.unread & long
-    return found
+    matches: Flags = (window.stage == GroupStage.REBALANCING) & window.unread & long
+    return matches
 
 
 def _sentence(window: Window, row: int) -> str:
@@ -28,9 +28,9 @@ def _sentence(window: Window, row: int) -> str:
 
 RULE = Rule(
     verdict=Verdict.REBALANCING_TOO_LONG,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
-    next_step="Find the member that does not rejoin: one that is busy for up to max.poll.interval.ms holds up all.",
+    next_step="Find the member that does not rejoin: one that is busy (up to max.poll.interval.ms) delays all others.",
     evidence=("group_since", "members", "lag", "time_lag", "progress_time"),
     confirm=1,
 )

@@ -1,4 +1,4 @@
-"""Far behind, and on the way back."""
+"""The group is behind and catching up."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _finds(window: Window) -> Flags:
+def _matches(window: Window) -> Flags:
     gains = (window.rates.catch_up > 0) & (window.trend == trends.TOO_SHORT)
-    found: Flags = window.behind & ((window.trend == trends.FALLS) | gains)
-    return found
+    matches: Flags = window.behind & ((window.trend == trends.FALLS) | gains)
+    return matches
 
 
 def _sentence(window: Window, row: int) -> str:
@@ -28,7 +28,7 @@ def _sentence(window: Window, row: int) -> str:
 
 RULE = Rule(
     verdict=Verdict.RECOVERING,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
     next_step="Nothing, unless it takes too long for you.",
     evidence=("lag", "time_lag", "produce_rate", "consume_rate", "catch_up"),

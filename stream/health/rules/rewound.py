@@ -1,7 +1,8 @@
-"""The group went back and reads again what it had read: by itself (rewound), or by somebody's plan (reset).
+"""The group's offset went back, and it reads records again: on its own (rewound), or by an offset reset (reset).
 
-Kafka resets the offsets of empty groups only. A step back while the group was empty is therefore somebody's doing, one
-of a group with members is not, and may be a broken consumer. Both end by themselves once the group has read up.
+Kafka resets the offsets of empty groups only. So an offset that went back while the group was empty was reset by an
+operator; one that went back while it had members was not, and may be a faulty consumer. Both end by themselves when the
+group has read up to its former offset.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 def _back(window: Window) -> Flags:
     spans = window.inputs.spans
-    gone_back = (spans.rewind_time >= 0) & (window.committed_offset < spans.rewind_from)
-    return gone_back & window.behind
+    is_below = (spans.rewind_time >= 0) & (window.committed_offset < spans.rewind_from)
+    return is_below & window.behind
 
 
 def _planned(window: Window) -> Flags:
@@ -34,11 +35,11 @@ def _planned(window: Window) -> Flags:
     return planned
 
 
-def _finds_rewound(window: Window) -> Flags:
+def _matches_rewound(window: Window) -> Flags:
     return _back(window) & ~_planned(window)
 
 
-def _finds_reset(window: Window) -> Flags:
+def _matches_reset(window: Window) -> Flags:
     return _back(window) & _planned(window)
 
 
@@ -55,22 +56,22 @@ def _sentence_rewound(window: Window, row: int) -> str:
 
 
 def _sentence_reset(window: Window, row: int) -> str:
-    return f"Somebody set the group back {_step(window, row)} while it was empty: {unread_text(window, row)}."
+    return f"The offset was reset {_step(window, row)} while the group was empty: {unread_text(window, row)}."
 
 
 _EVIDENCE = ("rewind_from", "rewind_to", "rewind_time", "rewinds", "committed_offset", "lag", "catch_up")
 
 REWOUND = Rule(
     verdict=Verdict.REWOUND,
-    matches=_finds_rewound,
+    matches=_matches_rewound,
     sentence=_sentence_rewound,
-    next_step="See what made the consumer go back: a seek, auto.offset.reset after lost offsets, or two at odds.",
+    next_step="Find what moved it back: a seek, auto.offset.reset after lost offsets, or two consumers at once.",
     evidence=_EVIDENCE,
 )
 RESET = Rule(
     verdict=Verdict.RESET,
-    matches=_finds_reset,
+    matches=_matches_reset,
     sentence=_sentence_reset,
-    next_step="Nothing, if it was meant: this ends when the group has read up to where it was.",
+    next_step="Nothing, if it was intended: this ends when the group has read up to its former offset.",
     evidence=_EVIDENCE,
 )

@@ -1,4 +1,4 @@
-"""What a rule is: one pure function over the windows, and the words for a row that it finds."""
+"""A rule: one pure function over the window, and the texts for a row that it matches."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. The first of `stream.health.rules.RULES` that finds a row gives it its verdict."""
+    """One rule. The first of `stream.health.rules.RULES` that matches a row decides its verdict."""
 
     verdict: Verdict
     matches: Callable[[Window], Flags]
     sentence: Callable[[Window, int], str]
-    """What is the matter with this row, in one sentence with its numbers."""
+    """Returns the fault of a row in one sentence with its numbers."""
     next_step: str
-    """What a person does about it."""
+    """What an operator does about it."""
     evidence: tuple[str, ...]
-    """The numbers it was drawn from, by their names in `stream.health.evidence.COLUMNS`."""
+    """The numbers it uses, by their names in `stream.health.evidence.COLUMNS`."""
     confirm: int = 2
-    """Over how many ticks in a row it must find a row before it is shown; 1 where the rule itself has waited."""
+    """Number of ticks in a row with a match before the verdict is shown; 1 where the rule itself has waited."""
     next_step_of: Callable[[Window, int], str] | None = None
-    """What a person does about this row, where that depends on it; None: `next_step`."""
+    """Returns what an operator does about a row, where that depends on the row; None: `next_step`."""
 
 
 def no_rows(window: Window) -> Flags:
-    """Find nothing: what a rule says that lacks the column it lives on."""
+    """Return no matches: the result of a rule whose input column is missing."""
     return np.zeros(len(window), np.bool_)
 
 
 def unread_text(window: Window, row: int) -> str:
-    """Say how much is unread and how long it has waited."""
+    """Return how much is unread and how long it has waited, as in "5 offsets unread, the oldest for 20 s"."""
     age = int(window.time_lag.age[row])
     at_least = "" if window.time_lag.exact[row] else "at least "
     lag = say.count(int(window.lag[row]), "offset")
@@ -49,6 +49,6 @@ def unread_text(window: Window, row: int) -> str:
 
 
 def position_text(window: Window, row: int) -> str:
-    """Say where the group stands, and since when."""
+    """Return the committed offset and for how long it has not moved, as in "offset 5 for 20 s"."""
     since = window.now - int(window.progress_time[row])
     return f"offset {int(window.committed_offset[row]):,} for {say.duration(since)}"

@@ -20,7 +20,7 @@ _LEAST_PARTITIONS = 3
 _SHARE = 0.8
 
 
-def _finds(window: Window) -> Flags:
+def _matches(window: Window) -> Flags:
     behind = window.behind & (window.trend != trends.FALLS)
     if not behind.any():
         return no_rows(window)
@@ -28,34 +28,34 @@ def _finds(window: Window) -> Flags:
     partitions = np.bincount(topic[window.known], minlength=topics)
     others = np.bincount(topic[window.behind], minlength=topics) - 1
     total = sum_by_owner(window.lag, topic, topics)
-    alone = behind & (partitions[topic] >= _LEAST_PARTITIONS) & (others[topic] == 0)
-    found: Flags = alone & (window.lag > _SHARE * total[topic])
-    return found
+    is_only_one = behind & (partitions[topic] >= _LEAST_PARTITIONS) & (others[topic] == 0)
+    matches: Flags = is_only_one & (window.lag > _SHARE * total[topic])
+    return matches
 
 
 def _topics(window: Window) -> tuple[Ints, int]:
-    """Give the rows numbers by group and topic; they are sorted by these."""
-    seen = window.inputs
-    new = (np.diff(seen.group, prepend=-1) != 0) | (np.diff(seen.topic, prepend=-1) != 0)
+    """Return the number of the (group, topic) of each row, in row order, and how many there are."""
+    inputs = window.inputs
+    new = (np.diff(inputs.group, prepend=-1) != 0) | (np.diff(inputs.topic, prepend=-1) != 0)
     number = np.cumsum(new) - 1
     return number, int(number[-1]) + 1 if len(number) else 0
 
 
 def _sentence(window: Window, row: int) -> str:
-    seen = window.inputs
-    first, last = np.searchsorted(seen.group, (seen.group[row], seen.group[row] + 1))
-    mine = seen.topic[first:last] == seen.topic[row]
-    share = int(window.lag[row]) / max(int(window.lag[first:last][mine].sum()), 1)
-    size = say.count(int(mine.sum()), "partition")
+    inputs = window.inputs
+    first, last = np.searchsorted(inputs.group, (inputs.group[row], inputs.group[row] + 1))
+    same_topic = inputs.topic[first:last] == inputs.topic[row]
+    share = int(window.lag[row]) / max(int(window.lag[first:last][same_topic].sum()), 1)
+    size = say.count(int(same_topic.sum()), "partition")
     rate = window.rates.produce[row]
-    fed = "" if np.isnan(rate) else f"; it is written at {say.per_second(float(rate))}"
-    return f"This one of {size} carries {share:.0%} of the topic's lag: {unread_text(window, row)}{fed}."
+    written = "" if np.isnan(rate) else f"; it is written at {say.per_second(float(rate))}"
+    return f"This one of {size} carries {share:.0%} of the topic's lag: {unread_text(window, row)}{written}."
 
 
 RULE = Rule(
     verdict=Verdict.SKEWED,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
-    next_step="See whether one key gets most of the records, or whether its member is slower than the others.",
+    next_step="Check whether one key gets most of the records, or whether its member is slower than the others.",
     evidence=("lag", "time_lag", "produce_rate", "consume_rate", "patience"),
 )

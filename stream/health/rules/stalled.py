@@ -1,4 +1,4 @@
-"""Commits arrive, and the offset does not move."""
+"""Commits arrive, but the offset does not move."""
 
 from __future__ import annotations
 
@@ -14,25 +14,23 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _finds(window: Window) -> Flags:
+def _matches(window: Window) -> Flags:
     committing = window.silence <= window.patience
     repeated = committing & (window.commit_time > window.progress_time)
-    found: Flags = window.stuck & repeated & (window.committed_offset != NO_COMMIT)
-    return found
+    matches: Flags = window.stuck & repeated & (window.committed_offset != NO_COMMIT)
+    return matches
 
 
 def _sentence(window: Window, row: int) -> str:
     last = say.duration(window.now - int(window.commit_time[row]))
-    return (
-        f"Commits arrive (the last {last} ago) but stand at {position_text(window, row)}: {unread_text(window, row)}."
-    )
+    return f"Commits arrive (the last {last} ago) but stay at {position_text(window, row)}: {unread_text(window, row)}."
 
 
 RULE = Rule(
     verdict=Verdict.STALLED,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
-    next_step="The consumer lives but takes no records: a blocked thread, a paused partition, an endless retry.",
+    next_step="The consumer is alive but processes no records: a blocked thread, a paused partition, an endless retry.",
     evidence=("committed_offset", "commit_time", "progress_time", "lag", "time_lag", "patience"),
     confirm=1,
 )

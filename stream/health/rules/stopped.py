@@ -1,4 +1,4 @@
-"""Records wait, and no commits arrive, for longer than this group ever takes."""
+"""Records wait, and no commit arrives for longer than the group has ever taken."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from stream.health.features.window import Window
 
 
-def _finds(window: Window) -> Flags:
-    found: Flags = window.stuck & (window.committed_offset != NO_COMMIT)
-    return found
+def _matches(window: Window) -> Flags:
+    matches: Flags = window.stuck & (window.committed_offset != NO_COMMIT)
+    return matches
 
 
 def _sentence(window: Window, row: int) -> str:
-    silent = say.duration(window.row_silence(row))
+    silence = say.duration(window.row_silence(row))
     usual = say.duration(int(window.patience[row]))
-    return f"No commit for {silent}, where {usual} would be the most to expect: {unread_text(window, row)}."
+    return f"No commit for {silence}, where {usual} would be the most to expect: {unread_text(window, row)}."
 
 
 RULE = Rule(
     verdict=Verdict.STOPPED,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
-    next_step="See whether the consumer still runs and what it waits for; a hung one is restarted.",
+    next_step="Check whether the consumer still runs and what it waits for; restart one that hangs.",
     evidence=("commit_time", "patience", "committed_offset", "lag", "time_lag", "members"),
     confirm=1,
 )

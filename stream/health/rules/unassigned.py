@@ -1,4 +1,4 @@
-"""A partition of a subscribed topic that no member of a settled group owns."""
+"""No member of a settled group owns a partition of a topic that the group subscribes to."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 
 def may_be_assigned_soon(window: Window) -> Flags:
-    """Return the never committed partitions with records that nobody owns yet: members look for new ones seldom."""
-    found: Flags = _unowned(window) & (window.committed_offset == NO_COMMIT) & ~_for_long(window)
-    return found
+    """Return the partitions with records but without commit and owner that a member may get yet.
+
+    Members look for new partitions every few minutes (metadata.max.age.ms).
+    """
+    matches: Flags = _unowned(window) & (window.committed_offset == NO_COMMIT) & ~_is_overdue(window)
+    return matches
 
 
-def _finds(window: Window) -> Flags:
-    return _unowned(window) & _for_long(window)
+def _matches(window: Window) -> Flags:
+    return _unowned(window) & _is_overdue(window)
 
 
 def _unowned(window: Window) -> Flags:
@@ -32,15 +35,15 @@ def _unowned(window: Window) -> Flags:
         return no_rows(window)
     wanted = subscribed != 0 if subscribed is not None else np.ones(len(window), np.bool_)
     settled = (window.stage != GroupStage.REBALANCING) & (window.members > 0)
-    found: Flags = (owner == NO_OWNER) & wanted & settled & window.unread & ~window.excused
-    return found
+    matches: Flags = (owner == NO_OWNER) & wanted & settled & window.unread & ~window.excused
+    return matches
 
 
-def _for_long(window: Window) -> Flags:
-    # A partition that is new is nobody's until the members look for new ones.
+def _is_overdue(window: Window) -> Flags:
+    # A new partition has no owner until the members look for new ones.
     grace = np.where(window.committed_offset == NO_COMMIT, window.limits.first_commit, window.limits.restart)
-    long: Flags = np.minimum(window.idle_time, window.settled_time) > grace
-    return long
+    overdue: Flags = np.minimum(window.idle_time, window.settled_time) > grace
+    return overdue
 
 
 def _sentence(window: Window, row: int) -> str:
@@ -50,7 +53,7 @@ def _sentence(window: Window, row: int) -> str:
 
 RULE = Rule(
     verdict=Verdict.UNASSIGNED,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
     next_step="Members that subscribe to different topics, or a broken assignor, leave it out: restart the group.",
     evidence=("members", "group_since", "lag", "time_lag", "committed_offset"),

@@ -1,8 +1,8 @@
-"""Nothing can be said: the lag, or whether it holds any record, is not known, and the reason is."""
+"""The lag, or whether it holds any record, is not known; the reason is given."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from stream import wording as say
 from stream.health.features import lag
@@ -14,33 +14,36 @@ if TYPE_CHECKING:
     from stream.health.columns import Flags
     from stream.health.features.window import Window
 
-_WORDS = {
+_REASONS: Final = {
     lag.BEYOND_END: "the committed offset is above the end of the partition",
-    beyond.RECREATED: "the topic was deleted and made anew, and the offset belongs to the earlier one",
+    beyond.RECREATED: "the topic was deleted and created again, and the offset belongs to the earlier one",
     beyond.TRUNCATED: "the log was cut back below the committed offset",
-    beyond.STALE_END: "the end that the cluster gave is lower than what this group has read of the same log",
+    beyond.STALE_END: "the end offset that the cluster reports is lower than what this group has read of the same log",
     lag.UNKNOWN_PARTITION: "the topic has no such partition",
     lag.NOT_ASKED: "the cluster has not answered for this topic yet",
     lag.NEGATIVE_OFFSET: "the committed offset is negative, which no record has",
     "unknown_topic": "the topic does not exist",
-    "not_authorized": "the cluster does not let us describe the topic",
+    "not_authorized": "lagwarden has no right to describe the topic",
     "no_leader": "the partition has no leader",
 }
 _NOT_AUTHORIZED = "not_authorized"
-_TAILS = {
+_TAIL_REASONS: Final = {
     _NOT_AUTHORIZED: "lagwarden has no right to Read topic {topic}",
     "no_leader": "the partition has no leader",
     "timed_out": "its leader does not answer in time",
     "unreachable": "its leader cannot be reached",
     "unsupported": "the broker does not support the request",
 }
-_NEXT_STEP = "See whether the topic still exists, has a leader, and may be described by lagwarden's user."
+_NEXT_STEP = "Check whether the topic still exists, has a leader, and may be described by lagwarden's user."
 _GRANT = (
     "Grant Read on topic {topic} to lagwarden's user if it may see the messages (lagwarden acls prints the command);"
     " else compare with the consumer's own position."
 )
-_LOOK_AGAIN = "Nothing yet: members look for new partitions every few minutes (metadata.max.age.ms)."
-_WAIT = "Nothing, if it passes: the end is read again every minute. Else see why the leader of {topic} does not answer."
+_WAIT_FOR_OWNER = "Nothing yet: members look for new partitions every few minutes (metadata.max.age.ms)."
+_WAIT = (
+    "Nothing, if it passes: the end is read again every minute. Otherwise find out why the leader of {topic} does not"
+    " answer."
+)
 
 
 def reason(window: Window, row: int) -> str | None:
@@ -54,16 +57,16 @@ def reason(window: Window, row: int) -> str | None:
 
 
 def _tail_reason(window: Window, row: int) -> str | None:
-    seen = window.inputs
-    place = (int(seen.topic[row]) << 32) | int(seen.partition[row])
-    return None if seen.tails is None else seen.tails.reason(place)
+    inputs = window.inputs
+    place = (int(inputs.topic[row]) << 32) | int(inputs.partition[row])
+    return None if inputs.tails is None else inputs.tails.reason(place)
 
 
 def _topic(window: Window, row: int) -> str:
     return window.inputs.topics[int(window.inputs.topic[row])]
 
 
-def _finds(window: Window) -> Flags:
+def _matches(window: Window) -> Flags:
     return ~window.known
 
 
@@ -74,35 +77,35 @@ def _sentence(window: Window, row: int) -> str:
         members = say.count(int(window.members[row]), "member")
         unowned = f"None of the group's {members} owns this partition yet, and it is not known whether one will"
         return f"{unowned}: {unread_text(window, row)}."
-    word = reason(window, row)
-    if word is None:
+    known_reason = reason(window, row)
+    if known_reason is None:
         return "The lag is not known."
-    return f"The lag is not known: {_WORDS.get(word, word.replace('_', ' '))}."
+    return f"The lag is not known: {_REASONS.get(known_reason, known_reason.replace('_', ' '))}."
 
 
 def _sentence_of_tail(window: Window, row: int) -> str:
     lag = int(window.lag[row])
-    doubt, offsets = "unread", f"{say.count(lag, 'offset')} left"
+    fate, offsets = "unread", f"{say.count(lag, 'offset')} left"
     if not lag:
-        doubt, offsets = "lost", f"{say.count(int(window.ends.lost[row]), 'offset')} that retention removed"
-    word = _tail_reason(window, row) or "unknown"
-    cause = _TAILS.get(word, f"the end of the partition cannot be read ({word.replace('_', ' ')})")
+        fate, offsets = "lost", f"{say.count(int(window.ends.lost[row]), 'offset')} that retention removed"
+    tail_reason = _tail_reason(window, row) or "unknown"
+    cause = _TAIL_REASONS.get(tail_reason, f"the end of the partition cannot be read ({tail_reason.replace('_', ' ')})")
     cause = cause.format(topic=_topic(window, row))
-    return f"It is not known whether a record is {doubt}: the {offsets} may be transaction markers, and {cause}."
+    return f"It is not known whether a record is {fate}: the {offsets} may be transaction markers, and {cause}."
 
 
 def _next_step_of(window: Window, row: int) -> str:
     if not window.known[row]:
         return _NEXT_STEP
     if not window.tail.unproven[row]:
-        return _LOOK_AGAIN
+        return _WAIT_FOR_OWNER
     step = _GRANT if _tail_reason(window, row) == _NOT_AUTHORIZED else _WAIT
     return step.format(topic=_topic(window, row))
 
 
 RULE = Rule(
     verdict=Verdict.UNKNOWN,
-    matches=_finds,
+    matches=_matches,
     sentence=_sentence,
     next_step=f"{_NEXT_STEP} Where the end of a topic cannot be read, grant Read on it (optional).",
     next_step_of=_next_step_of,

@@ -103,7 +103,7 @@ def test_what_is_shown_but_not_found_at_this_moment_is_not_dressed_in_its_number
     commits = [*consume(STEADY, -HOUR, 0), *consume(STEADY, MINUTE, HOUR)]
     finding = watch(Scene([Partition(STEADY, commits)]), -2 * MINUTE, MINUTE)[-1].judged.group_finding(0)
     assert finding.verdict is V.STOPPED
-    assert finding.sentence == "orders-0: Still taken for stopped, until this has lasted: All records are read."
+    assert finding.sentence == "orders-0: Still shown as stopped until this has lasted: All records are read."
 
 
 def test_a_young_history_is_no_reason_to_call_anybody_fine() -> None:
@@ -112,7 +112,7 @@ def test_a_young_history_is_no_reason_to_call_anybody_fine() -> None:
     first = watch(old, 0, 0)[0]
     assert first.verdict is V.UNKNOWN
     assert first.judged.row_finding(0).sentence.startswith(
-        "Not observed for long enough to tell yet: 60,000 offsets unread"
+        "Not observed for long enough to decide: 60,000 offsets unread"
     )
     assert watch(old, 0, 30 * SECOND)[-1].verdict is V.STOPPED
 

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sandbox.verdict_scenarios.burrow_store import Ring, columns_of_rings
 from stream.groups.commits import runs
 from stream.groups.commits.slots import Slots, no_slots
 from stream.health.burrow.evaluator import SEVERITIES, VERDICT_NAMES, BurrowEvaluator
-from stream.health.burrow.rules import BurrowStatus, Ring, evaluate, side_by_side
+from stream.health.burrow.rules import BurrowStatus, evaluate
 from stream.health.features.lag import PartitionEnds
 from stream.health.inputs import NO_COMMIT, GroupInputs, GroupStage, HealthInputs
 from stream.health.verdict import Severity
@@ -79,7 +80,7 @@ def test_windows_move_as_in_burrows_own_store(steps: list[list[tuple[int, bool, 
             ends[at].append(end[at])
         parts = [At(offset[at], time[at], position[at], end[at]) for at in range(2)]
         judged = judge.evaluate(moment(now, *parts))
-        assert judged.verdict.tolist() == evaluate(side_by_side(rings, ends), now).tolist()
+        assert judged.verdict.tolist() == evaluate(columns_of_rings(rings, ends), now).tolist()
 
 
 def test_its_words_and_how_bad_they_are() -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.health.burrow.rules import INTERVALS, NONE, BurrowSlot, BurrowStatus, Ring, evaluate, roll_up, side_by_side
+from sandbox.verdict_scenarios.burrow_store import BurrowSlot, Ring, columns_of_rings
+from stream.health.burrow.rules import INTERVALS, NONE, BurrowStatus, evaluate, roll_up
 
 NOW = 1_700_000_000_000
 SECOND = 1_000
@@ -47,7 +48,7 @@ CASES = {
 @pytest.mark.parametrize(("made", "ends", "wanted"), CASES.values(), ids=CASES.keys())
 def test_a_window_has_the_status_burrow_gives_it(made: Ring, ends: list[int], wanted: BurrowStatus) -> None:
     """Each of the six rules, at its edge."""
-    assert BurrowStatus(int(evaluate(side_by_side([made], [ends]), NOW)[0])) is wanted
+    assert BurrowStatus(int(evaluate(columns_of_rings([made], [ends]), NOW)[0])) is wanted
 
 
 def by_the_book(made: Ring, ends: list[int], now: int, allowed: int, least: float) -> BurrowStatus:  # noqa: PLR0911 - six rules
@@ -98,7 +99,7 @@ def test_columns_answer_as_the_book_does(
         rings.append(made)
         ends.append(known)
     now = NOW + later * SECOND + 999
-    found = evaluate(side_by_side(rings, ends), now, allowed_lag=allowed, minimum_complete=least)
+    found = evaluate(columns_of_rings(rings, ends), now, allowed_lag=allowed, minimum_complete=least)
     assert found.tolist() == [by_the_book(*each, now, allowed, least) for each in zip(rings, ends, strict=True)]
 
 

@@ -203,7 +203,7 @@ def test_rows_are_independent_of_each_other() -> None:
 
 def test_a_history_too_small_to_be_thinned_is_refused() -> None:
     """Fewer than eight points could not keep both ends and drop a quarter."""
-    with pytest.raises(ValueError, match="8 at least"):
+    with pytest.raises(ValueError, match="at least 8 points"):
         EndHistory(7)
 
 
