@@ -132,7 +132,7 @@ class Broker:
         self.check_log()
 
     def kill(self) -> None:
-        """End the broker at once, as a power cut would; its data stays."""
+        """Kill the broker with SIGKILL, as a power failure would; its data stay."""
         if self._process is not None:
             self._process.kill()
             self._process = None

@@ -92,9 +92,9 @@ def verify(folder: Path, rows: dict[str, str]) -> None:
         raise JarError(f"{len(missing)} of {len(rows)} jars were not fetched: {', '.join(missing)}")
     if extra := sorted(found - rows.keys()):
         raise JarError(f"{len(extra)} jars without a checksum in {CHECKSUMS.name}: {', '.join(extra)}")
-    for jar, wanted in rows.items():
+    for jar, expected in rows.items():
         with (folder / jar).open("rb") as content:
-            if hashlib.file_digest(content, "sha256").hexdigest() != wanted:
+            if hashlib.file_digest(content, "sha256").hexdigest() != expected:
                 raise JarError(f"{jar} differs from its sha256 in {CHECKSUMS.name}")
 
 
@@ -123,7 +123,7 @@ def _fetch(name: str, rows: dict[str, str], folder: Path) -> None:
     print(f"jars: {len(rows)} jars of set {name} verified", flush=True)
 
 
-def _run_ivy(name: str, target: Path, cache: Path, wanted: int) -> None:
+def _run_ivy(name: str, target: Path, cache: Path, expected: int) -> None:
     command = [
         *(str(find_java()), "-jar", str(_ivy_jar())),
         *("-settings", str(HERE / "ivysettings.xml"), "-ivy", str(HERE / f"ivy-{name}.xml")),
@@ -137,7 +137,9 @@ def _run_ivy(name: str, target: Path, cache: Path, wanted: int) -> None:
             output.append(line.strip())
             if "[SUCCESSFUL ]" in line:
                 done += 1
-                print(f"  {done:2d}/{wanted} {line.partition('#')[2].partition('!')[0].replace(';', ' ')}", flush=True)
+                print(
+                    f"  {done:2d}/{expected} {line.partition('#')[2].partition('!')[0].replace(';', ' ')}", flush=True
+                )
     if ivy.returncode:
         raise JarError(f"Ivy could not fetch set {name} (check the network): {_cause(output)}")
 

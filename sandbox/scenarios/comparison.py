@@ -57,7 +57,7 @@ class GroupComparison:
         return self.faults(self.found[observer]) if observer in self.found else []
 
     @property
-    def hopeless(self) -> bool:
+    def unresolvable(self) -> bool:
         """True when waiting cannot help: the step failed, or an observer shows a transition that is not expected."""
         return self.failure is not None or not all(
             self.expected.may_fit(observed.transitions) for observed in self.found.values()

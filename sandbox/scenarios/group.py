@@ -73,10 +73,10 @@ class HistoryGroup(GroupControl[PollingClient]):
             self._write(self.topics, 1)
 
     @property
-    def wanted_partitions(self) -> int:
+    def subscribed_partitions(self) -> int:
         """The number of partitions of all topics that running clients subscribe to."""
-        wanted = {topic for client in self.clients.values() for topic in client.spec.topics}
-        return sum(partitions for short, partitions in self.topics.items() if self.topic(short) in wanted)
+        subscribed = {topic for client in self.clients.values() for topic in client.spec.topics}
+        return sum(partitions for short, partitions in self.topics.items() if self.topic(short) in subscribed)
 
     def close(self) -> None:
         """Close all clients; they leave the group."""

@@ -81,7 +81,7 @@ class HistoryProgress:
     def _owned(self, step: HistoryStep) -> int:
         if step.owned is not None or not step.members:
             return step.owned or 0
-        return self.group.wanted_partitions
+        return self.group.subscribed_partitions
 
     def unended(self) -> str | None:
         """Return what has yet to expire; None when everything has."""

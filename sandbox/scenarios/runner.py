@@ -50,7 +50,7 @@ AGREE_LIMIT: Final = 25.0
 """Seconds in which an observer must agree with the tools."""
 REFRESH_SECONDS: Final = 8.0
 """Seconds between commits that keep offsets from expiring while observers are waited for."""
-HOPELESS_LIMIT: Final = 5.0
+UNRESOLVABLE_LIMIT: Final = 5.0
 """Like AGREE_LIMIT, for an observer that shows an unexpected transition: meanwhile the offsets of others age."""
 END_LIMIT: Final = 150.0
 PARALLEL: Final = 8
@@ -155,8 +155,8 @@ class HistoryRunner:
         comparisons = [progress.comparison(number) for progress in self._running]
         refreshed = began = time.monotonic()
         while not self._agreed(comparisons):
-            hopeless = all(each.hopeless for each in comparisons if each.all_faults())
-            if time.monotonic() > began + (HOPELESS_LIMIT if hopeless else AGREE_LIMIT):
+            unresolvable = all(each.unresolvable for each in comparisons if each.all_faults())
+            if time.monotonic() > began + (UNRESOLVABLE_LIMIT if unresolvable else AGREE_LIMIT):
                 break
             time.sleep(0.5)
             if number is not None and time.monotonic() > refreshed + REFRESH_SECONDS:
@@ -184,7 +184,7 @@ class HistoryRunner:
     # --- expiration ---
 
     def _wait_for_expiration(self) -> None:
-        """Keep committing what must not expire until, according to the tools, every end has come."""
+        """Keep committing what must not expire until the tools show that everything else has expired."""
         self._expire()
         deadline = time.monotonic() + END_LIMIT
         seconds = itertools.count()
