@@ -13,6 +13,7 @@ from stream.cli.group_source import unix_time
 from stream.cli.render.blocks import COLOURS, Sentence, TextBlock, plain_sentence
 from stream.cli.render.group_tables import findings_table, topics_table, transitions_table, verdicts_table
 from stream.cli.render.tables import display_text
+from stream.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -232,7 +233,7 @@ def _count(value: int | None, noun: str) -> str:
     """Return a number with its noun; None is an unknown number."""
     if value is None:
         return f"an unknown number of {noun}s"
-    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+    return count(value, noun)
 
 
 def _since(moment: str | None, now: float) -> str:
