@@ -37,7 +37,7 @@ from stream.groups.reduce import StateLimits, reduce
 from stream.groups.shard import empty_state
 from stream.tick.context import ClusterContext
 from stream.tick.ends_index import EndsIndex
-from stream.tick.heap_trim import give_back
+from stream.tick.heap_trim import release_memory
 from stream.tick.hidden_commits.model import nothing_hidden
 from stream.tick.snapshot.build import build_evaluated
 from stream.tick.verdicts.evaluate import VerdictEvaluator
@@ -200,7 +200,7 @@ class Ticking:
         made = self._timed("snapshot", lambda: build_evaluated(evaluated, context, self._now))
         self._published = self._timed("render", lambda: PublishedSnapshot.build(made))
         self._evaluated = evaluated
-        self._timed("give memory back", give_back)
+        self._timed("give memory back", release_memory)
         self._note("published")
 
     def _evaluate(self, state: GroupColumns, context: ClusterContext) -> EvaluatedTick:

@@ -1,8 +1,7 @@
-"""What a tick asks the cluster beside the ends: topics and their ids, the brokers' retention, states the log hides.
+"""Polls the cluster context: topics and their ids, the retention of offsets, group states that the log does not show.
 
-Owns when what is asked, so that it stays bounded: the topics that groups use at every tick, the retention every ten
-minutes, the states of a few rebalancing groups at a time. What could not be asked stays as it was or is not known;
-nothing here raises.
+Requests are bounded: the topics that groups use at every tick, the retention every ten minutes, the states of a few
+rebalancing groups per tick. A failed request raises nothing; its facts stay as they were, or are unknown.
 """
 
 from __future__ import annotations
@@ -29,108 +28,113 @@ if TYPE_CHECKING:
     from stream.groups.expiry.predict import OffsetsRetention
 
 _log = structlog.get_logger(__name__)
-_SELDOM_SECONDS: Final = 600.0
-"""How often what hardly ever changes is looked at."""
+_RETENTION_SECONDS: Final = 600.0
+_CLEANUP_SECONDS: Final = 600.0
 _RECENT_MS: Final = 60_000
 """A classic group whose record is younger may be rebalancing although it has no members yet."""
-_FORGOTTEN_MS: Final = 60_000
-"""An asked state older than this is not shown any more."""
+_STATE_LIFETIME_MS: Final = 60_000
+"""A described state older than this is not used."""
 
 
 class ContextPoller:
-    """Asks, tick after tick; used by the thread of the ticks alone."""
+    """Polls the cluster context at each tick. Used by the tick thread."""
 
     def __init__(
         self, cluster: Cluster, configured: OffsetsRetention, asked_per_tick: int, tick_seconds: float
     ) -> None:
+        """Describe at most `asked_per_tick` groups per tick; `configured` replaces the retention of the brokers."""
         self._cluster = cluster
         self._configured = configured
         self._retention: OffsetsRetention | None = None
         self._retention_due = 0.0
-        self._cleaning_due = 0.0
+        self._cleanup_due = 0.0
         self._topics = TopicIds()
         self._names: dict[bytes, str] = {}
         self._recreated: dict[str, int] = {}
         self._coordinators = Coordinators(cluster)
         per_second = asked_per_tick / tick_seconds
         self._budget = RequestBudget(per_second=per_second, most=asked_per_tick, again_ms=int(tick_seconds * 500))
-        self._told: dict[str, tuple[int, str]] = {}
+        # By group: when (ms) it was described, and its state.
+        self._described: dict[str, tuple[int, str]] = {}
         self._rebalancing_since: dict[str, int] = {}
 
-    def look(self, fleet: GroupColumns, topics: set[str], now: float) -> ClusterContext:
-        """Ask what is due at `now` (Unix seconds) about these groups and topics."""
-        if now >= self._cleaning_due:
-            self._cleaning_due = now + _SELDOM_SECONDS
-            self._forget_topics(fleet, now)
-        counts, ids = self._look_at_topics(topics | subscribed_topics(fleet.memberships), now)
+    def poll(self, state: GroupColumns, topics: set[str], now: float) -> ClusterContext:
+        """Send the requests that are due at `now` (Unix seconds) about these groups and topics; return the context."""
+        if now >= self._cleanup_due:
+            self._cleanup_due = now + _CLEANUP_SECONDS
+            self._drop_unreferenced_topics(state, now)
+        counts, ids = self._poll_topics(topics | subscribed_topics(state.memberships), now)
         context = ClusterContext(
-            retention=self._look_at_retention(now),
+            retention=self._poll_retention(now),
             partition_counts=counts,
             topic_names=dict(self._names),
             topic_ids=ids,
-            described_states=self._ask_states(fleet, int(now * 1000)),
+            described_states=self._poll_states(state, int(now * 1000)),
             recreated=dict(self._recreated),
         )
         self._rebalancing_since = rebalancing_since(self._rebalancing_since, context, int(now * 1000))
         return dataclasses.replace(context, rebalancing_since=self._rebalancing_since)
 
-    def _look_at_topics(self, topics: set[str], now: float) -> tuple[dict[str, int], dict[str, bytes]]:
+    def _poll_topics(self, topics: set[str], now: float) -> tuple[dict[str, int], dict[str, bytes]]:
+        """Return partition counts (0 for an absent topic) and ids by topic; both empty without an answer."""
         try:
             topology = read_topology(self._cluster, topics, brief=True)
         except ClusterError:
             return {}, {}
-        counts = topology.topics.select(["topic", "partitions"]).drop_null().to_pydict()
-        known = dict(zip(counts["topic"], counts["partitions"], strict=True))
+        columns = topology.topics.select(["topic", "partitions"]).drop_null().to_pydict()
+        counts = dict(zip(columns["topic"], columns["partitions"], strict=True))
         absent = topology.absent()
         ids = topology.ids()
-        for anew in self._topics.observe(ids, int(now * 1000), absent=absent):
-            _log.warning("a topic was made anew", topic=anew.name)
-            self._recreated[anew.name] = anew.first_seen
+        for recreated in self._topics.observe(ids, int(now * 1000), absent=absent):
+            _log.warning("topic recreated", topic=recreated.name)
+            self._recreated[recreated.name] = recreated.first_seen
         self._names |= {topic_id: name for name, topic_id in ids.items()}
-        return known | dict.fromkeys(absent, 0), ids
+        return counts | dict.fromkeys(absent, 0), ids
 
-    def _look_at_retention(self, now: float) -> OffsetsRetention:
+    def _poll_retention(self, now: float) -> OffsetsRetention:
         if self._retention is None or now >= self._retention_due:
-            before = self._retention
-            told = read_retention(self._cluster, self._configured.retention_ms, self._configured.check_interval_ms)
-            if before is not None and before.source == "broker" != told.source:
-                return before  # no answer this time changes no setting; it is asked again at the next tick
-            self._retention, self._retention_due = told, now + _SELDOM_SECONDS
-            if before != told:
-                _say_retention(told)
+            previous = self._retention
+            retention = read_retention(self._cluster, self._configured.retention_ms, self._configured.check_interval_ms)
+            if previous is not None and previous.source == "broker" != retention.source:
+                return previous  # a missing answer changes no setting; the next tick requests it again
+            self._retention, self._retention_due = retention, now + _RETENTION_SECONDS
+            if previous != retention:
+                _log_retention(retention)
         return self._retention
 
-    def _ask_states(self, fleet: GroupColumns, now: int) -> dict[str, str]:
-        worth = worth_asking(fleet.memberships, now, _RECENT_MS)
-        chosen = self._budget.choose(worth, now)
-        for group, told in describe_groups(self._cluster, self._coordinators, chosen).items() if chosen else ():
-            if told.state is not None:
-                self._told[group] = (now, told.state)
-        still = set(worth)
-        self._told = {
-            group: told for group, told in self._told.items() if group in still and now - told[0] < _FORGOTTEN_MS
+    def _poll_states(self, state: GroupColumns, now: int) -> dict[str, str]:
+        """Return the described states that the log does not show, by group."""
+        candidates = worth_asking(state.memberships, now, _RECENT_MS)
+        chosen = self._budget.choose(candidates, now)
+        described = describe_groups(self._cluster, self._coordinators, chosen) if chosen else {}
+        self._described |= {group: (now, each.state) for group, each in described.items() if each.state is not None}
+        remaining = set(candidates)
+        self._described = {
+            group: each
+            for group, each in self._described.items()
+            if group in remaining and now - each[0] < _STATE_LIFETIME_MS
         }
-        return {group: state for group, told in self._told.items() if (state := _hidden_state(fleet, group, told))}
+        states = {group: _hidden_state(state, group, *each) for group, each in self._described.items()}
+        return {group: hidden for group, hidden in states.items() if hidden is not None}
 
-    def _forget_topics(self, fleet: GroupColumns, now: float) -> None:
-        """Let the names of deleted topics go that no commit and no assignment refers to any more."""
-        in_use = {topic_id for topic_id in fleet.runs.topic_id.unique().to_pylist() if topic_id is not None}
-        for membership in fleet.memberships.values():
-            in_use.update(ref for ref, _ in membership.owned or () if isinstance(ref, bytes))
+    def _drop_unreferenced_topics(self, state: GroupColumns, now: float) -> None:
+        """Drop the names of deleted topics that no commit and no assignment references."""
+        in_use = {topic_id for topic_id in state.runs.topic_id.unique().to_pylist() if topic_id is not None}
+        for membership in state.memberships.values():
+            in_use.update(topic for topic, _ in membership.owned or () if isinstance(topic, bytes))
         self._topics.forget(in_use, int(now * 1000))
         self._names = {topic_id: name for topic_id, name in self._names.items() if self._topics.known(topic_id)}
         self._recreated = {name: seen for name, seen in self._recreated.items() if self._topics.id_of(name)}
 
 
-def _hidden_state(fleet: GroupColumns, group: str, told: tuple[int, str]) -> str | None:
-    """Give the state that was told, if it is one that no record shows, and no record came after it."""
-    at, state = told
-    life = fleet.histories.get(group)
-    newer = life is not None and life.since is not None and life.since > at
-    return state if state.endswith("Rebalance") and not newer else None
+def _hidden_state(state: GroupColumns, group: str, described_at: int, described: str) -> str | None:
+    """Return the described state if no record shows it and no newer record exists; otherwise None."""
+    history = state.histories.get(group)
+    is_outdated = history is not None and history.since is not None and history.since > described_at
+    return described if described.endswith("Rebalance") and not is_outdated else None
 
 
-def _say_retention(retention: OffsetsRetention) -> None:
+def _log_retention(retention: OffsetsRetention) -> None:
     def seconds(milliseconds: int | None) -> float | None:
         return None if milliseconds is None else milliseconds / 1000
 

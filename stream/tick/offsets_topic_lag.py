@@ -1,4 +1,4 @@
-"""The partitions of the offsets topic at one tick: how far the reader is, and what open transactions hide from it."""
+"""The lag of the reader on the offsets topic, and the gaps that open transactions cause there."""
 
 from __future__ import annotations
 
@@ -20,36 +20,41 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UnansweredPartition:
-    """An offsets partition whose end the cluster does not tell, for this reason, since then (Unix seconds)."""
+    """An offsets partition without a known end offset."""
 
     offsets_partition: int
     reason: str
+    """An `EndError` of `stream.cluster.partition_offsets`."""
     since: float
+    """Unix seconds of the first poll without it."""
 
 
 class OffsetsTopicLag:
-    """Holds the reader's positions against the ends, tick after tick, and remembers since when a gap stands."""
+    """Compares the positions of the reader with the end offsets at each tick, and remembers when each gap began."""
 
     def __init__(self) -> None:
-        # By offsets partition: the last stable offset below the high watermark, and since when (ms) it stands there.
-        self._stable: dict[int, tuple[int, int]] = {}
+        # By offsets partition with a gap below the high watermark: the last stable offset, and since when (ms).
+        self._gaps: dict[int, tuple[int, int]] = {}
         self._unanswered: dict[int, UnansweredPartition] = {}
 
     @property
     def unanswered(self) -> tuple[UnansweredPartition, ...]:
-        """The partitions whose ends were not known at the last tick."""
+        """The partitions without a known end offset at the last poll."""
         return tuple(self._unanswered.values())
 
-    def table(self, ends: EndsIndex, positions: Mapping[int, int], now: float) -> pa.Table:
-        """Give the table at `now` (Unix seconds), when the ends had been read (schema OFFSETS_PARTITIONS)."""
-        self.look(ends, now)
-        mine = ends.table_of_topic(NAME)
-        partition = mine.column("partition").to_pylist()
+    def update(self, ends: EndsIndex, positions: Mapping[int, int], now: float) -> pa.Table:
+        """Record the end offsets polled at `now` (Unix seconds); return the lag (schema OFFSETS_PARTITIONS).
+
+        `positions` has the next offset to read per offsets partition; a partition without one has no distance.
+        """
+        self.record_unanswered(ends, now)
+        table = ends.table_of_topic(NAME)
+        partition = table.column("partition").to_pylist()
         position = pa.array([positions.get(number) for number in partition], pa.int64())
-        high, stable = mine.column("high_watermark"), mine.column("last_stable_offset")
+        high, stable = table.column("high_watermark"), table.column("last_stable_offset")
         gap = pc.max_element_wise(pc.subtract(high, stable), pa.scalar(np.int64(0)), skip_nulls=False)
-        self._note(partition, stable.to_pylist(), gap.to_pylist(), int(now * 1000))
-        since = [self._stable[number][1] if number in self._stable else None for number in partition]
+        self._update_gaps(partition, stable.to_pylist(), gap.to_pylist(), int(now * 1000))
+        since = [self._gaps[number][1] if number in self._gaps else None for number in partition]
         return pa.table(
             [
                 pa.array(partition, pa.int32()),
@@ -63,24 +68,25 @@ class OffsetsTopicLag:
             schema=OFFSETS_PARTITIONS,
         )
 
-    def look(self, ends: EndsIndex, now: float) -> None:
-        """Note which ends were not told, at `now` (Unix seconds)."""
-        mine, before = ends.table_of_topic(NAME), self._unanswered
+    def record_unanswered(self, ends: EndsIndex, now: float) -> None:
+        """Record the partitions without a known end offset at `now` (Unix seconds)."""
+        table, previous = ends.table_of_topic(NAME), self._unanswered
         errors = zip(
-            mine.column("partition").to_pylist(), mine.column("error").cast(pa.string()).to_pylist(), strict=True
+            table.column("partition").to_pylist(), table.column("error").cast(pa.string()).to_pylist(), strict=True
         )
         self._unanswered = {
-            number: UnansweredPartition(number, word, before[number].since if number in before else now)
-            for number, word in errors
-            if word is not None
+            number: UnansweredPartition(number, reason, previous[number].since if number in previous else now)
+            for number, reason in errors
+            if reason is not None
         }
 
-    def _note(self, partition: list[int], stable: list[int | None], gap: list[int | None], now: int) -> None:
-        before, self._stable = self._stable, {}
-        for number, offset, held in zip(partition, stable, gap, strict=True):
-            known = before.get(number)
-            if held is None or offset is None:
-                if known is not None:  # nobody answered: what stood may still stand
-                    self._stable[number] = known
-            elif held:
-                self._stable[number] = known if known is not None and known[0] == offset else (offset, now)
+    def _update_gaps(self, partition: list[int], stable: list[int | None], gap: list[int | None], now: int) -> None:
+        previous, self._gaps = self._gaps, {}
+        for number, stable_offset, offsets in zip(partition, stable, gap, strict=True):
+            known = previous.get(number)
+            if offsets is None or stable_offset is None:
+                if known is not None:  # no answer: the gap may still exist
+                    self._gaps[number] = known
+            elif offsets:
+                same = known is not None and known[0] == stable_offset
+                self._gaps[number] = known if known is not None and same else (stable_offset, now)

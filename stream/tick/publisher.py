@@ -11,7 +11,7 @@ from exporters.selection.series import EVERYTHING, SeriesSelection, SeriesSelect
 from stream.cluster.offsets_topic import NAME
 from stream.groups.driver_state import DriverState
 from stream.tick.context import UNKNOWN_CLUSTER
-from stream.tick.heap_trim import give_back
+from stream.tick.heap_trim import release_memory
 from stream.tick.run_tick import NO_ENDS, EndsUnavailableError, EvaluationInputs, TickParts, read_end_offsets, run_tick
 from stream.tick.snapshot.group_detail import group_detail
 from stream.tick.terminations import Terminations
@@ -54,7 +54,7 @@ class Publisher:
         self._lock = threading.Lock()
         self._driver_state = DriverState()
         inputs = EvaluationInputs(self._driver_state.columns(), NO_ENDS, UNKNOWN_CLUSTER, 0.0)
-        self._parts = TickParts(inputs, chooser=SeriesSelector(choice))
+        self._parts = TickParts(inputs, selector=SeriesSelector(choice))
         if evaluator is not None:
             self.evaluate_with(evaluator, lookups)
         self._result: TickResult | None = None
@@ -125,7 +125,7 @@ class Publisher:
 
     def poll_offsets_topic(self, cluster: Cluster) -> tuple[UnansweredPartition, ...]:
         """Return the offsets partitions without end offsets, before the first tick. Raises EndsUnavailableError."""
-        self._parts.offsets_topic.look(read_end_offsets(cluster, [NAME]), time.time())
+        self._parts.offsets_topic.record_unanswered(read_end_offsets(cluster, [NAME]), time.time())
         return self._parts.offsets_topic.unanswered
 
     def tick(
@@ -162,7 +162,7 @@ class Publisher:
         if self._result is not None:
             parts, window = self._parts, self._result.evaluated.evaluation.window
             parts.lookups.search_offset_times(window, parts.evaluator.end_history)
-        give_back()
+        release_memory()
 
     def _copy_state(self, with_records: frozenset[str]) -> GroupColumns:
         """Drop groups that died long ago, and return the driver state as columns.

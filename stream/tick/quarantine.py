@@ -1,10 +1,9 @@
-"""Groups that cannot be evaluated because of a fault of lagwarden: left out of the ticks, and tried again.
+"""Leaves out groups that cannot be evaluated because of an internal error, and tries them again later.
 
-The evaluation works on columns of the whole fleet, so one group that it cannot handle makes the whole tick fail. Such a
-group is searched for (`stream.tick.isolation`), left out from then on, and shown as unknown
-(`snapshot.quarantined`), so that all other groups are published. It is tried again, alone, when its state in the
-log has changed, and every ten minutes; a trial that fails doubles the time to the next one. Used by the thread of the
-ticks; `errors` is replaced, never changed, and may be read by others.
+The evaluation works on columns of all groups, so one group that it cannot handle makes the whole tick fail. Such a
+group is searched for (`stream.tick.isolation`), left out from then on, and shown as unknown (`snapshot.quarantined`),
+so that all other groups are published. It is tried again, alone, when its state in the log has changed, and every ten
+minutes; a trial that fails doubles the time to the next one. Used by the tick thread.
 """
 
 from __future__ import annotations
@@ -24,170 +23,168 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 REASON: Final = "internal_error"
-"""Why nothing is known of such a group."""
+"""The reason for the unknown lag of such a group."""
 _TRIALS: Final = 4
-"""Groups that are tried again at one tick, at most."""
+"""Maximum number of groups tried again per tick."""
 _FIRST_WAIT: Final = 10.0
 _LONGEST_WAIT: Final = 600.0
 """Seconds between trials of one group."""
-_LINES: Final = 20
-"""Groups named one by one in the log at a tick; of more, only how many."""
-_SILENCE: Final = 600.0
-"""Seconds in which the same group is not named again."""
+_LOGGED_GROUPS: Final = 20
+"""Groups logged by name per tick; more are logged as a number."""
+_LOG_SECONDS: Final = 600.0
+"""Minimum interval between log lines about the same group."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QuarantinedGroup:
-    """One group that is left out."""
+    """A group in quarantine."""
 
     error: Exception
     since: float
     """Unix seconds."""
     state: tuple[object, ...]
-    """What stood in the log of it when it was tried last."""
+    """Its membership, history and newest commit when it was last tried."""
     wait: float
     """Seconds from that trial to the next one."""
-    tried: float
+    tried_at: float
+    """Unix seconds."""
 
 
 class Quarantine:
     """One instance per process."""
 
     def __init__(self) -> None:
-        self._out: dict[str, QuarantinedGroup] = {}
-        self._named: dict[str, float] = {}
-        self._part: tuple[GroupColumns, frozenset[str], GroupColumns] | None = None
+        self._groups: dict[str, QuarantinedGroup] = {}
+        self._logged_at: dict[str, float] = {}
+        self._last_selection: tuple[GroupColumns, frozenset[str], GroupColumns] | None = None
         self.faults = 0
-        """How many times a group was put here."""
+        """How many times a group was put in quarantine."""
 
     def __len__(self) -> int:
-        return len(self._out)
+        return len(self._groups)
 
     def __contains__(self, group: str) -> bool:
-        return group in self._out
+        return group in self._groups
 
     @property
     def groups(self) -> Mapping[str, QuarantinedGroup]:
-        """The groups that are left out."""
-        return self._out
+        """The groups in quarantine, by name; replaced, never changed."""
+        return self._groups
 
-    def admit(self, fleet: GroupColumns, trial: Callable[[GroupColumns], None], now: float) -> GroupColumns:
-        """Return the fleet without the groups that are left out; `trial` evaluates some groups and raises if it fails.
+    def admit(self, state: GroupColumns, trial: Callable[[GroupColumns], None], now: float) -> GroupColumns:
+        """Return the driver state without the groups in quarantine; `trial` evaluates some groups, or raises.
 
-        Groups of which not even the records could be evaluated (`fleet.faults`) are left out, and due ones tried again.
+        Groups whose records could not even be interpreted (`state.faults`) go to quarantine; due ones are tried again.
         """
-        if not self._out and not fleet.faults:
-            return fleet
-        known = all_groups(fleet) | fleet.faults.keys()
-        self._replace({name: each for name, each in self._out.items() if name in known})
-        self._put({name: error for name, error in fleet.faults.items() if name not in self._out}, fleet, now)
-        due = [name for name in self._out if name not in fleet.faults and self._is_due(fleet, name, now)]
+        if not self._groups and not state.faults:
+            return state
+        known = all_groups(state) | state.faults.keys()
+        self._groups = {name: group for name, group in self._groups.items() if name in known}
+        self._add({name: error for name, error in state.faults.items() if name not in self._groups}, state, now)
+        due = [name for name in self._groups if name not in state.faults and self._is_due(state, name, now)]
         for name in due[:_TRIALS]:
-            error = _raised(trial, select_groups(fleet, {name}))
+            error = _raised(trial, select_groups(state, {name}))
             if error is None:
-                self._replace({other: each for other, each in self._out.items() if other != name})
-                _log.info("a group can be evaluated again", group=name)
+                self._groups = {other: group for other, group in self._groups.items() if other != name}
+                _log.info("group can be evaluated again", group=name)
             else:
-                self._again(fleet, name, error, now)
-        return self._rest(fleet)
+                self._record_failed_trial(state, name, error, now)
+        return self._without_groups(state)
 
-    def search(self, fleet: GroupColumns, trial: Callable[[GroupColumns], None], now: float) -> bool:
-        """Search for the groups that make the evaluation fail, and leave them out; return whether there are any.
+    def search(self, state: GroupColumns, trial: Callable[[GroupColumns], None], now: float) -> bool:
+        """Put the groups that make the evaluation fail in quarantine; return whether there are any.
 
-        There are none if the evaluation fails without any group too, does not fail again, or fails for all groups: then
-        it is not the fault of single groups.
+        There are none if the evaluation also fails without any group, does not fail again, or fails for all groups:
+        then no single group is the cause.
         """
-        groups = sorted(all_groups(fleet))
+        groups = sorted(all_groups(state))
 
         def fails(some: Sequence[str]) -> Exception | None:
-            return _raised(trial, select_groups(fleet, frozenset(some)))
+            return _raised(trial, select_groups(state, frozenset(some)))
 
         if fails(()) is not None:
             return False
         found = faulty_groups(groups, fails)
         if not found or (len(found) == len(groups) > 1):
             return False
-        self._put(found, fleet, now)
+        self._add(found, state, now)
         return True
 
-    def _rest(self, fleet: GroupColumns) -> GroupColumns:
-        """Leave the groups out; the same object as at the tick before where the fleet is the same, too."""
-        out = frozenset(self._out)
-        if not out:
-            self._part = None
-            return fleet
-        rest = select_groups(fleet, all_groups(fleet) - out)
-        if self._part is not None and self._part[1] == out and self._part[0].row_order is fleet.row_order:
-            before = self._part[2]
+    def _without_groups(self, state: GroupColumns) -> GroupColumns:
+        """Return the state without the groups; while its rows stay the same, the result keeps its row order object."""
+        excluded = frozenset(self._groups)
+        if not excluded:
+            self._last_selection = None
+            return state
+        rest = select_groups(state, all_groups(state) - excluded)
+        last_state, last_excluded, last = self._last_selection or (None, excluded, rest)
+        if last_state is not None and last_excluded == excluded and last_state.row_order is state.row_order:
             rest = dataclasses.replace(
-                rest, row_order=before.row_order, group=before.group, topic=before.topic, partition=before.partition
+                rest, row_order=last.row_order, group=last.group, topic=last.topic, partition=last.partition
             )
-        self._part = fleet, out, rest
+        self._last_selection = state, excluded, rest
         return rest
 
-    def _put(self, errors: Mapping[str, Exception], fleet: GroupColumns, now: float) -> None:
+    def _add(self, errors: Mapping[str, Exception], state: GroupColumns, now: float) -> None:
         if not errors:
             return
         self.faults += len(errors)
-        states = _states(fleet, errors.keys())
-        new = {name: QuarantinedGroup(error, now, states[name], _FIRST_WAIT, now) for name, error in errors.items()}
-        self._replace(self._out | new)
-        self._tell(errors, now)
+        facts = _facts(state, errors.keys())
+        new = {name: QuarantinedGroup(error, now, facts[name], _FIRST_WAIT, now) for name, error in errors.items()}
+        self._groups = self._groups | new
+        self._log(errors, now)
 
-    def _again(self, fleet: GroupColumns, name: str, error: Exception, now: float) -> None:
-        before = self._out[name]
-        state = _states(fleet, {name})[name]
-        wait = min(2 * before.wait, _LONGEST_WAIT)
-        self._replace(self._out | {name: QuarantinedGroup(error, before.since, state, wait, now)})
+    def _record_failed_trial(self, state: GroupColumns, name: str, error: Exception, now: float) -> None:
+        previous = self._groups[name]
+        facts = _facts(state, {name})[name]
+        wait = min(2 * previous.wait, _LONGEST_WAIT)
+        self._groups = self._groups | {name: QuarantinedGroup(error, previous.since, facts, wait, now)}
 
-    def _is_due(self, fleet: GroupColumns, name: str, now: float) -> bool:
-        """Tell whether to try a group: on the first change at once, then when its time has come."""
-        known = self._out[name]
-        waited = now - known.tried
+    def _is_due(self, state: GroupColumns, name: str, now: float) -> bool:
+        """Return whether to try a group: at once after its first change, later when its wait is over."""
+        known = self._groups[name]
+        waited = now - known.tried_at
         if waited >= _LONGEST_WAIT:
             return True
         soon = known.wait == _FIRST_WAIT or waited >= known.wait
-        return soon and not _same(_states(fleet, {name})[name], known.state)
+        return soon and not _same(_facts(state, {name})[name], known.state)
 
-    def _replace(self, out: dict[str, QuarantinedGroup]) -> None:
-        self._out = out
-
-    def _tell(self, errors: Mapping[str, Exception], now: float) -> None:
-        """Name the groups in the log, with one traceback."""
-        self._named = {name: at for name, at in self._named.items() if now - at < _SILENCE}
-        news = [name for name in errors if name not in self._named]
-        for at, name in enumerate(news[:_LINES]):
+    def _log(self, errors: Mapping[str, Exception], now: float) -> None:
+        """Log the groups, the first one with its traceback."""
+        self._logged_at = {name: at for name, at in self._logged_at.items() if now - at < _LOG_SECONDS}
+        new = [name for name in errors if name not in self._logged_at]
+        for number, name in enumerate(new[:_LOGGED_GROUPS]):
             _log.error(
-                "a group cannot be evaluated because of a fault of lagwarden; it is shown as unknown",
+                "group cannot be evaluated because of an internal error; shown as unknown",
                 group=name,
                 error=repr(errors[name]),
-                exc_info=errors[name] if not at else None,
+                exc_info=errors[name] if number == 0 else None,
             )
-        if len(news) > _LINES:
-            _log.error("more groups cannot be evaluated", groups=len(news) - _LINES)
-        self._named |= dict.fromkeys(news, now)
+        if len(new) > _LOGGED_GROUPS:
+            _log.error("more groups cannot be evaluated", groups=len(new) - _LOGGED_GROUPS)
+        self._logged_at |= dict.fromkeys(new, now)
 
 
-def _raised(trial: Callable[[GroupColumns], None], fleet: GroupColumns) -> Exception | None:
+def _raised(trial: Callable[[GroupColumns], None], state: GroupColumns) -> Exception | None:
     try:
-        trial(fleet)
-    except Exception as error:  # noqa: BLE001 - whatever it is: that is the question
+        trial(state)
+    except Exception as error:  # noqa: BLE001 - any error fails the trial
         return error
     return None
 
 
-def _states(fleet: GroupColumns, names: Iterable[str]) -> dict[str, tuple[object, ...]]:
-    """Return what stands in the log of each group: membership, life and the position of the newest commit."""
-    wanted = frozenset(names)
-    rows = rows_of_groups(fleet, wanted)
+def _facts(state: GroupColumns, names: Iterable[str]) -> dict[str, tuple[object, ...]]:
+    """Return membership, history and (newest commit position, number of commits) of each group."""
+    groups = frozenset(names)
+    rows = rows_of_groups(state, groups)
     newest: dict[str, tuple[int, int]] = {}
-    columns = fleet.group.take(rows).to_pylist(), fleet.runs.spans.last_position[rows].tolist()
+    columns = state.group.take(rows).to_pylist(), state.runs.spans.last_position[rows].tolist()
     for name, position in zip(*columns, strict=True):
-        most, count = newest.get(name, (-1, 0))
-        newest[name] = max(most, position), count + 1
-    return {name: (fleet.memberships.get(name), fleet.histories.get(name), newest.get(name)) for name in wanted}
+        highest, count = newest.get(name, (-1, 0))
+        newest[name] = max(highest, position), count + 1
+    return {name: (state.memberships.get(name), state.histories.get(name), newest.get(name)) for name in groups}
 
 
 def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
-    """Compare memberships and lives by identity: one that no record touched stays the same object."""
+    """Compare memberships and histories by identity: unless a record changes them, they stay the same objects."""
     return one[0] is other[0] and one[1] is other[1] and one[2] == other[2]

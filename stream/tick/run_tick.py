@@ -108,7 +108,7 @@ class TickParts:
     """Those of the running or the last tick."""
     lookups: Lookups = dataclasses.field(default_factory=NoLookups)
     evaluator: VerdictEvaluator = dataclasses.field(default_factory=VerdictEvaluator)
-    chooser: SeriesSelector = dataclasses.field(default_factory=lambda: SeriesSelector(EVERYTHING))
+    selector: SeriesSelector = dataclasses.field(default_factory=lambda: SeriesSelector(EVERYTHING))
     terminations: Terminations = dataclasses.field(default_factory=Terminations)
     unassigned: UnassignedTracker = dataclasses.field(default_factory=UnassignedTracker)
     offsets_topic: OffsetsTopicLag = dataclasses.field(default_factory=OffsetsTopicLag)
@@ -141,11 +141,11 @@ def run_tick(
     `copy_state` returns a copy of the driver state with the membership records of the given groups. `positions` are the
     reader's before this call. `current`: all records are read that the log had at the last tick.
     """
-    # 1. The driver state. Readers of `positions` before it: the state holds all records below them.
+    # 1. The driver state. It is copied after `positions` were read, so it includes all records below them.
     all_groups = copy_state(parts.lookups.groups_with_hidden_records)
     parts.inputs = EvaluationInputs(all_groups, NO_ENDS, UNKNOWN_CLUSTER, time.time())
 
-    # 2. End offsets. Commits hidden at the last tick are fetched before them, for the same reason as the state.
+    # 2. End offsets. Commits hidden at the last tick are fetched first, for the same reason as the copy.
     parts.lookups.fetch_hidden_commits(all_groups, time.time())
     topics = {NAME, *all_groups.topic.dictionary.to_pylist(), *subscribed_topics(all_groups.memberships)}
     topics |= parts.lookups.topics
@@ -157,12 +157,12 @@ def run_tick(
     taken_at = time.time()
     parts.evaluator.record_ends(ends, positions, taken_at)
     parts.lookups.set_read_positions(positions)
-    offsets_partitions = parts.offsets_topic.table(ends, positions, taken_at)
+    offsets_partitions = parts.offsets_topic.update(ends, positions, taken_at)
 
     # 3. The cluster context. Groups in quarantine are left out from here on.
     context = UNKNOWN_CLUSTER
     if poller is not None:
-        context = poller.look(all_groups, topics | parts.terminations.topics_in_question(all_groups), taken_at)
+        context = poller.poll(all_groups, topics | parts.terminations.topics_in_question(all_groups), taken_at)
     parts.inputs = EvaluationInputs(all_groups, ends, context, taken_at)
     log_state = parts.quarantine.admit(all_groups, parts.try_groups, taken_at)
     parts.inputs = dataclasses.replace(parts.inputs, state=log_state)
@@ -196,14 +196,14 @@ def run_tick(
     snapshot = with_quarantined(snapshot, all_groups, parts.quarantine.groups)
 
     # 7. The exposition.
-    published = PublishedSnapshot.build(snapshot, parts.chooser)
+    published = PublishedSnapshot.build(snapshot, parts.selector)
 
     # 8. The result.
     status = TickStatus(
         taken_at=taken_at,
         retention=context.retention,
         series=published.exposition.series,
-        series_dropped=parts.chooser.dropped,
+        series_dropped=parts.selector.dropped,
         offsets_partitions=offsets_partitions,
         blocked_partitions=blocked_partitions_table(hidden),
         unreadable_tails=unreadable_tails(window.inputs.tails),

@@ -1,4 +1,4 @@
-"""Groups that could not be evaluated, put into a snapshot of all others: as unknown, with the reason."""
+"""Adds groups in quarantine to the snapshot of all others, as unknown with the reason."""
 
 from __future__ import annotations
 
@@ -23,54 +23,54 @@ if TYPE_CHECKING:
 _UNKNOWN: Final = "unknown"
 
 
-def with_quarantined(snapshot: Snapshot, fleet: GroupColumns, groups: Mapping[str, QuarantinedGroup]) -> Snapshot:
-    """Add a row for each of these groups of the fleet; nothing of them but their names and partitions is looked at."""
+def with_quarantined(snapshot: Snapshot, state: GroupColumns, groups: Mapping[str, QuarantinedGroup]) -> Snapshot:
+    """Return the snapshot with a row for each of these groups, of which only names and partitions are read."""
     if not groups:
         return snapshot
     partitions = dict.fromkeys(groups, 0)
-    for name in fleet.group.take(rows_of_groups(fleet, groups.keys())).to_pylist():
+    for name in state.group.take(rows_of_groups(state, groups.keys())).to_pylist():
         partitions[name] += 1
-    word = _word(snapshot)
-    rows = [_row(name, each, partitions[name], word) for name, each in groups.items()]
+    verdict = _unknown_verdict(snapshot)
+    rows = [_row(name, each, partitions[name], verdict) for name, each in groups.items()]
     unknown = [{"group": name, "reason": REASON, "partitions": count} for name, count in partitions.items() if count]
     return dataclasses.replace(
         snapshot,
         groups=_sorted(pa.concat_tables([snapshot.groups, pa.Table.from_pylist(rows, GROUPS)])),
         unknown_lags=_sorted(pa.concat_tables([snapshot.unknown_lags, pa.Table.from_pylist(unknown, UNKNOWN_LAGS)])),
-        verdict_groups=_counted(snapshot.verdict_groups, word, len(rows)),
+        verdict_groups=_counted(snapshot.verdict_groups, verdict, len(rows)),
     )
 
 
-def _row(name: str, left_out: QuarantinedGroup, partitions: int, word: str) -> dict[str, Any]:
-    error = type(left_out.error).__name__
+def _row(name: str, quarantined: QuarantinedGroup, partitions: int, verdict: str) -> dict[str, Any]:
+    error = type(quarantined.error).__name__
     return {
         "group": name,
         "partitions": partitions,
         "partitions_lag_unknown": partitions,
-        "verdict": word,
+        "verdict": verdict,
         "severity": _UNKNOWN,
-        "verdict_since": int(left_out.since * 1000),
+        "verdict_since": int(quarantined.since * 1000),
         "verdict_partitions": partitions,
-        "sentence": f"lagwarden failed to evaluate this group (internal error: {error}); its log names the fault.",
+        "sentence": f"lagwarden failed to evaluate this group (internal error: {error}); see its log.",
     }
 
 
-def _word(snapshot: Snapshot) -> str:
-    """Return the word that the rules have for a group of which nothing is known."""
+def _unknown_verdict(snapshot: Snapshot) -> str:
+    """Return the verdict that the rule set has for an unknown group."""
     table = snapshot.verdict_groups
     words = table.column("verdict").filter(pc.equal(table.column("severity"), _UNKNOWN)).to_pylist()
     return words[0] if words else _UNKNOWN
 
 
 def _sorted(table: pa.Table) -> pa.Table:
-    """Sort by group; rows of one group stay in their order."""
+    """Return the table sorted by group; rows of one group keep their order."""
     table = table.unify_dictionaries().combine_chunks()
     names = np.array(table.column("group").to_pylist(), object)
     return table.take(pa.array(np.argsort(names, kind="stable")))
 
 
-def _counted(table: pa.Table, word: str, more: int) -> pa.Table:
-    """Count these groups with those that have the same verdict."""
-    mine = pc.equal(table.column("verdict"), word)
-    groups = pc.add(table.column("groups"), pc.multiply(mine.cast(pa.int64()), more))
+def _counted(table: pa.Table, verdict: str, more: int) -> pa.Table:
+    """Return the counts with `more` groups of this verdict."""
+    is_same = pc.equal(table.column("verdict"), verdict)
+    groups = pc.add(table.column("groups"), pc.multiply(is_same.cast(pa.int64()), more))
     return table.set_column(table.column_names.index("groups"), VERDICT_GROUPS.field("groups"), groups)

@@ -86,7 +86,7 @@ class VerdictEvaluator:
 
     def silence(self) -> None:
         """Disable logging."""
-        self._silent = self._changes.quiet = True
+        self._silent = self._changes.is_silent = True
 
     def record_ends(self, ends: EndsIndex, positions: Mapping[int, int], now: float) -> None:
         """Record how far the log is read: `positions` were the reader's before the end offsets were read, at `now`."""
@@ -116,7 +116,7 @@ class VerdictEvaluator:
             self._is_first_tick = False
         evaluation = self._evaluator.evaluate(health_inputs)
         alive = _alive(hidden.state, inputs.rows.groups)
-        self._changes.note(evaluation, alive, now)
+        self._changes.record(evaluation, alive, now)
         self._log_left_out(inputs.rows.omitted)
         self._save_if_due(now)
         return EvaluatedTick(inputs, hidden, evaluation, alive)
@@ -128,7 +128,7 @@ class VerdictEvaluator:
 
     def changes_of(self, group: str) -> tuple[VerdictChange, ...]:
         """Return the verdict changes of a group, oldest first."""
-        return self._changes.of(group)
+        return self._changes.changes_of(group)
 
     def changes_table(self) -> pa.Table:
         """Return how many groups changed to each verdict since the process started (schema VERDICT_CHANGES)."""

@@ -1,7 +1,7 @@
-"""How the verdicts of groups changed: the newest changes of each, how many turned to what, and what is worth a line.
+"""The verdict changes of each group, the number of changes per verdict, and the log lines about them.
 
-A turn from one fine verdict to another is no change: a busy group is caught up and not by turns. What a group begins
-with is noted once something is known of it.
+A change from one fine verdict to another is not recorded: a busy group alternates between caught up and not. The first
+verdict of a group is recorded as soon as it is not unknown.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
     from stream.health.evaluation import Evaluation
 
 _log = structlog.get_logger(__name__)
-_LINES: Final = 20
-"""Changes told one by one at a tick; of more, only how many."""
-_BEGINNING: Final = "unknown"
+_LOGGED_CHANGES: Final = 20
+"""Changes logged with their group per tick; more are logged as a number."""
+_UNKNOWN: Final = "unknown"
 
 Histories = dict[str, list[VerdictChange]]
 
 
 class VerdictHistory:
-    """One instance per process; used by the thread of the ticks, but for `of`."""
+    """One instance per process. The tick thread uses it; any thread may call `changes_of`."""
 
-    def __init__(self, keep: int, kept: Mapping[str, Iterable[VerdictChange]] | None = None) -> None:
-        """Keep so many changes of each group; `kept` is what an earlier process had."""
+    def __init__(self, keep: int, stored: Mapping[str, Iterable[VerdictChange]] | None = None) -> None:
+        """Keep the newest `keep` changes of each group; `stored` are those of an earlier process."""
         self._keep = keep
-        # Tuples that are replaced: readers on other threads see one or the other.
+        # Tuples are replaced, not changed, because other threads read them.
         self._changes: dict[str, tuple[VerdictChange, ...]] = {}
         self._last: dict[str, str] = {}
-        for group, changes in (kept or {}).items():
+        for group, changes in (stored or {}).items():
             self._changes[group] = tuple(changes)[-keep:]
             if self._changes[group]:
                 self._last[group] = self._changes[group][-1].verdict
         self._counts: Counter[str] = Counter()
-        self.quiet = False
-        """Whether nothing is logged."""
+        self.is_silent = False
+        """Log nothing."""
 
-    def of(self, group: str) -> tuple[VerdictChange, ...]:
-        """Give a group's changes, oldest first."""
+    def changes_of(self, group: str) -> tuple[VerdictChange, ...]:
+        """Return the changes of a group, oldest first."""
         return self._changes.get(group, ())
 
     @property
@@ -56,41 +56,42 @@ class VerdictHistory:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many groups turned to what, by verdict; all verdicts that there are."""
+        """How many groups changed to each verdict; has all verdicts."""
         return self._counts
 
-    def note(self, opinion: Evaluation, alive: Flags, now: float) -> None:
-        """Take in what is shown of the groups at a moment (Unix seconds); of the dead nothing is."""
+    def record(self, evaluation: Evaluation, alive: Flags, now: float) -> None:
+        """Record the verdicts of the groups at `now` (Unix seconds); `alive` is False for a dead group."""
         if not self._counts:  # all from the start: a counter that begins with its first event hides it from increase()
-            self._counts.update(dict.fromkeys(map(str, opinion.verdict_names), 0))
-        names = opinion.window.inputs.groups.names
-        words, severities = [str(word) for word in opinion.verdict_names], opinion.severities.tolist()
+            self._counts.update(dict.fromkeys(map(str, evaluation.verdict_names), 0))
+        names = evaluation.window.inputs.groups.names
+        words, severities = [str(word) for word in evaluation.verdict_names], evaluation.severities.tolist()
         fine = {word for word, severity in zip(words, severities, strict=True) if severity == Severity.FINE}
-        told = 0
-        for at, (group, code, living) in enumerate(
-            zip(names, opinion.group_verdict.tolist(), alive.tolist(), strict=True)
+        logged = 0
+        for number, (group, code, is_alive) in enumerate(
+            zip(names, evaluation.group_verdict.tolist(), alive.tolist(), strict=True)
         ):
-            verdict, before = words[code], self._last.get(group)
-            if not living or verdict == before or (before is None and verdict.lower() == _BEGINNING):
+            verdict, previous = words[code], self._last.get(group)
+            if not is_alive or verdict == previous or (previous is None and verdict.lower() == _UNKNOWN):
                 continue
             self._last[group] = verdict
-            if before in fine and verdict in fine:
+            if previous in fine and verdict in fine:
                 continue
-            change = VerdictChange(now, before, verdict, opinion.group_sentence(at))
+            change = VerdictChange(now, previous, verdict, evaluation.group_sentence(number))
             self._changes[group] = (*self._changes.get(group, ()), change)[-self._keep :]
-            if before is not None:
+            if previous is not None:
                 self._counts[verdict] += 1
-                told += self._tell(group, change, Severity(severities[code]), told)
-        if told > _LINES and not self.quiet:
-            _log.info("more verdicts changed", groups=told - _LINES)
-        self._forget(names)
+                logged += self._log(group, change, Severity(severities[code]), logged)
+        if logged > _LOGGED_CHANGES and not self.is_silent:
+            _log.info("more verdicts changed", groups=logged - _LOGGED_CHANGES)
+        self._drop_unknown_groups(names)
 
-    def _tell(self, group: str, change: VerdictChange, severity: Severity, told: int) -> int:
-        if self.quiet or (severity < Severity.WARNING and change.before in {None, _BEGINNING}):
+    def _log(self, group: str, change: VerdictChange, severity: Severity, logged: int) -> int:
+        """Log a change unless `logged` lines are enough; return 1 if it is worth a line, otherwise 0."""
+        if self.is_silent or (severity < Severity.WARNING and change.before in {None, _UNKNOWN}):
             return 0
-        if told < _LINES:
+        if logged < _LOGGED_CHANGES:
             _log.info(
-                "a group's verdict changed",
+                "verdict changed",
                 group=group,
                 verdict=change.verdict,
                 severity=severity.name.lower(),
@@ -99,8 +100,8 @@ class VerdictHistory:
             )
         return 1
 
-    def _forget(self, names: Iterable[str]) -> None:
-        """Let go of groups that are not known any more."""
+    def _drop_unknown_groups(self, names: Iterable[str]) -> None:
+        """Drop the changes of groups that are not in `names`."""
         for group in self._last.keys() - set(names):
             del self._last[group]
             self._changes.pop(group, None)

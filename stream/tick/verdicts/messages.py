@@ -1,4 +1,4 @@
-"""What health says, in the read model's values: words for codes, Unix seconds, RFC 3339 and seconds in the evidence."""
+"""Converts findings of health to the read model: words for codes, Unix seconds, RFC 3339 times in the evidence."""
 
 from __future__ import annotations
 
@@ -12,47 +12,46 @@ from exporters.wording import SEVERITIES
 from stream.health.verdict import Severity
 
 if TYPE_CHECKING:
-    from stream.health import evaluation as opinion
-    from stream.health.evaluation import Evaluation
+    from stream.health.evaluation import Evaluation, Finding
     from stream.health.evidence import Value
 
-MOST_FINDINGS: Final = 200
-"""Partitions of one group that are told of, the worst first."""
+MAX_FINDINGS: Final = 200
+"""Maximum number of partition findings of one group."""
 _DURATIONS: Final = {"time_lag": "time_lag", "loss_in": "loss_in_seconds", "patience": "patience_seconds"} | {
     "catch_up": "catch_up_seconds"
 }
-"""What readers call the evidence that health has in ms."""
+"""The name in the read model of evidence that health has in ms."""
 
 
-def finding(found: opinion.Finding) -> FindingDetail:
-    """Give a finding as readers have it."""
+def finding(found: Finding) -> FindingDetail:
+    """Return a finding in the types of the read model."""
     return FindingDetail(
         verdict=str(found.verdict),
         severity=SEVERITIES[found.severity],
         since=None if found.since is None else found.since / 1000,
         sentence=found.sentence,
-        evidence=dict(_told(name, value) for name, value in found.evidence.items()),
+        evidence=dict(_evidence(name, value) for name, value in found.evidence.items()),
         next_step=found.next_step,
     )
 
 
 def partition_findings(
-    opinion: Evaluation, group: int, most: int = MOST_FINDINGS
+    evaluation: Evaluation, group: int, limit: int = MAX_FINDINGS
 ) -> tuple[tuple[str, int, FindingDetail], ...]:
-    """Give topic, partition and finding of the group's partitions that are not fine, the worst first."""
-    seen, window = opinion.window.inputs, opinion.window
-    first, last = np.searchsorted(seen.group, (group, group + 1))
+    """Return topic, partition and finding of the partitions of a group that are not fine, worst first."""
+    window, inputs = evaluation.window, evaluation.window.inputs
+    first, last = np.searchsorted(inputs.group, (group, group + 1))
     rows = np.arange(first, last)
-    severity = opinion.severities[opinion.verdict[rows]]
-    order = np.lexsort((-window.lag[rows], -opinion.verdict[rows].astype(np.int64), -severity.astype(np.int64)))
-    chosen = rows[order][severity[order] > Severity.FINE][:most]
+    severity = evaluation.severities[evaluation.verdict[rows]]
+    order = np.lexsort((-window.lag[rows], -evaluation.verdict[rows].astype(np.int64), -severity.astype(np.int64)))
+    chosen = rows[order][severity[order] > Severity.FINE][:limit]
     return tuple(
-        (seen.topics[int(seen.topic[row])], int(seen.partition[row]), finding(opinion.row_finding(row)))
+        (inputs.topics[int(inputs.topic[row])], int(inputs.partition[row]), finding(evaluation.row_finding(row)))
         for row in chosen.tolist()
     )
 
 
-def _told(name: str, value: Value) -> tuple[str, Value]:
+def _evidence(name: str, value: Value) -> tuple[str, Value]:
     if name in _DURATIONS:
         return _DURATIONS[name], value / 1000 if isinstance(value, int) else value
     if name.endswith(("_time", "_since")) and isinstance(value, int):

@@ -1,9 +1,9 @@
-"""What is kept of verdicts beside the checkpoint, so that a restart changes none: one file, written whole or not.
+"""Stores the verdicts in a file of the checkpoint, so that a restart does not change them. Writes are atomic.
 
-A zip archive: `about.json` says what it is, `shown` has the bytes of the judge (`stream.health.hysteresis.pack`),
-`changes.json` how the verdicts of groups changed, `rebalances.json` what was counted lately. A file that cannot be
-read, or is of another format, is set aside with a line in the log: verdicts then begin anew, which costs minutes of
-knowledge and nothing else. It belongs to the checkpoint it lies in, and is set aside with that.
+The file is a zip archive: `about.json` has its format and the rule set, `shown` the packed verdicts
+(`stream.health.hysteresis.pack`), `changes.json` the verdict changes of the groups, `rebalances.json` recent rebalance
+counts. A file that cannot be read, or has another format, is set aside and logged; the verdicts then start from
+nothing, which takes minutes to relearn. The file belongs to its checkpoint, and is set aside with it.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ _FIELDS: Final = operator.attrgetter(*(field.name for field in dataclasses.field
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredVerdicts:
-    """What outlives a process."""
+    """The stored verdicts of a process."""
 
     rules: str
-    """Whose verdicts they are; those of other rules are no beginning, but their changes are history all the same."""
+    """The rule set. Verdicts of other rules are not continued, but their changes stay in the history."""
     shown: bytes | None = None
     changes: dict[str, list[VerdictChange]] = dataclasses.field(default_factory=dict)
     rebalances: dict[str, CountsByTime] = dataclasses.field(default_factory=dict)
 
 
 class VerdictStore:
-    """The file in the folder of a checkpoint, whose lock the holder has. Nothing here raises for what a disk does."""
+    """The verdict file in the folder of a locked checkpoint. Disk errors are logged and counted, never raised."""
 
     def __init__(self, folder: Path, files: SideFiles | None = None) -> None:
-        """`files` counts the writes that fail."""
+        """Count failed writes in `files`."""
         self._path = folder / VERDICTS
         self._files = files or SideFiles()
 
     def read(self) -> StoredVerdicts | None:
-        """Give what an earlier process kept; None if there is nothing that can be used."""
+        """Return the verdicts of an earlier process; None if there are none, or they cannot be read."""
         try:
             return _read(self._path)
         except FileNotFoundError:
@@ -63,15 +63,18 @@ class VerdictStore:
             self._set_aside(error)
             return None
 
-    def write(self, kept: StoredVerdicts) -> None:
-        """Put this in the place of what was kept before."""
+    def write(self, verdicts: StoredVerdicts) -> None:
+        """Replace the stored verdicts."""
         with self._files.writing(side_files.VERDICTS, self._path):
-            _write(self._path, kept)
+            _write(self._path, verdicts)
 
     def _set_aside(self, error: Exception) -> None:
         aside = self._path.with_suffix(f"{self._path.suffix}.set-aside")
         _log.warning(
-            "the kept verdicts cannot be used; they begin anew", file=str(self._path), why=str(error), kept=str(aside)
+            "stored verdicts set aside; verdicts start from nothing",
+            file=str(self._path),
+            why=str(error),
+            kept=str(aside),
         )
         with self._files.writing(side_files.VERDICTS, aside):
             self._path.replace(aside)
@@ -95,35 +98,35 @@ def _read(path: Path) -> StoredVerdicts:
 
 def _mapping(read: Any) -> dict[str, Any]:
     if not isinstance(read, dict):
-        raise TypeError("not a table by group")
+        raise TypeError("not an object by group")
     return read
 
 
-def _write(path: Path, kept: StoredVerdicts) -> None:
+def _write(path: Path, verdicts: StoredVerdicts) -> None:
     draft = path.with_suffix(f"{path.suffix}.new")
     try:
-        _write_draft(draft, kept)
+        _write_draft(draft, verdicts)
         draft.replace(path)
     except OSError:
-        # Half a file would keep on a full disk what others need.
+        # On a full disk, half a file would take space that others need.
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
         raise
 
 
-def _write_draft(draft: Path, kept: StoredVerdicts) -> None:
+def _write_draft(draft: Path, verdicts: StoredVerdicts) -> None:
     with draft.open("wb") as handle:
         with zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            archive.writestr("about.json", json.dumps({"format": FORMAT, "rules": kept.rules}))
-            if kept.shown is not None:
-                archive.writestr("shown", kept.shown)
-            rows = {group: [_FIELDS(change) for change in each] for group, each in kept.changes.items()}
+            archive.writestr("about.json", json.dumps({"format": FORMAT, "rules": verdicts.rules}))
+            if verdicts.shown is not None:
+                archive.writestr("shown", verdicts.shown)
+            rows = {group: [_FIELDS(change) for change in each] for group, each in verdicts.changes.items()}
             archive.writestr("changes.json", _json(rows))
-            archive.writestr("rebalances.json", _json(kept.rebalances))
+            archive.writestr("rebalances.json", _json(verdicts.rebalances))
         handle.flush()
         os.fsync(handle.fileno())
 
 
 def _json(value: object) -> bytes:
-    # Names of groups are repaired UTF-8 and may have lone surrogates all the same.
+    # Group names are repaired UTF-8, but may still contain lone surrogates.
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True).encode()

@@ -87,7 +87,7 @@ class Ticks:
 
     def look(self, after: float = 0.0, topics: set[str] | None = None) -> ClusterContext:
         """Look so many seconds after noon."""
-        return self.survey.look(self.world.fleet.columns(), topics or {"t"}, NOON + after)
+        return self.survey.poll(self.world.fleet.columns(), topics or {"t"}, NOON + after)
 
 
 def test_topics_are_there_gone_or_not_known(answers: Answers) -> None:
@@ -113,7 +113,7 @@ def test_topic_made_anew_is_told_and_its_old_name_kept_while_something_refers_to
     assert around.topic_names == {ID: "t", OTHER_ID: "t"}
     moments = (None, int(NOON * 1000), int((NOON + 20) * 1000))
     assert [around.topic_exists("t", moment) for moment in moments] == [True, False, True]
-    assert [line["topic"] for line in lines if line["event"] == "a topic was made anew"] == ["t"]
+    assert [line["topic"] for line in lines if line["event"] == "topic recreated"] == ["t"]
     ticks.look(700)
     assert ID in ticks.look(1400).topic_names
     ticks.read([(commit_key("g", "t", 1), None)], NOON + 1500)

@@ -27,7 +27,7 @@ held = [np.ones(12_000, np.int64) for _ in range(1200)]  # 96 kB each: below the
 full = resident_kb()
 kept = held[:: len(held) // 10]
 del held
-memory.give_back()
+memory.release_memory()
 print(full - before, resident_kb() - before, len(kept))
 """
 
@@ -49,4 +49,4 @@ def test_what_was_dropped_goes_back() -> None:
 def test_other_systems_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without glibc only Arrow is asked."""
     monkeypatch.setattr(memory, "_malloc_trim", lambda: None)
-    memory.give_back()
+    memory.release_memory()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.tick.isolation import MOST_TRIALS, faulty_groups
+from stream.tick.isolation import MAX_TRIALS, faulty_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,4 +49,4 @@ def test_the_trials_are_bounded() -> None:
     trials = Trials(bad)
     found = faulty_groups([f"g{at}" for at in range(4096)], trials)
     assert bad <= found.keys()
-    assert trials.count <= 2 * MOST_TRIALS + 1
+    assert trials.count <= 2 * MAX_TRIALS + 1

@@ -65,7 +65,7 @@ class Surveyed:
             described_states={group: "PreparingRebalance" for group in GROUPS if chance.random() < 0.1},
         )
 
-    def look(self, _fleet: GroupColumns, _topics: set[str], _now: float) -> ClusterContext:
+    def poll(self, _fleet: GroupColumns, _topics: set[str], _now: float) -> ClusterContext:
         """Answer."""
         return self._around
 

@@ -31,7 +31,7 @@ def test_since_when_a_gap_stands(ends: list[tuple[int | None, int | None]], sinc
     for second, (high, stable) in enumerate(ends):
         error = "no_leader" if high is None else None
         table = ends_of([(NAME, 0, high, stable, 0, error), ("t", 0, 9, 1, 0, None)])
-        (row,) = partitions.table(EndsIndex(table), {0: 2}, second).to_pylist()
+        (row,) = partitions.update(EndsIndex(table), {0: 2}, second).to_pylist()
     told = row["stable_gap_since"]
     assert (None if told is None else (told - dt.datetime(1970, 1, 1)).total_seconds()) == since  # noqa: DTZ001 - Arrow's are naive
 
@@ -39,7 +39,7 @@ def test_since_when_a_gap_stands(ends: list[tuple[int | None, int | None]], sinc
 def test_distance_and_gap() -> None:
     """Distance is what could have been read, never below 0; without a position it is not known."""
     table = ends_of([(NAME, 0, 10, 8, 0, None), (NAME, 1, 4, 4, 0, None), (NAME, 2, 4, 4, 0, None)])
-    rows = OffsetsTopicLag().table(EndsIndex(table), {0: 5, 1: 9}, 1.0).to_pylist()
+    rows = OffsetsTopicLag().update(EndsIndex(table), {0: 5, 1: 9}, 1.0).to_pylist()
     assert [(row["position"], row["distance"], row["stable_gap"]) for row in rows] == [
         (5, 3, 2),
         (9, 0, 0),
@@ -55,7 +55,7 @@ def test_a_partition_without_a_leader_is_told_since_it_was_first_seen() -> None:
         rows = [(NAME, number, None, None, None, word) for number, word in enumerate(errors) if word]
         rows += [(NAME, number, 4, 4, 0, None) for number, word in enumerate(errors) if not word]
         table = ends_of([*sorted(rows), ("t", 0, None, None, None, "no_leader")])
-        partitions.table(EndsIndex(table), {}, second)
+        partitions.update(EndsIndex(table), {}, second)
         told.append(partitions.unanswered)
     assert told == [
         (),

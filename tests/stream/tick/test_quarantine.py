@@ -47,7 +47,7 @@ BAD = 666
 class Around:
     """Answers like a survey."""
 
-    def look(self, *_: Any) -> surroundings.ClusterContext:
+    def poll(self, *_: Any) -> surroundings.ClusterContext:
         """Topic t has one partition, and offsets are kept for a week."""
         return dataclasses.replace(
             UNKNOWN_CLUSTER, retention=OffsetsRetention(604_800_000, None, "broker"), partition_counts={"t": 1}
@@ -308,7 +308,7 @@ def test_predictions_are_judged_group_by_group_where_one_fails(monkeypatch: pyte
     before = world.fleet.columns()
     world.read([(commit_key(group, "t", 0), None) for group in "abc"], time=2000)
     ledger.record(world.news, catching_up=False)
-    around = Around().look()
+    around = Around().poll()
     expiry_times = expiry.predict(before, around.retention)
     hours = raising(publish_hours(), lambda forgotten, *_: any(each.group == "b" for each in forgotten))
     monkeypatch.setattr("stream.tick.terminations.predict_removed", hours)

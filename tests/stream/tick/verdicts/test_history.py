@@ -51,7 +51,7 @@ class Said(Names):
 def note(history: VerdictHistory, now: float, dead: tuple[str, ...] = (), **verdicts: Verdict) -> None:
     """Let these verdicts be shown at a moment."""
     alive = np.array([name not in dead for name in verdicts], np.bool_)
-    history.note(cast("Evaluation", Said(**verdicts)), alive, now)
+    history.record(cast("Evaluation", Said(**verdicts)), alive, now)
 
 
 STORIES: list[tuple[str, list[Verdict], list[tuple[str | None, str]], dict[str, int]]] = [
@@ -80,8 +80,8 @@ def test_what_is_a_change(shown: list[Verdict], changes: list[tuple[str | None, 
     history = VerdictHistory(9)
     for second, verdict in enumerate(shown):
         note(history, second, g=verdict)
-    assert [(each.before, each.verdict) for each in history.of("g")] == changes
-    assert all(each.sentence == f"g is {each.verdict}" for each in history.of("g"))
+    assert [(each.before, each.verdict) for each in history.changes_of("g")] == changes
+    assert all(each.sentence == f"g is {each.verdict}" for each in history.changes_of("g"))
     assert {verdict: count for verdict, count in history.counts.items() if count} == counts
     assert set(history.counts) == set(VERDICTS), "every counter begins at zero"
 
@@ -91,7 +91,7 @@ def test_the_newest_are_kept() -> None:
     history = VerdictHistory(2)
     for second, verdict in enumerate([V.OK, V.STOPPED, V.OK, V.STALLED]):
         note(history, second, g=verdict)
-    assert [(each.time, each.verdict) for each in history.of("g")] == [(2, "ok"), (3, "stalled")]
+    assert [(each.time, each.verdict) for each in history.changes_of("g")] == [(2, "ok"), (3, "stalled")]
 
 
 def test_it_goes_on_from_what_was_kept() -> None:
@@ -99,9 +99,9 @@ def test_it_goes_on_from_what_was_kept() -> None:
     kept = {"g": [VerdictChange(1, None, "ok", "."), VerdictChange(2, "ok", "stopped", ".")]}
     history = VerdictHistory(9, kept)
     note(history, 50, g=V.STOPPED)
-    assert list(history.of("g")) == kept["g"]
+    assert list(history.changes_of("g")) == kept["g"]
     note(history, 60, g=V.OK)
-    assert history.of("g")[-1] == VerdictChange(60, "stopped", "ok", "g is ok")
+    assert history.changes_of("g")[-1] == VerdictChange(60, "stopped", "ok", "g is ok")
     assert history.counts["ok"] == 1
 
 
@@ -110,9 +110,9 @@ def test_of_the_dead_nothing_is_noted_and_of_the_gone_nothing_kept() -> None:
     history = VerdictHistory(9)
     note(history, 1, g=V.STOPPED, h=V.OK)
     note(history, 2, dead=("g",), g=V.UNKNOWN, h=V.OK)
-    assert [each.verdict for each in history.of("g")] == ["stopped"]
+    assert [each.verdict for each in history.changes_of("g")] == ["stopped"]
     note(history, 3, h=V.OK)
-    assert (history.of("g"), list(history.changes)) == ((), ["h"])
+    assert (history.changes_of("g"), list(history.changes)) == ((), ["h"])
 
 
 def test_many_changes_at_once_make_few_lines() -> None:
@@ -124,5 +124,5 @@ def test_many_changes_at_once_make_few_lines() -> None:
     assert lines == [], "what a group begins with is no news"
     with structlog.testing.capture_logs() as lines:
         note(history, 2, **dict.fromkeys(names, V.STOPPED))
-    assert [line["event"] for line in lines] == ["a group's verdict changed"] * 20 + ["more verdicts changed"]
+    assert [line["event"] for line in lines] == ["verdict changed"] * 20 + ["more verdicts changed"]
     assert lines[-1]["groups"] == 30

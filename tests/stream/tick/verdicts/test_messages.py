@@ -62,4 +62,4 @@ def test_the_worst_partitions_of_a_group_come_first() -> None:
         (4, "falling_behind"),
         (1, "unknown"),
     ]
-    assert len(partition_findings(judged(window, codes), 1, most=2)) == 2
+    assert len(partition_findings(judged(window, codes), 1, limit=2)) == 2
