@@ -1,8 +1,9 @@
-"""The pages for a person with a browser: `/` (`fleet`) shows the fleet, `/group?name=…` (`group`) one group.
+"""The HTML pages: `/` (`overview`) shows all groups, `/group?name=…` (`group`) one group.
 
-HTML and CSS that are whole without a script, and a little script that keeps an open page fresh, filters as one types
-and draws the chart (`document` says how). Everything is served from this package.
+HTML and CSS that need no script, and a small script that updates an open page, filters while the user types, and draws
+the chart (`document` describes how). All files are served from this package; nothing is loaded from elsewhere.
 
-What comes from the cluster are names that somebody chose: they are text until they are written (`nodes`), characters
-that do not print are made visible, and writing direction cannot leak out of a name (`words`).
+Names from the cluster are arbitrary text. They stay text until they are written (`html_tree`); unprintable characters
+are made visible (`exporters.wording`), and the writing direction of a name does not affect its surroundings
+(`formatting`).
 """

@@ -1,4 +1,4 @@
-"""The files that lie beside this module and are served as they are: the style sheet and the scripts."""
+"""The static files of the pages: the style sheet and the scripts, in the directory of this module."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ ASSETS: Final = {
     "view.js": "text/javascript; charset=utf-8",
     "chart.js": "text/javascript; charset=utf-8",
 }
-"""What there is, with its media type."""
+"""The files with their media types."""
 
 
 @functools.cache
 def asset(name: str) -> bytes:
-    """Give a file of `ASSETS`."""
+    """Return the content of a file of `ASSETS`."""
     return importlib.resources.files("exporters.page").joinpath(name).read_bytes()

@@ -1,11 +1,11 @@
-// Draws a group's lag and time lag over time as SVG: what the server remembers, and what came while the page was open.
-// Owns nothing but its own drawing; numbers and our own words alone go into it.
+// Draws a group's lag and time lag over time as SVG: the samples that the server keeps, and those received since the page
+// was opened. Only numbers and constant words are drawn, and the words of the marks.
 
 const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 150;
 const PAD = { left: 76, right: 12, top: 12, bottom: 24 };
 const SPAN_SECONDS = 3600;
-const GAP_SECONDS = 90; // between samples further apart there is no line: nobody knows what was in between
+const GAP_SECONDS = 90; // samples further apart are not connected: the values in between are unknown
 const STEPS = [1, 2, 5, 10];
 const TIME_STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 43200, 86400];
 
@@ -15,24 +15,24 @@ const PANELS = [
 ];
 
 export class Chart {
-  #place;
+  #element;
   #samples = new Map();
   #marks = [];
   #pointed = null;
   #width = 0;
 
-  constructor(place) {
-    this.#place = place;
+  constructor(element) {
+    this.#element = element;
     new ResizeObserver(([change]) => {
-      if (change.contentRect.width === this.#width) return; // it is our own drawing that changes the height
+      if (change.contentRect.width === this.#width) return; // the drawing itself changes the height
       this.#width = change.contentRect.width;
       this.#redraw();
-    }).observe(place);
-    place.addEventListener("pointermove", (event) => this.#point(event));
-    place.addEventListener("pointerleave", () => this.#point(null));
+    }).observe(element);
+    element.addEventListener("pointermove", (event) => this.#point(event));
+    element.addEventListener("pointerleave", () => this.#point(null));
   }
 
-  /** Take in what the server remembers, [Unix seconds, lag, time lag, whether that is exact], and [Unix seconds, word]. */
+  /** Add samples, [Unix seconds, lag, time lag, whether the time lag is exact], and set the marks, [Unix seconds, word]. */
   draw(samples, marks) {
     for (const sample of samples) this.#samples.set(sample[0], sample);
     this.#marks = marks;
@@ -40,19 +40,19 @@ export class Chart {
   }
 
   #point(event) {
-    this.#pointed = event === null ? null : event.clientX - (this.#place.querySelector("svg")?.getBoundingClientRect().left ?? 0);
+    this.#pointed = event === null ? null : event.clientX - (this.#element.querySelector("svg")?.getBoundingClientRect().left ?? 0);
     this.#redraw();
   }
 
   #redraw() {
     if (this.#width === 0) return;
-    const every = [...this.#samples.values()].sort((one, other) => one[0] - other[0]);
-    const end = every.at(-1)?.[0] ?? 0;
-    const samples = every.filter((sample) => sample[0] >= end - SPAN_SECONDS);
+    const all = [...this.#samples.values()].sort((one, other) => one[0] - other[0]);
+    const end = all.at(-1)?.[0] ?? 0;
+    const samples = all.filter((sample) => sample[0] >= end - SPAN_SECONDS);
     const width = Math.max(this.#width, 240);
     const time = scale(Math.min(samples[0]?.[0] ?? 0, end - 60), end, PAD.left, width - PAD.right);
     const near = this.#pointed === null ? null : nearest(samples, time, this.#pointed);
-    this.#place.replaceChildren(...PANELS.map((panel) => figure(panel, samples, this.#marks, time, width, near)));
+    this.#element.replaceChildren(...PANELS.map((panel) => figure(panel, samples, this.#marks, time, width, near)));
   }
 }
 
@@ -70,8 +70,8 @@ function figure(panel, samples, marks, time, width, near) {
   const top = Math.max(step * Math.ceil(most / step), step);
   const level = scale(0, top, HEIGHT - PAD.bottom, PAD.top);
   for (let at = 0; at <= top + step / 2; at += step) drawing.append(...line(panel.say(at), level(at), width));
-  drawing.append(...ticks(time), ...happened(marks, time));
-  for (const piece of pieces(known)) drawing.append(...stretch(piece, panel.column, time, level));
+  drawing.append(...ticks(time), ...markLines(marks, time));
+  for (const run of connected(known)) drawing.append(...curve(run, panel.column, time, level));
   if (near !== null && near[panel.column] !== null) {
     drawing.append(svg("line", { class: "pointer", x1: time(near[0]), x2: time(near[0]), y1: PAD.top, y2: level(0) }));
     drawing.append(svg("circle", { class: "dot", cx: time(near[0]), cy: level(near[panel.column]), r: 4 }));
@@ -108,7 +108,7 @@ function ticks(time) {
   return marks;
 }
 
-function happened(marks, time) {
+function markLines(marks, time) {
   return marks
     .filter(([at]) => at > time.start && at <= time.end)
     .map(([at, word]) => {
@@ -120,17 +120,17 @@ function happened(marks, time) {
     });
 }
 
-/** Cut samples where too much time lies between two. */
-function pieces(samples) {
-  const cut = [];
+/** Split samples into runs without a gap of more than GAP_SECONDS. */
+function connected(samples) {
+  const runs = [];
   for (const sample of samples) {
-    if (cut.length && sample[0] - cut.at(-1).at(-1)[0] <= GAP_SECONDS) cut.at(-1).push(sample);
-    else cut.push([sample]);
+    if (runs.length && sample[0] - runs.at(-1).at(-1)[0] <= GAP_SECONDS) runs.at(-1).push(sample);
+    else runs.push([sample]);
   }
-  return cut;
+  return runs;
 }
 
-function stretch(samples, column, time, level) {
+function curve(samples, column, time, level) {
   const points = samples.map((sample) => `${time(sample[0]).toFixed(1)},${level(sample[column]).toFixed(1)}`);
   const [first, last] = [time(samples[0][0]).toFixed(1), time(samples.at(-1)[0]).toFixed(1)];
   if (points.length === 1) return [svg("circle", { class: "dot", cx: first, cy: level(samples[0][column]), r: 3 })];
@@ -168,14 +168,14 @@ function duration(seconds) {
   if (seconds < 1) return seconds ? `${seconds.toFixed(1)} s` : "0";
   const units = [["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
   const at = units.findIndex(([, size]) => seconds >= size);
-  const said = units.slice(at, at + 2).map(([unit, size], place) => {
+  const parts = units.slice(at, at + 2).map(([unit, size], place) => {
     const whole = Math.floor((place ? seconds % units[at][1] : seconds) / size);
     return whole ? `${whole} ${unit}` : "";
   });
-  return said.filter(Boolean).join(" ");
+  return parts.filter(Boolean).join(" ");
 }
 
-/** Say a sample's time lag; what is only a lower bound is marked. */
+/** Return a sample's time lag in words, with a mark if it is a lower bound. */
 function atLeast([, , seconds, exact]) {
   return exact === false ? `\u2265\u202f${duration(seconds)}` : duration(seconds);
 }

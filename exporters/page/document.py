@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 from exporters.page.formatting import listed
 from exporters.page.html_tree import el, html, tree
@@ -23,23 +23,32 @@ VIEW_TYPE: Final = "application/vnd.lagwarden.view+json"
 """The media type by which the script asks for a page's view."""
 
 REFRESH_SECONDS: Final = 5
-"""How often an open page asks; without the script the browser loads it anew half as often."""
+"""Interval at which the script updates an open page; without the script the browser reloads it half as often."""
 
 
 Sample: TypeAlias = tuple[float, int | None, float | None, bool | None]
-"""Of a group at one moment (Unix seconds): lag in offsets, time lag in seconds, and whether that is exact or a lower
-bound; None where it is not known."""
+"""A point of a chart: Unix seconds, lag in offsets, time lag in seconds, and whether the time lag is exact (else it
+is a lower bound). None: unknown."""
 Samples: TypeAlias = "Sequence[Sample]"
 Marks: TypeAlias = "Sequence[tuple[float, str]]"
-"""What happened when (Unix seconds), in a word."""
+"""The marks of a chart: Unix seconds and a word."""
+
+
+class ViewResponse(TypedDict):
+    """The JSON of a view. `main` are nodes as `exporters.page.html_tree.tree` returns them."""
+
+    title: str
+    main: list[Any]
+    samples: Samples
+    marks: Marks
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Page:
-    """A page as of one moment, and the HTTP status code that goes with it.
+    """A page and its HTTP status code.
 
-    `root` leads from its address to the status page, `links` are (address, words) at its head, `foot` is its last line.
-    `samples` and `marks` are what the script draws, the oldest first.
+    `root` is the relative path to the overview page, `links` are the (URL, text) in the header, `foot` is the footer.
+    `samples` and `marks` are the data of the chart, the oldest first.
     """
 
     title: str
@@ -52,14 +61,18 @@ class Page:
     marks: Marks = ()
 
     def html(self) -> bytes:
-        """Write the whole document."""
+        """Return the HTML document."""
         return f"<!doctype html>\n{html(self._document())}\n".encode()
 
     def view(self) -> bytes:
-        """Write what the script needs to bring the open page up to date."""
-        drawn = {"samples": self.samples, "marks": self.marks}
-        answer: dict[str, Any] = {"title": self.title, "main": tree(self.content), **drawn}
-        return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        """Return the view as JSON: title, content and data of the chart."""
+        view: ViewResponse = {
+            "title": self.title,
+            "main": tree(self.content),
+            "samples": self.samples,
+            "marks": self.marks,
+        }
+        return json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
     def _document(self) -> Element:
         return el("html", self._head(), self._body(), lang="en")
@@ -78,13 +91,13 @@ class Page:
         )
 
     def _body(self) -> Element:
-        links = listed((el("a", words, href=address) for address, words in self.links), " ")
+        links = listed((el("a", text, href=url) for url, text in self.links), " ")
         return el(
             "body",
             el("a", "Skip to the content", class_="skip", href="#main"),
             el("header", el("p", el("a", "lagwarden", href=self.root), class_="brand"), el("nav", links)),
-            el("p", id="trouble", role="status", hidden=True),
+            el("p", id="connection-error", role="status", hidden=True),
             el("main", self.content, id="main", tabindex="-1", data_seconds=REFRESH_SECONDS),
             el("footer", self.foot),
-            el("p", id="said", role="status", aria_live="polite", class_="unseen"),
+            el("p", id="announcement", role="status", aria_live="polite", class_="visually-hidden"),
         )

@@ -1,4 +1,4 @@
-"""One group's page at `/group?name=…` and `/groups/…`: what is the matter, its members, all it went through."""
+"""The page of one group at `/group?name=…` and `/groups/…`: verdict, facts, members, partitions, history."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from exporters.text.exposition import PublishedSnapshot
 
 _DEAD: Final = "Dead"
-_NEAR: Final = 8
-"""How many groups are offered in place of one that is not there."""
+_SIMILAR: Final = 8
+"""Limit of the similar names on the page of a group that does not exist."""
 
 
 def group_page(
@@ -39,12 +39,12 @@ def group_page(
     root: str,
     samples: Samples = (),
 ) -> Page:
-    """Give a group's page as of `now` (Unix seconds); `root` leads from its address to the status page.
+    """Return a group's page as of `now` (Unix seconds).
 
-    `samples` are its earlier numbers, the oldest first.
+    `root` is the relative path to the overview page. `samples` are the data of the chart, the oldest first.
     """
     if published is None:
-        return _page(name, root, el("p", "No snapshot of the groups yet.", class_="note"), code=503)
+        return _page(name, root, el("p", "Waiting for the first snapshot of the groups.", class_="note"), code=503)
     snapshot = published.snapshot
     found = in_milliseconds(_of(snapshot.groups, name)).to_pylist()
     if not found:
@@ -65,10 +65,10 @@ def group_page(
     return dataclasses.replace(_page(name, root, content), samples=samples, marks=_marks(detail))
 
 
-def failed_page(why: str, name: str | None, root: str) -> Page:
-    """Return the page that stands in the place of one that could not be made."""
+def failed_page(reason: str, name: str | None, root: str) -> Page:
+    """Return the page for a page that could not be created, with the reason."""
     about = None if name is None else el("p", "Group: ", named(name))
-    content = el("section", el("h1", "This page could not be made"), el("p", why), about, class_="card bad")
+    content = el("section", el("h1", "This page could not be created"), el("p", reason), about, class_="card bad")
     return _page(name or "", root, content, code=500)
 
 
@@ -84,18 +84,18 @@ def _page(name: str, root: str, content: Content, code: int = 200) -> Page:
 
 
 def _marks(detail: GroupDetail | None) -> list[tuple[float, str]]:
-    """Give what is marked on the charts: changes of the verdict, and transitions."""
+    """Return the marks of the chart: verdict changes and transitions."""
     if detail is None:
         return []
-    happened = [(each.time, each.transition) for each in detail.transitions]
-    return sorted([*happened, *((each.time, phrase(each.verdict)) for each in detail.verdicts)])
+    transitions = [(each.time, each.transition) for each in detail.transitions]
+    return sorted([*transitions, *((each.time, phrase(each.verdict)) for each in detail.verdicts)])
 
 
 def _absent(snapshot: Snapshot, name: str, root: str) -> Element:
-    """Say that there is no such group, and offer those whose names hold what was asked for."""
+    """Return the message that the group does not exist, with links to groups with a similar name."""
     names = snapshot.groups.column("group").cast(pa.string())
-    near = names.filter(pc.match_substring(names, name, ignore_case=True))[:_NEAR].to_pylist()
-    offered = [el("li", el("a", named(other), href=group_link(other, root))) for other in near]
+    similar = names.filter(pc.match_substring(names, name, ignore_case=True))[:_SIMILAR].to_pylist()
+    links = [el("li", el("a", named(other), href=group_link(other, root))) for other in similar]
     return el(
         "section",
         el("h1", "No such group"),
@@ -103,18 +103,20 @@ def _absent(snapshot: Snapshot, name: str, root: str) -> Element:
             "p",
             "There is no group named ",
             named(name),
-            ": it has neither a committed offset nor a record, or its grace time after death is over.",
+            ". It has no committed offset and no metadata record, or it died and is no longer kept.",
         ),
-        [el("p", "There are:"), el("ul", offered)] if offered else None,
+        [el("p", "Groups with similar names:"), el("ul", links)] if links else None,
         class_="card bad",
     )
 
 
 def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, now: float) -> list[Content]:
-    """Give what is the matter and what the group is."""
+    """Return the heading, the verdict and the facts of the group."""
     facts = [el("div", el("dt", name), el("dd", value)) for name, value in _facts(row, now)]
     died = [since(row["died_time"], now), ": ", text(row["death_cause"])]
-    beside = None if row["state_since"] is None else el("span", lasting(row["state_since"], now), class_="phase")
+    duration_of_state = (
+        None if row["state_since"] is None else el("span", lasting(row["state_since"], now), class_="phase")
+    )
     taken = f"Snapshot taken {ago(snapshot.taken_at, now)}"
     stale = is_old(snapshot.taken_at, now)
     return [
@@ -122,12 +124,12 @@ def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, 
         verdict_card(row, detail.finding if detail is not None else None, now),
         el(
             "section",
-            el("p", state(row["state"], asked=row["state_asked"]), " ", beside),
-            el("p", "It died ", died, ".") if row["state"] == _DEAD else None,
+            el("p", state(row["state"], asked=row["state_asked"]), " ", duration_of_state),
+            el("p", "Died ", died, ".") if row["state"] == _DEAD else None,
             el("dl", facts),
             el(
                 "p",
-                el("span", f"{taken}: these numbers are old.", class_="bad") if stale else f"{taken}.",
+                el("span", f"{taken}: out of date.", class_="bad") if stale else f"{taken}.",
                 class_="note",
             ),
             class_="card",
@@ -137,22 +139,22 @@ def _about(snapshot: Snapshot, row: dict[str, Any], detail: GroupDetail | None, 
 
 
 def _chart() -> Element:
-    """Leave room for the chart, which the script draws and keeps."""
+    """Return the empty element in which the script draws the chart."""
     return el(
         "section",
         el("h2", "Over time"),
         el("div", id="chart", data_keep=True),
-        el("noscript", el("p", "The chart needs the script of this page.", class_="note")),
+        el("noscript", el("p", "The chart needs JavaScript.", class_="note")),
         aria_label="Over time",
     )
 
 
 def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
-    """Give what is known of the group; a fact that its kind has not, or that died with it, is left out."""
+    """Return the facts of the group, without those that its kind or a dead group does not have."""
     facts: list[tuple[str, Content]] = [("Kind", text(row["kind"]))]
-    living: list[tuple[str, Content]] = [
+    live_facts: list[tuple[str, Content]] = [
         ("Lag", offsets(row["lag_sum"])),
-        ("Greatest in a partition", offsets(row["lag_max"])),
+        ("Greatest lag of a partition", offsets(row["lag_max"])),
         ("Time lag", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
         ("Members", _members(row)),
         ("Partitions", known(row["partitions"])),
@@ -160,38 +162,38 @@ def _facts(row: dict[str, Any], now: float) -> list[tuple[str, Content]]:
         ("First offset expires", expiry(row["first_offset_expiry_time"], now)),
         ("Group expires", expiry(row["group_expiry_time"], now)),
     ]
-    facts += living if row["state"] != _DEAD else []
+    facts += live_facts if row["state"] != _DEAD else []
     if row["created_time"] is not None:
         facts.append(("Created", since(row["created_time"], now)))
     words = {"protocol_type": "Protocol type", "protocol": "Assignor"}
-    facts += [(said, printable(row[column])) for column, said in words.items() if row[column]]
+    facts += [(label, printable(row[column])) for column, label in words.items() if row[column]]
     numbers = {"generation": "Generation", "group_epoch": "Group epoch", "assignment_epoch": "Assignment epoch"}
-    facts += [(said, number(row[column])) for column, said in numbers.items() if row[column] is not None]
+    facts += [(label, number(row[column])) for column, label in numbers.items() if row[column] is not None]
     return facts
 
 
 def _members(row: dict[str, Any]) -> Content:
-    odd = ", ".join(f"{number(row[f'members_{how}'])} {how}" for how in ("idle", "away") if row[f"members_{how}"])
-    return [known(row["members"]), " ", el("small", f"({odd})")] if odd else known(row["members"])
+    parts = [f"{number(row[f'members_{how}'])} {how}" for how in ("idle", "away") if row[f"members_{how}"]]
+    return [known(row["members"]), " ", el("small", f"({', '.join(parts)})")] if parts else known(row["members"])
 
 
 def _notes(row: dict[str, Any], detail: GroupDetail | None) -> Content:
-    """Say what wants a look: partitions that nobody reads, topics that are not read any more."""
+    """Return notes: partitions without owner, topics without subscriber, unknown lags, odd times, hidden commits."""
     notes: list[Content] = []
     if detail is not None and detail.unowned:
         unowned = listed([named(topic), " ", ranges(them)] for topic, them in detail.unowned)
-        notes.append(["Subscribed, but owned by no member: ", unowned, "."])
+        notes.append(["Subscribed partitions without an owner: ", unowned, "."])
     if detail is not None and detail.unsubscribed:
         topics = listed(map(named, detail.unsubscribed))
-        notes.append(["Offsets are kept of topics that nobody in the group subscribes to: ", topics, "."])
+        notes.append(["Topics with committed offsets that no member subscribes to: ", topics, "."])
     if row["partitions_lag_unknown"]:
         what = count(row["partitions_lag_unknown"], "partition")
-        notes.append(f"The lag of {what} is not known; the table says why.")
+        notes.append(f"The lag of {what} is unknown; the table has the reason.")
     if row["odd_times"]:
-        what = count(row["odd_times"], "time")
-        odd = "cannot be right (in the future, before 1970 or beyond the year 9999)"
-        notes.append(f"{what} in the group's records {odd}; what is shown is the nearest time that can.")
+        what = count(row["odd_times"], "impossible time")
+        odd = "in the future, before 1970 or after the year 9999"
+        notes.append(f"The group's records have {what} ({odd}); a possible time is shown instead.")
     if row["held_back"]:
-        held = "An open transaction holds back the log of this group's offsets"
-        notes.append(f"{held}: its commits are asked from the coordinator for now.")
+        hidden = "An open transaction hides the latest commits of this group in the log"
+        notes.append(f"{hidden}; they are fetched from its coordinator.")
     return el("ul", [el("li", note) for note in notes], class_="notes") if notes else None

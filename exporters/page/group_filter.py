@@ -1,4 +1,4 @@
-"""Which groups the reader of the fleet's page wants to see: from the address, over the columns, into an address."""
+"""The filter of the overview page: parsed from a query, applied to the groups, written as a URL."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-WORDS: Final = ("severity", "verdict", "state")
-"""The columns of which one value can be chosen."""
-NOT_KNOWN: Final = "unknown"
-"""How an address calls a value that is null."""
+COLUMNS: Final = ("severity", "verdict", "state")
+"""The columns that can be filtered by one value."""
+UNKNOWN_VALUE: Final = "unknown"
+"""The value of a query parameter that matches null."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupFilter:
-    """A part of a name, at most one value of each of `WORDS`, and from which row on. Empty: all."""
+    """A part of the name, a value per column of `COLUMNS`, and the first row to show. Empty strings match all."""
 
     filter: str = ""
     severity: str = ""
@@ -30,35 +30,35 @@ class GroupFilter:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> Self:
-        """Read an address; what makes no sense in it is as if it were not there."""
+        """Return the filter of a query. Invalid and unknown parameters are ignored."""
         start = query.get("start", "")
         return cls(
             filter=query.get("filter", ""),
             start=int(start) if start.isdecimal() and start.isascii() and len(start) < 10 else 0,
-            **{word: query.get(word, "") for word in WORDS},
+            **{column: query.get(column, "") for column in COLUMNS},
         )
 
     def __bool__(self) -> bool:
-        """Tell whether anything is chosen."""
+        """Return whether the filter excludes any group; `start` does not count."""
         return any((self.filter, self.severity, self.verdict, self.state))
 
-    def but(self, **changes: str | int) -> str:
-        """Give the address of this choice with changes. Another choice begins at its first row."""
-        changed = dataclasses.replace(self, **{"start": 0, **changes})  # type: ignore[arg-type] # named by the caller
-        given = {name: value for name, value in dataclasses.asdict(changed).items() if value}
-        return f"./?{urllib.parse.urlencode(given)}" if given else "./"
+    def url_with(self, **changes: str | int) -> str:
+        """Return the relative URL of this filter with changes. `start` is reset unless it is one of them."""
+        changed = dataclasses.replace(self, **{"start": 0, **changes})  # type: ignore[arg-type] # names of fields
+        parameters = {name: value for name, value in dataclasses.asdict(changed).items() if value}
+        return f"./?{urllib.parse.urlencode(parameters)}" if parameters else "./"
 
-    def among(self, groups: pa.Table) -> pa.Table:
-        """Give the groups that are so."""
+    def apply(self, groups: pa.Table) -> pa.Table:
+        """Return the groups that match."""
         if self.filter:
             names = groups.column("group").cast(pa.string())
             groups = groups.filter(pc.match_substring(names, self.filter, ignore_case=True))
-        for word in WORDS:
-            if value := getattr(self, word):
-                groups = groups.filter(_is(groups.column(word), value))
+        for column in COLUMNS:
+            if value := getattr(self, column):
+                groups = groups.filter(_equals(groups.column(column), value))
         return groups
 
 
-def _is(column: pa.ChunkedArray, value: str) -> pa.ChunkedArray:
+def _equals(column: pa.ChunkedArray, value: str) -> pa.ChunkedArray:
     same = pc.equal(column, pa.scalar(value)).fill_null(False)
-    return pc.or_(same, pc.is_null(column)) if value == NOT_KNOWN else same
+    return pc.or_(same, pc.is_null(column)) if value == UNKNOWN_VALUE else same

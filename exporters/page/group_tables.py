@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from exporters.readmodel import GroupDetail, MemberDetail
 
 ROWS: Final = 1000
-"""How many rows of a table are shown at most; the API has all."""
+"""Limit of the rows per table; the API has all rows."""
 
 Owners = dict[tuple[str, int], str]
-"""Who owns a partition: by topic and number, the client's id."""
+"""The client id of the owner, by topic and partition."""
 Severities = dict[str, str]
-"""How bad each verdict is."""
+"""The severity of each verdict."""
 
 _MEMBERS: Final = (
     ("Member", ""), ("Client", ""), ("Host", ""), ("State", ""), ("Epoch", "number"), ("Assigned", ""),
@@ -41,18 +41,18 @@ _PARTITIONS: Final = (
     ("Last commit", "number"), ("Last progress", "number"), ("Expires", "number"), ("Margin", "number"),
     ("Lost", "number"), ("Owner", ""),
 )  # fmt: skip
-_SELDOM: Final = {"Expires": "offset_expiry_time", "Lost": "lost"}
-"""Columns that most groups have nothing in, and what stands in them."""
+_OPTIONAL: Final = {"Expires": "offset_expiry_time", "Lost": "lost"}
+"""Heads and columns that are omitted if no partition has a value."""
 
 
 def section(title: str, total: int, heads: tuple[tuple[str, str], ...], rows: list[Element]) -> Element:
-    """Give a table with its title and how many rows there are, and how many are shown if not all."""
+    """Return a table with its title and the number of rows; `total` can be more than the rows shown."""
     note = number(total) if total == len(rows) else f"{number(len(rows))} of {number(total)}"
     return el("section", el("h2", f"{title} ", el("small", note)), table(title, heads, rows), aria_label=title)
 
 
 def topics_section(topics: pa.Table, severities: Severities) -> Content:
-    """Show the group's topics, where there is more than one."""
+    """Return the table of the group's topics; None if it has fewer than two."""
     if len(topics) < 2:
         return None
     rows = [
@@ -72,22 +72,24 @@ def topics_section(topics: pa.Table, severities: Severities) -> Content:
 
 
 def members_section(detail: GroupDetail) -> Element:
-    """Show who is in the group and what is theirs."""
+    """Return the table of the members with their assignment."""
     if not detail.members:
-        nobody = el("p", "Nobody is in the group.", class_="note")
-        return el("section", el("h2", "Members ", el("small", "0")), nobody, aria_label="Members")
+        note = el("p", "The group has no members.", class_="note")
+        return el("section", el("h2", "Members ", el("small", "0")), note, aria_label="Members")
     rows = [_member(member) for member in detail.members[:ROWS]]
     return section("Members", len(detail.members), _MEMBERS, rows)
 
 
 def partitions_section(partitions: pa.Table, detail: GroupDetail | None, severities: Severities, now: float) -> Element:
-    """Show where the group stands in each partition, and who owns it. Moments come as Unix milliseconds."""
+    """Return the table of the partitions with their owners. Times in `partitions` are Unix milliseconds."""
     if not len(partitions):
-        none = el("p", "No offset is kept.", class_="note")
-        return el("section", el("h2", "Partitions ", el("small", "0")), none, aria_label="Partitions")
+        note = el("p", "The group has no committed offsets.", class_="note")
+        return el("section", el("h2", "Partitions ", el("small", "0")), note, aria_label="Partitions")
     owners = _owners(detail.members) if detail is not None else {}
-    # A column in which there is nothing to see leaves its place to the others: the owner shall still be in the window.
-    empty = {head for head, column in _SELDOM.items() if not pc.any(pc.not_equal(partitions.column(column), 0)).as_py()}
+    # Empty columns are omitted, so that the owner is visible without scrolling.
+    empty = {
+        head for head, column in _OPTIONAL.items() if not pc.any(pc.not_equal(partitions.column(column), 0)).as_py()
+    }
     rows = [_partition(row, owners, severities, now, empty) for row in partitions.slice(0, ROWS).to_pylist()]
     return section("Partitions", len(partitions), tuple(head for head in _PARTITIONS if head[0] not in empty), rows)
 
@@ -97,9 +99,9 @@ def _member(member: MemberDetail) -> Element:
     if member.instance_id is not None:
         named_static = [el("br"), el("small", "static ", named(member.instance_id), title="group.instance.id")]
     rack = [el("br"), el("small", "rack ", named(member.rack))] if member.rack else None
-    wanted: list[Element] = [named(topic) for topic in member.subscription]
+    subscribed: list[Element] = [named(topic) for topic in member.subscription]
     if member.regex:
-        wanted.append(el("code", printable(member.regex)))
+        subscribed.append(el("code", printable(member.regex)))
     state = el("span", "away", class_="warn") if member.away else printable(member.state or "") or NONE
     return el(
         "tr",
@@ -109,14 +111,14 @@ def _member(member: MemberDetail) -> Element:
         el("td", state),
         el("td", NONE if member.epoch is None else number(member.epoch), class_="number"),
         el("td", _assigned(member.assignment)),
-        el("td", listed(wanted) or NONE),
+        el("td", listed(subscribed) or NONE),
         data_key=member.member_id,
     )
 
 
 def _assigned(assignment: Iterable[tuple[str, tuple[int, ...]]]) -> Content:
     shown = listed(([named(topic), " ", ranges(them)] for topic, them in assignment), el("br"))
-    return shown or el("span", "nothing", class_="warn")
+    return shown or el("span", "none", class_="warn")
 
 
 def _owners(members: Iterable[MemberDetail]) -> Owners:
@@ -163,8 +165,8 @@ def _lost(offsets: int | None) -> Node:
 
 
 def _offset(row: Mapping[str, Any]) -> Content:
-    asked = el("abbr", "fetched", title="From the coordinator: an open transaction hides it in the log")
-    return [known(row["committed_offset"]), ["\N{NO-BREAK SPACE}", asked] if row["offset_asked"] else None]
+    mark = el("abbr", "fetched", title="From the coordinator: an open transaction hides it in the log")
+    return [known(row["committed_offset"]), ["\N{NO-BREAK SPACE}", mark] if row["offset_asked"] else None]
 
 
 def _why(reason: str | None) -> Element:

@@ -1,8 +1,7 @@
-"""A page as a tree of elements and text, and its two writers: HTML for the first answer, JSON for the script after it.
+"""A page as a tree of elements and text, written as HTML for the document or as JSON for the script.
 
-Everything that is put in is text until it is written, so nothing can be forgotten to be escaped: a name is a string in
-the tree, and only the writer makes HTML of it. The script builds the same tree out of the JSON, also from text alone.
-No words and no layout here.
+All content is text until it is written, so escaping cannot be omitted: a name is a string in the tree, and only the
+writer creates HTML. The script creates the same tree from the JSON, with text nodes. No wording and no layout here.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 VOID: Final = frozenset({"br", "input", "link", "meta"})
-"""Elements that have no end."""
+"""Elements without an end tag."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Element:
-    """An element: its tag, its attributes as they will be read, and what is in it."""
+    """An element: its tag, its unescaped attributes and its children."""
 
     tag: str
     attributes: Mapping[str, str]
@@ -29,24 +28,24 @@ class Element:
 
 Node: TypeAlias = "Element | str"
 Content: TypeAlias = "Node | Iterable[Content] | None"
-"""What may be put into an element: nodes, however nested in lists; None leaves nothing."""
+"""The content of an element: nodes, possibly in nested lists. None is no node."""
 
 
 def el(tag: str, *content: Content, **attributes: str | float | bool | None) -> Element:
-    """Make an element. `class_` and `for_` lose their bar, `aria_label` becomes `aria-label`; None and False: no such.
+    """Return an element. The names `class_` and `for_` lose the underscore, `aria_label` becomes `aria-label`.
 
-    True stands for an attribute that needs no value.
+    An attribute that is None or False is omitted; True is an attribute without a value.
     """
-    given = {
+    written = {
         name.rstrip("_").replace("_", "-"): "" if value is True else str(value)
         for name, value in attributes.items()
         if value is not None and value is not False
     }
-    return Element(tag, given, tuple(flat(content)))
+    return Element(tag, written, tuple(flat(content)))
 
 
 def flat(content: Content) -> list[Node]:
-    """Give the nodes of nested lists in their order, neighbouring texts as one: as they are once a browser has read."""
+    """Return the nodes of nested lists in order. Adjacent texts are merged, as in a parsed document."""
     nodes: list[Node] = []
     for node in _each(content):
         if isinstance(node, str) and nodes and isinstance(nodes[-1], str):
@@ -67,19 +66,19 @@ def _each(content: Content) -> Iterator[Node]:
 
 
 def html(*content: Content) -> str:
-    """Write nodes as HTML."""
-    return "".join(piece for node in flat(content) for piece in _pieces(node))
+    """Return nodes as HTML."""
+    return "".join(part for node in flat(content) for part in _html_parts(node))
 
 
 def tree(*content: Content) -> list[Any]:
-    """Write nodes as plain values of JSON: text as strings, elements as `[tag, {attribute: value}, [child, …]]`."""
+    """Return nodes as JSON values: text as strings, elements as `[tag, {attribute: value}, [child, …]]`."""
     return [
         node if isinstance(node, str) else [node.tag, dict(node.attributes), tree(node.children)]
         for node in flat(content)
     ]
 
 
-def _pieces(node: Node) -> Iterator[str]:
+def _html_parts(node: Node) -> Iterator[str]:
     if isinstance(node, str):
         yield _escaped(node)
         return
@@ -87,10 +86,10 @@ def _pieces(node: Node) -> Iterator[str]:
     yield f"<{node.tag}{attributes}>"
     if node.tag not in VOID:
         for child in node.children:
-            yield from _pieces(child)
+            yield from _html_parts(child)
         yield f"</{node.tag}>"
 
 
 def _escaped(text: str) -> str:
-    # A carriage return as it is would be read as a line feed.
+    # HTML parsers read a literal carriage return as a line feed.
     return escaping.escape(text).replace("\r", "&#13;")

@@ -1,4 +1,4 @@
-"""The monitor about itself: can its numbers be relied on, how fresh are they, how far is the catch-up."""
+"""The card of the monitor: readiness, freshness of the snapshot, and progress of the catch-up."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from exporters.text.exposition import PublishedSnapshot
 
 OLD_SECONDS: Final = 60.0
-"""From this age on, numbers are said to be old: some ticks have been missed by then."""
+"""Age from which a snapshot is out of date: several ticks have been missed."""
 
 
 def is_old(taken_at: float, now: float) -> bool:
-    """Tell whether numbers of that moment must not pass for those of now."""
+    """Return whether a snapshot of this time is out of date."""
     return now - taken_at > OLD_SECONDS
 
 
 def monitor_card(published: PublishedSnapshot | None, status: MonitorStatus, now: float) -> Element:
-    """Show whether the monitor is ready, why not, and how fresh what it shows is."""
+    """Return the card: readiness with its reasons, progress of the catch-up, and facts about the monitor."""
     old = published is not None and is_old(published.snapshot.taken_at, now)
     good = status.ready and not old
     facts = [el("div", el("dt", name), el("dd", value)) for name, value in _facts(published, status, now)]
     reasons = [printable(reason) for reason in status.not_ready_reasons]
     if old and published is not None and not reasons:
-        reasons.append(f"These numbers are {duration(now - published.snapshot.taken_at)} old.")
+        reasons.append(f"The snapshot is {duration(now - published.snapshot.taken_at)} old.")
     return el(
         "section",
         el("p", el("strong", _verdict(status, old=old)), " ", el("span", printable(status.phase), class_="phase")),
@@ -40,15 +40,15 @@ def monitor_card(published: PublishedSnapshot | None, status: MonitorStatus, now
         _progress(status),
         el("dl", facts),
         class_=f"card {'good' if good else 'bad'}",
-        aria_label="The monitor itself",
+        aria_label="Monitor",
     )
 
 
 def freshness(published: PublishedSnapshot, status: MonitorStatus, now: float) -> Content:
-    """Say in a line of what moment the numbers are, and whether that can be relied on."""
+    """Return one line with the age of the snapshot, and a warning if it is out of date or the monitor is not ready."""
     taken = f"Snapshot taken {ago(published.snapshot.taken_at, now)}"
     if is_old(published.snapshot.taken_at, now):
-        return el("span", f"{taken}: these numbers are old.", class_="bad")
+        return el("span", f"{taken}: out of date.", class_="bad")
     return f"{taken}." if status.ready else el("span", f"{taken}, but the monitor is not ready.", class_="warn")
 
 
@@ -65,7 +65,7 @@ def _facts(published: PublishedSnapshot | None, status: MonitorStatus, now: floa
         ("Snapshot", ago(published.snapshot.taken_at, now) if published else "none yet"),
         ("Last batch", "none yet" if status.last_batch_at is None else ago(status.last_batch_at, now)),
         ("Series", number(status.series)),
-        ("Offsets are kept", _retention(status)),
+        ("Offsets retention", _retention(status)),
     ]
     errors = pc.sum(status.decode_errors.column("records")).as_py()
     if errors:
@@ -86,11 +86,11 @@ def _retention(status: MonitorStatus) -> Content:
 def _progress(status: MonitorStatus) -> Content:
     if status.catch_up_ratio is None or status.catch_up_ratio >= 1:
         return None
-    # Rounded down: 100 % while there is something left would be a lie.
-    said = [f"{math.floor(status.catch_up_ratio * 100)} % read"]
+    # Rounded down: 100 % only if nothing is left.
+    parts = [f"{math.floor(status.catch_up_ratio * 100)} % read"]
     if status.catch_up_records_per_second is not None:
-        said.append(f"{number(round(status.catch_up_records_per_second))} records/s")
+        parts.append(f"{number(round(status.catch_up_records_per_second))} records/s")
     if status.catch_up_seconds_left is not None:
-        said.append(f"{duration(status.catch_up_seconds_left)} left")
+        parts.append(f"{duration(status.catch_up_seconds_left)} left")
     bar = el("progress", max="1", value=f"{status.catch_up_ratio:.4f}", aria_label="Catching up")
-    return el("p", bar, f" Catching up: {', '.join(said)}", class_="progress")
+    return el("p", bar, f" Catching up: {', '.join(parts)}", class_="progress")

@@ -1,4 +1,4 @@
-"""The tables of the fleet's page: the stuck groups with their sentences, the living, the dead. Sorted by who calls."""
+"""The tables of the overview page: groups that need attention, live groups, dead groups. The caller sorts them."""
 
 from __future__ import annotations
 
@@ -22,18 +22,16 @@ from exporters.page.formatting import (
     time_lag,
 )
 from exporters.page.html_tree import Element, el
-from exporters.wording import count, number, phrase, printable
+from exporters.wording import ATTENTION, count, number, phrase, printable
 
 if TYPE_CHECKING:
     from exporters.page.group_filter import GroupFilter
     from exporters.page.html_tree import Content
 
 ROWS: Final = 200
-"""How many living groups are shown at once, and how many dead."""
-STUCK: Final = 50
-"""How many groups are shown with their sentence."""
-SICK: Final = ("warning", "critical")
-"""The severities that want somebody."""
+"""Limit of the rows per table of live and dead groups."""
+ATTENTION_ROWS: Final = 50
+"""Limit of the groups that are shown with their sentence."""
 
 _HEADS: Final = (
     ("Group", ""), ("Verdict", ""), ("Lag", "number"), ("Time lag", "number"), ("State", ""),
@@ -43,26 +41,26 @@ _HEADS: Final = (
 
 
 def group_link(name: str, root: str = "") -> str:
-    """Give the address of a group's page. In a query any name can stand, whatever proxies make of paths."""
+    """Return the URL of a group's page. A query can have any name, while proxies may rewrite paths."""
     return f"{root}group?name={urllib.parse.quote(name, safe='')}"
 
 
-def stuck_section(living: pa.Table, now: float, chosen: GroupFilter) -> Content:
-    """Give the groups that somebody must look at, each with its sentence."""
-    sick = living.filter(pc.is_in(living.column("severity").cast(pa.string()), pa.array(SICK)))
-    if not len(sick):
+def attention_section(live: pa.Table, now: float, group_filter: GroupFilter) -> Content:
+    """Return the groups that need attention, each with its sentence."""
+    groups = live.filter(pc.is_in(live.column("severity").cast(pa.string()), pa.array(ATTENTION)))
+    if not len(groups):
         return None
-    total, rows = len(sick), sick.slice(0, STUCK).to_pylist()
-    note = number(total) if total <= STUCK else f"the worst {number(STUCK)} of {number(total)}"
+    total, rows = len(groups), groups.slice(0, ATTENTION_ROWS).to_pylist()
+    note = number(total) if total <= ATTENTION_ROWS else f"the worst {number(ATTENTION_ROWS)} of {number(total)}"
     return el(
         "section",
-        el("h2", "Need attention ", el("small", f"{note} of those chosen" if chosen else note)),
-        el("ol", [_story(row, now) for row in rows], class_="stuck"),
+        el("h2", "Need attention ", el("small", f"{note} of the filtered groups" if group_filter else note)),
+        el("ol", [_attention_item(row, now) for row in rows], class_="stuck"),
         aria_label="Need attention",
     )
 
 
-def _story(row: dict[str, Any], now: float) -> Element:
+def _attention_item(row: dict[str, Any], now: float) -> Element:
     facts = [
         ("lag", offsets(row["lag_sum"])),
         ("time lag", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"])),
@@ -77,7 +75,7 @@ def _story(row: dict[str, Any], now: float) -> Element:
             " ",
             el("a", named(row["group"]), href=group_link(row["group"]), class_="name"),
             " ",
-            el("small", _standing(row, now)),
+            el("small", _duration_and_severity(row, now)),
         ),
         el("p", printable(row["sentence"]), class_="sentence") if row["sentence"] else None,
         el("p", [[el("span", name, " ", el("b", value)), " "] for name, value in facts], class_="facts"),
@@ -86,8 +84,8 @@ def _story(row: dict[str, Any], now: float) -> Element:
     )
 
 
-def _standing(row: dict[str, Any], now: float) -> Content:
-    """Say since when it has this verdict, and how bad that is for those to whom the colours say nothing."""
+def _duration_and_severity(row: dict[str, Any], now: float) -> Content:
+    """Return for how long the verdict has lasted, and its severity in words for readers who do not see the colours."""
     begun = row["verdict_since"]
     return [[lasting(begun, now), " \N{MIDDLE DOT} "] if begun is not None else None, phrase(row["severity"])]
 
@@ -98,18 +96,18 @@ def _share(row: dict[str, Any]) -> Content:
     return f"{number(row['verdict_partitions'])} of {count(row['partitions'] or 0, 'partition')}"
 
 
-def living_section(living: pa.Table, now: float, chosen: GroupFilter) -> Element:
-    """Give the table of the groups, the worst first, a piece of it at a time."""
-    total = len(living)
+def live_section(live: pa.Table, now: float, group_filter: GroupFilter) -> Element:
+    """Return one page of the table of live groups."""
+    total = len(live)
     if not total:
-        said = "No living group is so." if chosen else "No group is alive."
-        return el("section", el("h2", "Groups"), el("p", said, class_="note"), aria_label="Groups")
-    start = min(chosen.start, (total - 1) // ROWS * ROWS)
-    rows = living.slice(start, ROWS).to_pylist()
+        words = "No live group matches the filter." if group_filter else "There are no live groups."
+        return el("section", el("h2", "Groups"), el("p", words, class_="note"), aria_label="Groups")
+    start = min(group_filter.start, (total - 1) // ROWS * ROWS)
+    rows = live.slice(start, ROWS).to_pylist()
     note = number(total) if total <= ROWS else f"{number(start + 1)} to {number(start + len(rows))} of {number(total)}"
     steps = [
-        el("a", words, href=chosen.but(start=at))
-        for words, at in (("before", start - ROWS), ("after", start + ROWS))
+        el("a", words, href=group_filter.url_with(start=at))
+        for words, at in (("previous", start - ROWS), ("next", start + ROWS))
         if 0 <= at < total
     ]
     return el(
@@ -122,15 +120,15 @@ def living_section(living: pa.Table, now: float, chosen: GroupFilter) -> Element
 
 
 def table(title: str, heads: tuple[tuple[str, str], ...], rows: list[Element]) -> Element:
-    """Give a table of rows under their heads: (words, class). Where it is wider than the window, it alone is moved."""
+    """Return a table with its heads (text, class). A table that is wider than the window scrolls on its own."""
     head = el("tr", [el("th", words, scope="col", class_=class_ or None) for words, class_ in heads])
     whole = el("table", el("thead", head), el("tbody", rows))
     return el("div", whole, class_="wide", tabindex="0", role="group", aria_label=f"{title}, as a table")
 
 
 def _row(row: dict[str, Any], now: float) -> Element:
-    # What a person looks for comes first: on a phone the rest is a swipe away.
-    after = (
+    # The most important columns come first: on a phone the others need scrolling.
+    last_columns = (
         since(row["last_commit_time"], now),
         expiry(row["first_offset_expiry_time"], now),
         known(row["members"]),
@@ -144,7 +142,7 @@ def _row(row: dict[str, Any], now: float) -> Element:
         el("td", known(row["lag_sum"]), class_="number"),
         el("td", time_lag(row["time_lag_max"], exact=row["time_lag_max_exact"]), class_="number"),
         el("td", _state(row, now)),
-        [el("td", value, class_="number") for value in after],
+        [el("td", value, class_="number") for value in last_columns],
         el("td", text(row["kind"])),
         data_key=row["group"],
     )
@@ -155,8 +153,8 @@ def _state(row: dict[str, Any], now: float) -> Content:
     return shown if row["state_since"] is None else [shown, " ", el("small", lasting(row["state_since"], now))]
 
 
-def gone_section(groups: pa.Table, now: float) -> Content:
-    """Give the table of the dead, the latest death first."""
+def dead_section(groups: pa.Table, now: float) -> Content:
+    """Return the table of dead groups, the latest death first."""
     total = len(groups)
     if not total:
         return None
@@ -176,7 +174,7 @@ def gone_section(groups: pa.Table, now: float) -> Content:
     heads = (("Group", ""), ("Cause", ""), ("Died", ""), ("Kind", ""))
     return el(
         "section",
-        el("h2", "Died lately ", el("small", note)),
-        table("Died lately", heads, rows),
-        aria_label="Died lately",
+        el("h2", "Recently died ", el("small", note)),
+        table("Recently died", heads, rows),
+        aria_label="Recently died",
     )

@@ -1,5 +1,5 @@
-// Keeps an open page fresh: asks the page's own address again for what it shows now, and puts that in place. Filters as
-// one types, and gives the chart its numbers. What there is to see, and how it is worded, the server decides.
+// Updates an open page: requests the view of the page's own URL and applies it. Filters while the user types, and
+// passes the samples to the chart. The server decides on content and wording.
 
 import { Chart } from "./chart.js";
 import { patch } from "./view.js";
@@ -11,42 +11,42 @@ const ANSWER_MILLISECONDS = 15_000;
 const main = document.getElementById("main");
 const period = Number(main.dataset.seconds) * 1000;
 const charts = new WeakMap();
-let asked = 0;
+let requests = 0;
 let timer = 0;
 let typing = 0;
 let failingSince = null;
 
 async function refresh() {
   clearTimeout(timer);
-  const mine = ++asked;
+  const request = ++requests;
   try {
-    const view = await ask();
-    if (mine !== asked) return; // a newer question is on its way
+    const view = await requestView();
+    if (request !== requests) return; // a newer request is running
     show(view);
     failingSince = null;
-    tell("");
+    showError("");
   } catch (error) {
-    if (mine !== asked) return;
+    if (request !== requests) return;
     failingSince ??= new Date();
-    tell(`No answer from lagwarden since ${failingSince.toLocaleTimeString()}: what you see is older. (${error.message})`);
+    showError(`No response from lagwarden since ${failingSince.toLocaleTimeString()}: the page is out of date. (${error.message})`);
   }
   timer = setTimeout(refresh, period);
 }
 
-async function ask() {
+async function requestView() {
   const signal = AbortSignal.timeout(ANSWER_MILLISECONDS);
   const response = await fetch(location.href, { headers: { accept: VIEW_TYPE }, cache: "no-store", signal });
   const type = response.headers.get("content-type") ?? "";
-  if (!type.startsWith(VIEW_TYPE)) throw new Error(`the answer is ${response.status}`);
+  if (!type.startsWith(VIEW_TYPE)) throw new Error(`status ${response.status}`);
   return response.json();
 }
 
 function show(view) {
-  const before = headline();
+  const previous = headline();
   patch(main, view.main);
   document.title = view.title;
-  const after = headline();
-  if (before !== after) document.getElementById("said").textContent = after;
+  const current = headline();
+  if (previous !== current) document.getElementById("announcement").textContent = current;
   const place = document.getElementById("chart");
   if (place === null) return;
   if (!charts.has(place)) charts.set(place, new Chart(place));
@@ -57,10 +57,10 @@ function headline() {
   return main.querySelector("h1")?.textContent ?? "";
 }
 
-function tell(trouble) {
-  const line = document.getElementById("trouble");
-  if (line.textContent !== trouble) line.textContent = trouble;
-  line.hidden = trouble === "";
+function showError(message) {
+  const line = document.getElementById("connection-error");
+  if (line.textContent !== message) line.textContent = message;
+  line.hidden = message === "";
 }
 
 function filter(words) {
@@ -74,7 +74,7 @@ function filter(words) {
 
 main.addEventListener("input", (event) => {
   if (event.target.id !== "filter") return;
-  // A timer of its own: news that come in between must not swallow what was typed.
+  // A separate timer: an update in between must not discard the input.
   clearTimeout(typing);
   typing = setTimeout(() => filter(event.target.value), TYPING_MILLISECONDS);
 });
@@ -85,7 +85,7 @@ document.addEventListener("keydown", (event) => {
   field.focus();
 });
 document.addEventListener("visibilitychange", () => {
-  // Nobody looks: nothing is asked. Who comes back sees what is now.
+  // A hidden page requests nothing; a page that becomes visible is updated at once.
   if (document.hidden) clearTimeout(timer);
   else refresh();
 });

@@ -1,4 +1,4 @@
-"""What is the matter with a group, on its page: verdict, sentence, numbers, what to do, per partition and over time."""
+"""The verdict on a group's page: sentence, evidence and next step, findings per partition, and history."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from exporters.page.html_tree import Content
     from exporters.readmodel import FindingDetail, GroupDetail, TransitionDetail, VerdictChange
 
-_FINDINGS: Final = (("Topic", ""), ("Partition", "number"), ("Verdict", ""), ("For", "number"), ("Why", ""))
-_HISTORY: Final = (("When (UTC)", ""), ("", ""), ("What", ""), ("Story", ""))
+_FINDINGS: Final = (("Topic", ""), ("Partition", "number"), ("Verdict", ""), ("For", "number"), ("Explanation", ""))
+_HISTORY: Final = (("Time (UTC)", ""), ("Age", ""), ("Event", ""), ("Description", ""))
 
 
 def verdict_card(row: Mapping[str, Any], finding: FindingDetail | None, now: float) -> Content:
-    """Say what is the matter: of the snapshot what it says, and the rest where the detail is known."""
+    """Return the card with the verdict of the snapshot, and the evidence and next step if the detail is known."""
     if row["verdict"] is None:
         return None
     sentence = finding.sentence if finding is not None else row["sentence"]
-    # It is the verdict that has lasted so long; another of the same severity may have stood before it.
+    # The duration is that of the verdict; an earlier verdict may have had the same severity.
     begun = None if row["verdict_since"] is None else [lasting(row["verdict_since"], now), " \N{MIDDLE DOT} "]
     return el(
         "section",
@@ -40,14 +40,14 @@ def verdict_card(row: Mapping[str, Any], finding: FindingDetail | None, now: flo
 
 
 def _evidence(finding: FindingDetail, now: float) -> Content:
-    """Show the numbers that the sentence was drawn from; the exact value shows when one points at it."""
+    """Return the numbers behind the sentence, with the exact values as titles."""
     words = evidence_words(finding.evidence, now)
-    shown = [el("div", el("dt", label), el("dd", said, title=exact or None)) for label, said, exact in words]
-    return el("dl", shown, aria_label="The numbers behind it") if shown else None
+    shown = [el("div", el("dt", label), el("dd", text, title=exact or None)) for label, text, exact in words]
+    return el("dl", shown, aria_label="Evidence") if shown else None
 
 
 def findings_section(detail: GroupDetail, now: float) -> Content:
-    """Show every partition that is not fine, with its own sentence, the worst first."""
+    """Return the partitions that are not fine with their sentences, the worst first."""
     if not detail.partition_findings:
         return None
     rows = [_finding(*each, detail.finding, now) for each in detail.partition_findings[:ROWS]]
@@ -55,7 +55,7 @@ def findings_section(detail: GroupDetail, now: float) -> Content:
 
 
 def _finding(topic: str, partition: int, finding: FindingDetail, of_group: FindingDetail | None, now: float) -> Element:
-    """Give a partition's finding. What to do is said again only where it is something else than for the group."""
+    """Return a row for a partition's finding. The next step is omitted if it is that of the group."""
     begun = known(None) if finding.since is None else duration(max(now - finding.since, 0.0))
     same = of_group is not None and of_group.next_step == finding.next_step
     return el(
@@ -76,16 +76,16 @@ def _finding(topic: str, partition: int, finding: FindingDetail, of_group: Findi
 
 
 def history_section(detail: GroupDetail, now: float) -> Element:
-    """Show what happened and how the verdict changed, in one list, the latest first."""
-    happened: list[tuple[float, Element]] = [
+    """Return transitions and verdict changes in one table, the latest first."""
+    events: list[tuple[float, Element]] = [
         *((each.time, _transition(each, now)) for each in detail.transitions),
         *((each.time, _change(each, now)) for each in detail.verdicts),
     ]
-    if not happened:
-        nothing = el("p", "Nothing has happened as far back as is known.", class_="note")
+    if not events:
+        nothing = el("p", "No transitions and no verdict changes.", class_="note")
         return el("section", el("h2", "History"), nothing, aria_label="History")
-    happened.sort(key=lambda each: each[0], reverse=True)
-    return section("History", len(happened), _HISTORY, [row for _, row in happened[:ROWS]])
+    events.sort(key=lambda each: each[0], reverse=True)
+    return section("History", len(events), _HISTORY, [row for _, row in events[:ROWS]])
 
 
 def _transition(transition: TransitionDetail, now: float) -> Element:
@@ -94,21 +94,21 @@ def _transition(transition: TransitionDetail, now: float) -> Element:
     if transition.cause:
         shown.append(el("b", printable(transition.cause)))
     if not transition.live:
-        shown.append(el("small", "replayed", title="Read when the monitor started"))
-    return _happened(transition.time, listed(shown, " "), transition.text, now)
+        shown.append(el("small", "replayed", title="Read by the initial catch-up"))
+    return _event(transition.time, listed(shown, " "), transition.text, now)
 
 
 def _change(change: VerdictChange, now: float) -> Element:
     before = [phrase(change.before), " \N{RIGHTWARDS ARROW} "] if change.before is not None else None
-    return _happened(change.time, el("span", "verdict ", before, el("b", phrase(change.verdict))), change.sentence, now)
+    return _event(change.time, el("span", "verdict ", before, el("b", phrase(change.verdict))), change.sentence, now)
 
 
-def _happened(time: float, what: Content, story: str, now: float) -> Element:
+def _event(time: float, event: Content, description: str, now: float) -> Element:
     return el(
         "tr",
         el("td", utc(time), class_="time"),
         el("td", el("small", ago(time, now)), class_="time"),
-        el("td", what),
-        el("td", printable(story), class_="long"),
-        data_key=f"{time} {story}",
+        el("td", event),
+        el("td", printable(description), class_="long"),
+        data_key=f"{time} {description}",
     )

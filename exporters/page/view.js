@@ -1,6 +1,5 @@
-// Builds elements out of trees of text, and brings open ones up to date: [tag, {attribute: value}, [child, …]] or text.
-// Owns the rule that nothing from outside is ever read as HTML: text becomes text nodes, and only the elements and
-// attributes below are made. Knows nothing of groups.
+// Creates elements from trees, [tag, {attribute: value}, [child, …]] or text, and updates existing elements to match.
+// Nothing is ever parsed as HTML: text becomes text nodes, and only the elements and attributes listed below are created.
 
 const TAGS = new Set(
   `a abbr b bdi br button code dd div dl dt form h1 h2 input label li nav noscript ol p progress section small span
@@ -11,20 +10,20 @@ const ATTRIBUTES = new Set(
   value`.split(/\s+/),
 );
 
-/** Make the children of an element those of the trees. An element with data-keep stays as it is; so does the focus. */
+/** Update the children of an element to match the trees. Elements with data-keep and the focus are preserved. */
 export function patch(parent, trees) {
   const focused = document.activeElement;
-  bring(parent, trees);
+  updateChildren(parent, trees);
   if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
 }
 
-function bring(parent, trees) {
+function updateChildren(parent, trees) {
   const keyed = new Map();
   for (const child of parent.children) if (child.dataset.key !== undefined) keyed.set(child.dataset.key, child);
   let at = parent.firstChild;
   for (const tree of trees) {
     const found = keyed.get(tree[1]?.["data-key"]) ?? at;
-    if (fits(found, tree)) {
+    if (matches(found, tree)) {
       keyed.delete(tree[1]?.["data-key"]);
       if (found === at) at = at.nextSibling;
       else parent.insertBefore(found, at);
@@ -40,8 +39,8 @@ function bring(parent, trees) {
   }
 }
 
-/** Tell whether a node may become what the tree says: the same kind of node, for the same thing. */
-function fits(node, tree) {
+/** Return whether a node can be updated to match a tree: the same type of node, tag, key and id. */
+function matches(node, tree) {
   if (node === null) return false;
   if (typeof tree === "string") return node.nodeType === Node.TEXT_NODE;
   if (node.nodeType !== Node.ELEMENT_NODE || node.localName !== tree[0]) return false;
@@ -57,22 +56,22 @@ function update(node, tree) {
   if ("data-keep" in attributes) return;
   for (const { name } of [...node.attributes]) if (!(name in attributes)) node.removeAttribute(name);
   for (const [name, value] of Object.entries(attributes)) if (node.getAttribute(name) !== value) set(node, name, value);
-  bring(node, children);
+  updateChildren(node, children);
 }
 
 function build(tree) {
   if (typeof tree === "string") return document.createTextNode(tree);
   const [tag, attributes, children] = tree;
-  if (!TAGS.has(tag)) throw new Error(`no element of these pages: ${tag}`);
+  if (!TAGS.has(tag)) throw new Error(`element not allowed: ${tag}`);
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) set(node, name, value);
-  // What is in a noscript is for those who do not run this.
+  // The content of noscript is not needed here.
   if (tag !== "noscript") node.append(...children.map(build));
   return node;
 }
 
 function set(node, name, value) {
-  if (!ATTRIBUTES.has(name) && !/^(aria|data)-[a-z]+$/.test(name)) throw new Error(`no attribute of these pages: ${name}`);
-  if (name === "href" && /^[^/?#.]*:/.test(value)) throw new Error("links lead to these pages alone");
+  if (!ATTRIBUTES.has(name) && !/^(aria|data)-[a-z]+$/.test(name)) throw new Error(`attribute not allowed: ${name}`);
+  if (name === "href" && /^[^/?#.]*:/.test(value)) throw new Error("absolute links are not allowed");
   node.setAttribute(name, value);
 }

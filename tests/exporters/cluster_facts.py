@@ -1,4 +1,4 @@
-"""A small cluster to export: what one poll saw, with gaps. Times in ms."""
+"""The facts of a small cluster, some of them unknown. Times are Unix milliseconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARTITION: dict[str, Any] = {
 
 
 def facts(**changes: Any) -> ClusterFacts:
-    """Give two brokers and a topic whose second partition nobody leads, with changes."""
+    """Return two brokers and a topic whose second partition has no leader, with changes."""
     whole = {"partition": 0, "leader": 1, **_PARTITION}
     lost = {**_PARTITION, "partition": 1, "in_sync_replicas": 1, "under_replicated": True, "preferred_leader": False}
     partitions = table(model.TOPIC_PARTITIONS, [whole, {**lost, "in_sync_brokers": [2], "offline_brokers": [1]}])

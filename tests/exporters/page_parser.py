@@ -1,4 +1,4 @@
-"""A reader of pages, as strict as no browser is."""
+"""A strict HTML parser for the pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ VOID = {"meta", "link", "input", "br"}
 
 
 class Reader(html.parser.HTMLParser):
-    """Reads a page as a browser does: every element closed in order, the table's rows, the links."""
+    """Collects elements, links, table rows and text of a page. Fails unless every element is closed in order."""
 
     def __init__(self, page: bytes) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Reader(html.parser.HTMLParser):
         assert not self.open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element, its links, and where in the table it is."""
+        """Record an element, its links, and its position in a table."""
         self.tags[tag] += 1
         self.attributes |= {name for name, _ in attrs}
         self.links += [value or "" for name, value in attrs if name in {"href", "src"}]
@@ -39,11 +39,11 @@ class Reader(html.parser.HTMLParser):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Close the element that was opened last, and no other."""
+        """Close the innermost open element."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Note text, also by the cell it stands in."""
+        """Record text, also in its table cell."""
         self.text += data
         if {"td", "th"} & set(self.open):
             self.rows[-1][-1] += data

@@ -1,4 +1,4 @@
-"""Small worlds to export: a snapshot and a status with the oddities that a reader must survive. Times in ms."""
+"""Snapshots and statuses for tests of the exporters, with unusual names and values. Times are Unix milliseconds."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ HOSTILE_NAMES = (
 
 
 def table(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Table:
-    """Make a table of the read model from rows; what a row leaves out is null."""
+    """Return a table of the read model from rows; columns that a row does not have are null."""
     return pa.Table.from_pylist(rows, schema=schema)
 
 
@@ -69,7 +69,7 @@ def snapshot(
     topics: list[dict[str, Any]] | None = None,
     verdict_groups: list[dict[str, Any]] | None = None,
 ) -> Snapshot:
-    """Make a snapshot taken at noon."""
+    """Return a snapshot taken at NOON."""
     return Snapshot(
         NOON / 1000,
         table(PARTITIONS, partitions or []),
@@ -82,7 +82,7 @@ def snapshot(
 
 
 def status(**changes: Any) -> MonitorStatus:
-    """Make the status of a healthy monitor, with changes."""
+    """Return the status of a healthy monitor, with changes."""
     fields: dict[str, Any] = {
         "version": "0.1.0",
         "cluster_id": "MkU3OEVBNTcwNTJENDM2Qk",
@@ -164,7 +164,7 @@ CATCHING_UP: dict[str, Any] = {
     "catch_up_seconds_left": 75.0,
     "series": 0,
 }
-"""Changes that turn the healthy status into one before the first snapshot."""
+"""Changes of the status: during the initial catch-up, before the first snapshot."""
 
 CONNECTING: dict[str, Any] = {
     "cluster_id": None,
@@ -198,11 +198,11 @@ CONNECTING: dict[str, Any] = {
     "file_failures": table(FILE_FAILURES, []),
     "descriptors": table(DESCRIPTORS, []),
 }
-"""Changes that turn it into one that has never reached Kafka."""
+"""Changes of the status: Kafka has never been reachable."""
 
 
 def small_world() -> Snapshot:
-    """Give four groups: one alive, one dead, one of which hardly anything is known, one whose name wants escaping."""
+    """Return a snapshot of four groups: a live one, a dead one, an almost unknown one, one with special characters."""
     return snapshot(
         partitions=[
             {
@@ -372,7 +372,7 @@ def small_world() -> Snapshot:
 
 
 def member(member_id: str, **changes: Any) -> MemberDetail:
-    """Make a member with one topic's first partition, with changes."""
+    """Return a member that owns the first partition of a topic, with changes."""
     fields: dict[str, Any] = {
         "member_id": member_id,
         "instance_id": None,
@@ -403,12 +403,14 @@ STOPPED = FindingDetail(
     },
     next_step="See whether the consumer still runs and what it waits for; a hung one is restarted.",
 )
-"""What is the matter with billing."""
-UNTOLD = FindingDetail("unknown", "unknown", None, "The lag is not known: the partition has no leader.", {}, "See why.")
+"""The finding of the group `billing`."""
+NO_LEADER = FindingDetail(
+    "unknown", "unknown", None, "The lag is not known: the partition has no leader.", {}, "See why."
+)
 
 
 def detail(group: str = "billing", **changes: Any) -> GroupDetail:
-    """Make what is known of billing's members and history, with changes."""
+    """Return the detail of a group, by default of `billing`, with changes."""
     fields: dict[str, Any] = {
         "members": (
             member("app-1", assignment=(("orders", (0, 1, 2, 7)),), epoch=9, state="Stable", rack="eu-1"),
@@ -423,7 +425,7 @@ def detail(group: str = "billing", **changes: Any) -> GroupDetail:
         "unowned": (("orders", (4, 5, 6)),),
         "unsubscribed": ("old",),
         "finding": STOPPED,
-        "partition_findings": (("orders", 0, STOPPED), ("orders", 1, UNTOLD)),
+        "partition_findings": (("orders", 0, STOPPED), ("orders", 1, NO_LEADER)),
         "verdicts": (
             VerdictChange(NOON / 1000 - 3_600, None, "ok", "orders-0: Keeps up: 3 offsets unread."),
             VerdictChange(NOON / 1000 - 30, "ok", "stopped", STOPPED.sentence),

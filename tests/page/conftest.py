@@ -1,4 +1,4 @@
-"""One browser for all tests of the pages, and worlds that it looks at. Nothing is installed here."""
+"""The browser for the page tests, and the servers whose pages it opens. Nothing is installed here."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 class Serve(Protocol):
-    """Serve a world that may be exchanged while it is looked at."""
+    """Serves a snapshot that can be replaced while its pages are open."""
 
     def __call__(
-        self, world: Snapshot, details: Callable[[str, float], GroupDetail | None] = ..., port: int = ...
+        self, snapshot: Snapshot, details: Callable[[str, float], GroupDetail | None] = ..., port: int = ...
     ) -> Served:
-        """Begin."""
+        """Start a server for a snapshot."""
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Give the browser, or skip where none is."""
+    """Start the browser; skip if there is none."""
     program = find()
     if program is None:
         pytest.skip("no Chromium on this machine; sandbox/programs/install_browser.sh gets Debian's")
@@ -38,19 +38,19 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Give a function that serves worlds; all end with the test."""
+    """Return a function that starts servers. They stop after the test."""
     with contextlib.ExitStack() as started:
 
         def begin(
-            world: Snapshot, details: Callable[[str, float], GroupDetail | None] = detail_of, port: int = 0
+            snapshot: Snapshot, details: Callable[[str, float], GroupDetail | None] = detail_of, port: int = 0
         ) -> Served:
-            return started.enter_context(Served(world, details, port))
+            return started.enter_context(Served(snapshot, details, port))
 
         yield begin
 
 
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
-    """Serve the made-up fleet as it was at one moment; give its address."""
+    """Serve a fixed demo snapshot; return its URL."""
     with Served(fleet(time.time())) as served:
         yield served.url

@@ -1,6 +1,6 @@
-"""A made-up fleet as a page is looked at: some groups of every severity, a detail for each, and as many more as wanted.
+"""Demo data for the pages: groups of every severity with details, and any number of further groups.
 
-`python -m tests.page.demo_data [GROUPS]` serves it on the loopback, alive, for somebody who works on the pages.
+`python -m tests.page.demo_data [GROUPS]` serves it on the loopback interface, changing with the clock, for development.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fate:
-    """A group and what is the matter with it."""
+class DemoGroup:
+    """A group with its verdict."""
 
     group: str
     verdict: str
@@ -56,8 +56,8 @@ class Fate:
     sick: int = 1
 
 
-FATES: Final = (
-    Fate(
+DEMO_GROUPS: Final = (
+    DemoGroup(
         "billing-invoices",
         "poison_record",
         "critical",
@@ -68,7 +68,7 @@ FATES: Final = (
         9_118,
         860.0,
     ),
-    Fate(
+    DemoGroup(
         "warehouse-sync",
         "no_members",
         "critical",
@@ -82,7 +82,7 @@ FATES: Final = (
         state="Empty",
         sick=6,
     ),
-    Fate(
+    DemoGroup(
         "audit-archive",
         "losing_data",
         "critical",
@@ -94,7 +94,7 @@ FATES: Final = (
         86_400.0,
         sick=2,
     ),
-    Fate(
+    DemoGroup(
         "search-indexer",
         "falling_behind",
         "warning",
@@ -106,7 +106,7 @@ FATES: Final = (
         492.0,
         sick=6,
     ),
-    Fate(
+    DemoGroup(
         "größe-消费者-\U0001f40c",
         "expiring",
         "warning",
@@ -120,7 +120,7 @@ FATES: Final = (
         partitions=2,
         sick=2,
     ),
-    Fate(
+    DemoGroup(
         "reports-nightly",
         "recovering",
         "notice",
@@ -130,7 +130,7 @@ FATES: Final = (
         88_410,
         2_460.0,
     ),
-    Fate(
+    DemoGroup(
         '<img src=x onerror="alert(1)">&amp;\n\u202egnp.exe',
         "abandoned",
         "notice",
@@ -141,40 +141,40 @@ FATES: Final = (
         None,
         partitions=1,
     ),
-    Fate("legacy-import", "unknown", "unknown", "Not known: no leader.", "See the reason.", 3, None, None),
-    Fate("checkout", "ok", "fine", None, "Nothing.", 600, 41, 0.4, members=12, partitions=24, sick=24),
-    Fate("mail-sender", "caught_up", "fine", None, "Nothing.", 9_000, 0, 0.0, sick=6),
-    Fate("x" * 249, "caught_up", "fine", None, "Nothing.", 9_000, 0, 0.0, sick=6),
+    DemoGroup("legacy-import", "unknown", "unknown", "Not known: no leader.", "See the reason.", 3, None, None),
+    DemoGroup("checkout", "ok", "fine", None, "Nothing.", 600, 41, 0.4, members=12, partitions=24, sick=24),
+    DemoGroup("mail-sender", "caught_up", "fine", None, "Nothing.", 9_000, 0, 0.0, sick=6),
+    DemoGroup("x" * 249, "caught_up", "fine", None, "Nothing.", 9_000, 0, 0.0, sick=6),
 )
 """Groups with something to say of each, the worst first."""
 
 
-def fate_of(name: str) -> Fate:
+def demo_of(name: str) -> DemoGroup:
     """Give what is the matter with a group; those that only fill the fleet are fine."""
-    return next((fate for fate in FATES if fate.group == name), _filler(name))
+    return next((demo for demo in DEMO_GROUPS if demo.group == name), _filler(name))
 
 
-def _filler(name: str) -> Fate:
-    return Fate(name, "ok", "fine", None, "Nothing.", 700, len(name), 0.3, members=2, sick=6)
+def _filler(name: str) -> DemoGroup:
+    return DemoGroup(name, "ok", "fine", None, "Nothing.", 700, len(name), 0.3, members=2, sick=6)
 
 
 def fleet(now: float, more: int = 0) -> Snapshot:
     """Give the fleet at a moment, with so many groups more that are fine; lags go up and down with the time."""
-    fates = sorted([*FATES, *(_filler(f"team-{at % 40:02}.service-{at:05}") for at in range(more))], key=_name)
+    demos = sorted([*DEMO_GROUPS, *(_filler(f"team-{at % 40:02}.service-{at:05}") for at in range(more))], key=_name)
     counts: dict[tuple[str, str], int] = {}
-    for fate in fates:
-        counts[fate.verdict, fate.severity] = counts.get((fate.verdict, fate.severity), 0) + 1
-    told = [fate for fate in fates if fate in FATES]
+    for demo in demos:
+        counts[demo.verdict, demo.severity] = counts.get((demo.verdict, demo.severity), 0) + 1
+    told = [demo for demo in demos if demo in DEMO_GROUPS]
     gone = {"group": "retired-v1", "kind": "classic", "state": "Dead", "partitions": 0, "partitions_lag_unknown": 0}
     gone |= {"died_time": _ms(now, 30), "state_since": _ms(now, 30), "death_cause": "expired"}
-    groups = sorted([*(_group(fate, now) for fate in fates), gone], key=lambda row: str(row["group"]))
+    groups = sorted([*(_group(demo, now) for demo in demos), gone], key=lambda row: str(row["group"]))
     return Snapshot(
         now,
-        table(PARTITIONS, [row for fate in told for row in _partitions(fate, now)]),
+        table(PARTITIONS, [row for demo in told for row in _partitions(demo, now)]),
         table(GROUPS, groups),
         table(UNKNOWN_LAGS, [{"group": "legacy-import", "reason": "no_leader", "partitions": 1}]),
-        table(TRANSITIONS, [{"group": fate.group, "transition": "created", "count": 1} for fate in told]),
-        table(TOPICS, [row for fate in told for row in _topics(fate)]),
+        table(TRANSITIONS, [{"group": demo.group, "transition": "created", "count": 1} for demo in told]),
+        table(TOPICS, [row for demo in told for row in _topics(demo)]),
         table(
             VERDICT_GROUPS,
             [{"verdict": word, "severity": bad, "groups": count} for (word, bad), count in sorted(counts.items())],
@@ -184,27 +184,27 @@ def fleet(now: float, more: int = 0) -> Snapshot:
 
 def detail_of(name: str, now: float) -> GroupDetail:
     """Give a group's detail at a moment."""
-    fate = fate_of(name)
+    demo = demo_of(name)
     finding = FindingDetail(
-        fate.verdict,
-        fate.severity,
-        now - fate.minutes * 60,
-        fate.sentence or "Keeps up: 41 offsets unread, the oldest for less than a second.",
+        demo.verdict,
+        demo.severity,
+        now - demo.minutes * 60,
+        demo.sentence or "Keeps up: 41 offsets unread, the oldest for less than a second.",
         {
             "committed_offset": 48_211,
             "progress_time": "2026-11-21T16:40:12.000Z",
-            "lag": fate.lag,
-            "time_lag": fate.time_lag,
+            "lag": demo.lag,
+            "time_lag": demo.time_lag,
             "patience_seconds": 62.5,
             "consume_rate": 0.0,
             "transaction": None,
         },
-        fate.next_step,
+        demo.next_step,
     )
-    sick = () if fate.severity == "fine" else tuple((_topic(fate), 3 + at, finding) for at in range(fate.sick))
+    sick = () if demo.severity == "fine" else tuple((_topic(demo), 3 + at, finding) for at in range(demo.sick))
     return GroupDetail(
         group=name,
-        members=tuple(_member(fate, at) for at in range(fate.members)),
+        members=tuple(_member(demo, at) for at in range(demo.members)),
         transitions=(
             TransitionDetail(now - 90_000, "created", "first seen", None, live=False, came=0, went=0),
             TransitionDetail(now - 1_500, "rebalanced", "a member left, 2 stay", None, live=True, came=0, went=1),
@@ -218,126 +218,126 @@ def detail_of(name: str, now: float) -> GroupDetail:
             VerdictChange(now - 86_000, None, "ok", "Keeps up."),
             VerdictChange(now - 9_000, "ok", "recovering", "Behind, but catching up."),
             VerdictChange(now - 8_400, "recovering", "ok", "Keeps up."),
-            VerdictChange(now - fate.minutes * 60, "ok", fate.verdict, finding.sentence),
+            VerdictChange(now - demo.minutes * 60, "ok", demo.verdict, finding.sentence),
         ),
     )
 
 
-def _name(fate: Fate) -> str:
-    return fate.group
+def _name(demo: DemoGroup) -> str:
+    return demo.group
 
 
 def _ms(now: float, minutes: float) -> int:
     return int((now - minutes * 60) * 1000)
 
 
-def _topic(fate: Fate) -> str:
-    return fate.group.partition("-")[2] or "things"
+def _topic(demo: DemoGroup) -> str:
+    return demo.group.partition("-")[2] or "things"
 
 
-def _group(fate: Fate, now: float) -> dict[str, Any]:
-    sway = 1 + 0.4 * math.sin(now / 47 + len(fate.group)) + 0.2 * math.sin(now / 11)
-    alone = fate.state == "Empty"
+def _group(demo: DemoGroup, now: float) -> dict[str, Any]:
+    sway = 1 + 0.4 * math.sin(now / 47 + len(demo.group)) + 0.2 * math.sin(now / 11)
+    alone = demo.state == "Empty"
     return {
-        "group": fate.group,
-        "kind": "consumer" if len(fate.group) % 3 == 0 else "classic",
-        "state": fate.state,
+        "group": demo.group,
+        "kind": "consumer" if len(demo.group) % 3 == 0 else "classic",
+        "state": demo.state,
         "state_asked": False,
-        "state_since": _ms(now, fate.minutes + 11),
+        "state_since": _ms(now, demo.minutes + 11),
         "created_time": _ms(now, 90_000 / 60),
         "protocol_type": "consumer",
         "protocol": "range",
         "generation": 17,
-        "members": fate.members,
+        "members": demo.members,
         "members_idle": 0,
         "members_away": 0,
-        "partitions": fate.partitions,
-        "lag_sum": None if fate.lag is None else int(fate.lag * sway),
-        "lag_max": None if fate.lag is None else int(fate.lag * sway / 2),
-        "partitions_lag_unknown": 1 if fate.lag is None else 0,
-        "last_commit_time": _ms(now, fate.minutes if alone else 0.05),
+        "partitions": demo.partitions,
+        "lag_sum": None if demo.lag is None else int(demo.lag * sway),
+        "lag_max": None if demo.lag is None else int(demo.lag * sway / 2),
+        "partitions_lag_unknown": 1 if demo.lag is None else 0,
+        "last_commit_time": _ms(now, demo.minutes if alone else 0.05),
         "first_offset_expiry_time": _ms(now, -312) if alone else None,
         "group_expiry_time": _ms(now, -312) if alone else None,
-        "verdict": fate.verdict,
-        "severity": fate.severity,
-        "verdict_since": _ms(now, fate.minutes),
-        "verdict_partitions": fate.sick,
-        "sentence": fate.sentence,
-        "time_lag_max": fate.time_lag and fate.time_lag * sway,
-        "time_lag_max_exact": fate.verdict != "losing_data",
+        "verdict": demo.verdict,
+        "severity": demo.severity,
+        "verdict_since": _ms(now, demo.minutes),
+        "verdict_partitions": demo.sick,
+        "sentence": demo.sentence,
+        "time_lag_max": demo.time_lag and demo.time_lag * sway,
+        "time_lag_max_exact": demo.verdict != "losing_data",
         "held_back": False,
     }
 
 
-def _partitions(fate: Fate, now: float) -> list[dict[str, Any]]:
-    alone = fate.state == "Empty"
+def _partitions(demo: DemoGroup, now: float) -> list[dict[str, Any]]:
+    alone = demo.state == "Empty"
     return [
         {
-            "group": fate.group,
-            "topic": _topic(fate),
+            "group": demo.group,
+            "topic": _topic(demo),
             "partition": at,
             "committed_offset": 48_211 + at,
-            "commit_time": _ms(now, fate.minutes if alone else 0.05),
-            "progress_time": _ms(now, fate.minutes if alone else 0.07),
-            "high_watermark": 48_211 + at + (fate.lag or 0),
-            "last_stable_offset": 48_211 + at + (fate.lag or 0),
+            "commit_time": _ms(now, demo.minutes if alone else 0.05),
+            "progress_time": _ms(now, demo.minutes if alone else 0.07),
+            "high_watermark": 48_211 + at + (demo.lag or 0),
+            "last_stable_offset": 48_211 + at + (demo.lag or 0),
             "log_start_offset": 17,
-            "lag": fate.lag,
-            "lag_unknown_reason": "no_leader" if fate.lag is None else None,
+            "lag": demo.lag,
+            "lag_unknown_reason": "no_leader" if demo.lag is None else None,
             "offset_expiry_time": _ms(now, -312) if alone else None,
-            "lost": 12_004 if fate.verdict == "losing_data" and at == 1 else 0,
+            "lost": 12_004 if demo.verdict == "losing_data" and at == 1 else 0,
             "margin": 48_194,
-            "time_lag": fate.time_lag,
+            "time_lag": demo.time_lag,
             "time_lag_exact": at != 2,
             "produce_rate": 104.2,
             "consume_rate": 0.0 if at == 3 else 98.1,
             "trend": "growing",
-            "verdict": fate.verdict if 3 <= at < 3 + fate.sick else "ok",
-            "verdict_since": _ms(now, fate.minutes),
+            "verdict": demo.verdict if 3 <= at < 3 + demo.sick else "ok",
+            "verdict_since": _ms(now, demo.minutes),
             "offset_asked": False,
         }
-        for at in range(fate.partitions)
+        for at in range(demo.partitions)
     ]
 
 
-def _topics(fate: Fate) -> list[dict[str, Any]]:
+def _topics(demo: DemoGroup) -> list[dict[str, Any]]:
     row = {
-        "group": fate.group,
-        "topic": _topic(fate),
-        "partitions": fate.partitions,
-        "lag_sum": fate.lag,
-        "lag_max": fate.lag,
-        "time_lag_max": fate.time_lag,
+        "group": demo.group,
+        "topic": _topic(demo),
+        "partitions": demo.partitions,
+        "lag_sum": demo.lag,
+        "lag_max": demo.lag,
+        "time_lag_max": demo.time_lag,
         "partitions_lag_unknown": 0,
-        "verdict": fate.verdict,
+        "verdict": demo.verdict,
     }
     return [row]
 
 
-def _member(fate: Fate, at: int) -> MemberDetail:
+def _member(demo: DemoGroup, at: int) -> MemberDetail:
     return MemberDetail(
-        member_id=f"{fate.group[:20]}-{at}-5f0c2d1e-9b1e-4c1c-8a57-0d3f7a1b{at:04}",
+        member_id=f"{demo.group[:20]}-{at}-5f0c2d1e-9b1e-4c1c-8a57-0d3f7a1b{at:04}",
         instance_id=f"pod-{at}" if at == 1 else None,
-        client_id=f"{fate.group[:20]}-{at}",
+        client_id=f"{demo.group[:20]}-{at}",
         client_host=f"/10.0.3.{at + 11}",
         rack=None,
         epoch=17,
         state="Stable",
         away=False,
         assignor=None,
-        subscription=(_topic(fate),),
+        subscription=(_topic(demo),),
         regex=None,
-        assignment=((_topic(fate), tuple(range(at, fate.partitions, max(fate.members, 1)))),),
+        assignment=((_topic(demo), tuple(range(at, demo.partitions, max(demo.members, 1)))),),
     )
 
 
 class Served:
-    """A world on the loopback while it is entered. `show` exchanges it; `living` has it change with the clock."""
+    """A server on the loopback interface. `show` replaces the snapshot; `live` changes it with the clock."""
 
     def __init__(
-        self, world: Snapshot, details: Callable[[str, float], GroupDetail | None] = detail_of, port: int = 0
+        self, snapshot: Snapshot, details: Callable[[str, float], GroupDetail | None] = detail_of, port: int = 0
     ) -> None:
-        self._world: Callable[[], PublishedSnapshot] = functools.cache(lambda: PublishedSnapshot.build(world))
+        self._build: Callable[[], PublishedSnapshot] = functools.cache(lambda: PublishedSnapshot.build(snapshot))
         self._details = details
         self._server = HttpServer("127.0.0.1", port, self._current, _status, self._detail)
 
@@ -350,25 +350,25 @@ class Served:
 
     @property
     def port(self) -> int:
-        """Give its port."""
+        """The port."""
         return self._server.port
 
     @property
     def url(self) -> str:
-        """Give its address."""
+        """The URL of the overview page."""
         return f"http://127.0.0.1:{self.port}/"
 
-    def show(self, world: Snapshot) -> None:
-        """Show another world from now on."""
-        self._world = functools.cache(lambda: PublishedSnapshot.build(world))
+    def show(self, snapshot: Snapshot) -> None:
+        """Replace the snapshot."""
+        self._build = functools.cache(lambda: PublishedSnapshot.build(snapshot))
 
-    def live(self, world: Callable[[float], Snapshot]) -> None:
-        """Show a world as it is in each second."""
-        at = functools.lru_cache(1)(lambda second: PublishedSnapshot.build(world(float(second))))
-        self._world = lambda: at(int(time.time()))
+    def live(self, snapshot: Callable[[float], Snapshot]) -> None:
+        """Serve a new snapshot every second."""
+        at = functools.lru_cache(1)(lambda second: PublishedSnapshot.build(snapshot(float(second))))
+        self._build = lambda: at(int(time.time()))
 
     def _current(self) -> PublishedSnapshot:
-        return self._world()
+        return self._build()
 
     def _detail(self, name: str) -> GroupDetail | None:
         return self._details(name, time.time())

@@ -1,4 +1,4 @@
-"""Pages that stay open while the world goes on: what is brought up to date, and what a reader keeps meanwhile."""
+"""Open pages: how they are updated, and what the user keeps meanwhile (focus, scroll position, input)."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ CONTENT = r"""
   return JSON.stringify(read(document.getElementById("main")));
 })()
 """
-"""The page's content without what the reader's side owns, and without ages, which go on."""
+"""The content of the page, without the parts that the script owns and without ages."""
 
 
 def now_refresh(page: Page) -> None:
-    """Have the page ask at once, as when its tab is looked at again."""
+    """Make the page update at once, as when its tab becomes visible."""
     page.run("document.dispatchEvent(new Event('visibilitychange'))")
 
 
-@pytest.mark.parametrize("path", ["", GROUP, "?filter=e"], ids=["fleet", "group", "filtered"])
-def test_an_open_page_becomes_what_a_fresh_one_is(browser: Browser, serve: Serve, path: str) -> None:
-    """Law: however the world changed, the page that was open shows the very elements of one that is loaded now."""
+@pytest.mark.parametrize("path", ["", GROUP, "?filter=e"], ids=["overview", "group", "filtered"])
+def test_an_open_page_becomes_equal_to_a_new_one(browser: Browser, serve: Serve, path: str) -> None:
+    """Law: after any change of the snapshot, an open page has the same elements as a page that is loaded now."""
     now = time.time()
     first = fleet(now)
-    worlds = [
+    snapshots = [
         fleet(now, more=30),
         dataclasses.replace(first, groups=first.groups.slice(3), verdict_groups=first.verdict_groups.slice(2)),
         small_world(),
@@ -54,16 +54,16 @@ def test_an_open_page_becomes_what_a_fresh_one_is(browser: Browser, serve: Serve
     served = serve(first, lambda name, _: detail_of(name, now))
     with browser.page() as old, browser.page() as new:
         old.open(served.url + path)
-        for world in worlds:
-            served.show(dataclasses.replace(world, taken_at=now))
+        for each in snapshots:
+            served.show(dataclasses.replace(each, taken_at=now))
             new.open(served.url + path)
             wanted = new.run(CONTENT)
             now_refresh(old)
             old.wait_until(CONTENT, wanted)
 
 
-def test_a_reader_keeps_focus_and_place(browser: Browser, serve: Serve) -> None:
-    """While rows change places around it, the link that has the focus keeps it, and nothing is scrolled."""
+def test_an_update_keeps_focus_and_scroll_position(browser: Browser, serve: Serve) -> None:
+    """While rows move, the focused link keeps the focus, and the page does not scroll."""
     served = serve(fleet(time.time(), more=80))
     with browser.page() as page:
         page.open(served.url)
@@ -76,8 +76,8 @@ def test_a_reader_keeps_focus_and_place(browser: Browser, serve: Serve) -> None:
         assert page.run("scrollY") == place
 
 
-def test_what_is_typed_is_not_overwritten(browser: Browser, serve: Serve) -> None:
-    """News may come while somebody types."""
+def test_an_update_keeps_the_input(browser: Browser, serve: Serve) -> None:
+    """An update can arrive while the user types."""
     served = serve(fleet(time.time()))
     with browser.page() as page:
         page.open(served.url)
@@ -90,31 +90,31 @@ def test_what_is_typed_is_not_overwritten(browser: Browser, serve: Serve) -> Non
         assert page.run("document.getElementById('filter').value") == "warehouse"
 
 
-def test_an_instance_that_is_gone_is_said_and_its_return_is_seen(browser: Browser, serve: Serve) -> None:
-    """What is shown stays, and a line says since when there is no news; with the next answer the line is gone."""
+def test_an_unreachable_server_is_shown_until_it_responds(browser: Browser, serve: Serve) -> None:
+    """The content stays, with a line since when there was no response; the next response removes the line."""
     served = serve(fleet(time.time()))
     with browser.page() as page:
         page.open(served.url)
-        page.wait_for("document.getElementById('trouble').hidden")
+        page.wait_for("document.getElementById('connection-error').hidden")
         served.__exit__()
         now_refresh(page)
-        page.wait_for("!document.getElementById('trouble').hidden")
-        assert "No answer from lagwarden since" in page.run("document.getElementById('trouble').textContent")
+        page.wait_for("!document.getElementById('connection-error').hidden")
+        assert "No response from lagwarden since" in page.run("document.getElementById('connection-error').textContent")
         assert page.run("document.querySelectorAll('.stuck li').length") == 5
         serve(fleet(time.time()), detail_of, served.port)
         now_refresh(page)
-        page.wait_for("document.getElementById('trouble').hidden")
+        page.wait_for("document.getElementById('connection-error').hidden")
 
 
-def test_the_chart_draws_what_is_known(browser: Browser, serve: Serve) -> None:
-    """Both curves over the snapshots that were read, a mark where the verdict changed, the value under the pointer."""
+def test_the_chart_draws_the_samples(browser: Browser, serve: Serve) -> None:
+    """Both curves over the recorded snapshots, a mark per verdict change, and the value under the pointer."""
     begun = time.time() - 100
-    worlds = [dataclasses.replace(fleet(begun + at), taken_at=begun + at) for at in range(0, 100, 10)]
-    served = serve(worlds[0], lambda name, _: detail_of(name, begun + 15 + 14.3 * 60))
+    snapshots = [dataclasses.replace(fleet(begun + at), taken_at=begun + at) for at in range(0, 100, 10)]
+    served = serve(snapshots[0], lambda name, _: detail_of(name, begun + 15 + 14.3 * 60))
     with browser.page() as page:
         page.open(served.url + GROUP)
-        for world in worlds:
-            served.show(world)
+        for each in snapshots:
+            served.show(each)
             page.run("fetch('api/v1/groups').then((answer) => answer.text())")
         now_refresh(page)
         page.wait_for("document.querySelectorAll('#chart path.curve').length === 2")
@@ -132,24 +132,24 @@ def test_the_chart_draws_what_is_known(browser: Browser, serve: Serve) -> None:
 
 
 def test_a_lower_bound_is_marked_in_the_chart_too(browser: Browser, serve: Serve) -> None:
-    """Where the facts say that records wait for at least so long, the chart does not say that it is exactly so."""
+    """A time lag that is a lower bound has the mark of a lower bound in the chart, too."""
     with browser.page() as page:
         for name, least in (("audit-archive", True), ("billing-invoices", False)):
             page.open(f"{serve(fleet(time.time())).url}group?name={name}")
             page.wait_for("document.querySelectorAll('#chart figure').length === 2")
             for place in (".reading", "svg title"):
-                said = page.run(f"document.querySelector('#chart figure:last-child {place}').textContent")
-                assert ("\N{GREATER-THAN OR EQUAL TO}" in said) == least
+                words = page.run(f"document.querySelector('#chart figure:last-child {place}').textContent")
+                assert ("\N{GREATER-THAN OR EQUAL TO}" in words) == least
 
 
-def test_numbers_that_are_not_known_leave_a_gap(browser: Browser, serve: Serve) -> None:
-    """The curve does not run through a moment of which nothing is known."""
+def test_unknown_values_leave_a_gap(browser: Browser, serve: Serve) -> None:
+    """The curve is interrupted at a sample with an unknown value."""
     begun = time.time() - 60
-    served = serve(world_with(begun, 5))
+    served = serve(snapshot_with_lag(begun, 5))
     with browser.page() as page:
         page.open(served.url + "group?name=g")
         for second, lag in ((100, None), (200, 7), (210, 8)):
-            served.show(world_with(begun + second, lag))
+            served.show(snapshot_with_lag(begun + second, lag))
             page.run("fetch('api/v1/groups').then((answer) => answer.text())")
         now_refresh(page)
         page.wait_for("document.querySelectorAll('#chart figure:first-child path.curve').length === 1")
@@ -157,6 +157,6 @@ def test_numbers_that_are_not_known_leave_a_gap(browser: Browser, serve: Serve) 
         assert "unknown" in page.run("document.querySelector('#chart figure:last-child .reading').textContent")
 
 
-def world_with(taken_at: float, lag: int | None) -> Snapshot:
-    """Make a world of one group with this lag and no known time lag."""
+def snapshot_with_lag(taken_at: float, lag: int | None) -> Snapshot:
+    """Return a snapshot of one group with this lag and an unknown time lag."""
     return dataclasses.replace(snapshot(groups=[{"group": "g", "lag_sum": lag}]), taken_at=taken_at)

@@ -1,4 +1,4 @@
-"""The pages in a real browser: what they load, what they show of hostile names, by day, by night and on a phone."""
+"""The pages in a real browser: requests, hostile names, colour schemes, window sizes and accessibility."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.page
 
 GROUP = "group?name=billing-invoices"
-PAGES = pytest.mark.parametrize("path", ["", GROUP, "group?name=nobody"], ids=["fleet", "group", "no such group"])
+PAGES = pytest.mark.parametrize("path", ["", GROUP, "group?name=nobody"], ids=["overview", "group", "unknown group"])
 SCHEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 UPDATED = "performance.getEntriesByType('resource').some((entry) => entry.initiatorType === 'fetch')"
-"""Whether the page has asked for news at least once."""
+"""True if the page has requested its view at least once."""
 
 CONTRAST = """
 (() => {
@@ -54,26 +54,26 @@ CONTRAST = """
   return [...poor];
 })()
 """
-"""Texts whose contrast is below what WCAG 2.2 asks at level AA."""
+"""Texts whose contrast is below the minimum of WCAG 2.2 level AA."""
 
 
 @PAGES
-def test_nothing_is_complained_of_and_nothing_comes_from_outside(browser: Browser, url: str, path: str) -> None:
-    """The console stays empty, under the page's own strict policy, and every address asked for is lagwarden's."""
+def test_the_console_is_empty_and_all_requests_are_local(browser: Browser, url: str, path: str) -> None:
+    """No message in the console under the strict content security policy, and every URL is of lagwarden."""
     with browser.page() as page:
         page.open(url + path)
         page.wait_for(UPDATED)
         missing = [f"error: Failed to load resource: the server responded with a status of 404 (Not Found) {url}{path}"]
-        # A browser says itself that the address of a missing group was answered with 404.
+        # The browser itself logs the 404 of an unknown group.
         assert set(page.complaints()) <= (set(missing) if "nobody" in path else set())
-        asked = page.asked()
-        assert len(asked) >= 5
-        assert [address for address in asked if not address.startswith((url, "data:,"))] == []
+        urls = page.asked()
+        assert len(urls) >= 5
+        assert [address for address in urls if not address.startswith((url, "data:,"))] == []
 
 
 @pytest.mark.parametrize("name", [*HOSTILE_NAMES, "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u05d0\u05d1"], ids=ascii)
-def test_a_name_is_shown_literally_and_is_nothing_else(browser: Browser, serve: Serve, name: str) -> None:
-    """In the fleet, on its own page and after an update; no element and no script comes of it."""
+def test_a_name_is_shown_literally(browser: Browser, serve: Serve, name: str) -> None:
+    """On the overview, on its own page and after an update; it creates no element and no script."""
     row = {"group": name, "topic": name, "partition": 0, "verdict": name, "lag_unknown_reason": name}
     group = {"group": name, "verdict": name, "severity": "critical", "sentence": name, "state": name, "kind": name}
     served = serve(snapshot([row], [group]), lambda _, now: detail_of(name, now))
@@ -94,7 +94,7 @@ def test_a_name_is_shown_literally_and_is_nothing_else(browser: Browser, serve: 
 
 @PAGES
 @pytest.mark.parametrize(("width", "dark"), [(320, False), (390, True), (1280, False), (1280, True)])
-def test_it_fits_every_window(
+def test_a_page_fits_every_window(
     browser: Browser,
     url: str,
     path: str,
@@ -103,7 +103,7 @@ def test_it_fits_every_window(
     dark: bool,
     tmp_path: Path,
 ) -> None:
-    """Nothing makes the page wider than the window; wide tables move by themselves. Light is light, dark is dark."""
+    """The page is never wider than the window: wide tables scroll. The background has the colour of the scheme."""
     with browser.page(width=width, height=844, dark=dark) as page:
         page.open(url + path)
         page.wait_for(UPDATED)
@@ -111,12 +111,12 @@ def test_it_fits_every_window(
         ground = page.run("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)")
         assert (sum(ground) / 3 < 100) == dark
         page.picture(tmp_path / "page.png")
-        # A picture of one colour packs to less than this.
+        # A picture of one colour is smaller than this.
         assert (tmp_path / "page.png").stat().st_size > 10_000
 
 
-def test_on_a_phone_the_stories_are_read_without_moving_a_table(browser: Browser, url: str) -> None:
-    """Why a partition is not fine, and what happened to the group: each word lies within the window."""
+def test_on_a_phone_long_texts_need_no_horizontal_scrolling(browser: Browser, url: str) -> None:
+    """Explanations and descriptions of events are within the window."""
     with browser.page(width=390, height=844) as page:
         page.open(url + GROUP)
         page.wait_for(UPDATED)
@@ -125,14 +125,14 @@ def test_on_a_phone_the_stories_are_read_without_moving_a_table(browser: Browser
         assert max(edges) <= 390
 
 
-def test_the_labels_of_the_chart_are_not_cut(browser: Browser, serve: Serve) -> None:
-    """However long the times are that stand at its edge."""
+def test_the_labels_of_the_chart_are_not_clipped(browser: Browser, serve: Serve) -> None:
+    """Also with long durations at its edge."""
     served = serve(fleet(time.time()))
     with browser.page(width=390, height=844) as page:
         for time_lag in (0.4, 59.0, 3_000.0, 4_900.0, 40_000.0, 8_000_000.0):
-            world = fleet(time.time())
-            rows = [row | {"time_lag_max": time_lag} for row in world.groups.to_pylist()]
-            served.show(dataclasses.replace(world, groups=table(GROUPS, rows)))
+            taken = fleet(time.time())
+            rows = [row | {"time_lag_max": time_lag} for row in taken.groups.to_pylist()]
+            served.show(dataclasses.replace(taken, groups=table(GROUPS, rows)))
             page.open(served.url + GROUP)
             page.wait_for("document.querySelectorAll('#chart figure').length === 2")
             left = "(n) => n.getBoundingClientRect().left - n.ownerSVGElement.getBoundingClientRect().left"
@@ -141,8 +141,8 @@ def test_the_labels_of_the_chart_are_not_cut(browser: Browser, serve: Serve) -> 
 
 @PAGES
 @SCHEMES
-def test_every_text_stands_out_from_its_ground(browser: Browser, url: str, path: str, dark: bool) -> None:  # noqa: FBT001  # a table
-    """The contrast is at least 4.5 to 1."""
+def test_every_text_has_enough_contrast(browser: Browser, url: str, path: str, dark: bool) -> None:  # noqa: FBT001  # a table
+    """At least 4.5 to 1, WCAG 2.2 level AA."""
     with browser.page(dark=dark) as page:
         page.open(url + path)
         page.wait_for(UPDATED)
@@ -150,20 +150,22 @@ def test_every_text_stands_out_from_its_ground(browser: Browser, url: str, path:
 
 
 @PAGES
-def test_everything_that_can_be_reached_has_a_name(browser: Browser, url: str, path: str) -> None:
-    """Who listens to the page hears what each link, field, table and drawing is."""
+def test_interactive_elements_have_accessible_names(browser: Browser, url: str, path: str) -> None:
+    """Links, inputs, tables and charts have names for screen readers."""
     with browser.page() as page:
         page.open(url + path)
         page.wait_for(UPDATED)
         nodes = page.send("Accessibility.getFullAXTree")["nodes"]
-        wanting = {"link", "button", "searchbox", "textbox", "img", "region", "group", "heading", "progressbar"}
-        mute = [node for node in nodes if not node["ignored"] and node["role"]["value"] in wanting and not named(node)]
+        named_roles = {"link", "button", "searchbox", "textbox", "img", "region", "group", "heading", "progressbar"}
+        mute = [
+            node for node in nodes if not node["ignored"] and node["role"]["value"] in named_roles and not named(node)
+        ]
         assert mute == []
         assert page.run("document.querySelectorAll('h1').length") == 1
 
 
-def test_without_a_script_the_page_is_whole(browser: Browser, url: str) -> None:
-    """Everything but the chart is there, the form filters, and the browser itself loads it anew."""
+def test_the_page_works_without_javascript(browser: Browser, url: str) -> None:
+    """Only the chart is missing; the form filters, and the browser reloads the page."""
     with browser.page(script=False) as page:
         page.open(f"{url}?filter=ware")
         texts = page.send("DOM.getDocument", depth=-1)
@@ -175,8 +177,8 @@ def test_without_a_script_the_page_is_whole(browser: Browser, url: str) -> None:
         assert 'http-equiv="refresh"' in html
 
 
-def test_a_fleet_of_thousands_stays_usable(browser: Browser, serve: Serve) -> None:
-    """With 5,000 groups a page has a bounded number of elements, and the wanted one is some keys away."""
+def test_thousands_of_groups_stay_usable(browser: Browser, serve: Serve) -> None:
+    """With 5,000 groups the number of elements is limited, and the filter finds a group."""
     served = serve(fleet(time.time(), more=5_000))
     with browser.page() as page:
         page.open(served.url)
@@ -192,5 +194,5 @@ def test_a_fleet_of_thousands_stays_usable(browser: Browser, serve: Serve) -> No
 
 
 def named(node: dict[str, dict[str, object]]) -> bool:
-    """Tell whether a node of the accessibility tree has a name."""
+    """Return whether a node of the accessibility tree has a name."""
     return bool(str(node.get("name", {}).get("value", "")).strip())

@@ -1,4 +1,4 @@
-"""The catalogue against the read model, the naming conventions and the printed reference."""
+"""The catalogue against the read model, the naming conventions and the reference page."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ SCHEMAS = {
     if source is not MetricSource.STATUS
 }
 
-# Columns that no metric shows, each for its reason.
+# Columns without a metric, with the reason.
 NOT_EXPORTED = {
     (MetricSource.PARTITIONS, "high_watermark"): "belongs to the topic, and would be repeated for each group",
     (MetricSource.PARTITIONS, "last_stable_offset"): "as the high watermark",
     (MetricSource.PARTITIONS, "log_start_offset"): "as the high watermark",
     (MetricSource.PARTITIONS, "lag_unknown_reason"): "counted per group in UNKNOWN_LAGS",
-    (MetricSource.PARTITIONS, "time_lag_exact"): "for who looks at one partition",
-    (MetricSource.GROUPS, "time_lag_max_exact"): "for who looks at one group",
-    (MetricSource.TOPICS, "time_lag_max_exact"): "for who looks at one group",
-    (MetricSource.PARTITIONS, "trend"): "a word for who looks at one partition; the rates say it in numbers",
+    (MetricSource.PARTITIONS, "time_lag_exact"): "the API and the pages have it",
+    (MetricSource.GROUPS, "time_lag_max_exact"): "the API and the pages have it",
+    (MetricSource.TOPICS, "time_lag_max_exact"): "the API and the pages have it",
+    (MetricSource.PARTITIONS, "trend"): "a word; the rates have the numbers",
     (MetricSource.PARTITIONS, "verdict_since"): "per group",
     (MetricSource.PARTITIONS, "offset_asked"): "per group, as held_back",
     (MetricSource.GROUPS, "partitions_lag_unknown"): "the sum of UNKNOWN_LAGS of the group",
@@ -46,26 +46,26 @@ NOT_EXPORTED = {
     (MetricSource.TOPICS, "partitions_lag_unknown"): "per group, with its reason",
     (MetricSource.TOPICS, "verdict"): "per partition and per group",
     (MetricSource.STATUS, "not_ready_reasons"): "sentences; /readyz has them",
-    (MetricSource.STATUS, "started_at"): "process_start_time_seconds says it",
-    (MetricSource.STATUS, "records_read"): "a table of its own",
-    (MetricSource.STATUS, "decode_errors"): "a table of its own",
-    (MetricSource.STATUS, "offsets_partitions"): "a table of its own",
-    (MetricSource.STATUS, "deaths"): "a table of its own",
-    (MetricSource.STATUS, "expiry_checks"): "a table of its own",
-    (MetricSource.STATUS, "series_dropped"): "a table of its own",
-    (MetricSource.STATUS, "http_refusals"): "a table of its own",
-    (MetricSource.STATUS, "file_failures"): "a table of its own",
-    (MetricSource.STATUS, "descriptors"): "a table of its own",
+    (MetricSource.STATUS, "started_at"): "process_start_time_seconds has it",
+    (MetricSource.STATUS, "records_read"): "a separate table",
+    (MetricSource.STATUS, "decode_errors"): "a separate table",
+    (MetricSource.STATUS, "offsets_partitions"): "a separate table",
+    (MetricSource.STATUS, "deaths"): "a separate table",
+    (MetricSource.STATUS, "expiry_checks"): "a separate table",
+    (MetricSource.STATUS, "series_dropped"): "a separate table",
+    (MetricSource.STATUS, "http_refusals"): "a separate table",
+    (MetricSource.STATUS, "file_failures"): "a separate table",
+    (MetricSource.STATUS, "descriptors"): "a separate table",
     (MetricSource.PARTITIONS_SHOWN, "leader_epoch"): "changes with the leader; the API has it",
     (MetricSource.PARTITIONS_SHOWN, "replica_brokers"): "a list; the API has it",
     (MetricSource.PARTITIONS_SHOWN, "in_sync_brokers"): "a list; the API has it",
     (MetricSource.PARTITIONS_SHOWN, "offline_brokers"): "a list; the API has it",
     (MetricSource.OFFSETS_REPLICAS, "unknown_reason"): "counted in UNKNOWN_FACTS",
     (MetricSource.CONFIGS, "unknown_reason"): "counted in UNKNOWN_FACTS",
-    (MetricSource.STATUS, "verdict_changes"): "a table of its own",
-    (MetricSource.STATUS, "offsets_held_back"): "a table of its own",
-    (MetricSource.STATUS, "unreadable_tails"): "a table of its own",
-    (MetricSource.STATUS, "internal_errors"): "a table of its own",
+    (MetricSource.STATUS, "verdict_changes"): "a separate table",
+    (MetricSource.STATUS, "offsets_held_back"): "a separate table",
+    (MetricSource.STATUS, "unreadable_tails"): "a separate table",
+    (MetricSource.STATUS, "internal_errors"): "a separate table",
     (MetricSource.OFFSETS_HELD_BACK, "since"): "the gap of the same partition has it",
 }
 
@@ -73,7 +73,7 @@ every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: met
 
 
 def columns(source: MetricSource) -> dict[str, object]:
-    """Give the columns of a source with their types: Arrow's, or Python's for the status without its None."""
+    """Return the columns of a source with their types: Arrow's, or for the status Python's without None."""
     if source is MetricSource.STATUS:
         return {name: _known(hint) for name, hint in STATUS_TYPES.items()}
     return {field.name: field.type for field in SCHEMAS[source]}
@@ -86,7 +86,7 @@ def _known(hint: object) -> object:
 
 
 def fits(metric: Metric) -> bool:
-    """Tell whether the type of the metric's column can be read the way the metric wants to."""
+    """Return whether the conversion of a metric supports the type of its column."""
     column = columns(metric.source)[metric.column]
     match metric.conversion:
         case ValueConversion.ONE:
@@ -105,29 +105,29 @@ def fits(metric: Metric) -> bool:
 
 @every_metric
 def test_source_column_exists_with_a_fitting_type(metric: Metric) -> None:
-    """Each metric's value column is in the read model, and of a type that its reading can read."""
+    """The column of each metric is in the read model, with a type that its conversion supports."""
     assert metric.column in columns(metric.source)
     assert fits(metric)
 
 
 @every_metric
 def test_labels_are_names_or_numbers_of_the_same_row(metric: Metric) -> None:
-    """Each label is a column of the metric's own source that holds names, numbers of things, or yes and no."""
+    """Each label is a column of the metric's source with names, ids or flags."""
     for label in metric.labels:
         assert columns(metric.source)[label] in {str, readmodel.NAME, pa.int32(), pa.int64(), pa.bool_()}
 
 
 def test_source_names_a_field_of_the_snapshot_or_the_status() -> None:
-    """The value of each source is the field that holds its table, where the renderers look for it."""
+    """The value of each source is the field with its table, which the renderers read."""
     in_snapshot = {field.name for field in dataclasses.fields(readmodel.Snapshot)}
     in_cluster = {field.name for field in dataclasses.fields(cluster_model.ClusterFacts)}
     for source in SCHEMAS:
-        live_or_polled = in_cluster if source.in_cluster else STATUS_TYPES
-        assert source.value in (in_snapshot if source.in_snapshot else live_or_polled)
+        other_fields = in_cluster if source.in_cluster else STATUS_TYPES
+        assert source.value in (in_snapshot if source.in_snapshot else other_fields)
 
 
 def test_every_column_is_exported_or_has_a_reason() -> None:
-    """Nothing in the read model is forgotten: a column is a value, a label, or listed with why it is neither."""
+    """Every column is the value or a label of a metric, or is listed with the reason why not."""
     shown = {(metric.source, name) for metric in METRICS for name in (metric.column, *metric.labels)}
     known = {(source, name) for source in MetricSource for name in columns(source)}
     assert known - shown == set(NOT_EXPORTED)
@@ -135,7 +135,7 @@ def test_every_column_is_exported_or_has_a_reason() -> None:
 
 @every_metric
 def test_name_follows_the_conventions(metric: Metric) -> None:
-    """Names are lower case under one prefix, end as their kind demands and in their unit, and avoid reserved ends."""
+    """Lower case with one prefix, the suffix of the kind, the unit, and no reserved suffix."""
     assert re.fullmatch(r"lagwarden(_[a-z]+)+", metric.name)
     assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER)
     assert metric.name.endswith("_info") == (metric.kind is MetricKind.INFO)
@@ -148,32 +148,32 @@ def test_name_follows_the_conventions(metric: Metric) -> None:
 
 @every_metric
 def test_information_is_always_one(metric: Metric) -> None:
-    """An info metric has the constant 1; so have verdicts, which say how things stand and not what a thing is."""
-    stands_for_a_state = metric.column == "verdict"
-    assert (metric.kind is MetricKind.INFO or stands_for_a_state) == (metric.conversion is ValueConversion.ONE)
+    """An info metric is always 1; so are verdict metrics, whose label is a state."""
+    is_state = metric.column == "verdict"
+    assert (metric.kind is MetricKind.INFO or is_state) == (metric.conversion is ValueConversion.ONE)
 
 
 @every_metric
-def test_a_histogram_is_read_in_buckets(metric: Metric) -> None:
-    """A metric is a histogram exactly when it is read in buckets."""
+def test_a_histogram_has_buckets(metric: Metric) -> None:
+    """A metric is a histogram if and only if its conversion is BUCKETS."""
     assert (metric.kind is MetricKind.HISTOGRAM) == (metric.conversion is ValueConversion.BUCKETS)
 
 
 @every_metric
 def test_help_is_one_sentence_that_needs_no_escaping(metric: Metric) -> None:
-    """Help texts end like sentences and have none of the characters that the formats escape."""
+    """A help text ends with a full stop and has no character that the formats escape."""
     assert re.fullmatch(r'[A-Z0-9][^\\\n"]+\.', metric.help)
     assert not metric.absent.endswith(".")
 
 
 def test_names_and_families_are_unique() -> None:
-    """No two metrics share a name or a family, and no family is another's sample."""
+    """No two metrics have the same name or family."""
     assert len({metric.name for metric in METRICS}) == len(METRICS)
     assert len({metric.family for metric in METRICS}) == len(METRICS)
 
 
-def test_snapshot_and_live_metrics_are_told_apart_by_their_source() -> None:
-    """What is rendered once comes from the snapshot or a poll only, what is rendered per scrape from the status."""
+def test_the_source_decides_when_a_metric_is_rendered() -> None:
+    """Metrics of the snapshot and of the cluster are rendered once, metrics of the status at each scrape."""
     assert all(metric.source.in_snapshot for metric in SNAPSHOT_METRICS)
     assert all(metric.source.in_cluster for metric in CLUSTER_METRICS)
     assert not any(metric.source.in_snapshot or metric.source.in_cluster for metric in SELF_METRICS)
@@ -185,5 +185,5 @@ def test_reference_page_is_current() -> None:
 
 
 def test_reference_page_names_every_metric_once() -> None:
-    """The printed reference has a heading for each metric of the catalogue, in its order."""
+    """The reference page has a heading for each metric, in the order of the catalogue."""
     assert re.findall(r"^### `(.+)`$", markdown(), re.MULTILINE) == [metric.name for metric in METRICS]

@@ -1,4 +1,4 @@
-"""The cluster's facts as text: every number that is known, none that is not, and in one piece with a snapshot's."""
+"""The metrics of the cluster: known values only, and joined with those of a snapshot."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tests.exporters.snapshots import NOON, small_world
 
 
 def text(exposition: Exposition, form: ExpositionFormat = ExpositionFormat.TEXT) -> bytes:
-    """Give the whole text."""
+    """Return the complete text."""
     return b"".join(part if isinstance(part, bytes) else b"".join(part) for part in exposition.plain(form))
 
 
 def samples(exposition: Exposition) -> dict[str, float]:
-    """Give the samples as lines without their values, and those."""
+    """Return the values by sample."""
     lines = [line for line in text(exposition).decode().splitlines() if not line.startswith("#")]
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
-def test_every_number() -> None:
-    """Each metric with its labels; what is null leaves no sample."""
+def test_every_known_value_has_a_sample() -> None:
+    """Each metric with its labels; a null has no sample."""
     assert samples(render(facts())) == {
         'lagwarden_broker_info{broker="1",host="kafka-1",port="9092",rack="eu-1a"}': 1,
         'lagwarden_broker_info{broker="2",host="kafka-2",port="9092",rack=""}': 1,
@@ -72,8 +72,8 @@ def test_every_number() -> None:
     }
 
 
-def test_nothing_known() -> None:
-    """A poll that was told nothing leaves no series at all but its own."""
+def test_a_poll_without_results_has_only_its_own_series() -> None:
+    """All other metrics are absent."""
     tables = {
         field.name: getattr(facts(), field.name).slice(0, 0)
         for field in dataclasses.fields(facts())
@@ -88,7 +88,7 @@ def test_nothing_known() -> None:
 
 @pytest.mark.parametrize("form", ExpositionFormat, ids=["text", "openmetrics"])
 def test_joined_with_a_snapshot(form: ExpositionFormat) -> None:
-    """Behind a snapshot's metrics come the cluster's, plain and compressed, and the official parsers read it all."""
+    """The metrics of the cluster follow those of the snapshot, plain and compressed; the parsers accept the text."""
     groups, cluster = render_snapshot(small_world()), render(facts())
     both = join_expositions(groups, cluster)
     assert text(both, form) == text(groups, form) + text(cluster, form)
@@ -99,8 +99,8 @@ def test_joined_with_a_snapshot(form: ExpositionFormat) -> None:
     assert {metric.name for metric in CLUSTER_METRICS} <= read
 
 
-def test_joined_with_nothing() -> None:
-    """Before the first snapshot the cluster's metrics stand alone, and some can be chosen by name."""
+def test_joined_with_the_empty_exposition() -> None:
+    """Before the first snapshot there are only the metrics of the cluster, which names can select."""
     alone = join_expositions(EMPTY, PublishedCluster.build(facts()).exposition)
     assert text(alone) == text(render(facts()))
     chosen = b"".join(map(bytes, alone.plain(ExpositionFormat.TEXT, {"lagwarden_controller"})))  # type: ignore[arg-type]

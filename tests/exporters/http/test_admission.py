@@ -1,4 +1,4 @@
-"""Bounds on connections: who is let in, what is closed for them, and how it is counted."""
+"""Admission of connections: limits, eviction and counts."""
 
 from __future__ import annotations
 
@@ -11,90 +11,90 @@ from exporters.http.admission import Admission, ConnectionLimits, RefusalReason,
 
 
 @dataclasses.dataclass(eq=False)
-class Line:
-    """A connection of which the test decides how it is used; None: an answer is on its way."""
+class FakeConnection:
+    """A connection whose state the test sets. `expendable` None: a request is running."""
 
     address: str
     expendable: float | None = None
     evicted: bool = False
 
     def expendable_since(self) -> float | None:
-        """Say what the test decided."""
+        """Return the value that the test set."""
         return self.expendable
 
     def evict(self) -> None:
-        """Note it."""
+        """Record the eviction."""
         self.evicted = True
 
 
 def counts(admission: Admission) -> dict[str, int]:
-    """Give the refusals that have happened."""
+    """Return the refusals above zero by reason."""
     rows: list[dict[str, Any]] = admission.table().to_pylist()
     return {row["reason"]: row["refusals"] for row in rows if row["refusals"]}
 
 
-def test_below_the_bounds_everybody_is_let_in() -> None:
-    """Nothing is closed, and what is closed by its client makes room."""
+def test_below_the_limits_every_connection_is_admitted() -> None:
+    """Nothing is evicted, and a connection that its client closes frees its place."""
     admission = Admission(ConnectionLimits(total=3, per_address=2))
-    lines = [Line("a", 1.0), Line("a", 2.0), Line("b", 3.0)]
-    assert [admission.admit(line) for line in lines] == [True] * 3
-    admission.remove(lines[0])
-    admission.remove(lines[0])
+    connections = [FakeConnection("a", 1.0), FakeConnection("a", 2.0), FakeConnection("b", 3.0)]
+    assert [admission.admit(each) for each in connections] == [True] * 3
+    admission.remove(connections[0])
+    admission.remove(connections[0])
     assert admission.open == 2
-    assert admission.admit(Line("a"))
-    assert not any(line.evicted for line in lines)
+    assert admission.admit(FakeConnection("a"))
+    assert not any(each.evicted for each in connections)
     assert counts(admission) == {}
 
 
-def test_an_address_pays_for_its_own_connections() -> None:
-    """At its bound, the connection of the same address that has been idle for the longest time is closed."""
+def test_at_the_limit_of_an_address_its_longest_idle_connection_is_evicted() -> None:
+    """Connections of other addresses stay open."""
     admission = Admission(ConnectionLimits(total=10, per_address=3))
-    other = Line("b", 0.0)
-    lines = [Line("a", 5.0), Line("a", 2.0), Line("a", None)]
-    for line in [other, *lines]:
-        admission.admit(line)
-    assert admission.admit(Line("a", 9.0))
-    assert [line.evicted for line in lines] == [False, True, False]
+    other = FakeConnection("b", 0.0)
+    connections = [FakeConnection("a", 5.0), FakeConnection("a", 2.0), FakeConnection("a", None)]
+    for each in [other, *connections]:
+        admission.admit(each)
+    assert admission.admit(FakeConnection("a", 9.0))
+    assert [each.evicted for each in connections] == [False, True, False]
     assert not other.evicted
     assert admission.open == 4
     assert counts(admission) == {"idle": 1}
 
 
-def test_in_total_the_address_with_the_most_pays() -> None:
-    """A client with few connections is let in while another address floods."""
+def test_at_the_total_limit_the_address_with_the_most_connections_loses_one() -> None:
+    """A client with few connections is admitted while another address floods."""
     admission = Admission(ConnectionLimits(total=4, per_address=3))
-    flood = [Line("flood", at) for at in (1.0, 2.0, 3.0)]
-    scraper = Line("prometheus", 0.0)
-    for line in [*flood, scraper]:
-        admission.admit(line)
-    assert admission.admit(Line("kubelet", 4.0))
-    assert [line.evicted for line in flood] == [True, False, False]
+    flood = [FakeConnection("flood", at) for at in (1.0, 2.0, 3.0)]
+    scraper = FakeConnection("prometheus", 0.0)
+    for each in [*flood, scraper]:
+        admission.admit(each)
+    assert admission.admit(FakeConnection("kubelet", 4.0))
+    assert [each.evicted for each in flood] == [True, False, False]
     assert not scraper.evicted
 
 
-def test_answers_on_their_way_are_not_cut_off() -> None:
-    """Where nothing can be closed the new connection is refused, and counted as that."""
+def test_running_requests_are_not_interrupted() -> None:
+    """If nothing can be evicted, the new connection is refused and counted."""
     admission = Admission(ConnectionLimits(total=2, per_address=1))
     for address in ("a", "b"):
-        assert admission.admit(Line(address, None))
-    assert not admission.admit(Line("a", 1.0))
-    assert not admission.admit(Line("c", 1.0))
+        assert admission.admit(FakeConnection(address, None))
+    assert not admission.admit(FakeConnection("a", 1.0))
+    assert not admission.admit(FakeConnection("c", 1.0))
     assert admission.open == 2
     assert counts(admission) == {"connections": 2}
 
 
-def test_where_the_largest_address_is_busy_another_idle_connection_is_closed() -> None:
-    """Total room is found wherever it is."""
+def test_if_the_largest_address_is_busy_another_idle_connection_is_evicted() -> None:
+    """At the total limit any idle connection can be evicted."""
     admission = Admission(ConnectionLimits(total=3, per_address=2))
-    idle = Line("b", 1.0)
-    for line in (Line("a", None), Line("a", None), idle):
-        admission.admit(line)
-    assert admission.admit(Line("c", 2.0))
+    idle = FakeConnection("b", 1.0)
+    for each in (FakeConnection("a", None), FakeConnection("a", None), idle):
+        admission.admit(each)
+    assert admission.admit(FakeConnection("c", 2.0))
     assert idle.evicted
 
 
 def test_every_reason_has_a_row_from_the_start() -> None:
-    """So that a rate can be taken over the first refusal."""
+    """`rate()` needs a sample before the first refusal."""
     assert {
         row["reason"]: row["refusals"] for row in Admission(ConnectionLimits()).table().to_pylist()
     } == dict.fromkeys(RefusalReason, 0)
@@ -111,6 +111,6 @@ def test_every_reason_has_a_row_from_the_start() -> None:
         (None, "unknown"),
     ],
 )
-def test_what_counts_as_one_client(host: str | None, key: str) -> None:
-    """One IPv4 address, and one /64 of IPv6, all of which a single host may have."""
+def test_the_key_of_a_client(host: str | None, key: str) -> None:
+    """An IPv4 address, or a /64 network of IPv6, all of which a single host can have."""
     assert address_key(host) == key

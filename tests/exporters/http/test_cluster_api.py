@@ -1,20 +1,23 @@
-"""The cluster's facts as JSON, asked in process."""
+"""The JSON responses about the cluster, in process."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 
 import httpx
 import pytest
 
 from exporters.cluster.exposition import PublishedCluster
+from exporters.http.cluster_api import cluster_json
 from exporters.http.routes import build_app
 from tests.exporters.cluster_facts import facts
 from tests.exporters.snapshots import CONNECTING, status
 
 
 def get(path: str, published: PublishedCluster | None) -> httpx.Response:
-    """Ask an application that has this of the cluster, and no snapshot yet."""
+    """Send a request to an application with these facts and without a snapshot."""
 
     async def send() -> httpx.Response:
         app = build_app(lambda: None, lambda: status(**CONNECTING), cluster=lambda: published)
@@ -25,7 +28,7 @@ def get(path: str, published: PublishedCluster | None) -> httpx.Response:
 
 
 def test_the_cluster() -> None:
-    """Brokers with their settings, the controller, totals, the offsets topic with its evidence, and the gaps."""
+    """Brokers with settings, controller, totals, the offsets topic with evidence, and unknown facts."""
     answer = get("/api/v1/cluster", PublishedCluster.build(facts()))
     assert answer.status_code == 200
     assert answer.json() == {
@@ -93,16 +96,16 @@ def test_the_cluster() -> None:
     }
 
 
-def test_no_controller_known() -> None:
-    """Then no broker is said to be none either."""
-    seen = facts(controller=None, controller_unknown_reason="not_authorized")
-    answer = get("/api/v1/cluster", PublishedCluster.build(seen)).json()
+def test_an_unknown_controller_is_null() -> None:
+    """Also for each broker it is null, not false."""
+    polled = facts(controller=None, controller_unknown_reason="not_authorized")
+    answer = get("/api/v1/cluster", PublishedCluster.build(polled)).json()
     assert (answer["controller"], answer["controller_unknown_reason"]) == (None, "not_authorized")
     assert [broker["controller"] for broker in answer["brokers"]] == [None, None]
 
 
 def test_a_topic() -> None:
-    """Its totals, its settings and every partition with its brokers; a leader that is not there is null."""
+    """Totals, settings and every partition with its brokers; a missing leader is null."""
     answer = get("/api/v1/topics/orders", PublishedCluster.build(facts())).json()
     assert (answer["topic"], answer["partitions"], answer["leaders_skewed_ratio"]) == ("orders", 2, 0.33)
     assert answer["configs"] == [
@@ -122,10 +125,10 @@ def test_a_topic() -> None:
     }
 
 
-def test_a_topic_beyond_what_is_shown_has_an_answer() -> None:
-    """Only series are limited."""
-    seen = facts(partitions_shown=facts().partitions_shown.slice(0, 0))
-    assert len(get("/api/v1/topics/orders", PublishedCluster.build(seen)).json()["by_partition"]) == 2
+def test_a_topic_without_series_has_a_response() -> None:
+    """`cluster.partitions_shown` limits only series."""
+    polled = facts(partitions_shown=facts().partitions_shown.slice(0, 0))
+    assert len(get("/api/v1/topics/orders", PublishedCluster.build(polled)).json()["by_partition"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -133,19 +136,29 @@ def test_a_topic_beyond_what_is_shown_has_an_answer() -> None:
     [
         pytest.param("/api/v1/cluster", False, 503, id="cluster, before the first poll"),
         pytest.param("/api/v1/topics/orders", False, 503, id="topic, before the first poll"),
-        pytest.param("/api/v1/topics/none", True, 404, id="a topic that is not there"),
-        pytest.param("/api/v1/topics/%3Cscript%3E", True, 404, id="no name that a topic can have"),
+        pytest.param("/api/v1/topics/none", True, 404, id="unknown topic"),
+        pytest.param("/api/v1/topics/%3Cscript%3E", True, 404, id="invalid topic name"),
     ],
 )
-def test_what_is_not_known(path: str, *, published: bool, code: int) -> None:
-    """No facts is 503, no such topic 404, each with a sentence in JSON."""
+def test_unknown_facts_have_a_status_code(path: str, *, published: bool, code: int) -> None:
+    """503 before the first poll, 404 for an unknown topic, each with an error message in JSON."""
     answer = get(path, PublishedCluster.build(facts()) if published else None)
     assert answer.status_code == code
     assert answer.json()["error"]
 
 
-def test_metrics_of_the_cluster_do_not_wait_for_a_snapshot() -> None:
-    """They stand in `/metrics` before any group is known."""
+def test_metrics_of_the_cluster_need_no_snapshot() -> None:
+    """They are in `/metrics` before any group is known."""
     text = get("/metrics", PublishedCluster.build(facts())).text
     assert 'lagwarden_controller{broker="3000"} 1\n' in text
     assert "lagwarden_controller{" not in get("/metrics", None).text
+
+
+def test_a_replaced_poll_is_freed() -> None:
+    """The rendered response does not keep a poll alive after the publisher has dropped it."""
+    published = PublishedCluster.build(facts())
+    assert cluster_json(published)[0] is cluster_json(published)[0]
+    table = weakref.ref(published.facts.brokers)
+    del published
+    gc.collect()
+    assert table() is None

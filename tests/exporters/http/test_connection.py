@@ -1,4 +1,4 @@
-"""Clients on real sockets that are too many, too slow or send half requests; others are answered all the while."""
+"""Too many clients, slow clients and incomplete requests on real sockets; other clients are served meanwhile."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ABUSER, SCRAPER = "127.0.0.1", "127.0.0.2"
-BOUNDS = ConnectionLimits(total=60, per_address=40)
+LIMITS = ConnectionLimits(total=60, per_address=40)
 
 
 @pytest.fixture(scope="module")
 def large() -> PublishedSnapshot:
-    """Give a snapshot whose `/metrics` is many times larger than all the buffers of a connection."""
+    """Return a snapshot whose `/metrics` is many times larger than all buffers of a connection."""
     return PublishedSnapshot.build(
         snapshot(groups=[{"group": f"{at:0249}", "lag_sum": 1, "lag_max": 1} for at in range(40_000)])
     )
@@ -35,8 +35,8 @@ def large() -> PublishedSnapshot:
 
 @contextlib.contextmanager
 def serving(published: PublishedSnapshot | None = None) -> Iterator[HttpServer]:
-    """Serve with small bounds on a free port."""
-    server = HttpServer("127.0.0.1", 0, lambda: published, status, limits=BOUNDS)
+    """Serve with small limits on a free port."""
+    server = HttpServer("127.0.0.1", 0, lambda: published, status, limits=LIMITS)
     server.start()
     try:
         yield server
@@ -45,12 +45,12 @@ def serving(published: PublishedSnapshot | None = None) -> Iterator[HttpServer]:
 
 
 def connect(server: HttpServer, source: str = ABUSER) -> socket.socket:
-    """Open a connection from one of the loopback's addresses."""
+    """Open a connection from an address of the loopback network."""
     return socket.create_connection(("127.0.0.1", server.port), timeout=30, source_address=(source, 0))
 
 
-def ask(server: HttpServer, path: str, source: str = SCRAPER) -> tuple[int, str]:
-    """Ask on a connection of its own, by default from an address that does nothing wrong."""
+def get(server: HttpServer, path: str, source: str = SCRAPER) -> tuple[int, str]:
+    """Send a GET request on a new connection, by default from a well-behaved address."""
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30, source_address=(source, 0))
     with contextlib.closing(client):
         client.request("GET", path)
@@ -58,32 +58,32 @@ def ask(server: HttpServer, path: str, source: str = SCRAPER) -> tuple[int, str]
         return answer.status, answer.read().decode()
 
 
-def told(server: HttpServer, name: str) -> Metrics:
+def scrape(server: HttpServer, name: str) -> Metrics:
     """Scrape one metric."""
-    code, text = ask(server, f"/metrics?name[]={name}")
+    code, text = get(server, f"/metrics?name[]={name}")
     assert code == 200
     return Metrics(text)
 
 
 def refusals(server: HttpServer) -> dict[str, int]:
-    """Give what the server says it refused, by reason."""
-    rows = told(server, "lagwarden_http_refusals_total").rows("lagwarden_http_refusals_total")
+    """Return the refusals above zero by reason, from the metrics."""
+    rows = scrape(server, "lagwarden_http_refusals_total").rows("lagwarden_http_refusals_total")
     return {labels["reason"]: int(value) for labels, value in rows if value}
 
 
 def connections(server: HttpServer) -> int:
-    """Give how many connections the server says are open."""
-    return int(told(server, "lagwarden_http_connections").total("lagwarden_http_connections"))
+    """Return the number of open connections, from the metrics."""
+    return int(scrape(server, "lagwarden_http_connections").total("lagwarden_http_connections"))
 
 
-def wait_until(fact: Callable[[], bool]) -> None:
-    """Wait for a fact, up to the limit of the test."""
-    while not fact():
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until a condition is true, up to the timeout of the test."""
+    while not condition():
         time.sleep(0.02)
 
 
-def test_idle_connections_are_bounded_and_the_oldest_make_room() -> None:
-    """A flood from one address closes that address' own oldest connections; another keeps its line."""
+def test_the_oldest_idle_connections_of_an_address_are_evicted() -> None:
+    """A flood from one address closes its own oldest connections; that of another address stays open."""
     with serving() as server, contextlib.ExitStack() as stack:
         kept = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30, source_address=(SCRAPER, 0))
         stack.callback(kept.close)
@@ -92,47 +92,47 @@ def test_idle_connections_are_bounded_and_the_oldest_make_room() -> None:
         kept.auto_open = False
         flood = [stack.enter_context(connect(server)) for _ in range(200)]
         wait_until(lambda: refusals(server).get("idle", 0) >= 160)
-        assert connections(server) == BOUNDS.per_address + 2, "the flood's share, the kept one and this one"
+        assert connections(server) == LIMITS.per_address + 2, "the share of the flood, the kept connection and this one"
         assert flood[0].recv(1) == b"", "the oldest was closed"
         kept.request("GET", "/livez")
-        assert kept.getresponse().read() == b"alive\n", "the line of another address was kept"
+        assert kept.getresponse().read() == b"alive\n", "the connection of another address is open"
         flood[-1].sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert flood[-1].recv(64).startswith(b"HTTP/1.1 200"), "the newest of the flood is open"
+        assert flood[-1].recv(64).startswith(b"HTTP/1.1 200"), "the newest connection of the flood is open"
         for line in flood:
             line.close()
         wait_until(lambda: connections(server) == 2)
 
 
 def test_many_addresses_share_the_total() -> None:
-    """Beyond the total the address with the most connections pays, and a new address gets in."""
+    """At the total limit the address with the most connections loses one, and a new address is admitted."""
     with serving() as server, contextlib.ExitStack() as stack:
         for source in ("127.0.0.11", "127.0.0.12"):
             for _ in range(40):
                 stack.enter_context(connect(server, source))
         wait_until(lambda: refusals(server).get("idle", 0) >= 20)
-        assert connections(server) <= BOUNDS.total
-        assert ask(server, "/readyz")[0] == 200
+        assert connections(server) <= LIMITS.total
+        assert get(server, "/readyz")[0] == 200
 
 
-def test_a_client_that_reads_nothing_is_cut_off(large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forty clients that ask and do not read are all gone after the window; meanwhile others are answered."""
+def test_a_client_that_reads_nothing_is_closed(large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty clients that send requests and do not read are closed after the period; others are served meanwhile."""
     monkeypatch.setattr(connection, "PROGRESS_SECONDS", 1.0)
     with serving(large) as server, contextlib.ExitStack() as stack:
         lines = [stack.enter_context(connect(server)) for _ in range(40)]
         for line in lines:
             line.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert ask(server, "/metrics?name[]=lagwarden_ready")[0] == 200
+        assert get(server, "/metrics?name[]=lagwarden_ready")[0] == 200
         wait_until(lambda: refusals(server).get("slow_reader", 0) >= 16)
         found = refusals(server)
-        assert found["slow_reader"] == 16, "the share of one address in the requests"
+        assert found["slow_reader"] == 16, "the share of one address in the concurrent requests"
         assert found["requests"] == 24
-        assert ask(server, "/metrics?name[]=lagwarden_ready", ABUSER)[0] == 200, "its places are free again"
+        assert get(server, "/metrics?name[]=lagwarden_ready", ABUSER)[0] == 200, "its places are released"
 
 
-def test_a_client_that_reads_slowly_but_steadily_gets_all(
+def test_a_client_that_reads_slowly_gets_the_whole_response(
     large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Progress counts, not the time that an answer takes in all."""
+    """The pace is limited, not the total time."""
     monkeypatch.setattr(connection, "PROGRESS_SECONDS", 0.5)
     with serving(large) as server, connect(server) as line:
         line.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -144,22 +144,22 @@ def test_a_client_that_reads_slowly_but_steadily_gets_all(
         assert "slow_reader" not in refusals(server)
 
 
-def test_requests_that_are_sent_and_never_read_hold_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pipelined requests whose answers nobody reads are cut off too, although no single answer is large."""
+def test_pipelined_requests_that_are_never_read_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if no single response is large."""
     monkeypatch.setattr(connection, "PROGRESS_SECONDS", 0.5)
     with serving() as server, connect(server) as line:
         line.settimeout(0.2)
-        with contextlib.suppress(OSError):  # the server stops to read, and in the end resets the connection
+        with contextlib.suppress(OSError):  # the server stops reading, and finally resets the connection
             while True:
                 line.sendall(b"GET /style.css HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
         wait_until(lambda: refusals(server).get("slow_reader", 0) == 1)
         wait_until(lambda: connections(server) == 1)
 
 
-def test_where_nothing_can_be_closed_a_connection_is_refused_with_503(
+def test_if_nothing_can_be_evicted_a_connection_is_refused(
     large: PublishedSnapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The refusal says when to come back."""
+    """With 503 and a `Retry-After` header."""
     monkeypatch.setattr(connection, "STALLED_SECONDS", 3600.0)
     bounds = ConnectionLimits(total=60, per_address=10)
     server = HttpServer("127.0.0.1", 0, lambda: large, status, limits=bounds)
@@ -177,8 +177,8 @@ def test_where_nothing_can_be_closed_a_connection_is_refused_with_503(
         assert refusals(server) == {"connections": 1}
 
 
-def test_half_requests_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request that does not arrive in time is closed, and stands in the metrics."""
+def test_incomplete_requests_are_closed_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that does not arrive completely in time is closed."""
     monkeypatch.setattr(connection, "REQUEST_SECONDS", 0.2)
     with serving() as server, connect(server) as line:
         line.sendall(b"GET /met")
@@ -186,8 +186,8 @@ def test_half_requests_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
         assert refusals(server) == {"request_timeout": 1}
 
 
-def test_a_header_does_not_make_another_address(large: PublishedSnapshot) -> None:
-    """The share of an address is that of the connection, whatever a client writes about itself."""
+def test_a_forwarded_header_does_not_change_the_address(large: PublishedSnapshot) -> None:
+    """The address is that of the connection, whatever `X-Forwarded-For` contains."""
     with serving(large) as server, contextlib.ExitStack() as stack:
         for number in range(20):
             line = stack.enter_context(connect(server))
@@ -197,13 +197,13 @@ def test_a_header_does_not_make_another_address(large: PublishedSnapshot) -> Non
 
 
 def test_a_flood_of_pages_leaves_few_threads() -> None:
-    """Three hundred requests for pages, each another one, leave no more threads than render at once."""
+    """Three hundred requests for different pages leave no more threads than the limit of renderings."""
     with serving(PublishedSnapshot.build(snapshot(groups=[{"group": "g", "lag_sum": 1}]))) as server:
         before = threading.active_count()
 
         def flood(source: str) -> None:
             for number in range(30):
-                assert ask(server, f"/?filter={source}{number}", source)[0] in {200, 503}
+                assert get(server, f"/?filter={source}{number}", source)[0] in {200, 503}
 
         threads = [threading.Thread(target=flood, args=(f"127.0.0.{number}",)) for number in range(10, 20)]
         for thread in threads:

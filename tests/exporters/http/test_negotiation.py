@@ -1,4 +1,4 @@
-"""What scrapers ask for."""
+"""Content negotiation."""
 
 from __future__ import annotations
 
@@ -24,26 +24,24 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 @pytest.mark.parametrize(
     ("accept", "form"),
     [
-        pytest.param("", ExpositionFormat.TEXT, id="no wish"),
+        pytest.param("", ExpositionFormat.TEXT, id="no header"),
         pytest.param("*/*", ExpositionFormat.TEXT, id="curl"),
-        pytest.param(BROWSER, ExpositionFormat.TEXT, id="a browser"),
+        pytest.param(BROWSER, ExpositionFormat.TEXT, id="browser"),
         pytest.param(PROMETHEUS_2, ExpositionFormat.OPENMETRICS, id="Prometheus 2"),
         pytest.param(PROMETHEUS_3, ExpositionFormat.OPENMETRICS, id="Prometheus 3"),
-        pytest.param("application/openmetrics-text", ExpositionFormat.OPENMETRICS, id="no version named"),
+        pytest.param("application/openmetrics-text", ExpositionFormat.OPENMETRICS, id="no version"),
         pytest.param(
             'Application/OpenMetrics-Text; Version="1.0.0"', ExpositionFormat.OPENMETRICS, id="case and quotes"
         ),
-        pytest.param(
-            "application/openmetrics-text;version=2.0.0", ExpositionFormat.TEXT, id="a version we do not write"
-        ),
+        pytest.param("application/openmetrics-text;version=2.0.0", ExpositionFormat.TEXT, id="unsupported version"),
         pytest.param("application/openmetrics-text;q=0.1,text/plain", ExpositionFormat.TEXT, id="text preferred"),
         pytest.param("application/openmetrics-text;q=0", ExpositionFormat.TEXT, id="OpenMetrics refused"),
-        pytest.param("application/openmetrics-text;q=much", ExpositionFormat.TEXT, id="a weight that is none"),
-        pytest.param("application/vnd.google.protobuf", ExpositionFormat.TEXT, id="only what we do not have"),
+        pytest.param("application/openmetrics-text;q=much", ExpositionFormat.TEXT, id="invalid quality"),
+        pytest.param("application/vnd.google.protobuf", ExpositionFormat.TEXT, id="only unsupported formats"),
     ],
 )
 def test_format(accept: str, form: ExpositionFormat) -> None:
-    """The format is the one that the header prefers, and plain text whenever in doubt."""
+    """The format that the header prefers, otherwise the text format."""
     assert preferred_format(accept) is form
 
 
@@ -52,20 +50,20 @@ def test_format(accept: str, form: ExpositionFormat) -> None:
     [
         pytest.param("", False, id="no header"),
         pytest.param("gzip", True, id="Prometheus"),
-        pytest.param("deflate, gzip;q=0.5, br", True, id="among others"),
+        pytest.param("deflate, gzip;q=0.5, br", True, id="one of several"),
         pytest.param("gzip;q=0", False, id="refused"),
-        pytest.param("*;q=0.1", True, id="anything"),
-        pytest.param("gzip;q=0, *", False, id="anything but"),
-        pytest.param("identity", False, id="as it is"),
+        pytest.param("*;q=0.1", True, id="any coding"),
+        pytest.param("gzip;q=0, *", False, id="any coding but gzip"),
+        pytest.param("identity", False, id="identity"),
     ],
 )
 def test_compression(header: str, accepted: bool) -> None:  # noqa: FBT001  # a column of the table
-    """Only a reader who takes gzip gets gzip."""
+    """Only a client that accepts gzip gets gzip."""
     assert accepts_gzip(header) is accepted
 
 
 @given(st.text())
-def test_any_header_has_an_answer(header: str) -> None:
-    """No header, however broken, is an error."""
+def test_no_header_is_an_error(header: str) -> None:
+    """Law: any header has a format, also an invalid one."""
     assert preferred_format(header) in ExpositionFormat
     assert accepts_gzip(header) in {True, False}

@@ -1,4 +1,4 @@
-"""Every address, asked in process: no socket."""
+"""All routes, in process without a socket."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ OPENMETRICS = {"accept": "application/openmetrics-text;version=1.0.0"}
 
 
 class Client:
-    """Asks an application one thing at a time; Starlette's own client wants another HTTP library than ours."""
+    """Sends single requests to an application. Starlette's own client needs another HTTP library."""
 
     def __init__(self, app: Starlette) -> None:
         self._app = app
 
-    def ask(self, method: str, path: str, **arguments: Any) -> httpx.Response:
-        """Send one request and give the answer."""
+    def request(self, method: str, path: str, **arguments: Any) -> httpx.Response:
+        """Send one request and return the response."""
 
         async def send() -> httpx.Response:
             transport = httpx.ASGITransport(self._app)
@@ -50,12 +50,12 @@ class Client:
         return asyncio.run(send())
 
     def get(self, path: str, **arguments: Any) -> httpx.Response:
-        """Ask for what is at an address."""
-        return self.ask("GET", path, **arguments)
+        """Send a GET request."""
+        return self.request("GET", path, **arguments)
 
 
 def client(published: PublishedSnapshot | None = None, **changes: Any) -> Client:
-    """Give a client of an application with this snapshot and this status, five seconds past noon."""
+    """Return a client of an application with this snapshot and status, five seconds after NOON."""
     app = build_app(
         lambda: published,
         lambda: status(**changes),
@@ -66,21 +66,21 @@ def client(published: PublishedSnapshot | None = None, **changes: Any) -> Client
 
 
 @pytest.mark.parametrize("changes", [{}, CATCHING_UP, CONNECTING], ids=["running", "catching up", "connecting"])
-def test_alive_whatever_else_is_wrong(changes: dict[str, Any]) -> None:
-    """Liveness does not depend on Kafka, on readiness nor on a snapshot: a restart would help none of them."""
+def test_liveness_is_independent_of_kafka_and_snapshots(changes: dict[str, Any]) -> None:
+    """A restart would not help if Kafka is unreachable or the monitor is not ready."""
     assert client(**changes).get("/livez").status_code == 200
 
 
 def test_readiness() -> None:
-    """Ready is 200; not ready is 503 and says why."""
+    """Ready is 200; not ready is 503 with the reasons."""
     assert client().get("/readyz").status_code == 200
     answer = client(**CATCHING_UP).get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["reasons"] == ["Reading what groups have committed so far."]
 
 
-def test_metrics_before_the_first_snapshot_are_the_monitors_own() -> None:
-    """No series about groups before their numbers are known, but the catch-up can be watched."""
+def test_before_the_first_snapshot_there_are_only_metrics_of_the_monitor() -> None:
+    """No series about groups, but the progress of the catch-up."""
     answer = client(**CATCHING_UP).get("/metrics")
     assert answer.status_code == 200
     assert "lagwarden_catch_up_ratio 0.425\n" in answer.text
@@ -93,8 +93,8 @@ def test_metrics_before_the_first_snapshot_are_the_monitors_own() -> None:
 @pytest.mark.parametrize(
     ("accept", "form"), [({}, ExpositionFormat.TEXT), (OPENMETRICS, ExpositionFormat.OPENMETRICS)], ids=["text", "om"]
 )
-def test_metrics_in_every_form(accept: dict[str, str], form: ExpositionFormat, compressed: bool) -> None:  # noqa: FBT001  # a table
-    """Format and compression follow the headers; the snapshot's bytes come unchanged, then the live part."""
+def test_metrics_in_every_format(accept: dict[str, str], form: ExpositionFormat, compressed: bool) -> None:  # noqa: FBT001  # a table
+    """Format and compression follow the headers; the bytes of the snapshot are followed by the monitor's metrics."""
     published = PublishedSnapshot.build(small_world())
     headers = {**accept, "accept-encoding": "gzip" if compressed else "identity"}
     answer = client(published).get("/metrics", headers=headers)
@@ -107,7 +107,7 @@ def test_metrics_in_every_form(accept: dict[str, str], form: ExpositionFormat, c
 
 
 def test_metrics_by_name() -> None:
-    """Asked for names, only they come; a name that does not exist brings nothing and hurts nothing."""
+    """Only the named metrics are returned; an unknown name is ignored."""
     app = client(PublishedSnapshot.build(small_world()))
     query = urllib.parse.urlencode([("name[]", "lagwarden_group_lag"), ("name[]", "lagwarden_ready"), ("name[]", "no")])
     lines = [line for line in app.get(f"/metrics?{query}").text.splitlines() if not line.startswith("#")]
@@ -118,8 +118,8 @@ def test_metrics_by_name() -> None:
     ]
 
 
-def test_a_group_that_left_is_gone_at_the_next_scrape() -> None:
-    """A scrape shows the published snapshot and nothing of the one before."""
+def test_a_removed_group_is_absent_from_the_next_scrape() -> None:
+    """A scrape has only the published snapshot, nothing of the previous one."""
     holder = [PublishedSnapshot.build(small_world())]
     app = Client(build_app(lambda: holder[0], status))
     assert 'group="billing"' in app.get("/metrics").text
@@ -131,7 +131,7 @@ def test_a_group_that_left_is_gone_at_the_next_scrape() -> None:
 
 @pytest.mark.parametrize("path", ["/api/v1/groups", "/api/v1/groups/billing", "/api/v1/group?name=billing"])
 def test_groups_before_the_first_snapshot(path: str) -> None:
-    """No snapshot is 503 with the reasons, not an empty list and not 404."""
+    """503 with the reasons, not an empty list and not 404."""
     answer = client(**CATCHING_UP).get(path)
     assert answer.status_code == 503
     assert answer.json()["phase"] == "catching up"
@@ -139,7 +139,7 @@ def test_groups_before_the_first_snapshot(path: str) -> None:
 
 
 def test_groups() -> None:
-    """The list of groups is JSON of all of them."""
+    """The response has all groups as JSON."""
     answer = client(PublishedSnapshot.build(small_world())).get("/api/v1/groups")
     assert answer.headers["content-type"] == "application/json"
     assert len(answer.json()["groups"]) == 4
@@ -147,8 +147,8 @@ def test_groups() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
 @pytest.mark.parametrize("address", ["/api/v1/groups/", "/api/v1/group?name="], ids=["path", "query"])
-def test_any_group_can_be_asked_for(address: str, name: str) -> None:
-    """Percent-encoded, every name reaches its group: slashes, line feeds, dots and the empty name too."""
+def test_any_group_can_be_requested(address: str, name: str) -> None:
+    """Percent-encoded, every name reaches its group, also slashes, line feeds and the empty name."""
     app = client(PublishedSnapshot.build(snapshot(groups=[{"group": other} for other in HOSTILE_NAMES])))
     answer = app.get(address + urllib.parse.quote(name, safe=""))
     assert answer.status_code == 200
@@ -156,8 +156,8 @@ def test_any_group_can_be_asked_for(address: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [".", ".."])
-def test_names_that_paths_swallow_come_by_query(name: str) -> None:
-    """A client resolves dots in a path before it asks, even encoded ones; in a query they are a name like any."""
+def test_dot_names_can_be_requested_by_query(name: str) -> None:
+    """A client resolves dots in a path before the request, even encoded ones, but not in a query."""
     app = client(PublishedSnapshot.build(snapshot(groups=[{"group": "."}, {"group": ".."}])))
     assert app.get("/api/v1/group", params={"name": name}).json()["group"] == name
     page = app.get("/group", params={"name": name})
@@ -165,43 +165,43 @@ def test_names_that_paths_swallow_come_by_query(name: str) -> None:
     assert f"<bdi>{name}</bdi>" in page.text
 
 
-def test_one_group_comes_with_its_detail() -> None:
-    """Members and history are asked for by the group's name, and only of one that is known."""
+def test_a_group_has_its_detail() -> None:
+    """Members and history are of the group with this name, and null without a detail."""
     app = client(PublishedSnapshot.build(small_world()))
     assert len(app.get("/api/v1/groups/billing").json()["by_member"]) == 3
     assert app.get("/api/v1/group?name=plain").json()["by_member"] is None
 
 
-def test_a_group_without_a_name_is_asked_for_wrongly() -> None:
-    """Where the query has no name the answer says how to give one; that is not the group with the empty name."""
+def test_a_request_without_a_name_is_a_bad_request() -> None:
+    """The error has the syntax; it is not the group with the empty name."""
     answer = client(PublishedSnapshot.build(snapshot(groups=[{"group": ""}]))).get("/api/v1/group")
     assert answer.status_code == 400
     assert "?name=" in answer.json()["error"]
 
 
 def test_unknown_group() -> None:
-    """A group that does not exist is 404 and its name is given back."""
+    """404 with the requested name."""
     answer = client(PublishedSnapshot.build(small_world())).get("/api/v1/groups/no%2Fsuch%0Agroup")
     assert answer.status_code == 404
     assert answer.json() == {"error": "no such group", "group": "no/such\ngroup"}
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/metrics/x", "/api/v1", "/livez/", "/..%2f..%2fetc/passwd"])
-def test_unknown_addresses(path: str) -> None:
-    """A path that does not exist is 404 and no more."""
+def test_unknown_paths(path: str) -> None:
+    """An unknown path is 404, also one that leaves the directory."""
     answer = client().get(path)
     assert answer.status_code in {404, 307}
     assert b"root:" not in answer.content
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/groups", "/api/v1/group", "/group", "/groups/a", "/readyz"])
-def test_nothing_can_be_written(path: str) -> None:
-    """Everything is for reading only."""
-    assert client().ask("POST", path).status_code == 405
+def test_all_routes_are_read_only(path: str) -> None:
+    """POST is 405."""
+    assert client().request("POST", path).status_code == 405
 
 
 def test_the_page_and_its_policy() -> None:
-    """The page comes with a policy that lets nothing load or run but what lagwarden itself serves as a file."""
+    """The content security policy allows only files that lagwarden serves."""
     page = client(PublishedSnapshot.build(small_world())).get("/")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert page.headers["vary"] == "Accept, Accept-Encoding"
@@ -213,8 +213,8 @@ def test_the_page_and_its_policy() -> None:
 
 
 @pytest.mark.parametrize("name", ASSETS)
-def test_what_the_page_needs_is_served(name: str) -> None:
-    """Style and scripts come as what they are, and ask for nothing from anywhere else."""
+def test_the_assets_are_served(name: str) -> None:
+    """Style sheet and scripts have their media types and load nothing from elsewhere."""
     answer = client().get(f"/{name}")
     assert answer.status_code == 200
     assert answer.headers["content-type"] == ASSETS[name]
@@ -226,26 +226,26 @@ def test_what_the_page_needs_is_served(name: str) -> None:
     ("address", "code"),
     [("/?filter=bill", 200), ("/group?name=billing", 200), ("/groups/billing", 200), ("/group?name=nobody", 404)],
 )
-def test_the_same_address_gives_the_view_to_the_script(address: str, code: int) -> None:
-    """Asked for its own media type, a page's address answers with its content as values."""
+def test_a_page_has_a_view_for_the_script(address: str, code: int) -> None:
+    """With the media type of the view in `Accept`, the response is the content of the page as JSON."""
     answer = client(PublishedSnapshot.build(small_world())).get(address, headers={"accept": VIEW_TYPE})
     assert answer.status_code == code
     assert answer.headers["content-type"] == VIEW_TYPE
     assert answer.json().keys() == {"title", "main", "samples", "marks"}
 
 
-def test_the_charts_know_what_anybody_has_read() -> None:
-    """Each snapshot that somebody reads, also by a scrape, is remembered for the chart of a group."""
+def test_every_request_records_the_snapshot_for_the_charts() -> None:
+    """Also a scrape does."""
     holder = [PublishedSnapshot.build(small_world())]
     app = Client(build_app(lambda: holder[0], status))
     app.get("/metrics")
     holder[0] = PublishedSnapshot.build(dataclasses.replace(small_world(), taken_at=NOON / 1000 + 10))
     view = app.get("/group?name=billing", headers={"accept": VIEW_TYPE}).json()
-    assert [moment for moment, *_ in view["samples"]] == [NOON / 1000, NOON / 1000 + 10]
+    assert [at for at, *_ in view["samples"]] == [NOON / 1000, NOON / 1000 + 10]
 
 
-def test_the_fleet_can_be_filtered_without_a_script() -> None:
-    """The form sends what was typed in the address, and the page answers with what is so."""
+def test_the_overview_can_be_filtered_without_a_script() -> None:
+    """The form sends the filter in the query, and the page has the matching groups."""
     text = (
         client(PublishedSnapshot.build(small_world())).get("/", params={"filter": "bill", "severity": "critical"}).text
     )
@@ -259,12 +259,12 @@ def test_the_fleet_can_be_filtered_without_a_script() -> None:
     [
         pytest.param("/group?name=billing", "./", id="query"),
         pytest.param("/groups/billing", "../", id="path"),
-        pytest.param("/groups/a/b", "../../", id="path with a slash that somebody typed"),
-        pytest.param("/groups/a%2Fb", "../", id="path with a slash that is encoded"),
+        pytest.param("/groups/a/b", "../../", id="path with a slash"),
+        pytest.param("/groups/a%2Fb", "../", id="path with an encoded slash"),
     ],
 )
-def test_the_page_of_a_group_finds_home(address: str, root: str) -> None:
-    """Its links are relative to the address as the reader's browser has it, so that any prefix in front is kept."""
+def test_the_links_of_a_group_page_are_relative(address: str, root: str) -> None:
+    """They are relative to the requested path, so that a path prefix of a proxy is kept."""
     page = client(PublishedSnapshot.build(snapshot(groups=[{"group": "billing"}, {"group": "a/b"}]))).get(address)
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -275,9 +275,9 @@ def test_the_page_of_a_group_finds_home(address: str, root: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "published", "code"),
     [({}, True, 404), (CATCHING_UP, False, 503)],
-    ids=["no such group", "no snapshot yet"],
+    ids=["unknown group", "no snapshot yet"],
 )
-def test_the_page_of_a_group_that_is_not_there(changes: dict[str, Any], published: bool, code: int) -> None:  # noqa: FBT001  # a table
-    """A page says so, with the code that goes with it."""
+def test_the_page_of_an_unknown_group(changes: dict[str, Any], published: bool, code: int) -> None:  # noqa: FBT001  # a table
+    """A page with the same status code as the API."""
     app = client(PublishedSnapshot.build(small_world()) if published else None, **changes)
     assert app.get("/group?name=nobody").status_code == code

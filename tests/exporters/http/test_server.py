@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def serving(published: PublishedSnapshot | None) -> Iterator[HttpServer]:
-    """Serve on a free port of the loopback, and stop."""
+    """Serve on a free port of the loopback interface until the end of the block."""
     server = HttpServer("127.0.0.1", 0, lambda: published, status)
     server.start()
     try:
@@ -33,14 +33,14 @@ def serving(published: PublishedSnapshot | None) -> Iterator[HttpServer]:
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[tuple[PublishedSnapshot, HttpServer]]:
-    """Serve the small world; give it with its server."""
+    """Serve the small snapshot; return it with its server."""
     published = PublishedSnapshot.build(small_world())
     with serving(published) as server:
         yield published, server
 
 
 def get(server: HttpServer, path: str, headers: dict[str, str] | None = None) -> tuple[http.client.HTTPResponse, bytes]:
-    """Ask over a connection of its own."""
+    """Send a GET request on a new connection."""
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     try:
         client.request("GET", path, headers=headers or {})
@@ -51,7 +51,7 @@ def get(server: HttpServer, path: str, headers: dict[str, str] | None = None) ->
 
 
 def test_scrape_over_a_socket(small: tuple[PublishedSnapshot, HttpServer]) -> None:
-    """A scraper that takes gzip gets the snapshot and the live part as one gzip body of the announced length."""
+    """A scraper that accepts gzip gets all metrics as one gzip body with the right content length."""
     published, server = small
     answer, body = get(server, "/metrics", {"Accept-Encoding": "gzip"})
     assert answer.status == 200
@@ -63,8 +63,8 @@ def test_scrape_over_a_socket(small: tuple[PublishedSnapshot, HttpServer]) -> No
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/groups"])
-def test_head_has_the_headers_alone(path: str, small: tuple[PublishedSnapshot, HttpServer]) -> None:
-    """HEAD answers as GET would, without the body."""
+def test_head_has_only_headers(path: str, small: tuple[PublishedSnapshot, HttpServer]) -> None:
+    """The response to HEAD is that to GET without the body."""
     with socket.create_connection(("127.0.0.1", small[1].port), timeout=30) as connection:
         connection.sendall(f"HEAD {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         received = b"".join(iter(lambda: connection.recv(65536), b""))
@@ -72,8 +72,8 @@ def test_head_has_the_headers_alone(path: str, small: tuple[PublishedSnapshot, H
     assert received.endswith(b"\r\n\r\n")
 
 
-def test_a_name_travels_over_a_socket() -> None:
-    """Percent-encoding in a real request line reaches the group with all its odd characters."""
+def test_an_encoded_name_reaches_its_group() -> None:
+    """Percent-encoding in a request line is decoded once, with all special characters."""
     name = "a/b c%2F?\n#"
     with serving(PublishedSnapshot.build(snapshot(groups=[{"group": name}]))) as server:
         answer, body = get(server, "/api/v1/groups/a%2Fb%20c%252F%3F%0A%23")
@@ -81,8 +81,8 @@ def test_a_name_travels_over_a_socket() -> None:
         assert b'"group":"a/b c%2F?\\n#"' in body
 
 
-def test_a_port_in_use_is_one_clear_error() -> None:
-    """The error comes from `start`, names the address and says what to do; nothing is left running."""
+def test_a_port_in_use_is_an_error() -> None:
+    """`start` raises it, with the address and advice; no thread is left running."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         threads = threading.active_count()
@@ -94,15 +94,15 @@ def test_a_port_in_use_is_one_clear_error() -> None:
     assert threading.active_count() == threads
 
 
-@pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid"], ids=["not of this machine", "no name"])
-def test_an_address_that_cannot_be_had(host: str) -> None:
-    """Any other reason is the same kind of error, with the system's words."""
+@pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid"], ids=["not of this machine", "unknown host"])
+def test_an_unavailable_address_is_an_error(host: str) -> None:
+    """Any other reason raises the same class, with the message of the system."""
     with pytest.raises(AddressUnavailableError, match=f"cannot listen on {host} port 0: .+; choose another"):
         HttpServer(host, 0, lambda: None, status).start()
 
 
-def test_a_stalled_reader_holds_up_nobody() -> None:
-    """Someone who asks for a large answer and reads none of it does not delay others, nor the stop."""
+def test_a_stalled_client_does_not_delay_others() -> None:
+    """A client that requests a large response and reads nothing delays neither other clients nor the stop."""
     names = [f"{at:0249}" for at in range(40_000)]
     published = PublishedSnapshot.build(
         snapshot(groups=[{"group": name, "lag_sum": 1, "lag_max": 1} for name in names])
@@ -116,8 +116,8 @@ def test_a_stalled_reader_holds_up_nobody() -> None:
         assert len(body) > 30_000_000
 
 
-def _is_let_go(line: socket.socket, sends: bytes) -> bool:
-    """Tell whether the other end closes the line within twenty seconds, in which bytes are sent now and then."""
+def _is_closed(line: socket.socket, sends: bytes) -> bool:
+    """Return whether the server closes the connection within twenty seconds, while bytes are sent."""
     line.settimeout(0.05)
     for _ in range(400):
         try:
@@ -131,8 +131,8 @@ def _is_let_go(line: socket.socket, sends: bytes) -> bool:
     return False
 
 
-def test_half_a_request_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither one that never goes on, nor one that goes on byte by byte; whoever asks now and then keeps its line."""
+def test_an_incomplete_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that continues byte by byte; a client with complete requests keeps its connection."""
     monkeypatch.setattr(connection, "REQUEST_SECONDS", 0.5)
     with serving(None) as server, contextlib.ExitStack() as stack:
         address = ("127.0.0.1", server.port)
@@ -141,8 +141,8 @@ def test_half_a_request_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPat
         assert _alive(scraper)
         scraper.auto_open = False
         silent.sendall(b"GET /li")
-        assert _is_let_go(silent, sends=b"")
-        assert _is_let_go(slow, sends=b"X")
+        assert _is_closed(silent, sends=b"")
+        assert _is_closed(slow, sends=b"X")
         assert _alive(scraper)
 
 
@@ -151,8 +151,8 @@ def _alive(client: http.client.HTTPConnection) -> bool:
     return client.getresponse().read() == b"alive\n"
 
 
-def test_garbage_on_the_wire_hurts_nobody() -> None:
-    """Bytes that are no HTTP are refused, and the next request is answered."""
+def test_bytes_that_are_not_http_are_refused() -> None:
+    """They get 400 and are counted; the next request is served."""
     with serving(None) as server:
         with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
             line.sendall(b"\x00\xff\x16\x03 not http\r\n\r\n")
@@ -161,8 +161,8 @@ def test_garbage_on_the_wire_hurts_nobody() -> None:
         assert b'lagwarden_http_refusals_total{reason="bad_request"} 1\n' in get(server, "/metrics")[1]
 
 
-def test_stop_frees_the_port_and_can_be_repeated() -> None:
-    """After a stop the port is free at once, the thread has ended, and a second stop is nothing."""
+def test_stop_releases_the_port_and_is_idempotent() -> None:
+    """After a stop the port is free, the thread has ended, and a second stop has no effect."""
     before = set(threading.enumerate())
     with serving(None) as server:
         port = server.port
@@ -175,14 +175,14 @@ def test_stop_frees_the_port_and_can_be_repeated() -> None:
     again.stop()
 
 
-def test_a_server_starts_once() -> None:
-    """A second start is a fault of the caller, and says so."""
+def test_a_server_can_be_started_once() -> None:
+    """A second start raises RuntimeError."""
     with serving(None) as server, pytest.raises(RuntimeError, match="only once"):
         server.start()
 
 
-def test_a_failing_status_spoils_one_answer_only() -> None:
-    """If the job's own health cannot be told, that answer is 500 and the server goes on."""
+def test_a_failing_status_affects_one_response() -> None:
+    """If the status raises, that response is 500 and the server continues."""
     calls: list[int] = []
 
     def failing() -> Any:

@@ -1,4 +1,4 @@
-"""Renderings: shared by those who ask for the same at that time, on few threads, and not kept."""
+"""Renderings are shared by concurrent requests, run on few threads, and are not kept."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from exporters.http.shared_renderings import SharedRenderings
 
 
-def test_one_rendering_serves_all_who_ask_for_the_same() -> None:
-    """Forty requests at once cause one rendering, and so does one that comes a moment after."""
+def test_concurrent_requests_share_one_rendering() -> None:
+    """Forty concurrent requests, and one a moment later, cause one rendering."""
     calls: list[int] = []
 
     def render() -> int:
@@ -29,7 +29,7 @@ def test_one_rendering_serves_all_who_ask_for_the_same() -> None:
 
 
 def test_another_key_is_another_rendering() -> None:
-    """Who asks for something else gets that."""
+    """A different key has its own result."""
 
     async def both() -> list[str]:
         renderings = SharedRenderings[str]()
@@ -38,8 +38,8 @@ def test_another_key_is_another_rendering() -> None:
     assert asyncio.run(both()) == ["a", "b"]
 
 
-def test_few_threads_render() -> None:
-    """However many different things are asked for at once, no more threads than allowed work on them."""
+def test_the_number_of_threads_is_limited() -> None:
+    """Any number of concurrent keys is rendered on at most `threads` threads."""
     running, most = 0, 0
     lock = threading.Lock()
 
@@ -62,15 +62,15 @@ def test_few_threads_render() -> None:
     assert len(set(threading.enumerate()) - before) <= 2
 
 
-def test_nothing_is_kept_for_long() -> None:
-    """After its moment a result is forgotten without another request, and before it only few are kept."""
+def test_results_expire() -> None:
+    """A result is removed without a further request, and only few are kept until then."""
 
     async def flood() -> tuple[int, int]:
         renderings = SharedRenderings[int](kept_seconds=0.05)
         for key in range(100):
             await renderings.get(key, lambda: 1)
         kept = len(renderings._finished)
-        while renderings._finished:  # noqa: ASYNC110 -- nothing tells that a timer has run
+        while renderings._finished:  # noqa: ASYNC110 -- there is no event for a timer
             await asyncio.sleep(0.01)
         return kept, len(renderings._running)
 
@@ -80,7 +80,7 @@ def test_nothing_is_kept_for_long() -> None:
 
 
 def test_a_failure_is_not_kept() -> None:
-    """Who asks again gets another try."""
+    """The next request renders again."""
 
     def fail() -> str:
         raise LookupError
@@ -94,8 +94,8 @@ def test_a_failure_is_not_kept() -> None:
     assert asyncio.run(twice()) == "fine"
 
 
-def test_a_client_that_leaves_takes_nothing_from_the_others() -> None:
-    """Who asked first may go while the others wait for the same."""
+def test_a_disconnect_does_not_cancel_the_rendering_of_others() -> None:
+    """The first client may disconnect while others wait for the same rendering."""
 
     async def both() -> str:
         renderings = SharedRenderings[str]()

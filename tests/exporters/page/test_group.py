@@ -1,4 +1,4 @@
-"""The page of one group as its reader finds it."""
+"""The page of one group."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ DASH = "\u2013"
 
 
 def read(name: str = "billing", found: GroupDetail | None = None, world: Snapshot | None = None) -> Reader:
-    """Render a group's page and read it."""
+    """Return the parsed page of a group."""
     published = PublishedSnapshot.build(small_world() if world is None else world)
     return Reader(group_page(published, name, found, NOW, root="./").html())
 
 
 def test_facts_of_the_group() -> None:
-    """State with how long it lasts and that it was asked, numbers, and only what its kind has."""
+    """State with its duration and its source, numbers, and only the facts that its kind has."""
     page = read(found=detail())
-    for said in (
+    for text in (
         "Stable\xa0described for 1 min 35 s",
         "Members3 (1 idle)",
         "Generation12",
         "Assignorrange",
         "Time lag\N{GREATER-THAN OR EQUAL TO}\u202f1 min 1 s",
     ):
-        assert said in page.text
+        assert text in page.text
     assert "epoch" not in page.text.partition("Members3")[2].partition("Client")[0]
     assert "Group epoch9Assignment epoch8" in read('say "hi"\\\nthere').text
 
 
-def test_members_with_what_is_theirs() -> None:
-    """Each member with client, host and assignment; who is away or has nothing stands out."""
+def test_members_with_their_assignment() -> None:
+    """Each member with client, host and assignment; a member that is away or idle is marked."""
     assert read(found=detail()).tables["Members"][1:] == [
         ["app-1", "app", "/10.0.0.1rack eu-1", "Stable", "9", f"orders 0{DASH}2, 7", "orders"],
         ["app-2static pod-2", "app", "/10.0.0.1", "away", DASH, "orders 3", "orders"],
-        ["app-3", "app", "/10.0.0.1", DASH, DASH, "nothing", "order.*"],
+        ["app-3", "app", "/10.0.0.1", DASH, DASH, "none", "order.*"],
     ]
 
 
-def test_what_is_the_matter_and_what_to_do() -> None:
-    """Verdict with how long it holds, sentence, next step and the numbers behind it; angle brackets are text."""
+def test_the_verdict_with_evidence_and_next_step() -> None:
+    """Verdict with its duration, sentence, next step and evidence; angle brackets are text."""
     page = read(found=detail())
     assert "stopped for 35 s · critical1 of 2 partitions; orders-0: No commit for 30 s" in page.text
     assert "most to expect: <unread>." in page.text
@@ -63,22 +63,22 @@ def test_what_is_the_matter_and_what_to_do() -> None:
 
 
 def test_without_detail_the_verdict_is_that_of_the_snapshot() -> None:
-    """Sentence and verdict are there; what to do is not known. Before there is a judgement there is no card."""
+    """It has the sentence but no next step. A group without a verdict has no card."""
     assert "stopped for 35 s · critical1 of 2 partitions; orders-0: No commit for 30 s: 1 offset unread." in read().text
     assert "What to do" not in read().text
     assert "Verdict" not in read("gone").tables
 
 
-def test_every_partition_that_is_not_fine_is_told() -> None:
-    """Each with its own sentence; what to do only where it is something else than for the group."""
-    told = read(found=detail()).tables["Partitions that are not fine"][1:]
-    assert [row[:4] for row in told] == [["orders", "0", "stopped", "35 s"], ["orders", "1", "unknown", "unknown"]]
-    assert "See whether the consumer" not in told[0][4]
-    assert told[1][4] == "The lag is not known: the partition has no leader. See why."
+def test_partitions_that_are_not_fine_have_their_sentence() -> None:
+    """The next step is shown only if it differs from that of the group."""
+    rows = read(found=detail()).tables["Partitions that are not fine"][1:]
+    assert [row[:4] for row in rows] == [["orders", "0", "stopped", "35 s"], ["orders", "1", "unknown", "unknown"]]
+    assert "See whether the consumer" not in rows[0][4]
+    assert rows[1][4] == "The lag is not known: the partition has no leader. See why."
 
 
-def test_topics_are_summed_up_where_there_are_several() -> None:
-    """One topic is what the group's own facts say; several have a row each."""
+def test_a_group_with_several_topics_has_a_table_of_topics() -> None:
+    """One topic needs no table: the facts of the group are the same."""
     assert "Topics" not in read(found=detail()).tables
     topics = [{"group": "g", "topic": name, "lag_sum": 5, "verdict": "ok"} for name in ("a", "b")]
     page = read("g", world=snapshot(groups=[{"group": "g"}], topics=topics))
@@ -89,7 +89,7 @@ def test_topics_are_summed_up_where_there_are_several() -> None:
 
 
 def test_partitions_with_their_owners() -> None:
-    """Each partition with verdict, lag or the reason why not, rates, ages, expiry and whose it is."""
+    """Each partition with verdict, lag or the reason why it is unknown, rates, ages, expiry and owner."""
     huge, end = (f"{2**62 + more:_}".replace("_", "\u202f") for more in (0, 41))
     least = "\N{GREATER-THAN OR EQUAL TO}\u202f1 min 1 s"
     assert read(found=detail()).tables["Partitions"][1:] == [
@@ -104,15 +104,15 @@ def test_partitions_with_their_owners() -> None:
     ]
 
 
-@pytest.mark.parametrize(("later", "said"), [(5, "ago."), (300, "ago: these numbers are old.")])
-def test_old_numbers_do_not_pass_for_those_of_now(later: int, said: str) -> None:
-    """Where the snapshot is old the group's page says so in words, as the fleet's does."""
+@pytest.mark.parametrize(("later", "text"), [(5, "ago."), (300, "ago: out of date.")], ids=["recent", "old"])
+def test_an_old_snapshot_is_marked_as_out_of_date(later: int, text: str) -> None:
+    """The page of a group shows it in words, as the overview does."""
     page = group_page(PublishedSnapshot.build(small_world()), "billing", detail(), NOON / 1000 + later, root="./")
-    assert said in Reader(page.html()).text
+    assert text in Reader(page.html()).text
 
 
-def test_a_column_of_nothing_is_left_out() -> None:
-    """Expiry and loss have their columns where some partition has them, and a heading only then."""
+def test_an_empty_optional_column_is_omitted() -> None:
+    """Expiry and loss have a column only if some partition has a value."""
     plain = {"group": "g", "topic": "t", "partition": 0, "lost": 0}
     for row, heads in (
         (plain, []),
@@ -124,15 +124,15 @@ def test_a_column_of_nothing_is_left_out() -> None:
         assert len(head) == len(first)
 
 
-def test_a_commit_that_was_asked_says_so() -> None:
-    """What an open transaction hides from the log comes from the coordinator, and is marked."""
+def test_a_fetched_commit_is_marked() -> None:
+    """A commit that an open transaction hides in the log comes from the coordinator."""
     page = read('say "hi"\\\nthere')
     assert page.tables["Partitions"][1][5] == "0\xa0fetched"
-    assert "An open transaction holds back the log of this group's offsets" in page.text
+    assert "An open transaction hides the latest commits of this group in the log" in page.text
 
 
-def test_history_is_told_backwards() -> None:
-    """Transitions and changes of the verdict in one list, the latest first; what was replayed at the start says so."""
+def test_the_history_is_sorted_with_the_latest_first() -> None:
+    """Transitions and verdict changes in one table; replayed transitions are marked."""
     sentence = "1 of 2 partitions; orders-0: No commit for 30 s, where 20 s would be the most to expect: <unread>."
     assert read(found=detail()).tables["History"][1:] == [
         ["2023-11-14 22:12:50", "35 s ago", "verdict ok \N{RIGHTWARDS ARROW} stopped", sentence],
@@ -143,8 +143,8 @@ def test_history_is_told_backwards() -> None:
     ]
 
 
-def test_the_chart_gets_what_is_remembered_and_what_happened() -> None:
-    """The view has samples and marks; the document has room for the drawing, but for a dead group."""
+def test_the_view_has_the_data_of_the_chart() -> None:
+    """The view has samples and marks; the document has a place for the chart, except for a dead group."""
     samples = [(NOON / 1000 - 10, 5, 1.5, False), (NOON / 1000, None, None, None)]
     page = group_page(PublishedSnapshot.build(small_world()), "billing", detail(), NOW, root="./", samples=samples)
     view = json.loads(page.view())
@@ -154,33 +154,33 @@ def test_the_chart_gets_what_is_remembered_and_what_happened() -> None:
     assert "Over time" not in read("gone").tables
 
 
-def test_what_wants_a_look_is_said_in_words() -> None:
-    """Partitions nobody owns, topics nobody reads any more, lags that are not known; and nothing where all is well."""
+def test_problems_have_a_note() -> None:
+    """Partitions without owner, topics without subscriber, unknown lags; no note without a problem."""
     text = read(found=detail()).text
-    assert f"owned by no member: orders 4{DASH}6." in text
-    assert "nobody in the group subscribes to: old." in text
-    assert "The lag of 1 partition is not known" in text
-    assert "owned by no member" not in read(found=detail(unowned=None, unsubscribed=None)).text
+    assert f"Subscribed partitions without an owner: orders 4{DASH}6." in text
+    assert "Topics with committed offsets that no member subscribes to: old." in text
+    assert "The lag of 1 partition is unknown" in text
+    assert "without an owner" not in read(found=detail(unowned=None, unsubscribed=None)).text
 
 
-def test_a_dead_group_tells_its_cause() -> None:
-    """Without detail and partitions the page still tells when and why."""
+def test_a_dead_group_has_its_cause_of_death() -> None:
+    """Also without detail and partitions the page has time and cause."""
     text = read("gone").text
-    assert "It died 35 s ago: topic deleted." in text
-    assert "No offset is kept." in text
+    assert "Died 35 s ago: topic deleted." in text
+    assert "The group has no committed offsets." in text
     assert "unknown" not in text
 
 
 def test_without_detail_there_are_no_members_and_no_history() -> None:
-    """What is not known is left out, not shown as nobody and nothing; what is known to be nobody is said."""
+    """Unknown members are omitted; a group that is known to have no members has a sentence."""
     assert not {"Members", "History"} & read().tables.keys()
-    nobody = read(found=detail(members=(), transitions=(), verdicts=()))
-    assert "Nobody is in the group." in nobody.text
-    assert "Nothing has happened" in nobody.text
+    empty = read(found=detail(members=(), transitions=(), verdicts=()))
+    assert "The group has no members." in empty.text
+    assert "No transitions and no verdict changes." in empty.text
 
 
-def test_a_group_that_is_not_there_offers_others() -> None:
-    """The code says it is not there, and names that hold what was typed are linked."""
+def test_an_unknown_group_has_links_to_similar_names() -> None:
+    """The status code is 404, and groups whose name contains the requested one are linked."""
     page = group_page(PublishedSnapshot.build(small_world()), "BILL", None, NOW, root="../")
     assert page.code == 404
     assert "../group?name=billing" in Reader(page.html()).links
@@ -188,16 +188,16 @@ def test_a_group_that_is_not_there_offers_others() -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
-def test_names_are_text_and_nothing_else(name: str) -> None:
-    """Whatever a client calls itself, its topics and its group, the page has its own elements and no other."""
-    mine: dict[str, Any] = dict.fromkeys(("instance_id", "client_id", "client_host", "rack", "state", "regex"), name)
-    hostile = member(name, **mine, subscription=(name,), assignment=((name, (0,)),))
+def test_a_name_is_only_text(name: str) -> None:
+    """Names of clients, topics and groups create no elements."""
+    names: dict[str, Any] = dict.fromkeys(("instance_id", "client_id", "client_host", "rack", "state", "regex"), name)
+    hostile = member(name, **names, subscription=(name,), assignment=((name, (0,)),))
     row = {"group": name, "topic": name, "partition": 0, "lag_unknown_reason": name}
     world = snapshot([row], [{"group": name, "kind": name, "state": name, "protocol": name}])
     finding = FindingDetail(name, name, None, name, {name: name}, name)
-    told: dict[str, Any] = {"finding": finding, "partition_findings": ((name, 0, finding),)}
-    told["verdicts"] = (VerdictChange(1, name, name, name),)
-    found = detail(name, members=(hostile,), unsubscribed=(name,), unowned=((name, (1,)),), **told)
+    findings: dict[str, Any] = {"finding": finding, "partition_findings": ((name, 0, finding),)}
+    findings["verdicts"] = (VerdictChange(1, name, name, name),)
+    found = detail(name, members=(hostile,), unsubscribed=(name,), unowned=((name, (1,)),), **findings)
     page = read(name, found, world)
     assert page.tags.keys() <= read(found=detail()).tags.keys()
     assert page.tags["script"] == 1
@@ -206,8 +206,8 @@ def test_names_are_text_and_nothing_else(name: str) -> None:
     assert urllib.parse.parse_qs(link.partition("?")[2], keep_blank_values=True) == {"name": [name]}
 
 
-def test_long_tables_are_cut_and_it_is_said() -> None:
-    """A group with very many partitions stays a page; the count of all is there."""
+def test_long_tables_are_limited() -> None:
+    """A table has at most ROWS rows, with the total."""
     world = snapshot([{"group": "g", "topic": "t", "partition": at} for at in range(ROWS + 5)], [{"group": "g"}])
     page = read("g", world=world)
     assert len(page.tables["Partitions"]) == 1 + ROWS

@@ -1,4 +1,4 @@
-"""What stands in `/metrics` of a snapshot: granularity, patterns, the series budget, targets."""
+"""The selection of the series of `/metrics`: granularity, name patterns, series budget, targets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FINEST = {"partition": {"partition", "topic"}, "topic": {"topic"}, "group": set[
 
 
 def world(groups: int = 3, partitions: int = 4) -> Snapshot:
-    """Give groups of one topic each, with the lag of each partition known."""
+    """Return a snapshot of groups with one topic each; the lag of each partition is known."""
     return snapshot(
         partitions=[
             {
@@ -51,24 +51,24 @@ def world(groups: int = 3, partitions: int = 4) -> Snapshot:
     )
 
 
-def samples(shown: Snapshot, choice: SeriesSelection = EVERYTHING) -> list[Any]:
-    """Render what is chosen, and read it as Prometheus does."""
+def samples(shown: Snapshot, selection: SeriesSelection = EVERYTHING) -> list[Any]:
+    """Return the parsed samples of the selected series."""
     text = b"".join(
         bytes(part)
-        for part in PublishedSnapshot.build(shown, SeriesSelector(choice)).exposition.plain(ExpositionFormat.TEXT)
+        for part in PublishedSnapshot.build(shown, SeriesSelector(selection)).exposition.plain(ExpositionFormat.TEXT)
     )
     return [sample for family in text_string_to_metric_families(text.decode()) for sample in family.samples]
 
 
-def test_no_choice_shows_everything() -> None:
-    """Without a word of configuration, the text is that of all metrics."""
+def test_the_default_selection_has_all_series() -> None:
+    """Without configuration, the text is that of all metrics."""
     plain = PublishedSnapshot.build(small_world()).exposition.plain(ExpositionFormat.TEXT)
     assert PublishedSnapshot.build(small_world(), SeriesSelector()).exposition.plain(ExpositionFormat.TEXT) == plain
 
 
 @pytest.mark.parametrize("granularity", Granularity)
 def test_granularity_bounds_the_labels(granularity: Granularity) -> None:
-    """No series is finer than asked for, and a group's own numbers are the same at every granularity."""
+    """No series is finer than the granularity, and the values of a group are the same at every granularity."""
     chosen = samples(world(), SeriesSelection(granularity))
     assert {label for sample in chosen for label in sample.labels} & {"topic", "partition"} <= FINEST[granularity]
     of_groups = [sample for sample in samples(world()) if "topic" not in sample.labels]
@@ -76,25 +76,27 @@ def test_granularity_bounds_the_labels(granularity: Granularity) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "shown"),
+    ("name_filter", "shown"),
     [
-        pytest.param(NameFilter(), {"group-0", "group-1", "group-2"}, id="no pattern: all"),
-        pytest.param(NameFilter(allow=("group-[01]",)), {"group-0", "group-1"}, id="only what is allowed"),
-        pytest.param(NameFilter(deny=(".*-1",)), {"group-0", "group-2"}, id="all but what is denied"),
-        pytest.param(NameFilter(allow=("group-.*",), deny=("group-0", "group-1")), {"group-2"}, id="denied wins"),
+        pytest.param(NameFilter(), {"group-0", "group-1", "group-2"}, id="no pattern"),
+        pytest.param(NameFilter(allow=("group-[01]",)), {"group-0", "group-1"}, id="allowed"),
+        pytest.param(NameFilter(deny=(".*-1",)), {"group-0", "group-2"}, id="denied"),
+        pytest.param(
+            NameFilter(allow=("group-.*",), deny=("group-0", "group-1")), {"group-2"}, id="deny has precedence"
+        ),
         pytest.param(NameFilter(allow=("group",)), set(), id="a pattern matches the whole name"),
-        pytest.param(NameFilter(allow=("x|group-2",)), {"group-2"}, id="an alternative is no loophole"),
+        pytest.param(NameFilter(allow=("x|group-2",)), {"group-2"}, id="an alternative matches the whole name"),
     ],
 )
-def test_groups_are_chosen_by_their_names(wanted: NameFilter, shown: set[str]) -> None:
-    """A group is there with all of its series or with none."""
-    chosen = samples(world(), SeriesSelection(groups=wanted))
-    whole = [sample for sample in samples(world()) if sample.labels["group"] in shown]
-    assert chosen == whole
+def test_groups_are_selected_by_name(name_filter: NameFilter, shown: set[str]) -> None:
+    """A group has all of its series or none."""
+    chosen = samples(world(), SeriesSelection(groups=name_filter))
+    of_groups = [sample for sample in samples(world()) if sample.labels["group"] in shown]
+    assert chosen == of_groups
 
 
-def test_topics_are_chosen_and_sums_stay_whole() -> None:
-    """A denied topic has no series of its own; what its group sums up still has it."""
+def test_a_denied_topic_stays_in_the_sums_of_its_group() -> None:
+    """It has no series, but the values of the group include it."""
     chosen = samples(world(), SeriesSelection(topics=NameFilter(deny=("topic-0",))))
     assert {sample.labels["topic"] for sample in chosen if "topic" in sample.labels} == {"topic-1"}
     assert {s.labels["group"]: s.value for s in chosen if s.name == "lagwarden_group_lag"} == {
@@ -105,18 +107,18 @@ def test_topics_are_chosen_and_sums_stay_whole() -> None:
 
 
 @given(st.sampled_from(HOSTILE_NAMES), st.sampled_from(HOSTILE_NAMES))
-def test_a_name_of_any_letters_can_be_matched(name: str, other: str) -> None:
-    """The point stands for any letter, a line feed too, and what is written plainly matches itself alone."""
+def test_a_name_with_any_characters_can_be_matched(name: str, other: str) -> None:
+    """`.` matches any character, also a line feed, and an escaped name matches only itself."""
     shown = snapshot(groups=[{"group": each} for each in dict.fromkeys((name, other))])
-    everything = SeriesSelector(SeriesSelection(groups=NameFilter(allow=("(?:.*)",)))).select(shown).shown
-    assert everything.groups == shown.groups
+    all_groups = SeriesSelector(SeriesSelection(groups=NameFilter(allow=("(?:.*)",)))).select(shown).shown
+    assert all_groups.groups == shown.groups
     quoted = "".join(f"\\x{{{ord(letter):x}}}" for letter in name)
-    alone = SeriesSelector(SeriesSelection(groups=NameFilter(allow=(quoted,)))).select(shown).shown
-    assert alone.groups.column("group").to_pylist() == [name]
+    one_group = SeriesSelector(SeriesSelection(groups=NameFilter(allow=(quoted,)))).select(shown).shown
+    assert one_group.groups.column("group").to_pylist() == [name]
 
 
-def test_a_broken_pattern_is_told() -> None:
-    """What no engine of Prometheus takes has a reason; what it takes has none."""
+def test_an_invalid_pattern_has_an_error() -> None:
+    """A pattern that is not RE2 has an error message, a valid one has none."""
     assert pattern_error("group-.*") is None
     assert "missing )" in str(pattern_error("group-(a"))
     assert pattern_error("(?=look-ahead)") is not None
@@ -126,7 +128,7 @@ def test_a_broken_pattern_is_told() -> None:
 
 
 def left_out(shown: Snapshot, budget: int) -> tuple[list[str], int]:
-    """Give what a budget leaves out of a snapshot, and how many series are left."""
+    """Return the metrics that a budget leaves out of a snapshot, and the number of remaining series."""
     selector = SeriesSelector(SeriesSelection(budget=budget))
     published = PublishedSnapshot.build(shown, selector)
     return selector.dropped.column("metric").to_pylist(), published.exposition.series
@@ -135,7 +137,7 @@ def left_out(shown: Snapshot, budget: int) -> tuple[list[str], int]:
 @examples(40)
 @given(groups=st.integers(0, 12), partitions=st.integers(0, 6), budget=st.integers(1, 400))
 def test_the_budget_is_a_bound(groups: int, partitions: int, budget: int) -> None:
-    """Never more series than the budget; those of groups leave only when none of partitions and topics is left."""
+    """Law: never more series than the budget; group series are left out only after all partition and topic series."""
     shown = world(groups, partitions)
     own = len([sample for sample in samples(shown) if "topic" not in sample.labels])
     chosen = samples(shown, SeriesSelection(budget=budget))
@@ -147,43 +149,43 @@ def test_the_budget_is_a_bound(groups: int, partitions: int, budget: int) -> Non
 
 
 @given(st.integers(1, 12), st.integers(0, 90), st.integers(20, 400))
-def test_the_dead_go_first(living: int, dead: int, budget: int) -> None:
-    """No metric of the living is left out for a dead group, and none of the dead is shown while one is."""
+def test_dead_groups_are_left_out_first(living: int, dead: int, budget: int) -> None:
+    """Law: no metric of live groups is left out while dead groups have series."""
     shown = world(living)
-    with_dead = graveyard(shown, dead)
-    alone = [sample for sample in samples(shown, SeriesSelection(budget=budget)) if sample.labels.get("group")]
-    chosen = samples(with_dead, SeriesSelection(budget=budget))
+    mixed = with_dead_groups(shown, dead)
+    only_live = [sample for sample in samples(shown, SeriesSelection(budget=budget)) if sample.labels.get("group")]
+    chosen = samples(mixed, SeriesSelection(budget=budget))
     assert len(chosen) <= budget
-    of_living = [sample for sample in chosen if not sample.labels.get("group", "dead").startswith("dead")]
-    assert of_living == alone
-    if len(chosen) > len(of_living):
-        assert len(of_living) == len([sample for sample in samples(shown) if sample.labels.get("group")])
+    of_live_groups = [sample for sample in chosen if not sample.labels.get("group", "dead").startswith("dead")]
+    assert of_live_groups == only_live
+    if len(chosen) > len(of_live_groups):
+        assert len(of_live_groups) == len([sample for sample in samples(shown) if sample.labels.get("group")])
 
 
-def test_dead_groups_that_are_left_out_are_counted_and_come_back() -> None:
-    """Their series are counted by metric; with room for all of them they are shown again."""
+def test_dead_groups_that_are_left_out_are_counted_and_return() -> None:
+    """Their series are counted per metric; they return when all of them fit."""
     selector = SeriesSelector(SeriesSelection(budget=150))
-    crowded = graveyard(world(3), 82)
+    crowded = with_dead_groups(world(3), 82)
     assert PublishedSnapshot.build(crowded, selector).exposition.series == len(samples(world(3)))
     dropped = {row["metric"]: row["series_now"] for row in selector.dropped.to_pylist()}
     assert dropped == {"lagwarden_group_info": 82, "lagwarden_group_death_info": 82}
     assert "lagwarden_partition_lag" not in dropped
-    few = graveyard(world(3), 2)
+    few = with_dead_groups(world(3), 2)
     assert PublishedSnapshot.build(few, selector).exposition.series == len(samples(few))
 
 
-def graveyard(shown: Snapshot, dead: int) -> Snapshot:
-    """Add so many groups that have died, each with two series."""
+def with_dead_groups(shown: Snapshot, dead: int) -> Snapshot:
+    """Return the snapshot with `dead` further groups that have died, each with two series."""
     rows = [{"group": f"dead-{at}", "state": "Dead", "death_cause": "expired"} for at in range(dead)]
     return dataclasses.replace(shown, groups=pa.concat_tables([shown.groups, table(GROUPS, rows)]).unify_dictionaries())
 
 
-def test_the_least_important_goes_first_and_is_counted() -> None:
-    """With a shrinking budget metrics leave whole, in the order of their worth; lag is the last of the partitions'."""
-    everything = len(samples(world()))
-    assert left_out(world(), everything) == ([], everything)
-    gone = [left_out(world(), everything - 12 * step - 1)[0] for step in range(4)]
-    assert gone == [
+def test_the_least_important_metric_is_left_out_first() -> None:
+    """With a shrinking budget whole metrics are left out by importance; of the partition metrics lag is the last."""
+    total = len(samples(world()))
+    assert left_out(world(), total) == ([], total)
+    dropped = [left_out(world(), total - 12 * step - 1)[0] for step in range(4)]
+    assert dropped == [
         ["lagwarden_partition_progress_timestamp_seconds"],
         ["lagwarden_partition_commit_timestamp_seconds", "lagwarden_partition_progress_timestamp_seconds"],
         [
@@ -200,8 +202,8 @@ def test_the_least_important_goes_first_and_is_counted() -> None:
     ]
 
 
-def test_what_was_left_out_is_added_up_and_comes_back_with_room_to_spare() -> None:
-    """The count rises with every snapshot; a metric returns only when it fits well, so that it does not flicker."""
+def test_series_left_out_are_summed_and_return_below_the_limit() -> None:
+    """The sum increases with every snapshot; a metric returns only well below the limit, to avoid flapping."""
     total = len(samples(world(30)))
     selector = SeriesSelector(SeriesSelection(budget=total - 1))
     PublishedSnapshot.build(world(30), selector)
@@ -215,14 +217,14 @@ def test_what_was_left_out_is_added_up_and_comes_back_with_room_to_spare() -> No
 
 
 def test_no_limit_drops_nothing() -> None:
-    """Without a budget every metric is there, and nothing is counted."""
+    """Without a budget all metrics are selected, and nothing is counted."""
     selector = SeriesSelector()
     assert selector.select(world(30)).metrics == SNAPSHOT_METRICS
     assert len(selector.dropped) == 0
 
 
-def test_every_rank_is_of_a_column_that_is_shown() -> None:
-    """The order of importance names no column that does not exist, or it would quietly rank nothing."""
+def test_every_ranked_column_has_a_metric() -> None:
+    """The order of importance has no column without a metric, which would have no effect."""
     for source, columns in COLUMNS_BY_IMPORTANCE.items():
         shown = {metric.column for metric in SNAPSHOT_METRICS if metric.source is source}
         assert [column for column in columns if column not in shown] == []
@@ -237,9 +239,11 @@ def test_every_rank_is_of_a_column_that_is_shown() -> None:
     ("targets", "found"),
     [
         pytest.param((), {}, id="none"),
-        pytest.param(((".*", 60.0),), {"billing": 60, "billing-batch": 60, "audit": 60}, id="one for all"),
+        pytest.param(((".*", 60.0),), {"billing": 60, "billing-batch": 60, "audit": 60}, id="one for all groups"),
         pytest.param(
-            ((".*-batch", 7200.0), ("billing.*", 30.0)), {"billing": 30, "billing-batch": 7200}, id="the first counts"
+            ((".*-batch", 7200.0), ("billing.*", 30.0)),
+            {"billing": 30, "billing-batch": 7200},
+            id="the first match applies",
         ),
         pytest.param((("bill", 1.0),), {}, id="a pattern matches the whole name"),
     ],
@@ -247,25 +251,25 @@ def test_every_rank_is_of_a_column_that_is_shown() -> None:
 def test_a_group_has_the_target_of_the_first_pattern_that_matches(
     targets: tuple[tuple[str, float], ...], found: dict[str, float]
 ) -> None:
-    """Targets are looked up in the order in which they are written; a group that none matches has no target."""
+    """In the order of the configuration; a group without a match has no target."""
     groups = snapshot(groups=[{"group": name} for name in ("audit", "billing", "billing-batch")]).groups
     rows = target_table(groups, targets).to_pylist()
     assert {row["group"]: row["time_lag_target"] for row in rows} == found
 
 
-def test_targets_stand_in_the_metrics() -> None:
-    """Rules find a target under the labels of the time lag that it is compared with."""
+def test_a_target_has_the_labels_of_the_time_lag() -> None:
+    """Alert rules compare both."""
     chosen = samples(small_world(), SeriesSelection(targets=(("bill.*", 30.0),)))
     assert [(s.labels, s.value) for s in chosen if s.name == "lagwarden_group_target_seconds"] == [
         ({"group": "billing"}, 30.0)
     ]
 
 
-# --- the cluster beside the groups ---
+# --- the cluster ---
 
 
 @pytest.mark.parametrize(
-    ("choice", "labels"),
+    ("selection", "labels"),
     [
         pytest.param(EVERYTHING, {"topic", "partition"}, id="everything"),
         pytest.param(SeriesSelection(Granularity.TOPIC), {"topic"}, id="no partitions"),
@@ -273,9 +277,9 @@ def test_targets_stand_in_the_metrics() -> None:
         pytest.param(SeriesSelection(topics=NameFilter(deny=("orders",))), set(), id="not this topic"),
     ],
 )
-def test_the_clusters_topics_are_chosen_too(choice: SeriesSelection, labels: set[str]) -> None:
-    """Granularity and patterns of topics hold for the cluster's own series; what the API tells stays whole."""
-    published = PublishedCluster.build(facts(), choice)
+def test_topics_of_the_cluster_are_selected(selection: SeriesSelection, labels: set[str]) -> None:
+    """Granularity and topic patterns apply to the series of the cluster, but not to the API."""
+    published = PublishedCluster.build(facts(), selection)
     text = b"".join(bytes(part) for part in published.exposition.plain(ExpositionFormat.TEXT)).decode()
     chosen = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
     assert {label for sample in chosen for label in sample.labels} & {"topic", "partition"} == labels

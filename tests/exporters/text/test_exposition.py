@@ -1,4 +1,4 @@
-"""Snapshot to bytes: a golden text, and prometheus_client's parsers as the second opinion."""
+"""The rendered snapshot against a golden text and the parsers of prometheus_client."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ maybe_moment = st.one_of(st.none(), st.integers(0, 4_102_444_800_000))
 
 @st.composite
 def snapshots(draw: st.DrawFn) -> Snapshot:
-    """Draw a snapshot of a few groups with any names, numbers and nulls."""
+    """Generate a snapshot of a few groups with any names, numbers and nulls."""
     groups = draw(st.lists(names, unique=True, max_size=5))
     topics = draw(st.lists(names, unique=True, min_size=1, max_size=3))
     partition = st.fixed_dictionaries(
@@ -82,13 +82,13 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
 
 
 def text_of(exposition: Exposition, form: ExpositionFormat) -> str:
-    """Give the whole text of a snapshot's metrics, ended as the format demands."""
+    """Return the complete text of a snapshot's metrics, with the end that the format requires."""
     end = b"# EOF\n" if form is ExpositionFormat.OPENMETRICS else b""
     return (b"".join(exposition.plain(form)) + end).decode()
 
 
 def parsed(text: str, form: ExpositionFormat) -> Samples:
-    """Read a text as a Prometheus client does: every sample by name and labels; a sample said twice is an error."""
+    """Return the samples of a text by name and labels. A duplicate sample is an error."""
     samples: Samples = {}
     for family in PARSERS[form](text):
         for sample in family.samples:
@@ -99,7 +99,7 @@ def parsed(text: str, form: ExpositionFormat) -> Samples:
 
 
 def expected(world: Snapshot) -> Samples:
-    """Say row by row, without any of the renderer's means, what a snapshot's metrics are."""
+    """Return the samples of a snapshot, computed row by row without the renderer."""
     samples: Samples = {}
     for metric in SNAPSHOT_METRICS:
         for row in getattr(world, metric.source.value).to_pylist():
@@ -125,8 +125,8 @@ def _label(value: object) -> str:
 
 @examples(50)
 @given(world=snapshots())
-def test_a_parser_reads_what_the_snapshot_says(world: Snapshot) -> None:
-    """Snapshot to text to parser gives the very same numbers under the same names, and nothing else, in each format."""
+def test_a_parser_reads_the_values_of_the_snapshot(world: Snapshot) -> None:
+    """Law: in each format the parser returns exactly the samples of the snapshot."""
     exposition, wanted = render(world), expected(world)
     for form in ExpositionFormat:
         read = parsed(text_of(exposition, form), form)
@@ -135,8 +135,8 @@ def test_a_parser_reads_what_the_snapshot_says(world: Snapshot) -> None:
 
 
 @both_formats
-def test_hostile_names_survive(form: ExpositionFormat) -> None:
-    """Every hostile name comes out of the parser as it went in."""
+def test_hostile_names_are_escaped(form: ExpositionFormat) -> None:
+    """Every hostile name is the same after parsing."""
     world = snapshot(groups=[{"group": name, "kind": name, "lag_sum": at} for at, name in enumerate(HOSTILE_NAMES)])
     read = parsed(text_of(render(world), form), form)
     assert {dict(labels)["group"] for name, labels in read if name == "lagwarden_group_lag"} == set(HOSTILE_NAMES)
@@ -155,14 +155,14 @@ def test_fine_verdicts_of_the_snapshot_have_no_partition_series() -> None:
 
 @both_formats
 def test_golden_exposition(form: ExpositionFormat) -> None:
-    """The text of the small world is, to the letter, the one that was looked at and found good."""
+    """The text of the small snapshot is exactly the reviewed one."""
     path = GOLDEN / f"{form.name.lower()}.txt"
     assert text_of(render(small_world()), form) == path.read_text("utf-8")
 
 
 @both_formats
-def test_rows_may_be_rendered_a_few_at_a_time(form: ExpositionFormat, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table of more rows than are rendered at once gives the same text, and as many series."""
+def test_rendering_in_parts_gives_the_same_text(form: ExpositionFormat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table with more rows than are rendered at once has the same text and number of series."""
     whole = render(small_world())
     monkeypatch.setattr("exporters.text.exposition.ROWS_AT_ONCE", 2)
     few = render(small_world())
@@ -171,8 +171,8 @@ def test_rows_may_be_rendered_a_few_at_a_time(form: ExpositionFormat, monkeypatc
 
 
 @both_formats
-def test_long_texts_are_answered_whole(form: ExpositionFormat, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no text is kept plain, a reader without gzip still gets all of it, with its length said before."""
+def test_long_texts_are_complete_without_gzip(form: ExpositionFormat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that is kept only compressed is inflated, with its length known in advance."""
     wanted = text_of(render(small_world()), form)
     monkeypatch.setattr("exporters.text.compressed_text.KEPT_PLAIN", 0)
     parts = render(small_world()).plain(form)
@@ -183,8 +183,8 @@ def test_long_texts_are_answered_whole(form: ExpositionFormat, monkeypatch: pyte
 
 
 @both_formats
-def test_gzip_is_one_member_with_the_live_text_behind(form: ExpositionFormat) -> None:
-    """The compressed answer is a single gzip member, so that readers who stop after one lose nothing."""
+def test_gzip_is_one_member_that_ends_with_the_last_text(form: ExpositionFormat) -> None:
+    """A single gzip member: some readers stop after the first one."""
     exposition = render(small_world())
     live = render_self_metrics(status(), NOON / 1000, form)
     inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
@@ -198,8 +198,8 @@ RENDERED = functools.cache(lambda: render(small_world()))
 
 @both_formats
 @given(chosen=st.sets(st.sampled_from([metric.name for metric in SNAPSHOT_METRICS]), min_size=1))
-def test_names_choose_whole_metrics(form: ExpositionFormat, chosen: set[str]) -> None:
-    """Asked for some names, plain and compressed answers have exactly their samples."""
+def test_names_select_metrics(form: ExpositionFormat, chosen: set[str]) -> None:
+    """Plain and compressed text have exactly the samples of the selected metrics."""
     exposition = RENDERED()
     text = b"".join(exposition.plain(form, chosen))
     assert {name for name, _ in parsed(text_of_parts(text, form), form)} == {
@@ -209,24 +209,24 @@ def test_names_choose_whole_metrics(form: ExpositionFormat, chosen: set[str]) ->
 
 
 def text_of_parts(text: bytes, form: ExpositionFormat) -> str:
-    """End a part of an exposition as the format demands."""
+    """Return a part of an exposition with the end that the format requires."""
     return (text + (b"# EOF\n" if form is ExpositionFormat.OPENMETRICS else b"")).decode()
 
 
-def test_a_metric_without_samples_is_left_out() -> None:
-    """No comment lines stand without samples under them: a snapshot without groups has no text at all."""
+def test_a_metric_without_samples_has_no_comment_lines() -> None:
+    """A snapshot without groups has no text."""
     assert b"".join(render(snapshot()).plain(ExpositionFormat.TEXT)) == b""
     assert render(snapshot()).series == 0
 
 
-def test_nothing_published_is_an_empty_gzip_member() -> None:
-    """Before the first snapshot the compressed answer is valid and has only the live text."""
+def test_the_empty_exposition_is_a_valid_gzip_member() -> None:
+    """Before the first snapshot it has only the last text."""
     assert gzip.decompress(b"".join(EMPTY.gzipped(ExpositionFormat.TEXT, b"live\n"))) == b"live\n"
     assert gzip.decompress(b"".join(gzipped(b""))) == b""
 
 
-def test_published_belongs_together() -> None:
-    """What is published is a snapshot with its own bytes, compared by identity so that it can key a cache."""
+def test_a_published_snapshot_is_compared_by_identity() -> None:
+    """It has the snapshot and its own bytes, and can be the key of a cache."""
     world = small_world()
     published = PublishedSnapshot.build(world)
     assert published.snapshot is world
@@ -236,7 +236,7 @@ def test_published_belongs_together() -> None:
 
 @pytest.mark.parametrize("metric", SNAPSHOT_METRICS, ids=lambda metric: metric.name)
 def test_comment_lines_name_the_type(metric: Any) -> None:
-    """Plain text calls info a gauge and keeps the suffix; OpenMetrics names the family and its unit."""
+    """In the text format an info is a gauge with its suffix; OpenMetrics has the family and its unit."""
     text = comment_lines(metric, ExpositionFormat.TEXT).decode()
     openmetrics = comment_lines(metric, ExpositionFormat.OPENMETRICS).decode()
     kind = "gauge" if metric.kind is MetricKind.INFO else metric.kind.value

@@ -1,4 +1,4 @@
-"""Columns to lines: the exact characters."""
+"""Columns as sample lines: the exact characters."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ INT64 = st.integers(-(2**63), 2**63 - 1)
 
 
 def metric(conversion: ValueConversion = ValueConversion.NUMBER, labels: tuple[str, ...] = ()) -> Metric:
-    """Give a metric over the column `value`."""
+    """Return a metric of the column `value`."""
     return Metric("m", MetricKind.GAUGE, "Help.", MetricSource.GROUPS, "value", labels, conversion=conversion)
 
 
 def values(column: pa.Array, conversion: ValueConversion) -> list[str | None]:
-    """Give the texts that a conversion makes of a column."""
+    """Return the texts of a column with a conversion."""
     texts: list[str | None] = value_texts(metric(conversion), pa.table({"value": column})).to_pylist()
     return texts
 
@@ -29,24 +29,24 @@ def values(column: pa.Array, conversion: ValueConversion) -> list[str | None]:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        pytest.param("plain", "plain", id="a plain name stays"),
-        pytest.param('"', r"\"", id="a quote would end the label"),
-        pytest.param("\\", r"\\", id="a backslash would escape what follows"),
-        pytest.param("\n", r"\n", id="a line feed would end the line"),
-        pytest.param("\\n", r"\\n", id="backslash and n are not a line feed"),
-        pytest.param("\r\t\x00", "\r\t\x00", id="other control characters are no business of the format"),
-        pytest.param("ü消\ufffd", "ü消\ufffd", id="anything else goes as UTF-8"),
+        pytest.param("plain", "plain", id="plain name"),
+        pytest.param('"', r"\"", id="quote"),
+        pytest.param("\\", r"\\", id="backslash"),
+        pytest.param("\n", r"\n", id="line feed"),
+        pytest.param("\\n", r"\\n", id="backslash and n"),
+        pytest.param("\r\t\x00", "\r\t\x00", id="other control characters"),
+        pytest.param("ü消\ufffd", "ü消\ufffd", id="other characters as UTF-8"),
     ],
 )
 def test_labels_are_escaped(name: str, text: str) -> None:
-    """Exactly backslash, quote and line feed are escaped, by both the column form and the single form."""
+    """Only backslash, quote and line feed are escaped, in columns and in single values."""
     assert label_texts(pa.table({"a": [name]}), ["a"]).to_pylist() == [f'{{a="{text}"}} ']
     assert escape(name) == text
 
 
 @given(st.lists(st.one_of(st.none(), st.text()), min_size=1))
 def test_dictionary_and_plain_columns_give_the_same_labels(names: list[str | None]) -> None:
-    """How a name is stored does not show: dictionary, plain and chunked columns give the same text, null is empty."""
+    """Law: dictionary, plain and chunked columns have the same text; null is the empty string."""
     expected = [f'{{a="{escape(name or "")}"}} ' for name in names]
     plain = pa.array(names, pa.string())
     chunked = pa.chunked_array([plain.slice(0, 1).dictionary_encode(), plain.slice(1).dictionary_encode()])
@@ -54,52 +54,52 @@ def test_dictionary_and_plain_columns_give_the_same_labels(names: list[str | Non
         assert label_texts(pa.table({"a": column}), ["a"]).to_pylist() == expected
 
 
-def test_several_labels_stand_in_their_order() -> None:
-    """Labels are joined by commas in the order of the catalogue; numbers are quoted like names."""
+def test_labels_are_in_the_order_of_the_catalogue() -> None:
+    """They are joined by commas; numbers are quoted like names."""
     rows = pa.table({"partition": pa.array([3], pa.int32()), "group": ["g"], "topic": ["t"]})
     assert label_texts(rows, ["group", "topic", "partition"]).to_pylist() == ['{group="g",topic="t",partition="3"} ']
 
 
-def test_without_labels_only_a_space_is_left() -> None:
+def test_without_labels_there_is_only_a_space() -> None:
     """A metric without labels has no braces."""
     assert label_texts(pa.table({"value": [1, 2]}), []).to_pylist() == [" ", " "]
 
 
 @given(st.lists(st.one_of(st.none(), INT64)))
 def test_whole_numbers_are_exact(numbers: list[int | None]) -> None:
-    """Every 64-bit number is written in full, without exponent; null stays null."""
+    """Law: every 64-bit number is written without exponent; null stays null."""
     expected = [None if number is None else str(number) for number in numbers]
     assert values(pa.array(numbers, pa.int64()), ValueConversion.NUMBER) == expected
 
 
 @given(st.lists(st.one_of(st.none(), INT64)))
-def test_moments_are_exact_to_the_millisecond(moments: list[int | None]) -> None:
-    """A moment is its milliseconds divided by 1000 in decimal: nothing is rounded, before 1970 neither."""
-    expected = [None if at is None else f"{decimal.Decimal(at).scaleb(-3):.3f}" for at in moments]
-    assert values(pa.array(moments, pa.int64()).cast(pa.timestamp("ms")), ValueConversion.TIMESTAMP) == expected
+def test_times_are_exact_to_the_millisecond(times: list[int | None]) -> None:
+    """Law: a time is its milliseconds divided by 1000 in decimal, without rounding, also before 1970."""
+    expected = [None if at is None else f"{decimal.Decimal(at).scaleb(-3):.3f}" for at in times]
+    assert values(pa.array(times, pa.int64()).cast(pa.timestamp("ms")), ValueConversion.TIMESTAMP) == expected
 
 
-def test_information_is_one_where_the_column_is_known() -> None:
-    """A constant 1 for each row with a value, nothing for a row without."""
+def test_information_is_one_if_the_column_has_a_value() -> None:
+    """A row without a value has no sample."""
     assert values(pa.array(["a", None]).dictionary_encode(), ValueConversion.ONE) == ["1", None]
 
 
-def test_rows_without_value_leave_no_line() -> None:
-    """Null leaves no line and no gap; the count is that of the lines."""
+def test_a_row_without_a_value_has_no_line() -> None:
+    """The count is the number of lines."""
     rows = pa.table({"a": ["x", "y", "z"], "value": [1, None, 3]})
     labels = label_texts(rows, ["a"])
     assert sample_lines(metric(labels=("a",)), labels, rows) == (b'm{a="x"} 1\nm{a="z"} 3\n', 2)
 
 
 @pytest.mark.parametrize("column", [pa.array([], pa.int64()), pa.nulls(3, pa.int64())], ids=["no rows", "only nulls"])
-def test_nothing_known_gives_no_text(column: pa.Array) -> None:
-    """A table without rows and one without values both give no bytes."""
+def test_a_column_without_values_has_no_text(column: pa.Array) -> None:
+    """A table without rows, or with only nulls, has no bytes."""
     rows = pa.table({"value": column})
     assert sample_lines(metric(), label_texts(rows, []), rows) == (b"", 0)
 
 
 def test_severities_are_ranked() -> None:
-    """From fine to critical; a word that is none, and none at all, leave no value."""
+    """From 0 for fine to 4 for critical; null and any other word have no value."""
     words = ["critical", "fine", None, "unknown", "notice", "warning", "awful"]
     column = pa.array(words, pa.string()).dictionary_encode()
     assert values(column, ValueConversion.RANK) == ["4", "0", None, "1", "2", "3", None]
@@ -118,6 +118,6 @@ def test_omitted_values_have_no_sample() -> None:
     ]
 
 
-def test_yes_and_no_are_numbers() -> None:
-    """A flag is 1 or 0, not a word."""
+def test_a_flag_is_one_or_zero() -> None:
+    """Null has no value."""
     assert values(pa.array([True, False, None]), ValueConversion.NUMBER) == ["1", "0", None]

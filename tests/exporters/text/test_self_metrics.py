@@ -1,4 +1,4 @@
-"""The monitor's own part of /metrics."""
+"""The monitor's own metrics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOW = NOON / 1000
 def samples(
     changes: dict[str, Any], *, form: ExpositionFormat = ExpositionFormat.TEXT, now: float = NOW
 ) -> dict[str, float]:
-    """Give the samples as a parser reads them, labels written behind the name."""
+    """Return the parsed samples, with the labels after the name."""
     text = render_self_metrics(status(**changes), now, form).decode()
     families = parse_text(text) if form is ExpositionFormat.TEXT else parse_openmetrics(text)
     return {
@@ -33,16 +33,16 @@ def samples(
 
 @pytest.mark.parametrize("form", ExpositionFormat, ids=lambda form: form.name.lower())
 @pytest.mark.parametrize("changes", [{}, CATCHING_UP, CONNECTING], ids=["running", "catching up", "connecting"])
-def test_parsers_read_it_in_every_phase(changes: dict[str, Any], form: ExpositionFormat) -> None:
-    """Both parsers accept the text whatever is unknown, and no metric about groups is in it."""
+def test_the_text_can_be_parsed_in_every_phase(changes: dict[str, Any], form: ExpositionFormat) -> None:
+    """Also with unknown values; no metric about groups is in it."""
     read = samples(changes, form=form)
     assert read["lagwarden_ready"] == (1 if not changes else 0)
     assert "process_start_time_seconds" in read
     assert not {metric.name for metric in SNAPSHOT_METRICS} & {name.partition("/")[0] for name in read}
 
 
-def test_running_monitor_shows_every_number() -> None:
-    """A healthy monitor's samples are those of its status, name by name."""
+def test_a_running_monitor_has_all_values() -> None:
+    """The samples are the values of the status."""
     read = {name: value for name, value in samples({}).items() if name.startswith("lagwarden_")}
     assert read == {
         "lagwarden_build_info/0.1.0": 1,
@@ -100,12 +100,12 @@ def test_running_monitor_shows_every_number() -> None:
 
 
 def test_counters_are_exact() -> None:
-    """A count beyond the whole numbers of a double is written digit by digit."""
+    """A count above 2^53 is written with all digits."""
     assert b'tracking="tracked"} 9007199254740993\n' in render_self_metrics(status(), NOW, ExpositionFormat.TEXT)
 
 
-def test_catch_up_is_shown_while_it_lasts() -> None:
-    """Ratio, speed and remaining time are there during the catch-up."""
+def test_the_catch_up_has_ratio_speed_and_remaining_time() -> None:
+    """During the initial catch-up all three are present."""
     read = samples(CATCHING_UP)
     assert read["lagwarden_catch_up_ratio"] == 0.425
     assert read["lagwarden_catch_up_records_per_second"] == 912_345.5
@@ -113,7 +113,7 @@ def test_catch_up_is_shown_while_it_lasts() -> None:
 
 
 def test_unknown_is_absent() -> None:
-    """A monitor that never reached Kafka shows what it knows and not a line more."""
+    """A monitor that has never reached Kafka has no samples for unknown values."""
     read = {name for name in samples(CONNECTING) if name.startswith("lagwarden_")}
     assert read == {
         "lagwarden_build_info/0.1.0",
@@ -131,33 +131,33 @@ def test_unknown_is_absent() -> None:
 @pytest.mark.parametrize(
     ("later", "age"),
     [
-        pytest.param(0.0, 0.0, id="taken this moment"),
-        pytest.param(12.5, 12.5, id="the age is that of the scrape, not of the last tick"),
-        pytest.param(-3.0, 0.0, id="a clock that was set back makes no negative age"),
+        pytest.param(0.0, 0.0, id="taken now"),
+        pytest.param(12.5, 12.5, id="older than a tick"),
+        pytest.param(-3.0, 0.0, id="clock set back"),
     ],
 )
-def test_age_is_that_of_the_scrape(later: float, age: float) -> None:
-    """The snapshot's age grows from scrape to scrape even if nothing else moves."""
+def test_the_age_is_that_at_the_scrape(later: float, age: float) -> None:
+    """It increases from scrape to scrape without a new snapshot, and is never negative."""
     assert samples({}, now=NOW + later)["lagwarden_snapshot_age_seconds"] == age
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf")], ids=["nan", "infinity"])
-def test_what_is_no_number_is_absent(wrong: float) -> None:
-    """A speed that came out of a division by nothing leaves no line."""
+def test_nan_and_infinity_are_absent(wrong: float) -> None:
+    """The result of a division by zero has no sample."""
     read = samples({**CATCHING_UP, "catch_up_records_per_second": wrong})
     assert "lagwarden_catch_up_records_per_second" not in read
 
 
-def test_names_choose_metrics() -> None:
-    """Asked for names, of samples or families, ours and the process's are chosen alike."""
+def test_names_select_metrics() -> None:
+    """Names of samples or families select metrics of the monitor and of the process."""
     names = {"lagwarden_ready", "lagwarden_batches", "process_open_fds"}
     text = render_self_metrics(status(), NOW, ExpositionFormat.OPENMETRICS, names).decode()
     read = {sample.name for family in parse_openmetrics(text) for sample in family.samples}
     assert read == {"lagwarden_ready", "lagwarden_batches_total", "process_open_fds"}
 
 
-def test_every_live_metric_can_appear() -> None:
-    """Some status shows each metric of the live part: none is spelled for nothing."""
+def test_every_metric_can_have_a_sample() -> None:
+    """Each metric of the monitor has a sample for some status."""
     seen = {name.partition("/")[0] for changes in ({}, CATCHING_UP) for name in samples(changes)}
     spelled = {
         f"{metric.name}_bucket" if metric.kind is MetricKind.HISTOGRAM else metric.name for metric in SELF_METRICS
@@ -169,19 +169,17 @@ def test_every_live_metric_can_appear() -> None:
 @pytest.mark.parametrize(
     ("histogram", "openmetrics_sums"),
     [
-        pytest.param(
-            Histogram((0.5, 60), (0, 0), 0, 0.0), True, id="nothing observed yet: all zero, so that it can rise"
-        ),
-        pytest.param(Histogram((), (), 3, 1.0), True, id="no bounds but infinity"),
-        pytest.param(Histogram((-60.0, 0.0, 60.0), (1, 2, 2), 3, -50.5), False, id="bounds below zero: no sum there"),
+        pytest.param(Histogram((0.5, 60), (0, 0), 0, 0.0), True, id="no observations"),
+        pytest.param(Histogram((), (), 3, 1.0), True, id="only infinity"),
+        pytest.param(Histogram((-60.0, 0.0, 60.0), (1, 2, 2), 3, -50.5), False, id="negative bounds"),
     ],
 )
-def test_histograms_are_what_the_formats_demand(
+def test_histograms_follow_the_formats(
     histogram: Histogram,
     openmetrics_sums: bool,  # noqa: FBT001  # a table
     form: ExpositionFormat,
 ) -> None:
-    """Buckets end with infinity, which has all; bounds below zero leave no sum and no count in OpenMetrics."""
+    """The last bucket is infinity with all observations; OpenMetrics has no sum and count with negative bounds."""
     read = samples({"expiry_error_seconds": histogram}, form=form)
     mine = {name.removeprefix("lagwarden_expiry_error_seconds"): read[name] for name in read if "expiry_error" in name}
     buckets = zip((*map(float, histogram.bounds), "+Inf"), (*histogram.cumulative, histogram.count), strict=True)
@@ -192,5 +190,5 @@ def test_histograms_are_what_the_formats_demand(
 
 
 def test_phase_is_escaped() -> None:
-    """Whatever the status says is escaped like any label."""
+    """Labels from the status are escaped."""
     assert samples({"phase": 'a"b\\c\nd'})['lagwarden_phase_info/a"b\\c\nd'] == 1

@@ -334,7 +334,7 @@ def test_a_detail_that_fails_is_a_clear_error(monitor: Monitor, monkeypatch: pyt
     assert (api.status_code, page.status_code, view.status_code) == (500, 500, 500)
     assert api.json()["group"] == "c"
     assert "internal error" in api.json()["error"]
-    assert "This page could not be made" in page.text
+    assert "This page could not be created" in page.text
     assert monitor.ask("/api/v1/group?name=a").status_code == 200
     assert monitor.ask("/api/v1/groups").status_code == 200
     assert monitor.errors()["answer"] == 3

@@ -1,0 +1,88 @@
+"""Plain words for numbers, times and evidence."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporters.wording import duration, evidence_words, printable, ranges, rate, utc
+from tests.exporters.snapshots import NOON
+
+NOW = NOON / 1000 + 5
+DASH = "\N{EN DASH}"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.04, "0.0 s"),
+        (9.96, "10.0 s"),
+        (10.9, "10 s"),
+        (59, "59 s"),
+        (60, "1 min 0 s"),
+        (3_725, "1 h 2 min"),
+        (90_000, "1 d 1 h"),
+        (86_400 * 400, "400 d 0 h"),
+    ],
+)
+def test_a_duration_has_its_two_largest_units(seconds: float, words: str) -> None:
+    """Below ten seconds it has one decimal."""
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("partitions", "words"),
+    [((), ""), ((3,), "3"), ((2, 1, 0), f"0{DASH}2"), ((0, 1, 3, 5, 6), f"0{DASH}1, 3, 5{DASH}6")],
+)
+def test_partitions_are_written_as_ranges(partitions: tuple[int, ...], words: str) -> None:
+    """Consecutive numbers become a range, in any order of the input."""
+    assert ranges(partitions) == words
+
+
+def test_a_time_outside_the_range_of_dates_is_a_number() -> None:
+    """The time of a damaged record is no error."""
+    assert utc(9e18) == "9e+18"
+    assert utc(1_700_000_000.5) == "2023-11-14 22:13:20"
+
+
+@pytest.mark.parametrize(
+    ("per_second", "words"), [(0.0, "0/s"), (0.25, "0.25/s"), (9.96, "10/s"), (1234.5, "1\u202f234/s")]
+)
+def test_a_rate_below_ten_has_two_digits(per_second: float, words: str) -> None:
+    """From ten on it is a whole number."""
+    assert rate(per_second) == words
+
+
+def test_evidence_has_labels_words_and_exact_values() -> None:
+    """The name has the unit: times become ages, seconds durations, rates are per second."""
+    evidence = {
+        "commit_time": "2023-11-14T22:12:50.000Z",
+        "offset_expiry_time": "2023-11-14T23:13:25.000Z",
+        "time_lag": 61.5,
+        "patience_seconds": 20.0,
+        "loss_in_seconds": None,
+        "consume_rate": 0.5,
+        "committed_offset": 48_211,
+        "transaction": "producer 7,\nx",
+        "stable_since": "not a time",
+        "manned": True,
+    }
+    assert list(evidence_words(evidence, NOW, lambda number: f"{number:,}")) == [
+        ("last commit", "35 s ago", "2023-11-14T22:12:50.000Z"),
+        ("offset expires", "in 1 h 0 min", "2023-11-14T23:13:25.000Z"),
+        ("time lag", "1 min 1 s", "61.5 s"),
+        ("patience", "20 s", "20.0 s"),
+        ("loss in", "unknown", ""),
+        ("consume rate", "0.5/s", "0.5 per second"),
+        ("committed offset", "48,211", ""),
+        ("transaction", "producer 7,\\nx", ""),
+        ("last stable offset since", "not a time", ""),
+        ("manned", "yes", ""),
+    ]
+
+
+@given(st.text())
+def test_a_printable_text_has_only_printable_characters(text: str) -> None:
+    """Law: line feeds, direction overrides and control characters are escaped."""
+    assert printable(text).isprintable()
