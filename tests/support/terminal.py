@@ -1,4 +1,4 @@
-"""A Python program on a pseudo-terminal: what it prints, its screen, the keys pressed in it."""
+"""Runs a Python program on a pseudo-terminal: its output, its screen, and keys pressed in it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import signal
 
 PATIENCE: Final = 60.0
-"""Seconds that anything may take on a busy machine."""
+"""The limit of every wait in seconds, for a busy machine."""
 
 _CONTROL: Final = re.compile(
     r"\x1b\[(?P<parameters>[0-?]*)[ -/]*(?P<final>[@-~])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[^\[\]]"
@@ -46,7 +46,7 @@ class Display:
         return ["".join(line).rstrip() for line in self._cells]
 
     def feed(self, text: str) -> None:
-        """Apply what a program has printed; an incomplete control sequence waits for its rest."""
+        """Apply the output of a program; an incomplete control sequence is kept for the next call."""
         text, self._unread = self._unread + text, ""
         position = 0
         while position < len(text):
@@ -54,7 +54,7 @@ class Display:
                 self._print(text[position])
                 position += 1
             elif control := _CONTROL.match(text, position):
-                self._obey(control["final"], control["parameters"])
+                self._apply_control(control["final"], control["parameters"])
                 position = control.end()
             else:
                 self._unread = text[position:]
@@ -73,7 +73,7 @@ class Display:
             elif self._column:
                 self._cells[self._line][self._column - 1] += character
 
-    def _obey(self, final: str | None, parameters: str | None) -> None:
+    def _apply_control(self, final: str | None, parameters: str | None) -> None:
         if final == "H":
             line, _, column = (parameters or "").partition(";")
             self._line = min(int(line or 1), len(self._cells)) - 1
@@ -83,7 +83,7 @@ class Display:
 
 
 class Program:
-    """A Python program on a pseudo-terminal of its own."""
+    """A Python program on its own pseudo-terminal. `said` is its whole output."""
 
     def __init__(self, script: str, *arguments: str, size: tuple[int, int] = (24, 100)) -> None:
         self._terminal, below = pty.openpty()
@@ -115,7 +115,7 @@ class Program:
             os.close(self._terminal)
 
     def resize(self, size: tuple[int, int]) -> None:
-        """Give the window so many lines and columns."""
+        """Set the size of the window, in (lines, columns)."""
         self._display.resize(size)
         fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
 
@@ -129,19 +129,19 @@ class Program:
         return self._display.lines
 
     def wait_for(self, words: str) -> list[str]:
-        """Wait until these words stand on the screen; give its lines."""
+        """Wait until a line of the screen contains these words; returns the lines."""
         self._until(lambda: any(words in line for line in self.screen), words)
         return self.screen
 
     def wait_for_end(self) -> int:
-        """Wait until it has ended; give its exit code."""
+        """Wait until the program has ended; returns its exit code."""
         self._until(lambda: self._process.poll() is not None, "the end")
         self._listen(0.05)
         return self._process.returncode
 
     @property
     def is_as_before(self) -> bool:
-        """Tell whether the terminal is as it was: its mode, its first screen, its cursor."""
+        """Whether the terminal has its mode, normal screen and cursor of before."""
         left = self.said.rpartition("\x1b[?1049h")[2]
         back = all(mark in left for mark in ("\x1b[?1049l", "\x1b[?25h", "\x1b[?7h"))
         return back and termios.tcgetattr(self._below) == self.mode
@@ -149,11 +149,11 @@ class Program:
     def _until(self, fact: Any, what: str) -> None:
         deadline = time.monotonic() + PATIENCE
         while not fact():
-            assert time.monotonic() < deadline, f"waited in vain for {what}; the screen: {self.screen}"
+            assert time.monotonic() < deadline, f"timeout while waiting for {what}; the screen: {self.screen}"
             self._listen(0.05)
 
     def _listen(self, seconds: float) -> None:
-        """Take what it says, waiting so long for the first of it."""
+        """Read output, waiting at most so many seconds for its beginning."""
         while select.select([self._terminal], [], [], seconds)[0]:
             text = self._decoder.decode(os.read(self._terminal, 65536))
             self.said += text
@@ -161,7 +161,7 @@ class Program:
             seconds = 0
 
     def hang_up(self) -> int:
-        """Close the terminal, as when its window is closed; give the exit code."""
+        """Close the terminal, as when its window is closed; returns the exit code."""
         os.close(self._terminal)
         self._terminal = -1
         return self._process.wait(PATIENCE)
