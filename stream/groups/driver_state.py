@@ -1,7 +1,7 @@
-"""The driver's copy of all shards, kept current by the changes of each micro-batch, and read as whole columns.
+"""The driver's copy of all shards, updated by the changes of each micro-batch and read as columns of all groups.
 
-A change replaces what it touches: the newest position wins, so a batch that is applied twice is harmless. What a change
-tells that is new (transitions, offsets forgotten) is handed on as `ChangeEvents`, once.
+A change replaces the rows that it touches, and the newest position wins, so applying a batch twice has no effect. The
+transitions and removed offsets of a change are returned once, as `ChangeEvents`.
 """
 
 from __future__ import annotations
@@ -37,35 +37,34 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupColumns:
-    """All groups at one moment. Row i of `runs` belongs to `group[i]`, `topic[i]`, `partition[i]`."""
+    """All groups at one time. Row i of `runs` belongs to `group[i]`, `topic[i]`, `partition[i]`."""
 
     runs: Runs
     group: pa.DictionaryArray
     topic: pa.DictionaryArray
     partition: np.ndarray[tuple[int], np.dtype[np.int32]]
     memberships: Mapping[str, Membership]
-    """What is known of each group's membership; a group that only has offsets is not in it."""
+    """The membership of each group; groups with offsets only are absent."""
     histories: Mapping[str, GroupHistory]
-    """The life of every group, also of those that died and have not been dropped yet."""
+    """The history of every group, including dead groups that have not been dropped yet."""
     row_order: RowOrder
-    """The order in which readers see the rows and the groups."""
+    """The order of rows and groups in output."""
     faults: Mapping[str, Exception] = dataclasses.field(default_factory=dict)
     """Groups whose membership records could not be evaluated because of a fault of the program."""
     records: Mapping[str, Mapping[bytes, bytes]] = dataclasses.field(default_factory=dict)
-    """The living membership records of the groups that were asked for."""
+    """The current membership records of the groups requested from `DriverState.columns`."""
     pending: frozenset[bytes] = frozenset()
-    """The keys of offsets with a commit in a transaction that is open, as far as is known."""
+    """The keys of offsets with a commit in an open transaction, as far as known."""
 
     def topics_of(self, group: str) -> list[str]:
-        """Give the topics that a group has offsets for."""
-        mine = self.topic.filter(pc.equal(self.group, group))
-        topics: list[str] = pc.unique(mine).to_pylist()
+        """Return the topics that a group has offsets for."""
+        topics: list[str] = pc.unique(self.topic.filter(pc.equal(self.group, group))).to_pylist()
         return topics
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RemovedOffset:
-    """An offset whose tombstone arrived, and what stood there until then. Times in ms; `key` is that of the runs."""
+    """An offset that a tombstone removed, with its last commit. Times in ms; `key` is the key of its run."""
 
     key: bytes
     group: str
@@ -73,17 +72,17 @@ class RemovedOffset:
     partition: int
     # Of the tombstone's record.
     time: int
-    # Of the last commit: its own timestamp, and the expiry stored in it; None: it carried none.
+    # Of the last commit: its own timestamp, and the expire timestamp stored in it, if any.
     last_time: int
     expire_time: int | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ChangeEvents:
-    """What a change told that was not known before: transitions with their groups, and offsets forgotten.
+    """The new events of a change: transitions with their groups, and removed offsets.
 
-    An operation that the end of a batch cut in two may be told twice, the second time as it turned out to be. Batches
-    are only cut so while the monitor catches up, when transitions are not `live`.
+    An operation that the end of a batch cuts in two may cause events twice; the second ones are final. Batches are cut
+    like this only while the monitor catches up, when transitions are not `live`.
     """
 
     transitions: tuple[tuple[str, Transition], ...] = ()
@@ -91,194 +90,204 @@ class ChangeEvents:
 
 
 NO_EVENTS: Final = ChangeEvents()
-_NONE: Final = frozenset[str]()
+_NO_GROUPS: Final = frozenset[str]()
 
 
 class DriverState:
-    """Not thread-safe: the holder guards it."""
+    """The copies of all shards. Not thread-safe: the owner holds a lock."""
 
     def __init__(self) -> None:
-        self._shards: dict[int, _Held] = {}
-        self._left: dict[int, AbstractSet[str]] = {}
-        self._names = RowLabels([])
-        self._ranks = RowOrder(self._names, frozenset())
+        self._shards: dict[int, _ShardCopy] = {}
+        # By shard, the groups whose current coordinator is in another shard.
+        self._moved: dict[int, AbstractSet[str]] = {}
+        self._labels = RowLabels([])
+        self._row_order = RowOrder(self._labels, frozenset())
 
     def seed(self, shard: int, state: ShardState) -> None:
         """Load the whole state of a shard; nothing in it is an event."""
         change = ShardChange(state.runs, state.records, state.position, state.histories)
-        self._shards.setdefault(shard, _Held()).apply(change)
+        self._shards.setdefault(shard, _ShardCopy()).apply(change)
 
     def apply(self, shard: int, change: ShardChange) -> ChangeEvents:
-        """Take in what a batch changed in one shard, and give what is new in it; nothing when it comes again."""
-        return self._shards.setdefault(shard, _Held()).apply(change)
+        """Apply the change of a batch to a shard and return its events; none if the change was applied before."""
+        return self._shards.setdefault(shard, _ShardCopy()).apply(change)
 
     def drop_dead(self, died_before: int, now: int) -> None:
-        """Drop the groups that died before this time (ms): their grace is over, and the fleet has no clock.
+        """Drop the groups that died before this time (ms).
 
-        A death in the future counts as one of `now` (ms) when it is first seen here.
+        A death in the future counts as a death at `now` (ms) from the first call that sees it.
         """
-        for held in self._shards.values():
-            held.drop_dead(died_before, now)
+        for shard in self._shards.values():
+            shard.drop_dead(died_before, now)
 
     def members(self, group: str, topic_names: Mapping[bytes, str] | None = None) -> tuple[Member, ...]:
-        """Give the members of a group (see `Memberships.detail`); none for a group that is not known."""
-        for number, held in self._shards.items():
-            if group in held.memberships.by_group and group not in self._left.get(number, _NONE):
-                return held.memberships.members(group, topic_names)
+        """Return the members of a group (see `Memberships.members`); none for an unknown group."""
+        for number, shard in self._shards.items():
+            if group in shard.memberships.by_group and group not in self._moved.get(number, _NO_GROUPS):
+                return shard.memberships.members(group, topic_names)
         return ()
 
     def columns(self, records_of: Collection[str] = ()) -> GroupColumns:
-        """Give all rows of all shards as they are now. Later changes do not touch what was given.
+        """Return all rows of all shards, and the membership records of the groups `records_of`.
 
-        It has the membership records of these groups, too.
+        Later changes do not affect the returned columns.
         """
-        left = self._left = self._left_behind()
-        held = [(left.get(number, _NONE), shard) for number, shard in sorted(self._shards.items()) if len(shard.runs)]
-        shards = [(left.get(number, _NONE), shard) for number, shard in self._shards.items()]
+        moved = self._moved = self._moved_groups()
+        with_rows = [
+            (moved.get(number, _NO_GROUPS), shard) for number, shard in sorted(self._shards.items()) if len(shard.runs)
+        ]
+        shards = [(moved.get(number, _NO_GROUPS), shard) for number, shard in self._shards.items()]
         memberships = {
-            name: known
-            for gone, shard in shards
-            for name, known in shard.memberships.by_group.items()
-            if name not in gone
+            name: membership
+            for excluded, shard in shards
+            for name, membership in shard.memberships.by_group.items()
+            if name not in excluded
         }
-        lives = {name: life for gone, shard in shards for name, life in shard.lives.items() if name not in gone}
-        parts = [shard.rows_without(gone) for gone, shard in held] if left else []
-        labels = [names for _, names in parts] if left else [shard.names() for _, shard in held]
-        self._names = self._names.for_shards(labels)
-        self._ranks = self._ranks.for_labels(self._names, memberships.keys() | lives.keys())
+        histories = {
+            name: history
+            for excluded, shard in shards
+            for name, history in shard.histories.items()
+            if name not in excluded
+        }
+        parts = [shard.rows_without(excluded) for excluded, shard in with_rows] if moved else []
+        labels = [labels for _, labels in parts] if moved else [shard.labels() for _, shard in with_rows]
+        self._labels = self._labels.for_shards(labels)
+        self._row_order = self._row_order.for_labels(self._labels, memberships.keys() | histories.keys())
         return GroupColumns(
-            runs=concat_runs([runs for runs, _ in parts]) if parts else _whole([shard for _, shard in held]),
-            group=self._names.group,
-            topic=self._names.topic,
-            partition=self._names.partition,
+            runs=concat_runs([runs for runs, _ in parts]) if parts else _share_runs([shard for _, shard in with_rows]),
+            group=self._labels.group,
+            topic=self._labels.topic,
+            partition=self._labels.partition,
             memberships=memberships,
-            histories=lives,
-            row_order=self._ranks,
+            histories=histories,
+            row_order=self._row_order,
             faults={name: error for shard in self._shards.values() for name, error in shard.memberships.faults.items()},
-            records={group: self._living(group) for group in records_of},
+            records={group: self._records_of(group) for group in records_of},
         )
 
-    def _left_behind(self) -> dict[int, AbstractSet[str]]:
-        """Return which groups of which shards are in another shard now; empty as long as each is in one.
+    def _moved_groups(self) -> dict[int, AbstractSet[str]]:
+        """Return by shard the groups that are in another shard now; empty while every group is in one shard.
 
-        After partitions were added to the offsets topic, the coordinator of a group may be in another partition, where
-        it knows nothing of the records in the one before. A group is where it lives, else where it was created last.
+        After partitions were added to `__consumer_offsets`, the coordinator of a group may be in another partition,
+        where it has none of the group's records in the old partition. A group belongs to the shard where it is not
+        dead; if that does not decide, to the shard where it was created last.
         """
-        known = sum(len(held.lives) for held in self._shards.values())
-        if known == len({group for held in self._shards.values() for group in held.lives}):
+        count = sum(len(shard.histories) for shard in self._shards.values())
+        if count == len({group for shard in self._shards.values() for group in shard.histories}):
             return {}
-        found: dict[str, int] = {}
-        left = defaultdict[int, set[str]](set)
-        for number, held in sorted(self._shards.items()):
-            for group in held.lives:
-                before = found.setdefault(group, number)
-                if before != number:
-                    moved = held.newness(group) >= self._shards[before].newness(group)
-                    left[before if moved else number].add(group)
-                    found[group] = number if moved else before
-        return dict(left)
+        shard_of_group: dict[str, int] = {}
+        moved = defaultdict[int, set[str]](set)
+        for number, shard in sorted(self._shards.items()):
+            for group in shard.histories:
+                other = shard_of_group.setdefault(group, number)
+                if other != number:
+                    is_newer = shard.recency(group) >= self._shards[other].recency(group)
+                    moved[other if is_newer else number].add(group)
+                    shard_of_group[group] = number if is_newer else other
+        return dict(moved)
 
-    def _living(self, group: str) -> dict[bytes, bytes]:
-        """Return a copy of the living membership records of a group, from the shard that it is in."""
-        mine = (held for number, held in self._shards.items() if group not in self._left.get(number, _NONE))
-        return {key: value for held in mine for key, value in held.memberships.records_of(group).items()}
+    def _records_of(self, group: str) -> dict[bytes, bytes]:
+        """Return a copy of the current membership records of a group, from its shard."""
+        shards = (shard for number, shard in self._shards.items() if group not in self._moved.get(number, _NO_GROUPS))
+        return {key: value for shard in shards for key, value in shard.memberships.records_of(group).items()}
 
 
-class _Held:
-    """One shard on the driver."""
+class _ShardCopy:
+    """The copy of one shard on the driver."""
 
     def __init__(self) -> None:
         self.runs = no_runs()
         self.memberships = Memberships()
-        self.lives: dict[str, GroupHistory] = {}
-        self._dead: dict[str, int] = {}
+        self.histories: dict[str, GroupHistory] = {}
+        self._died: dict[str, int] = {}
         self._position = NOTHING_READ
-        self._names: ShardLabels | None = None
+        self._labels: ShardLabels | None = None
 
     def apply(self, change: ShardChange) -> ChangeEvents:
         if change.position < self._position:
             return NO_EVENTS
-        again, self._position = change.position == self._position, change.position
+        is_repeated, self._position = change.position == self._position, change.position
         self.memberships.apply(change.records)
-        transitions = tuple(self._take_lives(change.histories)) if len(change.histories) else ()
+        transitions = tuple(self._apply_histories(change.histories)) if len(change.histories) else ()
         if len(change.runs):
-            self._take_runs(change.runs)
-        if again or not (transitions or len(change.tombstones)):
+            self._apply_runs(change.runs)
+        if is_repeated or not (transitions or len(change.tombstones)):
             return NO_EVENTS
-        return ChangeEvents(transitions, tuple(_told(change.tombstones)))
+        return ChangeEvents(transitions, tuple(_removed_offsets(change.tombstones)))
 
     def drop_dead(self, died_before: int, now: int) -> None:
-        for group in [group for group, died in self._dead.items() if died > now]:
-            self._dead[group] = now
-        for group in [group for group, died in self._dead.items() if died < died_before]:
-            del self._dead[group], self.lives[group]
+        for group in [group for group, died in self._died.items() if died > now]:
+            self._died[group] = now
+        for group in [group for group, died in self._died.items() if died < died_before]:
+            del self._died[group], self.histories[group]
 
-    def _take_lives(self, lives: HistoryTable) -> Iterator[tuple[str, Transition]]:
-        """Put the newer lives in place of those held; give the transitions that they have more."""
-        for name, packed in zip(lives.groups.to_pylist(), lives.values.to_pylist(), strict=True):
+    def _apply_histories(self, table: HistoryTable) -> Iterator[tuple[str, Transition]]:
+        """Replace histories by the newer ones; yield the transitions that were added."""
+        for name, packed in zip(table.groups.to_pylist(), table.values.to_pylist(), strict=True):
             group = name.decode()
-            before = self.lives.pop(group, None)
-            self._dead.pop(group, None)
+            previous = self.histories.pop(group, None)
+            self._died.pop(group, None)
             if packed is None:
                 continue
-            life = self.lives[group] = unpack_history(packed)
-            if life.died is not None:
-                self._dead[group] = life.died
-            known = before.transitions if before is not None else ()
-            yield from ((group, each) for each in life.transitions if each not in known)
+            history = self.histories[group] = unpack_history(packed)
+            if history.died is not None:
+                self._died[group] = history.died
+            known = previous.transitions if previous is not None else ()
+            yield from ((group, each) for each in history.transitions if each not in known)
 
-    def _take_runs(self, runs: Runs) -> None:
+    def _apply_runs(self, runs: Runs) -> None:
         known = find_rows(self.runs.keys, runs.keys)
-        alive = runs.spans.commits > 0
-        if alive.all() and (known >= 0).all():
-            # By far the most: commits of known offsets. Every row stays where it is, and so do the names.
+        has_commits = runs.spans.commits > 0
+        if has_commits.all() and (known >= 0).all():
+            # The most frequent case: commits of known offsets. Every row keeps its place, and so do the labels.
             rows = np.arange(len(self.runs))
             rows[known] = len(self.runs) + np.arange(len(runs))
             self.runs = dataclasses.replace(concat_runs([self.runs, runs]).take(rows), keys=self.runs.keys)
             return
         untouched = np.ones(len(self.runs), np.bool_)
         untouched[known[known >= 0]] = False
-        self.runs = concat_runs([self.runs.take(untouched), runs if alive.all() else runs.take(alive)])
-        self._names = None
+        changed = runs if has_commits.all() else runs.take(has_commits)
+        self.runs = concat_runs([self.runs.take(untouched), changed])
+        self._labels = None
 
-    def newness(self, group: str) -> tuple[bool, int]:
-        """Return what tells the shard where a group is now from one where it was: whether it lives, since when."""
-        life = self.lives[group]
-        return life.died is None, -1 if life.created is None else life.created
+    def recency(self, group: str) -> tuple[bool, int]:
+        """Return a sort key that is greater in the shard where a group is now: whether it is not dead, when created."""
+        history = self.histories[group]
+        return history.died is None, -1 if history.created is None else history.created
 
     def rows_without(self, groups: AbstractSet[str]) -> tuple[Runs, ShardLabels]:
-        """Return the rows of all groups but these, with their names."""
-        group, topic, partition = self.names()
+        """Return the rows of all groups except these, with their labels."""
+        group, topic, partition = self.labels()
         if not groups:
             return self.runs, (group, topic, partition)
-        stays = np.array([name not in groups for name in group.dictionary.to_pylist()], np.bool_)
-        rows = stays[group.indices.to_numpy(zero_copy_only=False)]
+        is_kept = np.array([name not in groups for name in group.dictionary.to_pylist()], np.bool_)
+        rows = is_kept[group.indices.to_numpy(zero_copy_only=False)]
         return self.runs.take(rows), (group.filter(pa.array(rows)), topic.filter(pa.array(rows)), partition[rows])
 
-    def names(self) -> ShardLabels:
-        """Group, topic and partition of each row; decoded anew only when rows moved."""
-        if self._names is None:
+    def labels(self) -> ShardLabels:
+        """Return group, topic and partition of each row; keys are decoded again only after rows have moved."""
+        if self._labels is None:
             read = decode_keys(self.runs.keys)
-            if read.declined.any():  # a state written before such keys were refused still holds their runs
+            if read.declined.any():  # a state of an earlier version may have runs of keys that are rejected now
                 self.runs = self.runs.take(~read.declined)
                 read = decode_keys(self.runs.keys)
-            self._names = read.group.dictionary_encode(), read.topic.dictionary_encode(), read.partition
-        return self._names
+            self._labels = read.group.dictionary_encode(), read.topic.dictionary_encode(), read.partition
+        return self._labels
 
 
-def _whole(held: list[_Held]) -> Runs:
-    """Put the rows of all shards together; the shards go on with their parts of it: else they were there twice."""
-    if not held:
+def _share_runs(shards: list[_ShardCopy]) -> Runs:
+    """Return the rows of all shards, and make the shards use slices of them, so that the rows are in memory once."""
+    if not shards:
         return no_runs()
-    runs = concat_runs([shard.runs for shard in held])
+    runs = concat_runs([shard.runs for shard in shards])
     start = 0
-    for shard in held:
-        shard.runs, start = _part(runs, start, len(shard.runs)), start + len(shard.runs)
+    for shard in shards:
+        shard.runs, start = _slice(runs, start, len(shard.runs)), start + len(shard.runs)
     return runs
 
 
-def _part(runs: Runs, start: int, count: int) -> Runs:
-    """Give some consecutive rows without copying them."""
+def _slice(runs: Runs, start: int, count: int) -> Runs:
+    """Return consecutive rows without copying them."""
     end = start + count
     first, last = np.searchsorted(runs.slots.row, (start, end))
     slots = Slots(*(column[first:last] for column in columns_of(runs.slots)))
@@ -293,14 +302,14 @@ def _part(runs: Runs, start: int, count: int) -> Runs:
     )
 
 
-def _told(forgotten: OffsetTombstones) -> Iterator[RemovedOffset]:
-    known = forgotten.take(forgotten.known)
-    names = decode_keys(known.keys)
+def _removed_offsets(tombstones: OffsetTombstones) -> Iterator[RemovedOffset]:
+    known = tombstones.take(tombstones.known)
+    labels = decode_keys(known.keys)
     columns = (
         known.keys.to_pylist(),
-        names.group.to_pylist(),
-        names.topic.to_pylist(),
-        names.partition.tolist(),
+        labels.group.to_pylist(),
+        labels.topic.to_pylist(),
+        labels.partition.tolist(),
         known.time.tolist(),
         known.last_time.tolist(),
         [None if time < 0 else time for time in known.expire_time.tolist()],

@@ -1,4 +1,4 @@
-"""The part of a fleet that some groups make up, as a fleet of its own."""
+"""Selection of groups: the columns of some groups of the driver state."""
 
 from __future__ import annotations
 
@@ -19,35 +19,37 @@ if TYPE_CHECKING:
     from stream.groups.driver_state import GroupColumns
 
 
-def rows_of_groups(fleet: GroupColumns, groups: AbstractSet[str]) -> NDArray[np.intp]:
+def rows_of_groups(columns: GroupColumns, groups: AbstractSet[str]) -> NDArray[np.intp]:
     """Return the rows of these groups."""
-    mine = np.array([name in groups for name in fleet.group.dictionary.to_pylist()] or [False], np.bool_)
-    return np.flatnonzero(mine[fleet.group.indices.to_numpy(zero_copy_only=False)])
+    is_selected = np.array([name in groups for name in columns.group.dictionary.to_pylist()] or [False], np.bool_)
+    return np.flatnonzero(is_selected[columns.group.indices.to_numpy(zero_copy_only=False)])
 
 
-def select_groups(fleet: GroupColumns, groups: AbstractSet[str]) -> GroupColumns:
-    """Return these groups alone: their rows, memberships and lives."""
-    rows = rows_of_groups(fleet, groups)
-    chosen = pa.array(rows)
-    # Encoded again: a dictionary must not name groups and topics that have no row.
-    group, topic = (column.take(chosen).cast(pa.string()).dictionary_encode() for column in (fleet.group, fleet.topic))
-    memberships = {name: each for name, each in fleet.memberships.items() if name in groups}
-    lives = {name: each for name, each in fleet.histories.items() if name in groups}
-    names = RowLabels([(group, topic, fleet.partition[rows])])
+def select_groups(columns: GroupColumns, groups: AbstractSet[str]) -> GroupColumns:
+    """Return the columns of these groups only, without faults."""
+    rows = rows_of_groups(columns, groups)
+    indices = pa.array(rows)
+    # Encoded again, because a dictionary must not have groups and topics without rows.
+    group, topic = (
+        column.take(indices).cast(pa.string()).dictionary_encode() for column in (columns.group, columns.topic)
+    )
+    memberships = {name: each for name, each in columns.memberships.items() if name in groups}
+    histories = {name: each for name, each in columns.histories.items() if name in groups}
+    labels = RowLabels([(group, topic, columns.partition[rows])])
     return dataclasses.replace(
-        fleet,
-        runs=fleet.runs.take(rows) if len(rows) else no_runs(),
-        group=names.group,
-        topic=names.topic,
-        partition=names.partition,
+        columns,
+        runs=columns.runs.take(rows) if len(rows) else no_runs(),
+        group=labels.group,
+        topic=labels.topic,
+        partition=labels.partition,
         memberships=memberships,
-        histories=lives,
-        row_order=RowOrder(names, memberships.keys() | lives.keys()),
-        records={name: each for name, each in fleet.records.items() if name in groups},
+        histories=histories,
+        row_order=RowOrder(labels, memberships.keys() | histories.keys()),
+        records={name: each for name, each in columns.records.items() if name in groups},
         faults={},
     )
 
 
-def all_groups(fleet: GroupColumns) -> frozenset[str]:
-    """Return the names of all groups of a fleet."""
-    return frozenset(fleet.row_order.groups)
+def all_groups(columns: GroupColumns) -> frozenset[str]:
+    """Return the names of all groups."""
+    return frozenset(columns.row_order.groups)
