@@ -1,4 +1,4 @@
-"""What members want and have is worked out again only when something changed."""
+"""The assignment columns are built again only when a source changed."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from tests.support.fleets import World
 from tests.support.raw import commit_key, commit_value
 
 
-def test_the_same_rows_give_the_same_answer_until_a_state_changes() -> None:
-    """A commit changes nothing of it; a rebalance that the cluster tells, and an assignment, do."""
+def test_the_assignment_is_reused_until_a_state_changes() -> None:
+    """A commit does not change it; a described rebalance and a new assignment do."""
     world, finder, assignment = World(), RowFinder(), AssignmentInputs()
 
-    def owner(asked: dict[str, str]) -> list[int]:
-        fleet, around = world.fleet.columns(), dataclasses.replace(UNKNOWN_CLUSTER, described_states=asked)
-        return assignment.build(finder.find(fleet, around), fleet, around).owner.tolist()
+    def owner(described: dict[str, str]) -> list[int]:
+        state, context = world.fleet.columns(), dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
+        return assignment.build(finder.find(state, context), state, context).owner.tolist()
 
-    def joined(*has: int) -> None:
-        member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": has}))
+    def assign(*partitions: int) -> None:
+        member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": partitions}))
         world.read([written.classic(member)])
 
-    joined(0)
+    assign(0)
     world.read([(commit_key("g", "t", 0), commit_value(1, 1))])
     assert owner({}) == [0]
     world.read([(commit_key("g", "t", 0), commit_value(2, 2))])
     assert owner({}) == [0]
     assert owner({"g": "PreparingRebalance"}) == [NOT_KNOWN]
     assert owner({}) == [0]
-    joined(1)
+    assign(1)
     assert owner({}) == [NO_OWNER]

@@ -1,4 +1,4 @@
-"""What health is told: from records in the log and ends to columns, and through the judge to a verdict."""
+"""The inputs of health: from records in the log and end offsets to columns, and through the evaluator to a verdict."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from stream.groups.row_order import RowLabels, RowOrder
 from stream.health.columns import NOT_KNOWN
 from stream.health.evaluator import Evaluator
 from stream.health.inputs import NO_COMMIT, NO_OWNER, GroupStage, OpenTransaction
-from stream.health.limits import HealthLimits
 from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.inputs.group_state import rebalancing_since
@@ -32,6 +31,7 @@ from tests.support.health_inputs import health_inputs
 from tests.support.laws import examples
 from tests.support.lives import renamed
 from tests.support.raw import commit_key, commit_value, group_key, group_value
+from tests.support.timeline import LIMITS, START, START_MS, TICK, end, generation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,125 +39,125 @@ if TYPE_CHECKING:
     from tests.support.fleets import Raw
     from tests.support.lives import Written
 
-START = 1_700_000_000_000
-TICK = 10
-"""Seconds; all times in the stories are seconds since START."""
-RATE = 100
-LIMITS = HealthLimits(slot=SLOT_MS)
 LONG_PAST = 10_000
-"""A position behind all records of the stories: what they tell of was over before the monitor came."""
+"""A log position behind all records of the stories: they are history from before the monitor started."""
 V = Verdict
-
-
-def end(second: float) -> int:
-    """Where partition 0 of a topic ends: 100 records per second are written."""
-    return 100_000 + int(RATE * second)
 
 
 @dataclasses.dataclass(frozen=True)
 class Story:
-    """What a group does; each function is asked at every tick what happened since the one before."""
+    """What a group does; seconds count from `START`."""
 
     commit: Callable[[int], int | None]
-    records: Mapping[int, tuple[Written, ...]] = dataclasses.field(default_factory=dict)
-    asked: str | None = None
+    """The offset that it commits at each tick, if any."""
+    records: Mapping[int, Written] = dataclasses.field(default_factory=dict)
+    described: str | None = None
+    """Its state in DescribeGroups from 600 on."""
     topic: str = "t"
-    """Whose partition 0 is meant; it lies so in `ENDS`."""
+    """The topic; all commits are for its partition 0."""
     live_from: int = 0
 
 
-def joined(generation: int, *members: str, wants: str = "t", has: str = "t") -> tuple[Written, ...]:
-    """Give the record of a generation: the first member owns partition 0 of a topic. Without members it is empty."""
-    owns: list[written.Parts] = [{has: (0,)}, *({} for _ in members[1:])]
-    each = [
-        written.classic_member(name, wants=written.subscription(wants), has=written.assignment(own))
-        for name, own in zip(members, owns, strict=False)
-    ]
-    return (written.classic(*each, generation=generation, time=-1),)
-
-
 def until(last: int) -> Callable[[int], int | None]:
-    """Read all but the last five seconds, up to some time."""
+    """Return commits five seconds behind the end, up to second `last`."""
     return lambda second: end(second - 5) if second <= last else None
 
 
 def back(second: int) -> int:
-    """Read all but the last five seconds; at 600 go back by ten minutes, and read on as fast as it is written."""
+    """Commit five seconds behind the end; from 600 on, ten minutes behind it."""
     return end(second - 5) if second < 600 else end(second - 600)
 
 
 def first_half(second: int) -> int:
-    """Where `held` ends for readers of committed records: from 600 on a transaction is open."""
+    """Return the last stable offset of `held`: a transaction is open from 600 on."""
     return min(end(second), end(600))
 
 
-NORMAL = {0: joined(1, "m")}
-STORM = {at: joined(1 + at // 20, "m", f"n{at}") for at in range(0, 900, 20)}
+NORMAL = {0: generation(1, "m")}
+STORM = {at: generation(1 + at // 20, "m", f"n{at}") for at in range(0, 900, 20)}
 SLOW = {at: 100_000 + 10 * at for at in range(0, 910, 10)}
 
 STORIES: list[tuple[str, Story, Verdict]] = [
-    ("reads all there is", Story(end, NORMAL), V.CAUGHT_UP),
-    ("keeps up at a distance of seconds", Story(until(900), NORMAL), V.OK),
-    ("no commit any more, with a member", Story(until(600), NORMAL), V.STOPPED),
-    ("no commit any more, and never a member", Story(until(600)), V.STOPPED),
-    ("commits the same offset again and again", Story(lambda at: end(min(at, 600) - 5), NORMAL), V.STALLED),
-    ("its members went", Story(until(600), {**NORMAL, 600: joined(2)}), V.NO_MEMBERS),
-    ("went back by itself", Story(back, NORMAL), V.REWOUND),
-    ("was set back while empty", Story(back, {**NORMAL, 590: joined(2), 610: joined(3, "m")}), V.RESET),
-    ("was set back before it was emptied", Story(back, {**NORMAL, 620: joined(2), 630: joined(3, "m")}), V.REWOUND),
-    ("a rebalance every 20 seconds", Story(SLOW.get, STORM), V.REBALANCE_STORM),
-    ("the same rebalances, long past", Story(SLOW.get, STORM, live_from=LONG_PAST), V.FALLING_BEHIND),
-    ("the rebalance does not end", Story(until(600), NORMAL, asked="PreparingRebalance"), V.REBALANCING_TOO_LONG),
-    ("nobody wants the topic", Story(until(600), {0: joined(1, "m", wants="other", has="other")}), V.ABANDONED),
-    ("nobody owns the partition", Story(until(600), {0: joined(1, "m", has="other")}), V.UNASSIGNED),
+    ("commits the end offset", Story(end, NORMAL), V.CAUGHT_UP),
+    ("commits five seconds behind the end", Story(until(900), NORMAL), V.OK),
+    ("commits end, the group has a member", Story(until(600), NORMAL), V.STOPPED),
+    ("commits end, the group never had a member", Story(until(600)), V.STOPPED),
+    ("commits the same offset repeatedly", Story(lambda at: end(min(at, 600) - 5), NORMAL), V.STALLED),
+    ("its members leave", Story(until(600), {**NORMAL, 600: generation(2)}), V.NO_MEMBERS),
+    ("rewinds while it has members", Story(back, NORMAL), V.REWOUND),
+    ("is reset while empty", Story(back, {**NORMAL, 590: generation(2), 610: generation(3, "m")}), V.RESET),
     (
-        "an open transaction holds it back",
-        Story(first_half, {0: joined(1, "m", wants="held", has="held")}, topic="held"),
+        "rewinds before it becomes empty",
+        Story(back, {**NORMAL, 620: generation(2), 630: generation(3, "m")}),
+        V.REWOUND,
+    ),
+    ("a rebalance every 20 seconds", Story(SLOW.get, STORM), V.REBALANCE_STORM),
+    ("the same rebalances in replayed history", Story(SLOW.get, STORM, live_from=LONG_PAST), V.FALLING_BEHIND),
+    (
+        "a rebalance that does not end",
+        Story(until(600), NORMAL, described="PreparingRebalance"),
+        V.REBALANCING_TOO_LONG,
+    ),
+    (
+        "no member subscribes to the topic",
+        Story(until(600), {0: generation(1, "m", subscribes="other", owns="other")}),
+        V.ABANDONED,
+    ),
+    ("no member owns the partition", Story(until(600), {0: generation(1, "m", owns="other")}), V.UNASSIGNED),
+    (
+        "an open transaction blocks the partition",
+        Story(first_half, {0: generation(1, "m", subscribes="held", owns="held")}, topic="held"),
         V.HELD_BACK,
     ),
-    ("the topic is gone", Story(end, {0: joined(1, "m", wants="gone", has="gone")}, topic="gone"), V.UNKNOWN),
+    (
+        "the topic was deleted",
+        Story(end, {0: generation(1, "m", subscribes="gone", owns="gone")}, topic="gone"),
+        V.UNKNOWN,
+    ),
 ]
 
 
 def ends_at(second: int) -> pa.Table:
-    """Give the ends of all topics: `quiet` gets no records, the last offsets of `held` are in a transaction."""
+    """Return the ends of all topics: `quiet` gets no records, `held` has an open transaction."""
     rows = {"t": (end(second),) * 2, "quiet": (7, 7), "held": (end(second), first_half(second))}
-    told: list[Any] = [(topic, 0, *both, 0, None) for topic, both in rows.items()]
-    return ends_of([*told, ("gone", -1, None, None, None, "unknown_topic")])
+    described: list[Any] = [(topic, 0, *both, 0, None) for topic, both in rows.items()]
+    return ends_of([*described, ("gone", -1, None, None, None, "unknown_topic")])
 
 
 def play(stories: Mapping[str, Story], live_from: int) -> dict[str, tuple[Verdict, Verdict]]:
-    """Let stories happen tick by tick, each to its group, beside each other and beside a healthy group.
+    """Play stories tick by tick, each with a group of its own, and a healthy group.
 
-    Gives the verdicts at the end, of the partition and of the group, by the name of the story.
+    Returns the verdicts of the partition and of the group at the last tick, by the name of the story.
     """
-    world, judge = World(StateLimits(60, live_from=live_from)), Evaluator(LIMITS)
+    world, evaluator = World(StateLimits(60, live_from=live_from)), Evaluator(LIMITS)
     groups = dict(zip(string.ascii_lowercase, stories.values(), strict=False))
     since: dict[str, int] = {}
     for second in range(0, 900 + 1, TICK):
-        now = START + second * 1000
-        happens: list[Raw] = [(commit_key("z", "quiet", 0), commit_value(7, now))]
+        now = START_MS + second * 1000
+        records: list[Raw] = [(commit_key("z", "quiet", 0), commit_value(7, now))]
         for group, story in groups.items():
-            happens += [renamed(record, group) for record in story.records.get(second, ())]
+            if second in story.records:
+                records.append(renamed(story.records[second], group))
             offset = story.commit(second)
-            happens += [] if offset is None else [(commit_key(group, story.topic, 0), commit_value(offset, now))]
-        world.read(happens, now)
-        asked = {group: story.asked for group, story in groups.items() if story.asked and second > 600}
-        context = dataclasses.replace(UNKNOWN_CLUSTER, described_states=asked)
+            if offset is not None:
+                records.append((commit_key(group, story.topic, 0), commit_value(offset, now)))
+        world.read(records, now)
+        described = {group: story.described for group, story in groups.items() if story.described and second > 600}
+        context = dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
         since = rebalancing_since(since, context, now)
         context = dataclasses.replace(context, rebalancing_since=since)
         seen = health_inputs(world.fleet.columns(), ends_at(second), now / 1000, context, LIMITS)
-        judged = judge.evaluate(seen)
+        result = evaluator.evaluate(seen)
     assert seen.groups.names == (*groups, "z")
-    assert seen.group.tolist() == list(range(len(groups) + 1)), "each group has its one row"
-    verdicts = [(VERDICTS[row], VERDICTS[all_]) for row, all_ in zip(judged.verdict, judged.group_verdict, strict=True)]
+    assert seen.group.tolist() == list(range(len(groups) + 1)), "one row per group"
+    verdicts = [(VERDICTS[row], VERDICTS[all_]) for row, all_ in zip(result.verdict, result.group_verdict, strict=True)]
     assert verdicts[-1] == (V.CAUGHT_UP, V.CAUGHT_UP)
     return dict(zip(stories, verdicts, strict=False))
 
 
 @pytest.fixture(scope="module")
 def ended() -> dict[str, tuple[Verdict, Verdict]]:
-    """Play all stories; those whose past was not seen as it happened are another monitor's."""
+    """Play all stories; those with replayed history are played by another monitor."""
     verdicts = {}
     for live_from in (0, LONG_PAST):
         verdicts |= play({name: story for name, story, _ in STORIES if story.live_from == live_from}, live_from)
@@ -165,10 +165,10 @@ def ended() -> dict[str, tuple[Verdict, Verdict]]:
 
 
 @pytest.mark.parametrize(("name", "verdict"), [(s[0], s[2]) for s in STORIES], ids=[s[0] for s in STORIES])
-def test_what_a_group_does_gets_its_verdict(
+def test_each_story_ends_with_its_verdict(
     ended: dict[str, tuple[Verdict, Verdict]], name: str, verdict: Verdict
 ) -> None:
-    """From the records in the log to the verdict of the partition and of its group."""
+    """The partition and its group have the same verdict."""
     assert ended[name] == (verdict, verdict)
 
 
@@ -177,19 +177,19 @@ ALIVE = group_value(1, ["m"], time=-1)
 EMPTIED_TWICE = [ALIVE, *(group_value(2 + n, ["m"] * (n % 2), time=-1) for n in range(3))]
 GROUPS: list[tuple[str, list[tuple[int, bytes]], dict[str, str], dict[str, Any]]] = [
     (
-        "members since its generation",
+        "members since the generation",
         [(5, ALIVE)],
         {},
         {"stage": GroupStage.STABLE, "since": 5, "members": 1, "rebalances": 1, "emptied": -1, "refilled": -1},
     ),
     (
-        "emptied, and still empty",
+        "emptied and still empty",
         [(5, ALIVE), (7, group_value(2, [], time=-1))],
         {},
         {"stage": GroupStage.EMPTY, "since": 7, "members": 0, "emptied": 7, "refilled": -1},
     ),
     (
-        "emptied and filled again, and rebalanced after that",
+        "emptied, refilled, and rebalanced after that",
         [
             (5, ALIVE),
             (7, group_value(2, [], time=-1)),
@@ -206,13 +206,13 @@ GROUPS: list[tuple[str, list[tuple[int, bytes]], dict[str, str], dict[str, Any]]
         {"stage": GroupStage.EMPTY, "since": 11, "rebalances": 2, "emptied": 11, "refilled": -1},
     ),
     (
-        "rebalances older than a storm are forgotten",
+        "rebalances before the storm window are not counted",
         [(0, ALIVE), (8 * MINUTE, group_value(2, ["m"], time=-1))],
         {},
         {"since": 8 * MINUTE, "rebalances": 1},
     ),
     (
-        "asked to be rebalancing, for the first time",
+        "described as rebalancing for the first time",
         [(5, ALIVE)],
         {"g": "CompletingRebalance"},
         {"stage": GroupStage.REBALANCING, "since": 10 * MINUTE},
@@ -220,33 +220,35 @@ GROUPS: list[tuple[str, list[tuple[int, bytes]], dict[str, str], dict[str, Any]]
 ]
 
 
-@pytest.mark.parametrize(("records", "asked", "told"), [g[1:] for g in GROUPS], ids=[g[0] for g in GROUPS])
-def test_where_a_group_stands(records: list[tuple[int, bytes]], asked: dict[str, str], told: dict[str, Any]) -> None:
-    """Stage, dates and rebalances follow from the group's life and from what the cluster told."""
+@pytest.mark.parametrize(("records", "described", "expected"), [g[1:] for g in GROUPS], ids=[g[0] for g in GROUPS])
+def test_state_and_dates_of_a_group(
+    records: list[tuple[int, bytes]], described: dict[str, str], expected: dict[str, Any]
+) -> None:
+    """Stage, dates and rebalances follow from the group history and from DescribeGroups."""
     world = World()
     for time, value in records:
-        world.read([(group_key("g"), value)], START + time)
-    context = dataclasses.replace(UNKNOWN_CLUSTER, described_states=asked)
-    groups = health_inputs(world.fleet.columns(), ends_of([]), START / 1000 + 10 * 60, context).groups
+        world.read([(group_key("g"), value)], START_MS + time)
+    context = dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
+    groups = health_inputs(world.fleet.columns(), ends_of([]), START + 10 * 60, context).groups
     moments = {"since", "emptied", "refilled"}
-    seen = {name: int(getattr(groups, name)[0]) for name in told}
-    assert seen == {name: each + START if name in moments and each >= 0 else each for name, each in told.items()}
+    seen = {name: int(getattr(groups, name)[0]) for name in expected}
+    assert seen == {name: each + START_MS if name in moments and each >= 0 else each for name, each in expected.items()}
 
 
 KINDS: list[tuple[str, list[Raw], GroupStage, bool]] = [
     ("offsets only", [(commit_key("g", "t", 0), commit_value(1, 1))], GroupStage.OFFSETS_ONLY, False),
-    ("a group that nobody has joined", [written.classic(kind="")], GroupStage.OFFSETS_ONLY, False),
+    ("a group that no member has joined", [written.classic(kind="")], GroupStage.OFFSETS_ONLY, False),
     ("a classic group", [written.classic(written.classic_member("m"))], GroupStage.STABLE, False),
     ("a static member", [written.classic(written.classic_member("m", instance="i"))], GroupStage.STABLE, True),
     ("no target assignment yet", [written.group_epoch(2), written.member("m", "t")], GroupStage.REBALANCING, False),
     (
-        "a member on its way",
+        "a member that has not reached the target",
         [written.group_epoch(2), written.member("m", "t"), written.target_epoch(2), written.stands("m", 1, {})],
         GroupStage.REBALANCING,
         False,
     ),
     (
-        "all where they should be",
+        "all members at the target",
         [written.group_epoch(2), written.member("m", "t"), written.target_epoch(2), written.stands("m", 2, {})],
         GroupStage.STABLE,
         False,
@@ -261,51 +263,51 @@ KINDS: list[tuple[str, list[Raw], GroupStage, bool]] = [
 
 
 @pytest.mark.parametrize(("records", "stage", "static"), [k[1:] for k in KINDS], ids=[k[0] for k in KINDS])
-def test_the_stage_of_every_kind_of_group(records: list[Raw], stage: GroupStage, static: bool) -> None:  # noqa: FBT001 - a row
-    """Kafka's states of all kinds of groups in the words of health; static members are known as such."""
+def test_the_stage_of_every_group_type(records: list[Raw], stage: GroupStage, static: bool) -> None:  # noqa: FBT001 - a row
+    """Kafka's states of all group types are mapped to a stage; static members are recognised."""
     world = World()
-    world.read(records, START)
-    groups = health_inputs(world.fleet.columns(), ends_of([]), START / 1000).groups
+    world.read(records, START_MS)
+    groups = health_inputs(world.fleet.columns(), ends_of([]), START).groups
     assert (GroupStage(int(groups.stage[0])), bool(groups.static[0])) == (stage, static)
     assert int(groups.members[0]) == (NOT_KNOWN if stage is GroupStage.OFFSETS_ONLY else 1)
 
 
-def test_share_groups_are_told_where_their_progress_is_kept() -> None:
-    """They commit no offsets by their nature: no other place has to be watched, and Kafka's tool shows the lag."""
+def test_share_groups_are_pointed_to_their_own_topic() -> None:
+    """They commit no offsets; the sentence names the topic that has them, and the next step the tool of Kafka."""
     world = World()
-    world.read([written.group_epoch(2, kind=11), written.sharer("m", "orders")], START)
-    share = Evaluator().evaluate(health_inputs(world.fleet.columns(), ends_of([]), START / 1000))
+    world.read([written.group_epoch(2, kind=11), written.sharer("m", "orders")], START_MS)
+    share = Evaluator().evaluate(health_inputs(world.fleet.columns(), ends_of([]), START))
     assert share.group_sentence(0) == share.group_finding(0).sentence
     assert "__share_group_state" in share.group_finding(0).sentence
     assert "kafka-share-groups.sh" in share.group_finding(0).next_step
     world = World()
-    world.read([written.classic(written.classic_member("m"))], START)
-    other = Evaluator().evaluate(health_inputs(world.fleet.columns(), ends_of([]), START / 1000))
+    world.read([written.classic(written.classic_member("m"))], START_MS)
+    other = Evaluator().evaluate(health_inputs(world.fleet.columns(), ends_of([]), START))
     assert "watch them there" in other.group_finding(0).next_step
     assert "watch them there" not in share.group_finding(0).next_step
 
 
-def test_a_group_from_before_lives_were_kept_is_dated_by_its_record() -> None:
-    """The broker's own time of the state stands in where nothing is known of the life."""
+def test_a_group_without_a_history_is_dated_by_its_record() -> None:
+    """Such a group is from before histories were stored; its record has the broker's time of the state."""
     world = World()
-    world.read([(group_key("g"), group_value(1, ["m"], time=START - 9))], START)
-    fleet = dataclasses.replace(world.fleet.columns(), histories={})
-    groups = health_inputs(fleet, ends_of([]), START / 1000).groups
-    assert (groups.since.tolist(), groups.rebalances.tolist()) == ([START - 9], [0])
+    world.read([(group_key("g"), group_value(1, ["m"], time=START_MS - 9))], START_MS)
+    state = dataclasses.replace(world.fleet.columns(), histories={})
+    groups = health_inputs(state, ends_of([]), START).groups
+    assert (groups.since.tolist(), groups.rebalances.tolist()) == ([START_MS - 9], [0])
 
 
-def test_a_dead_group_has_nobody_and_no_rows() -> None:
-    """It keeps its place among the groups as long as the read model shows it."""
+def test_a_dead_group_has_no_members_and_no_rows() -> None:
+    """It stays among the groups as long as the read model shows it."""
     world = World()
-    world.read([(group_key("g"), ALIVE), (commit_key("g", "t", 0), commit_value(1, 1))], START)
-    world.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], START + 1000)
-    seen = health_inputs(world.fleet.columns(), ends_of([]), START / 1000 + 2)
+    world.read([(group_key("g"), ALIVE), (commit_key("g", "t", 0), commit_value(1, 1))], START_MS)
+    world.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], START_MS + 1000)
+    seen = health_inputs(world.fleet.columns(), ends_of([]), START + 2)
     assert (len(seen), seen.groups.names, seen.groups.members.tolist()) == (0, ("g",), [0])
     assert Evaluator().evaluate(seen).group_finding(0).verdict is V.UNKNOWN
 
 
-def test_who_owns_what_by_names_and_by_ids() -> None:
-    """Nobody, the only member, or not told: several members, an id without a name, a group that reassigns."""
+def test_subscriptions_and_owners_by_names_and_by_ids() -> None:
+    """No owner, the only member, or not known: several members, an id without a name, a group that reassigns."""
     own = written.stands("m", 2, {written.ORDERS: (0, 9)})
     alone: list[Raw] = [written.group_epoch(2), written.member("m", "orders"), written.target_epoch(2), own]
     rows = [(topic, number) for topic in ("orders", "payments") for number in (0, 1, 9)]
@@ -314,37 +316,37 @@ def test_who_owns_what_by_names_and_by_ids() -> None:
 
     def owners(records: list[Raw], context: Any = known) -> tuple[list[int], list[int]]:
         world = World()
-        world.read([*commits, *records], START)
-        seen = health_inputs(world.fleet.columns(), ends_of([]), START / 1000, context)
+        world.read([*commits, *records], START_MS)
+        seen = health_inputs(world.fleet.columns(), ends_of([]), START, context)
         assert seen.owner is not None
         assert seen.subscribed is not None
         return seen.owner.tolist(), seen.subscribed.tolist()
 
-    wants = [1, 1, 1, 0, 0, 0]
-    assert owners(alone) == ([0, NO_OWNER, 0, NO_OWNER, NO_OWNER, NO_OWNER], wants)
-    assert owners(alone, UNKNOWN_CLUSTER) == ([NOT_KNOWN] * 6, wants)
+    subscribed = [1, 1, 1, 0, 0, 0]
+    assert owners(alone) == ([0, NO_OWNER, 0, NO_OWNER, NO_OWNER, NO_OWNER], subscribed)
+    assert owners(alone, UNKNOWN_CLUSTER) == ([NOT_KNOWN] * 6, subscribed)
     assert owners([]) == ([NOT_KNOWN] * 6, [NOT_KNOWN] * 6)
-    assert owners([*alone, written.group_epoch(3)]) == ([NOT_KNOWN] * 6, wants)
+    assert owners([*alone, written.group_epoch(3)]) == ([NOT_KNOWN] * 6, subscribed)
     far = (commit_key("g", "orders", 70_000), commit_value(1, 1))
-    assert owners([far, *alone]) == ([0, NO_OWNER, 0, NOT_KNOWN, NO_OWNER, NO_OWNER, NO_OWNER], [1, *wants])
+    assert owners([far, *alone]) == ([0, NO_OWNER, 0, NOT_KNOWN, NO_OWNER, NO_OWNER, NO_OWNER], [1, *subscribed])
     by_regex = [*alone, written.member("m", "orders", regex="pay.*")]
     assert owners(by_regex)[1] == [NOT_KNOWN] * 6
     both = [*alone, written.member("n", "orders"), written.stands("n", 2, {written.ORDERS: (1,)})]
-    assert owners(both) == ([NOT_KNOWN, NOT_KNOWN, NOT_KNOWN, NO_OWNER, NO_OWNER, NO_OWNER], wants)
+    assert owners(both) == ([NOT_KNOWN, NOT_KNOWN, NOT_KNOWN, NO_OWNER, NO_OWNER, NO_OWNER], subscribed)
 
 
-def test_what_else_was_asked_stands_beside_the_rows_it_is_about() -> None:
-    """Expiry and retention by row, transactions by place, topics made anew by number; nothing is unknown as zero."""
+def test_context_and_lookups_become_columns() -> None:
+    """Expiry and retention by row, transactions by place, recreated topics by number; what is not known is -1."""
     world = World()
     commits = [("h", "b", 1, 70), ("g", "c", 0, 60), ("g", "a", 0, 50)]
-    world.read([(commit_key(g, t, p), commit_value(1, time)) for g, t, p, time in commits], START)
-    fleet = world.fleet.columns()
-    now = START / 1000
+    world.read([(commit_key(g, t, p), commit_value(1, time)) for g, t, p, time in commits], START_MS)
+    state = world.fleet.columns()
+    now = START
     context = dataclasses.replace(
         UNKNOWN_CLUSTER,
         retention=dataclasses.replace(UNKNOWN_CLUSTER.retention, retention_ms=1000),
         topic_ids={"b": b"b" * 16},
-        recreated={"a": START - 1, "b": START},
+        recreated={"a": START_MS - 1, "b": START_MS},
     )
     rows: list[dict[str, Any]] = [
         {"partition": 0, "error": "no_leader"},
@@ -355,8 +357,8 @@ def test_what_else_was_asked_stands_beside_the_rows_it_is_about() -> None:
         retention={"a": 500, "c": 700},
         transactions={"b": pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)},
     )
-    context = dataclasses.replace(context, expiry=predict(fleet, context.retention), lookups=lookups)
-    seen = health_inputs(fleet, ends_of([]), now, context)
+    context = dataclasses.replace(context, expiry=predict(state, context.retention), lookups=lookups)
+    seen = health_inputs(state, ends_of([]), now, context)
     assert (seen.groups.names, seen.topics) == (("g", "h"), ("a", "b", "c"))
     assert list(zip(seen.group.tolist(), seen.topic.tolist(), seen.partition.tolist(), strict=True)) == [
         (0, 0, 0),
@@ -374,10 +376,10 @@ def test_what_else_was_asked_stands_beside_the_rows_it_is_about() -> None:
     assert seen.origins.current_topic_id.any(axis=1).tolist() == [False, False, True]
 
 
-def test_ends_are_sorted_by_place_and_unknown_where_an_end_is() -> None:
-    """Topics that no group uses, and topics that could not be described, have no ends; a missing one is no zero."""
+def test_ends_are_sorted_by_place() -> None:
+    """Topics that no group uses and topics that could not be described have none; a missing offset is not known."""
     world = World()
-    world.read([(commit_key("g", topic, 0), commit_value(1, 1)) for topic in "ab"], START)
+    world.read([(commit_key("g", topic, 0), commit_value(1, 1)) for topic in "ab"], START_MS)
     ends = ends_of(
         [
             ("0", 0, 7, 7, 0, None),
@@ -388,7 +390,7 @@ def test_ends_are_sorted_by_place_and_unknown_where_an_end_is() -> None:
         ]
     )
     unsorted = ends.take(list(reversed(range(len(ends)))))
-    seen = health_inputs(world.fleet.columns(), unsorted, START / 1000).ends
+    seen = health_inputs(world.fleet.columns(), unsorted, START).ends
     b = 1 << 32
     assert (seen.place.tolist(), seen.known.tolist()) == ([b, b | 1, b | 2], [True, False, True])
     assert (seen.high_watermark.tolist(), seen.log_start.tolist()) == ([25, 9, 9], [3, 0, 1])
@@ -396,56 +398,56 @@ def test_ends_are_sorted_by_place_and_unknown_where_an_end_is() -> None:
     assert seen.last_stable.tolist() == [-1, 8, 8]
 
 
-def test_an_empty_fleet_is_nothing_to_judge() -> None:
+def test_without_groups_nothing_is_evaluated() -> None:
     """No groups, no rows, no ends, and no error."""
-    seen = health_inputs(World().fleet.columns(), ends_of([]), START / 1000)
-    judged = Evaluator().evaluate(seen)
-    assert (len(seen), seen.groups.names, len(seen.ends.place), len(judged.group_verdict)) == (0, (), 0, 0)
+    seen = health_inputs(World().fleet.columns(), ends_of([]), START)
+    result = Evaluator().evaluate(seen)
+    assert (len(seen), seen.groups.names, len(seen.ends.place), len(result.group_verdict)) == (0, (), 0, 0)
 
 
 PLACES = st.tuples(st.sampled_from(["b", "a", "é"]), st.sampled_from(["y", "x"]), st.integers(0, 9))
 
 
-def test_no_end_was_ever_known() -> None:
-    """A fleet whose topics are all gone or denied from the first tick on is judged unknown, and that is all."""
+def test_a_group_whose_ends_were_never_known_is_unknown() -> None:
+    """Its only topic does not exist from the first tick on."""
     world = World()
-    world.read([(commit_key("g", "t", 0), commit_value(5, START))], time=START)
-    judge = Evaluator(LIMITS)
+    world.read([(commit_key("g", "t", 0), commit_value(5, START_MS))], time=START_MS)
+    evaluator = Evaluator(LIMITS)
     for tick in range(3):
         ends = ends_of([("t", -1, None, None, None, "unknown_topic")])
-        seen = health_inputs(world.fleet.columns(), ends, START / 1000 + TICK * tick, limits=LIMITS)
-        judged = judge.evaluate(seen)
-        assert judged.row_finding(0).verdict is V.UNKNOWN
+        seen = health_inputs(world.fleet.columns(), ends, START + TICK * tick, limits=LIMITS)
+        result = evaluator.evaluate(seen)
+        assert result.row_finding(0).verdict is V.UNKNOWN
 
 
 @examples(30)
 @given(st.lists(st.tuples(PLACES, st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=30), st.randoms())
-def test_the_order_of_the_fleet_does_not_matter(commits: list[Any], chance: Any) -> None:
-    """Shuffled rows give the same columns, slots too; they are sorted, and in the order of the read model."""
+def test_the_order_of_the_driver_state_does_not_matter(commits: list[Any], chance: Any) -> None:
+    """Shuffled rows give the same columns and slots, sorted as in the read model."""
     world = World()
-    world.read([(commit_key(*place), commit_value(offset, time)) for place, offset, time in commits], START)
-    fleet = world.fleet.columns()
-    order = list(range(len(fleet.runs)))
+    world.read([(commit_key(*place), commit_value(offset, time)) for place, offset, time in commits], START_MS)
+    state = world.fleet.columns()
+    order = list(range(len(state.runs)))
     chance.shuffle(order)
     rows = np.array(order, np.int64)
     moved = dataclasses.replace(
-        fleet,
-        runs=fleet.runs.take(rows),
-        group=fleet.group.take(pa.array(rows)),
-        topic=fleet.topic.take(pa.array(rows)),
-        partition=fleet.partition[rows],
+        state,
+        runs=state.runs.take(rows),
+        group=state.group.take(pa.array(rows)),
+        topic=state.topic.take(pa.array(rows)),
+        partition=state.partition[rows],
         row_order=RowOrder(
-            RowLabels([(fleet.group.take(pa.array(rows)), fleet.topic.take(pa.array(rows)), fleet.partition[rows])]),
-            frozenset(fleet.row_order.groups),
+            RowLabels([(state.group.take(pa.array(rows)), state.topic.take(pa.array(rows)), state.partition[rows])]),
+            frozenset(state.row_order.groups),
         ),
     )
-    one, other = (health_inputs(each, ends_of([]), START / 1000) for each in (fleet, moved))
+    one, other = (health_inputs(each, ends_of([]), START) for each in (state, moved))
     for name in ("group", "topic", "partition", "subscribed", "owner"):
         assert getattr(one, name).tolist() == getattr(other, name).tolist()
     for name in ("spans", "slots"):
         for column, again in zip(columns_of(getattr(one, name)), columns_of(getattr(other, name)), strict=True):
             assert column.tolist() == again.tolist()
-    shown = snapshot.build(fleet, ends_of([]), START / 1000).partitions.to_pylist()
+    shown = snapshot.build(state, ends_of([]), START).partitions.to_pylist()
     assert [(row["group"], row["topic"], row["partition"], row["committed_offset"]) for row in shown] == [
         (one.groups.names[group], one.topics[topic], partition, offset)
         for group, topic, partition, offset in zip(

@@ -10,7 +10,6 @@ import pytest
 
 from stream.groups.membership.unassigned import UnassignedTracker
 from stream.groups.reduce import StateLimits
-from stream.health.limits import HealthLimits
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.hidden_commits.model import BlockedOffsetsPartition, HiddenCommits, nothing_hidden
@@ -18,9 +17,9 @@ from stream.tick.snapshot import build as snapshot
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.store import VerdictStore
 from tests.stream.groups import written
-from tests.support.commits import SLOT_MS
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value, group_key
+from tests.support.timeline import LIMITS, START, START_MS, TICK, end, generation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,16 +32,6 @@ if TYPE_CHECKING:
     from stream.tick.context import ClusterContext
     from stream.tick.verdicts.evaluated_tick import EvaluatedTick
 
-START = 1_700_000_000
-TICK = 10
-RATE = 100
-LIMITS = HealthLimits(slot=SLOT_MS)
-
-
-def end(second: int) -> int:
-    """Where the partition ends: a hundred records per second are written."""
-    return 100_000 + RATE * second
-
 
 class Story:
     """A group `g` on t-0 that reads all until some second, ticked every ten seconds."""
@@ -54,8 +43,7 @@ class Story:
         self.backfill: Callable[[HealthInputs], tuple[Ints, Ints]] | None = None
         self.hide: Callable[[GroupColumns], HiddenCommits] | None = None
         if members:
-            member = written.classic_member("m", wants=written.subscription("t"), has=written.assignment({"t": (0,)}))
-            self.world.read([written.classic(member, generation=1, time=-1)], START * 1000)
+            self.world.read([generation(1, "m")], START_MS)
 
     def read(self) -> None:
         """Let ten seconds pass that nobody looks at."""
