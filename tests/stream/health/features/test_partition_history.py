@@ -9,7 +9,7 @@ import numpy as np
 
 from stream.health.features.lag import PartitionEnds
 from stream.health.features.partition_history import PartitionHistory
-from stream.health.inputs import GroupStage
+from stream.health.inputs import NO_COMMIT, GroupStage
 from tests.stream.health.panes import NOW, Row, pane
 
 TICK = 10_000
@@ -143,3 +143,21 @@ def test_an_end_that_went_back_is_remembered_until_it_is_where_it_was() -> None:
     assert memory.is_truncated(rows, NOW + 11 * TICK).tolist() == [False]
     assert memory.is_truncated(np.array([-1], np.int64), NOW).tolist() == [False]
     assert PartitionHistory().is_truncated(np.array([0], np.int64), NOW).tolist() == [False]
+
+
+def test_a_recorded_tick_is_observed_for_its_rows() -> None:
+    """Per row: lag, row in the history, and since when a partition without a commit belongs to its group."""
+    history = PartitionHistory(tick=TICK)
+    inputs = pane(Row(topic="a", committed=3), Row(topic="b", committed=NO_COMMIT), Row(topic="c")).inputs
+    ends = PartitionEnds(np.array([0, 1 << 32]), *(np.array([each, each]) for each in (9, 0)), np.array([True, True]))
+    groups = dataclasses.replace(inputs.groups, since=np.array([NOW - 70_000]))
+    inputs = dataclasses.replace(inputs, ends=ends, groups=groups)
+    observation = history.record(inputs, 1_000)
+    assert observation.lag.lag.tolist() == [6, 9, 0]
+    assert observation.history_row.tolist() == [0, 1, -1]
+    assert observation.settled_since.tolist() == [NOW - 70_000]
+    assert observation.uncommitted.tolist() == [False, True, False]
+    assert observation.uncommitted_since.tolist() == [-1, NOW - 70_000, -1]
+    later = dataclasses.replace(groups, since=np.array([NOW]))
+    observation = history.record(dataclasses.replace(inputs, now=NOW + 1_000, groups=later), 1_000)
+    assert observation.uncommitted_since.tolist() == [-1, NOW - 70_000, -1], "a rebalance does not change it"

@@ -1,0 +1,120 @@
+"""The window as a whole: recorded columns, and no change of the history while it is built."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream.health.evaluator import Evaluator, apply_rules
+from stream.health.features import window as windows
+from stream.health.features.partition_history import PartitionHistory
+from stream.health.features.window import Window, build, build_without_history
+from stream.health.limits import HealthLimits
+from tests.stream.health.random_inputs import sequence
+
+RECORDED = Path(__file__).parent / "recorded_windows.json"
+SEEDS = range(8)
+_NO_COLUMNS = frozenset({"inputs", "limits", "now"})
+
+
+def columns(value: Any, name: str = "") -> dict[str, np.ndarray]:
+    """Return the columns of a window, those of nested values by a dotted name."""
+    if isinstance(value, np.ndarray):
+        return {name: value}
+    fields = [field.name for field in dataclasses.fields(value) if field.name not in _NO_COLUMNS]
+    return {
+        key: column
+        for field in fields
+        for key, column in columns(getattr(value, field), f"{name}.{field}".strip(".")).items()
+    }
+
+
+@functools.cache
+def evaluate(seed: int) -> list[tuple[Window, np.ndarray]]:
+    """Return the windows of a random sequence, and what the rules make of them."""
+    limits = HealthLimits()
+    history, made = PartitionHistory(96, tick=limits.tick), []
+    for inputs in sequence(seed):
+        if inputs is None:
+            history.record_missed_tick()
+            continue
+        window = build(inputs, history.record(inputs, limits.first_commit), history, limits)
+        made.append((window, apply_rules(window)))
+    return made
+
+
+def checksums(seed: int) -> dict[str, int]:
+    """Return a checksum of each column over all ticks of a sequence."""
+    sums: dict[str, int] = {}
+    for window, verdict in evaluate(seed):
+        for name, column in {**columns(window), "rule_verdict": verdict}.items():
+            plain = np.round(column, 6) if column.dtype == np.float64 else column
+            sums[name] = zlib.crc32(np.ascontiguousarray(plain).tobytes(), sums.get(name, 0))
+    return sums
+
+
+def record() -> None:
+    """Write the checksums; to be called by hand, after an intended change of the columns only.
+
+    `python -c "from tests.stream.health.features import test_window; test_window.record()"`
+    """
+    RECORDED.write_text(json.dumps({str(seed): checksums(seed) for seed in SEEDS}, indent=1) + "\n")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_inputs_have_the_recorded_columns(seed: int) -> None:
+    """A change of the code that is not meant to change verdicts changes no column."""
+    recorded = json.loads(RECORDED.read_text())[str(seed)]
+    found = checksums(seed)
+    assert [name for name in recorded if found.get(name) != recorded[name]] == []
+
+
+def test_random_inputs_reach_every_flag() -> None:
+    """The recording is worth something only if each flag is set and not set somewhere."""
+    names = ("stuck", "stuck_unproven", "paused", "excused", "undecided", "before_transaction", "losing", "known")
+    seen: dict[str, set[bool]] = {name: set() for name in names}
+    for seed in SEEDS:
+        for window, _ in evaluate(seed):
+            for name in names:
+                seen[name] |= set(getattr(window, name).tolist())
+    assert {name for name, values in seen.items() if len(values) < 2} == set()
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_building_a_window_changes_nothing(seed: int) -> None:
+    """The same tick gives the same window twice, and the history is as before."""
+    limits = HealthLimits()
+    history = PartitionHistory(tick=limits.tick)
+    for inputs in filter(None, sequence(seed, 12)):
+        observation = history.record(inputs, limits.first_commit)
+        before = copy.deepcopy(history)
+        first, again = (columns(build(inputs, observation, history, limits)) for _ in range(2))
+        other = columns(build(inputs, observation, before, limits))
+        for name, column in first.items():
+            np.testing.assert_array_equal(column, again[name])
+            np.testing.assert_array_equal(column, other[name])
+
+
+def test_a_window_without_history_is_that_of_a_first_tick() -> None:
+    """Snapshots without an evaluator have only the numbers of one tick."""
+    inputs = next(filter(None, sequence(3)))
+    alone, first = build_without_history(inputs, HealthLimits()), Evaluator().evaluate(inputs).window
+    for name, column in columns(alone).items():
+        np.testing.assert_array_equal(column, columns(first)[name])
+
+
+def test_a_trimmed_window_keeps_its_columns() -> None:
+    """Only inputs that the evaluation alone needs are dropped."""
+    window = build_without_history(next(filter(None, sequence(3))), HealthLimits())
+    trimmed = window.trim()
+    assert len(trimmed.inputs.slots) == 0
+    assert columns(trimmed).keys() == columns(window).keys()
+    assert windows.Window is type(trimmed)

@@ -1,0 +1,38 @@
+"""Sums and maxima by owner, and positions of keys."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream.health.columns import find_keys, max_by_owner, sum_by_owner
+
+
+def ints(*values: int) -> np.ndarray:
+    """Return a column of integers."""
+    return np.array(values, np.int64)
+
+
+def test_an_owner_has_the_maximum_and_the_sum_of_its_values() -> None:
+    """An owner without values has the default, and the sum 0."""
+    values, owner = ints(3, -5, 9, 4), ints(0, 2, 0, 2)
+    assert max_by_owner(values, owner, 3, -1).tolist() == [9, -1, 4]
+    assert sum_by_owner(values, owner, 3).tolist() == [12, 0, -1]
+
+
+def test_sums_are_exact_beyond_the_precision_of_floats() -> None:
+    """Offsets may be greater than 2**53."""
+    assert sum_by_owner(ints(1 << 60, 1), ints(0, 0), 1).tolist() == [(1 << 60) + 1]
+
+
+@pytest.mark.parametrize(
+    ("keys", "wanted", "position"),
+    [
+        pytest.param((7, 3, 5), (5, 7, 4, 9, 1), [2, 0, -1, -1, -1], id="in any order"),
+        pytest.param((), (5,), [-1], id="no keys"),
+        pytest.param((5,), (), [], id="none wanted"),
+    ],
+)
+def test_keys_are_found_by_value(keys: tuple[int, ...], wanted: tuple[int, ...], position: list[int]) -> None:
+    """-1 where a key is not there."""
+    assert find_keys(ints(*keys), ints(*wanted)).tolist() == position
