@@ -1,7 +1,7 @@
 """Writes the archive of the JVM's classes: `python -m deploy.bake_classes`, by `make setup` and the image's build.
 
 Spark starts in about half the time with it. The JVM writes the archive, 170 MB, when it ends; `lagwarden run` has no
-time for that when it is told to stop. This starts the session that `lagwarden run` starts and one small stateful stream
+time for that when it is stopped. This starts the session that `lagwarden run` starts and one small stateful stream
 through Python; the archive is kept only if the JVM ended in good order.
 
 All of it is bounded in time. A failure is one line and exit code 1, and is remembered in a file beside the archive, so

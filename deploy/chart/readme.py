@@ -46,7 +46,7 @@ def values(source: str) -> list[Value]:
 
 
 def page(current: str, source: str) -> str:
-    """Give the README's text with its table made anew."""
+    """Return the text of the README with its table generated from `values.yaml`."""
     head, _, rest = current.partition(BEGIN)
     _, _, tail = rest.partition(END)
     rows = "".join(f"| `{value.path}` | {value.default} | {value.description} |\n" for value in values(source))

@@ -1,5 +1,4 @@
-"""The dashboards as code, made into the JSON files that the chart ships: `python -m deploy.dashboards`.
+"""The Grafana dashboards as code. `python -m deploy.dashboards` writes the JSON files that the chart contains.
 
-Each dashboard is one module of what stands where: `fleet`, `group`, `monitor`. What they share, so that all look and
-behave alike, is `parts`.
+One module per dashboard: `overview`, `group`, `monitor`. `parts` has what all of them share.
 """

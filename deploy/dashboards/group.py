@@ -1,4 +1,4 @@
-"""The Group dashboard: one group over time, partition by partition, with what happened to it as marks."""
+"""The Group dashboard: one group over time, by partition, with its transitions as annotations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLACE: Final = "{{topic}} {{partition}}"
 
 
 def group() -> Dashboard:
-    """Give the dashboard."""
+    """Return the dashboard."""
     made = board(
         "Group",
         "One consumer group: its verdict, lag and time lag per partition, rates, members, rebalances and expiry.",
@@ -22,14 +22,14 @@ def group() -> Dashboard:
             "Now": [
                 figure(
                     "Verdict",
-                    "What is the matter with the group. lagwarden explain GROUP says it in a sentence.",
+                    "The verdict of the group. lagwarden explain GROUP has the finding in words.",
                     Unit.COUNT,
                     Query("lagwarden_group_verdict{OF_GROUP}", "{{verdict}}"),
                     named=True,
                 ),
                 figure(
                     "For",
-                    "How long the group has had this verdict.",
+                    "Time since the group has this verdict.",
                     Unit.SECONDS,
                     Query("time() - lagwarden_group_verdict_timestamp_seconds{OF_GROUP}"),
                 ),
@@ -54,16 +54,16 @@ def group() -> Dashboard:
                 ),
                 figure(
                     "Offsets expire in",
-                    "When the broker forgets the first of the group's offsets. Empty: not as things stand.",
+                    "Time until the broker removes the first committed offset of the group. Empty: none will expire.",
                     Unit.SECONDS,
                     Query("lagwarden_group_first_offset_expiry_timestamp_seconds{OF_GROUP} - time()"),
                     colours=("red", ((86_400.0, "orange"), (259_200.0, "green"))),
                 ),
             ],
-            "How late": [
+            "Lag": [
                 graph(
                     "Time lag against target",
-                    "Age of the oldest unread record, and the target that the group was given, if any.",
+                    "Age of the oldest unread record, and the target of the group, if configured.",
                     Unit.SECONDS,
                     Query("lagwarden_group_time_lag_seconds{OF_GROUP}", "time lag"),
                     Query("lagwarden_group_target_seconds{OF_GROUP}", "target"),
@@ -88,7 +88,7 @@ def group() -> Dashboard:
                     Query(f"lagwarden_partition_lag{_PARTITIONS}", _PLACE),
                 ),
             ],
-            "How fast": [
+            "Rates and commits": [
                 graph(
                     "Produce rate",
                     "Offsets written per second, by partition.",
@@ -97,52 +97,52 @@ def group() -> Dashboard:
                 ),
                 graph(
                     "Consume rate",
-                    "Offsets read per second, by partition, as the commits tell.",
+                    "Offsets read per second, by partition, from the commits.",
                     Unit.RATE,
                     Query(f"lagwarden_partition_consume_rate{_PARTITIONS}", _PLACE),
                 ),
                 graph(
                     "Committed offset",
-                    "What the group committed, by partition. A step down is a rewind or a reset.",
+                    "The committed offset, by partition. A step down is a rewind or a reset.",
                     Unit.COUNT,
                     Query(f"lagwarden_partition_committed_offset{_PARTITIONS}", _PLACE),
                 ),
                 graph(
                     "Time to catch up",
-                    "How long until nothing is unread at the present rates. Absent where it never would be.",
+                    "Time until nothing is unread at the current rates. Absent if that is never.",
                     Unit.SECONDS,
                     Query(f"lagwarden_partition_catch_up_seconds{_PARTITIONS}", _PLACE),
                 ),
                 graph(
                     "Since the last commit",
-                    "How long ago each partition's last commit was.",
+                    "Time since the last commit, by partition.",
                     Unit.SECONDS,
                     Query(f"time() - lagwarden_partition_commit_timestamp_seconds{_PARTITIONS}", _PLACE),
                 ),
                 graph(
                     "Since the last progress",
-                    "How long ago a commit last moved each partition's offset; commits that repeat it do not count.",
+                    "Time since a commit last advanced the offset, by partition; commits that repeat it do not count.",
                     Unit.SECONDS,
                     Query(f"time() - lagwarden_partition_progress_timestamp_seconds{_PARTITIONS}", _PLACE),
                 ),
             ],
-            "What is wrong with it": [
+            "Findings": [
                 graph(
                     "Partitions by verdict",
-                    "How many partitions have each verdict that is not fine.",
+                    "Number of partitions per verdict, without fine ones.",
                     Unit.COUNT,
                     Query(f"count by (verdict) (lagwarden_partition_verdict{_PARTITIONS})", "{{verdict}}"),
                     stacked=True,
                 ),
                 graph(
                     "Margin until retention",
-                    "Offsets between the start of the log and the commit: at 0, retention deletes what is unread.",
+                    "Offsets between log start offset and committed offset. At 0 retention removes unread records.",
                     Unit.COUNT,
                     Query(f"lagwarden_partition_margin_offsets{_PARTITIONS}", _PLACE),
                 ),
                 graph(
                     "Lost to retention",
-                    "Offsets that retention deleted before the group read them.",
+                    "Offsets that retention removed before the group read them.",
                     Unit.COUNT,
                     Query(f"lagwarden_partition_lost_offsets{_PARTITIONS}", _PLACE),
                 ),
@@ -154,10 +154,10 @@ def group() -> Dashboard:
                     stacked=True,
                 ),
             ],
-            "What happens to it": [
+            "Members and transitions": [
                 graph(
                     "Members",
-                    "Members, those without partitions, static ones that are away, and partitions that nobody owns.",
+                    "Members, members without partitions, absent static members, and partitions without an owner.",
                     Unit.COUNT,
                     Query("lagwarden_group_members{OF_GROUP}", "members"),
                     Query("lagwarden_group_members_idle{OF_GROUP}", "idle"),
@@ -166,7 +166,7 @@ def group() -> Dashboard:
                 ),
                 graph(
                     "Rebalances",
-                    "How often the group settled anew.",
+                    "Number of completed rebalances.",
                     Unit.COUNT,
                     Query(
                         'increase(lagwarden_group_transitions_total{OF_GROUP, transition="rebalanced"}'
@@ -176,7 +176,7 @@ def group() -> Dashboard:
                 ),
                 graph(
                     "Transitions",
-                    "What else happened to the group: created, emptied, reborn, converted, offsets forgotten, dead.",
+                    "Other transitions: created, emptied, reborn, converted, offsets removed, dead.",
                     Unit.COUNT,
                     Query(
                         'increase(lagwarden_group_transitions_total{OF_GROUP, transition!="rebalanced"}'
@@ -186,7 +186,7 @@ def group() -> Dashboard:
                 ),
                 graph(
                     "Expiry",
-                    "How long until the broker forgets each offset, and the group itself, as things stand.",
+                    "Time until the broker removes each committed offset, and the group itself.",
                     Unit.SECONDS,
                     Query(f"lagwarden_partition_offset_expiry_timestamp_seconds{_PARTITIONS} - time()", _PLACE),
                     Query("lagwarden_group_expiry_timestamp_seconds{OF_GROUP} - time()", "the group"),

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SOURCE: Final = common_models.DataSourceRef(type_val="prometheus", uid="${datasource}")
-MINE: Final = 'job=~"$job", instance=~"$instance"'
-"""What every selector has: the monitor that is looked at."""
-OF_GROUP: Final = f'{MINE}, group="$group"'
-"""What the selectors of the group's dashboard have."""
+SCOPE: Final = 'job=~"$job", instance=~"$instance"'
+"""Label matchers of every query: the selected monitor."""
+OF_GROUP: Final = f'{SCOPE}, group="$group"'
+"""Label matchers of the Group dashboard."""
 PLAIN: Final = ("green", ())
 """Colours without a limit: the first colour, and (from where on, colour)."""
 
 WIDTH: Final = 24
 _REFRESH: Final = "30s"
-_UIDS: Final = {"Fleet": "lagwarden-fleet", "Group": "lagwarden-group", "Monitor": "lagwarden-monitor"}
+_UIDS: Final = {"Overview": "lagwarden-overview", "Group": "lagwarden-group", "Monitor": "lagwarden-monitor"}
 
 Colours = tuple[str, tuple[tuple[float, str], ...]]
 
@@ -50,7 +50,7 @@ class Unit(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Query:
-    """An expression, in which `MINE` and `OF_GROUP` stand for those matchers, and the legend of its series.
+    """An expression, in which `SCOPE` and `OF_GROUP` stand for those matchers, and the legend of its series.
 
     A unit of its own, other than the panel's, gives its series an axis at the right.
     """
@@ -62,7 +62,7 @@ class Query:
     @property
     def text(self) -> str:
         """The expression as Grafana gets it."""
-        return self.expression.replace("OF_GROUP", OF_GROUP).replace("MINE", MINE)
+        return self.expression.replace("OF_GROUP", OF_GROUP).replace("SCOPE", SCOPE)
 
 
 def graph(
@@ -104,7 +104,7 @@ def figure(
     colours: Colours = PLAIN,
     named: bool = False,
 ) -> stat.Panel:
-    """Make one number; `named` shows the name of the series instead, for what is told by a label."""
+    """Return a panel with one number; with `named`, with the name of the series, for facts that are labels."""
     return (
         stat.Panel()
         .title(title)
@@ -167,7 +167,7 @@ Panel = timeseries.Panel | stat.Panel | table.Panel
 def board(
     name: str, description: str, rows: dict[str, Sequence[Panel]], variables: Sequence[dashboard.QueryVariable] = ()
 ) -> dashboard.Dashboard:
-    """Make a dashboard of rows of panels, scoped by data source, job and instance, with links to the others."""
+    """Return a dashboard of rows of panels, scoped by data source, job and instance, with links to the others."""
     made = (
         dashboard.Dashboard(f"lagwarden / {name}")
         .uid(_UIDS[name])
@@ -196,7 +196,7 @@ def board(
 
 
 def choice(name: str, label: str, query: str, *, several: bool = True) -> dashboard.QueryVariable:
-    """Make a variable of the values of a label, asked anew whenever the time range changes."""
+    """Return a variable of the values of a label, queried again whenever the time range changes."""
     made = (
         dashboard.QueryVariable(name)
         .label(label)
@@ -213,7 +213,7 @@ def choice(name: str, label: str, query: str, *, several: bool = True) -> dashbo
 
 
 def marks(name: str, expression: str, text: str, colour: str, *, at_value: bool = False) -> dashboard.AnnotationQuery:
-    """Make marks in all graphs where an expression has a sample; `at_value`: at the moment in ms that its value is."""
+    """Return annotations where an expression has a sample; with `at_value`, at its value as time in ms."""
     return (
         dashboard.AnnotationQuery()
         .name(name)
@@ -229,7 +229,7 @@ def marks(name: str, expression: str, text: str, colour: str, *, at_value: bool 
 
 
 def json_text(builder: dashboard.Dashboard) -> str:
-    """Give a dashboard's file, in the form that every Grafana from version 10 on reads."""
+    """Return the JSON of a dashboard, in the form that every Grafana from version 10 on reads."""
     return json.dumps(builder.build(), cls=JSONEncoder, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 

@@ -31,7 +31,7 @@ _GROUP: Final = {**HERE, "about": "group", "group": "billing"}
 STUCK: Final = {**_GROUP, "alertname": "LagwardenGroupStuck", "severity": "critical"}
 LATE: Final = {**_GROUP, "alertname": "LagwardenGroupTargetFastBurn", "severity": "critical"}
 BEHIND: Final = {**_GROUP, "alertname": "LagwardenGroupFallingBehind", "severity": "warning"}
-RECEIVERS: Final = {"critical": "pager", "warning": "tickets", "info": "nobody"}
+RECEIVERS: Final = {"critical": "pager", "warning": "tickets", "info": "none"}
 
 
 @pytest.fixture(scope="session")

@@ -184,10 +184,12 @@ def test_long_names_fit() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        pytest.param({}, "Nothing tells Prometheus to scrape it", id="no monitor: how to have one"),
+        pytest.param({}, "Prometheus does not scrape it yet", id="no monitor: how to have one"),
         pytest.param({}, "/metrics as the job `lagwarden`", id="no monitor: the job that the rules ask for"),
         pytest.param(
-            {"serviceMonitor": {"enabled": True}}, "Prometheus may not see it", id="a monitor that nobody selects"
+            {"serviceMonitor": {"enabled": True}},
+            "Prometheus may not select the ServiceMonitor",
+            id="a monitor that nobody selects",
         ),
         pytest.param(
             {"serviceMonitor": {"enabled": True, "labels": {"release": "kps"}}},

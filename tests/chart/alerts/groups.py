@@ -55,8 +55,9 @@ STUCK: Final = [
         "critical",
         Text(
             "Group billing is stuck: stalled",
-            "Records wait and the group does not read them; it does not end by itself. The oldest unread record is 5m"
-            " 0s old. Why, and what to do: lagwarden explain billing",
+            "The group has unread records and does not read them. This does not resolve by itself. The oldest unread"
+            " record is 5m"
+            " 0s old. Cause and next step: lagwarden explain billing",
         ),
         minutes=1,
         keep=5,
@@ -88,8 +89,9 @@ STUCK: Final = [
         [GROUP],
         Text(
             "Group billing is stuck: stopped",
-            "Records wait and the group does not read them; it does not end by itself. The oldest unread record is"
-            " 1h 23m 20s old. Why, and what to do: lagwarden explain billing",
+            "The group has unread records and does not read them. This does not resolve by itself. The oldest unread"
+            " record is"
+            " 1h 23m 20s old. Cause and next step: lagwarden explain billing",
         ),
     ),
     Case(
@@ -118,9 +120,9 @@ NO_MEMBERS: Final = by_verdict(
     "no_members",
     "critical",
     Text(
-        "Group billing has unread records and nobody to read them",
-        "The group is empty for longer than its own habit or a restart explains, and records wait. The oldest unread"
-        " record is 5m 0s old. More: lagwarden explain billing",
+        "Group billing has unread records and no members",
+        "The group has had no members for longer than a restart takes or is usual for it. The oldest unread"
+        " record is 5m 0s old. Details: lagwarden explain billing",
     ),
     minutes=1,
     keep=5,
@@ -138,8 +140,9 @@ STORM: Final = by_verdict(
     "rebalance_storm",
     "critical",
     Text(
-        "Group billing rebalances again and again, and its lag does not go down",
-        "It does not settle: about 12 rebalances in ten minutes. Which members come and go: lagwarden explain billing",
+        "Group billing rebalances repeatedly, and its lag does not fall",
+        "The group is not stable: about 12 rebalances in ten minutes. Which members join and leave: lagwarden"
+        " explain billing",
     ),
     minutes=1,
     keep=10,
@@ -160,8 +163,9 @@ LOSING: Final = by_verdict(
     "losing_data",
     "critical",
     Text(
-        "Retention overtakes group billing, records are lost unread",
-        "Nothing is lost yet, but will be within the hour as things go. Where: lagwarden explain billing",
+        "Group billing loses unread records to retention",
+        "Nothing is lost yet, but will be within an hour at the current rates. Which partitions: lagwarden explain"
+        " billing",
     ),
     minutes=0,
     keep=5,
@@ -182,9 +186,9 @@ HELD: Final = by_verdict(
     "held_back",
     "critical",
     Text(
-        "An open transaction holds group billing back",
-        "The group reads committed records only, and stands before a transaction that does not end. The producer's id"
-        " and since when: lagwarden explain billing",
+        "Group billing is blocked by an open transaction",
+        "The group reads committed records only and has reached a transaction that does not end. The producer and the"
+        " start of the transaction: lagwarden explain billing",
     ),
     minutes=1,
     keep=5,
@@ -203,7 +207,7 @@ BEHIND: Final = by_verdict(
     "warning",
     Text(
         "Group billing falls behind",
-        "More is written than the group reads, commit after commit, for ten minutes. The oldest unread record is 5m 0s"
+        "The lag has grown from commit to commit for ten minutes. The oldest unread record is 5m 0s"
         " old. Rates per partition: lagwarden explain billing",
     ),
     minutes=10,
@@ -225,9 +229,9 @@ REWOUND: Final = by_verdict(
     "rewound",
     "warning",
     Text(
-        "Group billing went back and reads again what it had read",
-        "A group with members committed smaller offsets than before; nobody reset it while it was empty. How far and"
-        " when: lagwarden explain billing",
+        "Group billing committed smaller offsets and reads records again",
+        "A group with members committed smaller offsets than before; it was not reset while it was empty. How far"
+        " and when: lagwarden explain billing",
     ),
     minutes=1,
     keep=5,
@@ -246,7 +250,7 @@ UNEVEN: Final = by_verdict(
     "warning",
     Text(
         "Group billing leaves some partitions behind: skewed",
-        "The group as a whole reads, some of its partitions do not. Which ones: lagwarden explain billing",
+        "The group reads, but some of its partitions are left behind. Which ones: lagwarden explain billing",
     ),
     minutes=15,
     keep=5,
@@ -282,9 +286,9 @@ EXPIRE: Final = [
         "10m",
         [GROUP],
         Text(
-            "The broker will forget offsets of group billing although it has unread records",
-            "The first goes in 2h 0m 0s. After that the group would begin where auto.offset.reset says. Which ones:"
-            " lagwarden explain billing",
+            "The broker will remove offsets of group billing, which has unread records",
+            "The first one expires in 2h 0m 0s. After that the group begins at the position that"
+            " auto.offset.reset sets. Which ones: lagwarden explain billing",
         ),
     ),
     Case(
@@ -305,7 +309,7 @@ EXPIRE: Final = [
     Case(
         "LagwardenGroupOffsetsExpireSoon",
         Kind.VANISHED,
-        "the offsets are gone",
+        "the offsets are lost",
         {verdict("expiring", "warning"): "1x20 stale", _UNREAD: "5x20 stale"},
         "16m",
     ),
@@ -335,8 +339,8 @@ DIED: Final = [
         [{**GROUP, "death_cause": "deleted"}],
         Text(
             "Group billing died (deleted) within an hour of its last commit",
-            "Its offsets are gone. If it comes back, it begins where auto.offset.reset says. Its history: lagwarden"
-            " explain billing",
+            "Its offsets are lost. If it starts again, it begins at the position that auto.offset.reset sets. Its"
+            " history: lagwarden explain billing",
         ),
     ),
     Case(
@@ -385,8 +389,8 @@ FAST: Final = [
         "90m30s",
         [GROUP],
         Text(
-            "Group billing was over its target for 30m 30s of the last hour, and is now",
-            "The oldest unread record is 1m 1s old, the target is 1m 0s. Why: lagwarden explain billing",
+            "Group billing was over its target for 30m 30s of the last hour, and still is",
+            "The oldest unread record is 1m 1s old, the target is 1m 0s. Cause: lagwarden explain billing",
         ),
     ),
     Case(
@@ -449,7 +453,7 @@ SLOW: Final = [
         [GROUP],
         Text(
             "Group billing was over its target for 1h 12m 30s of the last six hours",
-            "Its target is 1m 0s. It catches up in between, and is late again. Why: lagwarden explain billing",
+            "Its target is 1m 0s. It catches up and is late again. Cause: lagwarden explain billing",
         ),
     ),
     Case(

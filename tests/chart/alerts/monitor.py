@@ -28,7 +28,7 @@ DOWN: Final = [
         {UP: "1x10 0x60"},
         "10m30s",
         [MONITOR],
-        Text("lagwarden cannot be scraped", "Nobody watches the groups, and none of their alerts can fire."),
+        Text("lagwarden cannot be scraped", "Groups are not monitored, and none of their alerts can fire."),
     ),
     Case("LagwardenMonitorDown", Kind.ODD, "a restart, and another", {UP: "1x10 0x3 1x10 0x3 1x40"}, "15m"),
     Case(
@@ -60,9 +60,9 @@ STALE: Final = [
         "8m30s",
         [MONITOR],
         Text(
-            "What lagwarden shows is 3m 30s old",
-            "It answers, but has not read the ends of partitions for so long. Kafka does not answer it. /readyz says"
-            " why.",
+            "The snapshot of lagwarden is 3m 30s old",
+            "lagwarden answers, but has not read the end offsets since then. Kafka does not answer. The reason is in"
+            " /readyz.",
         ),
     ),
     Case(
@@ -87,13 +87,13 @@ NOT_READY: Final = [
     Case(
         "LagwardenMonitorNotReady",
         Kind.AFTER,
-        "it does not get on",
+        "it makes no progress",
         {READY: "0x60", phase("starting"): "1x60"},
         "15m",
         [MONITOR],
         Text(
-            "lagwarden runs and shows no groups",
-            "It is starting, and does not get on. /readyz says why.",
+            "lagwarden runs, but shows no groups",
+            "Its phase is starting, without progress. The reason is in /readyz.",
         ),
     ),
     Case(
@@ -140,8 +140,8 @@ RESTARTS: Final = [
         "21m",
         [MONITOR],
         Text(
-            "lagwarden was started again 3 times within an hour",
-            "Its last line before the end, and its exit code (docs/config.md), say why.",
+            "lagwarden restarted 3 times within an hour",
+            "The last log line before the exit and the exit code (docs/config.md) give the reason.",
         ),
     ),
     Case(
@@ -191,7 +191,7 @@ READER: Final = [
         [MONITOR],
         Text(
             "lagwarden does not keep up with __consumer_offsets",
-            "601 offsets lie before it; commits are seen late, so lag looks greater than it is.",
+            "601 offsets are not read yet. Commits are shown late, so lag is shown too large.",
         ),
     ),
     Case(
@@ -316,9 +316,9 @@ DESCRIPTORS: Final = [
         "15m30s",
         [JVM_PROCESS],
         Text(
-            "lagwarden (jvm) has 90% of its file descriptors open",
-            "At the limit it can open no more sockets and files: batches fail, scrapes are refused, and the process"
-            " ends. The limit is 4000.",
+            "lagwarden (jvm) uses 90% of its file descriptors",
+            "At the limit it cannot open sockets and files: batches fail, scrapes are refused, and the process"
+            " exits. The limit is 4000.",
         ),
     ),
     Case(
@@ -381,7 +381,7 @@ DECODE: Final = errors(
     "short",
     Text(
         "Records of type offset_commit cannot be decoded (short)",
-        "What such a record says of its group is not known: a commit, a member or an end may be missing.",
+        "The content of these records is not known: a commit, a member or the removal of a group may be missing.",
     ),
     Case(
         "LagwardenDecodeErrors",
@@ -396,7 +396,7 @@ UNKNOWN: Final = errors(
     "unknown_version",
     Text(
         "The brokers write records that lagwarden does not know: type offset_commit, version 9",
-        "The brokers are newer than lagwarden; what these records say is not seen.",
+        "The brokers are newer than lagwarden. The content of these records is not shown.",
     ),
     Case("LagwardenUnknownRecords", Kind.ODD, "broken bytes are another alert", _of_reason("length_past_end"), "20m"),
 )
@@ -413,8 +413,9 @@ HELD: Final = [
         "16m30s",
         [_GAP],
         Text(
-            "An open transaction holds partition 7 of __consumer_offsets back for 6m 30s",
-            "Commits behind it cannot be read; the coordinator is asked for the groups of that partition instead. So"
+            "An open transaction has blocked partition 7 of __consumer_offsets for 6m 30s",
+            "Commits after it cannot be read; the groups of that partition are fetched from their coordinator"
+            " instead. So"
             " far 1 groups.",
         ),
     ),
@@ -440,9 +441,9 @@ CLEANER: Final = [
         "65m",
         [MONITOR],
         Text(
-            "The log cleaner seems to stand still, __consumer_offsets only grows",
-            "A dead cleaner fills the brokers' disks, and makes every broker's and lagwarden's start longer by the"
-            " day.",
+            "The log cleaner seems to have stopped; __consumer_offsets grows without compaction",
+            "A stopped cleaner fills the brokers' disks and makes every failover and every first start of lagwarden"
+            " longer.",
         ),
     ),
     Case(
@@ -467,7 +468,7 @@ DROPPED: Final = [
         "15m",
         [MONITOR],
         Text(
-            "12.5k series are left out of /metrics by the series budget",
+            "12.5k series are not in /metrics because of the series budget",
             "Series of dead groups or whole metrics are missing; lagwarden_series_over_budget names them.",
         ),
     ),
@@ -494,8 +495,8 @@ EVALUATED: Final = [
         [MONITOR],
         Text(
             "lagwarden cannot evaluate 2 groups because of a fault of its own",
-            "They are shown as unknown with the reason internal_error, and none of their alerts can fire; all other"
-            " groups are evaluated as usual. The log names each of them with the fault.",
+            "They are shown as unknown with the reason internal_error, and none of their alerts can fire. All other"
+            " groups are evaluated. The log names each group with the error.",
         ),
     ),
     Case(
