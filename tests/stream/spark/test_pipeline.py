@@ -55,9 +55,9 @@ def _job(folder: Path) -> PipelineOptions:
     )
 
 
-def _rows(fleet: DriverState) -> list[dict[str, Any]]:
+def _rows(driver_state: DriverState) -> list[dict[str, Any]]:
     """Return every number of every run, sorted by group, topic and partition."""
-    columns = fleet.columns()
+    columns = driver_state.columns()
     names = zip(columns.group.to_pylist(), columns.topic.to_pylist(), columns.partition.tolist(), strict=True)
     spans = columns.runs.spans
     numbers = {
@@ -75,13 +75,13 @@ class _Driver:
     """Applies the changes of each micro-batch to a driver state."""
 
     def __init__(self) -> None:
-        self.fleet = DriverState()
+        self.driver_state = DriverState()
         self.batches = 0
 
     def __call__(self, table: pa.Table, _: int) -> None:
         self.batches += 1
         for each in table.to_pylist():
-            self.fleet.apply(each["shard"], unpack_change(each["change"]))
+            self.driver_state.apply(each["shard"], unpack_change(each["change"]))
 
 
 def test_job_over_a_capture_reaches_the_state_of_a_replay(spark: SparkSession, tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_job_over_a_capture_reaches_the_state_of_a_replay(spark: SparkSession, t
     replay = Replay()
     replay.read(CaptureFile(RECORDED).rows())
     assert driver.batches
-    assert _rows(driver.fleet) == _rows(replay.driver_state)
-    assert driver.fleet.columns().memberships == replay.driver_state.columns().memberships
+    assert _rows(driver.driver_state) == _rows(replay.driver_state)
+    assert driver.driver_state.columns().memberships == replay.driver_state.columns().memberships
 
 
 def test_rows_appended_to_a_capture_are_read_once(spark: SparkSession, tmp_path: Path) -> None:
@@ -106,14 +106,14 @@ def test_rows_appended_to_a_capture_are_read_once(spark: SparkSession, tmp_path:
     query = write(changes(capture_file(spark, path), job), job, driver)
     try:
         query.processAllAvailable()
-        before = _rows(driver.fleet)
+        before = _rows(driver.driver_state)
         capture_of(path, [commit(at, at, group=f"g{at % 2}", partition=at % 2) for at in range(10, 20)])
         query.processAllAvailable()
     finally:
         query.stop()
     assert [each["commits"] for each in before] == [5, 5]
-    assert [each["commits"] for each in _rows(driver.fleet)] == [10, 10]
-    assert [each["last_offset"] for each in _rows(driver.fleet)] == [18, 19]
+    assert [each["commits"] for each in _rows(driver.driver_state)] == [10, 10]
+    assert [each["last_offset"] for each in _rows(driver.driver_state)] == [18, 19]
 
 
 def test_each_partition_is_read_by_one_task_in_log_order(spark: SparkSession, tmp_path: Path) -> None:
