@@ -1,1 +1,1 @@
-"""Expiry of offsets by the broker's rules: prediction, check, and cause of a removal."""
+"""Offset expiration by the broker's rules: prediction, check of predictions, and cause of a removal."""

@@ -1,6 +1,6 @@
-"""By which rules a broker lets offsets expire: by the kind and state of the group, and the broker's version.
+"""Kafka's rules of offset expiration for one group: by its kind and state, and by the broker's version.
 
-Owns the table of Kafka's rules for one group; `expiry` applies it to columns, `causes` backwards to what has gone.
+`expiry.predict` applies them to columns, `expiry.causes` to offsets that were removed.
 
 Sources: KIP-211; `GroupMetadata#removeExpiredOffsets` (Scala coordinator), `OffsetExpirationConditionImpl`,
 `ClassicGroup#offsetExpirationCondition`, `#isSubscribedToTopic` of each kind of group (Java coordinator).
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 NEVER: Final = -1
-"""In the place of a time: the broker keeps it as long as things stay as they are."""
+"""In place of a time: the broker keeps the offset while nothing changes."""
 UNKNOWN: Final = -2
-"""In the place of a time: it cannot be known, mostly because the retention is not."""
+"""In place of a time: unknown, mostly because the retention is unknown."""
 
 LATEST: Final = 253_402_300_799_999
-"""The end of the year 9999 in ms: no calendar shows a later time."""
+"""The end of the year 9999 in ms: later times cannot be formatted as dates."""
 
 DEFAULT_CHECK_INTERVAL_MS: Final = 600_000
-"""How often a broker looks for what has expired if nobody has said otherwise (offsets.retention.check.interval.ms)."""
+"""Kafka's default of offsets.retention.check.interval.ms: the interval at which a broker removes expired offsets."""
 
 EMPTY: Final = "Empty"
 _STABLE: Final = "Stable"
@@ -36,25 +36,26 @@ Source = Literal["broker", "configuration", "unknown"]
 
 
 class ExpiryRules(enum.StrEnum):
-    """Which offsets a broker lets expire, by its version. Groups of KIP-848 and later only live under the last."""
+    """The rules of offset expiration, by broker version. Groups of KIP-848 and later exist only under the last."""
 
     PER_OFFSET = "before 2.1"
-    """Every offset for itself, whatever its group does; the expiry was mostly stored with the commit."""
+    """Every offset on its own, independent of its group; the expire timestamp was mostly stored with the commit."""
     EMPTY_ONLY = "2.1 to 2.3"
-    """KIP-211: only offsets of groups that are empty, since they are, and of simple groups."""
+    """KIP-211: only offsets of empty groups, counted from when they became empty, and of simple groups."""
     UNSUBSCRIBED = "2.4 to 3.1"
-    """KAFKA-8730 (with KIP-496): also those of topics that a consumer group with members does not subscribe to."""
+    """KAFKA-8730 (with KIP-496): also offsets of topics that a consumer group with members does not subscribe to."""
     UNSUBSCRIBED_IF_STABLE = "3.2 to 3.9"
     """KAFKA-13636: the same, but not while the group rebalances."""
     NONE_PENDING = "from 4.0"
-    """KIP-848's coordinator: not while a transaction is open that has a commit of the offset, or for a group, any."""
+    """KIP-848's coordinator: an offset does not expire while an open transaction has a commit of it, and a group not
+    while one has a commit of any of its offsets."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OffsetsRetention:
-    """What the brokers are set to, and where that is known from. None: not known. Times in ms.
+    """The brokers' settings of offset retention, and their source. None: unknown. Times in ms.
 
-    `remarks` are sentences for a person: brokers that differ, a right that is missing.
+    `remarks` are sentences for the user, for example about brokers that differ or a missing right.
     """
 
     retention_ms: int | None
@@ -65,56 +66,56 @@ class OffsetsRetention:
 
     @property
     def interval_ms(self) -> int:
-        """How often a broker looks; Kafka's default where that is not known."""
+        """The check interval in ms; Kafka's default if unknown."""
         return DEFAULT_CHECK_INTERVAL_MS if self.check_interval_ms is None else self.check_interval_ms
 
 
 class RetentionStart(enum.IntEnum):
-    """From when the retention of an offset runs."""
+    """The time from which the retention of an offset counts."""
 
     COMMIT = 0
-    """From its last commit."""
+    """The last commit of the offset."""
     STATE = 1
-    """From when its group became empty."""
+    """The time at which the group became empty."""
     STOPPED = 2
-    """It does not run."""
+    """The retention does not count: the offset does not expire."""
     UNKNOWN = 3
 
 
 class GroupFacts(Protocol):
-    """What the clock depends on: a group as it is, or as it was when it ended."""
+    """The properties of a group, current or at its removal, that the start of the retention depends on."""
 
     @property
     def kind(self) -> str:
-        """Kind of group."""
+        """The kind of the group."""
 
     @property
     def state(self) -> str | None:
-        """State as Kafka's tools print it."""
+        """The state as Kafka's tools print it."""
 
     @property
     def state_time(self) -> int | None:
-        """When the broker saw it begin, in ms."""
+        """When the broker saw the state begin, in ms."""
 
     @property
     def protocol_type(self) -> str | None:
-        """Protocol type of a classic group."""
+        """The protocol type of a classic group."""
 
 
 def retention_start(group: GroupFacts, rules: ExpiryRules) -> RetentionStart:
-    """Say from when the retention of a group's offsets runs, those of topics aside that `exempt_topics` gives."""
+    """Return the start of the retention of a group's offsets, except those of topics in `exempt_topics`."""
     if rules is ExpiryRules.PER_OFFSET or group.kind in {SIMPLE, "consumer", "streams"}:
         return RetentionStart.COMMIT
-    if group.kind == "share":  # has no offsets here at all
+    if group.kind == "share":  # share groups have no offsets in this topic
         return RetentionStart.STOPPED
-    return _clock_of_classic(group, rules)
+    return _retention_start_of_classic(group, rules)
 
 
-def _clock_of_classic(group: GroupFacts, rules: ExpiryRules) -> RetentionStart:
-    if group.protocol_type is None:  # the broker takes it for a simple one
+def _retention_start_of_classic(group: GroupFacts, rules: ExpiryRules) -> RetentionStart:
+    if group.protocol_type is None:  # the broker treats it as a simple group
         return RetentionStart.COMMIT
     if group.state == EMPTY:
-        # Records of before 2.1 do not tell since when it is empty.
+        # Records written before 2.1 do not have the time at which the group became empty.
         return RetentionStart.COMMIT if group.state_time is None or group.state_time < 0 else RetentionStart.STATE
     if group.state is None:
         return RetentionStart.UNKNOWN
@@ -124,13 +125,14 @@ def _clock_of_classic(group: GroupFacts, rules: ExpiryRules) -> RetentionStart:
 
 
 def exempt_topics(group: Membership, rules: ExpiryRules) -> Collection[str] | None:
-    """Give the topics whose offsets the group keeps although its clock runs; None: all, the broker cannot tell which.
+    """Return the topics whose offsets do not expire while the group has members; None if the topics are unknown.
 
-    Where the broker can tell and we cannot, `retention_start` is not to be believed: see `predict`.
+    None means all topics if the broker does not know them either. If only lagwarden does not know them, the result of
+    `retention_start` does not apply: see `expiry.predict`.
     """
     if rules is ExpiryRules.PER_OFFSET or group.kind == SIMPLE or group.state == EMPTY:
         return ()
-    if group.kind == "streams" and group.subscribed is None:  # no topology, and then no topic is a source of it
+    if group.kind == "streams" and group.subscribed is None:  # without a topology no topic is a source topic
         return ()
     if group.kind == CLASSIC and group.protocol_type is None:
         return ()

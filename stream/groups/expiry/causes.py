@@ -1,8 +1,7 @@
-"""Why offsets and groups went, judged from what was known when they did, and the sentence that a person reads.
+"""Causes of the removal of offsets and groups, derived from the stored evidence, and the sentences about transitions.
 
-The broker writes the same tombstone whether an offset expired, was deleted by a person or lost its topic. What tells
-them apart is time: an offset cannot expire before its hour (`expiry.predict`), and what goes before it goes by
-somebody's will. Owns every sentence about a transition.
+The broker writes the same tombstone whether an offset expired, was deleted by a user or lost its topic. The time
+distinguishes them: an offset cannot expire before its due time (`expiry.predict`), so an earlier removal is a deletion.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TOLERANCE_MS: Final = 5_000
-"""A tombstone so little before its hour is in time: a batch carries the time when it was begun, and brokers' clocks
-differ when a group moves from one to another."""
+"""A tombstone may come this much (ms) before the due time: its timestamp is the time when the broker began the batch,
+and the clocks of brokers differ when a group moves between them."""
 SLACK_MS: Final = 60_000
-"""How much later than its interval a broker may look: it has groups to load and much to write."""
+"""How much longer (ms) than its check interval a broker may take, because it loads groups and writes many records."""
 
 SHARE: Final = "share"
-_NAMED: Final = 3
+_LISTED_TOPICS: Final = 3
 
 
 class RemovalCause(enum.StrEnum):
-    """Why offsets or a group went."""
+    """The cause of a removal of offsets or of a group."""
 
     EXPIRED = "expired"
     DELETED = "deleted"
@@ -47,154 +46,155 @@ class RemovalCause(enum.StrEnum):
 
 
 def late_after(retention: OffsetsRetention) -> int:
-    """Give by how many ms after its hour the broker must have forgotten an offset: it looks once per interval."""
+    """Return how long (ms) after its due time an offset is removed at the latest: after one check interval."""
     return retention.interval_ms + SLACK_MS
 
 
 def missing_after(retention: OffsetsRetention) -> int:
-    """Give by how many ms after its hour an offset that is still there is worth a question: two looks passed it by."""
+    """Return how long (ms) after its due time an existing offset counts as missing its tombstone: after two checks."""
     return 2 * retention.interval_ms + SLACK_MS
 
 
-def cause_of(ending: Removal, retention: OffsetsRetention, topic_exists: Callable[[str], bool | None]) -> RemovalCause:
-    """Judge an ending.
+def cause_of(removal: Removal, retention: OffsetsRetention, topic_exists: Callable[[str], bool | None]) -> RemovalCause:
+    """Return the cause of a removal.
 
-    `topic_exists` is asked only where it matters; it says None where the cluster does not tell, and False also where
-    the name belongs to another topic by now (its id changed). Whoever deletes what was about to be forgotten anyway
-    cannot be told from the broker.
+    `topic_exists` is called only if it matters; it returns None if unknown, and False also if the name now belongs to
+    another topic (with another id). A deletion of offsets that were due anyway cannot be distinguished from expiration.
     """
-    if ending.kind == SHARE:  # no broker removes one by itself
+    if removal.kind == SHARE:  # no broker removes share groups by itself
         return RemovalCause.DELETED
-    if not ending.offsets:
-        return _cause_without_offsets(ending, retention, topic_exists)
-    due = due_time(ending, retention)
+    if not removal.offsets:
+        return _cause_without_offsets(removal, retention, topic_exists)
+    due = due_time(removal, retention)
     if due == UNKNOWN:
         return RemovalCause.UNKNOWN
-    if due < 0 or ending.time < due - TOLERANCE_MS:
-        return _cause_before_its_time(ending, topic_exists)
-    # What a group with members subscribes to does not expire however old; then the hour says nothing.
-    was_exempt = ending.state != EMPTY and ending.time > due + late_after(retention)
-    if was_exempt and _cause_before_its_time(ending, topic_exists) is RemovalCause.TOPIC_DELETED:
+    if due < 0 or removal.time < due - TOLERANCE_MS:
+        return _cause_before_due_time(removal, topic_exists)
+    # Offsets of subscribed topics of a group with members do not expire at any age; the due time does not apply.
+    was_exempt = removal.state != EMPTY and removal.time > due + late_after(retention)
+    if was_exempt and _cause_before_due_time(removal, topic_exists) is RemovalCause.TOPIC_DELETED:
         return RemovalCause.TOPIC_DELETED
     return RemovalCause.EXPIRED
 
 
-def due_time(ending: Removal, retention: OffsetsRetention) -> int:
-    """Give the hour (ms) of the last of the offsets that went, `NEVER` or `UNKNOWN`: `expiry.predict`, looking back.
+def due_time(removal: Removal, retention: OffsetsRetention) -> int:
+    """Return the due time (ms) of the last of the removed offsets, `NEVER` or `UNKNOWN`, as `expiry.predict` does.
 
-    What its group subscribed to is not in an ending, so an offset counts as one that nobody subscribed to.
+    A removal does not have the group's subscription, so its topics count as not subscribed to.
     """
-    clock = retention_start(ending, retention.rules)
-    if clock in {RetentionStart.STOPPED, RetentionStart.UNKNOWN}:
-        return NEVER if clock is RetentionStart.STOPPED else UNKNOWN
-    grace = int(retention.rules is ExpiryRules.PER_OFFSET)
-    if ending.expire_time is not None:
-        return ending.expire_time + grace
-    began = ending.state_time if clock is RetentionStart.STATE else ending.last_commit
-    if began is None or retention.retention_ms is None:
+    start = retention_start(removal, retention.rules)
+    if start in {RetentionStart.STOPPED, RetentionStart.UNKNOWN}:
+        return NEVER if start is RetentionStart.STOPPED else UNKNOWN
+    extra = int(retention.rules is ExpiryRules.PER_OFFSET)
+    if removal.expire_time is not None:
+        return removal.expire_time + extra
+    start_time = removal.state_time if start is RetentionStart.STATE else removal.last_commit
+    if start_time is None or retention.retention_ms is None:
         return UNKNOWN
-    return began + retention.retention_ms + grace
+    return start_time + retention.retention_ms + extra
 
 
-def _cause_before_its_time(ending: Removal, topic_exists: Callable[[str], bool | None]) -> RemovalCause:
-    there = [topic_exists(topic) for topic in ending.topics]
-    if any(there):
+def _cause_before_due_time(removal: Removal, topic_exists: Callable[[str], bool | None]) -> RemovalCause:
+    exists = [topic_exists(topic) for topic in removal.topics]
+    if any(exists):
         return RemovalCause.DELETED
-    return RemovalCause.TOPIC_DELETED if there and None not in there else RemovalCause.UNKNOWN
+    return RemovalCause.TOPIC_DELETED if exists and None not in exists else RemovalCause.UNKNOWN
 
 
 def _cause_without_offsets(
-    ending: Removal, retention: OffsetsRetention, topic_exists: Callable[[str], bool | None]
+    removal: Removal, retention: OffsetsRetention, topic_exists: Callable[[str], bool | None]
 ) -> RemovalCause:
-    """Judge the end of a group whose offsets went before it, or that had none.
+    """Return the cause of the removal of a group whose offsets were removed before it, or that had none.
 
-    The broker removes such a group when it next looks, without any retention, so it went for what its offsets went for.
+    The broker removes such a group at its next check, without retention, so the cause is that of its offsets.
     """
-    if ending.state != EMPTY and ending.kind != SIMPLE:
+    if removal.state != EMPTY and removal.kind != SIMPLE:
         return RemovalCause.UNKNOWN
-    if ending.offsets_time is None:
+    if removal.offsets_time is None:
         return RemovalCause.EXPIRED
-    before = dataclasses.replace(ending, offsets=1, time=ending.offsets_time)
-    if ending.state_time is not None and ending.offsets_time < ending.state_time:
-        before = dataclasses.replace(before, state="Stable", state_time=None)  # they went before it became empty
-    return cause_of(before, retention, topic_exists)
+    earlier = dataclasses.replace(removal, offsets=1, time=removal.offsets_time)
+    if removal.state_time is not None and removal.offsets_time < removal.state_time:
+        earlier = dataclasses.replace(earlier, state="Stable", state_time=None)  # removed before it became empty
+    return cause_of(earlier, retention, topic_exists)
 
 
 def transition_sentence(
     transition: Transition, cause: RemovalCause | None = None, retention: OffsetsRetention | None = None
 ) -> str:
-    """Say in words what happened; of an end, with its cause and the evidence for it."""
+    """Return a sentence about a transition; about a removal, with its cause and the evidence."""
     match transition.type:
         case TransitionType.CREATED:
             return "first seen"
         case TransitionType.RECREATED:
-            return "there again after it had died"
+            return "first seen again after its death"
         case TransitionType.CONVERTED:
             return f"became a {transition.kind_after} group, was a {transition.kind_before} one"
         case TransitionType.REBALANCED:
-            return f"rebalanced: {_came_and_went(transition.joined, transition.left)}"
+            return f"rebalanced: {_member_changes(transition.joined, transition.left)}"
         case TransitionType.EMPTIED:
             return (
                 f"the last {_counted(transition.left, 'member')} left"
                 if transition.left > 1
                 else "the last member left"
             )
-    return _ending_sentence(transition, cause or RemovalCause.UNKNOWN, retention)
+    return _removal_sentence(transition, cause or RemovalCause.UNKNOWN, retention)
 
 
-def _came_and_went(came: int, went: int) -> str:
-    if not came and not went:
+def _member_changes(joined: int, left: int) -> str:
+    if not joined and not left:
         return "the same members"
     return ", ".join(
-        f"{_counted(number, 'member')} {verb}" for number, verb in ((came, "came"), (went, "went")) if number
+        f"{_counted(number, 'member')} {verb}" for number, verb in ((joined, "joined"), (left, "left")) if number
     )
 
 
-def _ending_sentence(transition: Transition, cause: RemovalCause, retention: OffsetsRetention | None) -> str:
-    ending = transition.removal
-    if ending is None:
+def _removal_sentence(transition: Transition, cause: RemovalCause, retention: OffsetsRetention | None) -> str:
+    removal = transition.removal
+    if removal is None:
         return str(cause)
-    said = [_what_went(ending)] if transition.type is TransitionType.OFFSETS_REMOVED else []
-    return f"{cause}: " + ", ".join([*said, *_evidence(ending, cause, retention)])
+    removed = [_removed_offsets(removal)] if transition.type is TransitionType.OFFSETS_REMOVED else []
+    return f"{cause}: " + ", ".join([*removed, *_evidence(removal, cause, retention)])
 
 
-def _what_went(ending: Removal) -> str:
-    return f"{_counted(ending.offsets, 'offset')} of {_topics(ending)}"
+def _removed_offsets(removal: Removal) -> str:
+    return f"{_counted(removal.offsets, 'offset')} of {_topics(removal)}"
 
 
-def _evidence(ending: Removal, cause: RemovalCause, retention: OffsetsRetention | None) -> list[str]:
-    """Give what speaks for the cause, phrase by phrase."""
-    if ending.kind == SHARE:
-        return ["no broker removes a share group by itself"]
-    if not ending.offsets and ending.offsets_time is None:
-        removed = ["and such a group is removed by the broker"] if cause is RemovalCause.EXPIRED else []
-        return [f"{ending.state or 'in an unknown state'} and without offsets", *removed]
-    commit = [] if ending.last_commit is None else [f"last commit {moment(ending.last_commit)}"]
+def _evidence(removal: Removal, cause: RemovalCause, retention: OffsetsRetention | None) -> list[str]:
+    """Return the evidence for the cause, as phrases."""
+    if removal.kind == SHARE:
+        return ["brokers do not remove share groups by themselves"]
+    if not removal.offsets and removal.offsets_time is None:
+        removed = ["the broker removes such groups"] if cause is RemovalCause.EXPIRED else []
+        return [f"{removal.state or 'in an unknown state'} and without offsets", *removed]
+    commit = [] if removal.last_commit is None else [f"last commit {moment(removal.last_commit)}"]
     if cause is RemovalCause.TOPIC_DELETED:
-        return [f"{_topics(ending)} {'is' if len(ending.topics) == 1 else 'are'} not there any more", *commit]
-    return [*commit, *([] if retention is None else _terms(ending, cause, retention))]
+        return [f"{_topics(removal)} {'does' if len(removal.topics) == 1 else 'do'} not exist", *commit]
+    return [*commit, *([] if retention is None else _terms(removal, cause, retention))]
 
 
-def _terms(ending: Removal, cause: RemovalCause, retention: OffsetsRetention) -> list[str]:
-    """Say on which terms the offsets were kept."""
-    clock = retention_start(ending, retention.rules)
-    if clock is RetentionStart.STOPPED:
+def _terms(removal: Removal, cause: RemovalCause, retention: OffsetsRetention) -> list[str]:
+    """Return phrases about the retention of the offsets."""
+    start = retention_start(removal, retention.rules)
+    if start is RetentionStart.STOPPED:
         return ["does not expire while the group has members"]
-    due = due_time(ending, retention)
+    due = due_time(removal, retention)
     if due == UNKNOWN:
-        return ["the brokers' retention is not known" if retention.retention_ms is None else "when to go is not known"]
+        return ["the brokers' retention is unknown" if retention.retention_ms is None else "the due time is unknown"]
     if cause is not RemovalCause.EXPIRED:
-        known = [] if cause is RemovalCause.DELETED else ["whether the topic is there is not known"]
-        return [f"was to be kept until {moment(due)}", *known]
-    if ending.expire_time is not None or retention.retention_ms is None:
-        return [f"kept until {moment(due)} by its own terms"]
-    since = [f"empty since {moment(ending.state_time)}"] if clock is RetentionStart.STATE and ending.state_time else []
+        known = [] if cause is RemovalCause.DELETED else ["it is unknown whether the topic exists"]
+        return [f"retained until {moment(due)}", *known]
+    if removal.expire_time is not None or retention.retention_ms is None:
+        return [f"retained until {moment(due)} as its commit requested"]
+    since = (
+        [f"empty since {moment(removal.state_time)}"] if start is RetentionStart.STATE and removal.state_time else []
+    )
     return [*since, f"retention {duration_in_one_unit(retention.retention_ms, exact=True)}"]
 
 
-def _topics(ending: Removal) -> str:
-    named = ", ".join(ending.topics[:_NAMED])
-    more = len(ending.topics) - _NAMED
+def _topics(removal: Removal) -> str:
+    named = ", ".join(removal.topics[:_LISTED_TOPICS])
+    more = len(removal.topics) - _LISTED_TOPICS
     return f"{named} and {more} more" if more > 0 else named or "no known topic"
 
 

@@ -1,12 +1,11 @@
-"""Predicted expiries held against the tombstones that come, and those that do not.
+"""The check of predicted expirations against the tombstones that arrive, or do not arrive.
 
-Owns the judgement of each prediction and the counts of all; what was predicted is `expiry`'s, why something went
-`causes`'s. A prediction rests on what stands in the log (times of commits and states) and on the brokers' settings, not
-on how long we have watched: made in the first second after a start it is as good as one a week old. Only since when an
-offset is overdue is our own observation, where its hour lay in the past as soon as it had one: a KIP-848 group that
-becomes empty, or drops a topic, makes old commits due at once.
+A prediction depends on the log (times of commits and states) and on the brokers' settings, not on how long lagwarden
+has been running: one made in the first second is as good as one a week old. Only the time since which an offset is
+overdue is observed, if the predicted time was in the past from the start: a KIP-848 group that becomes empty, or
+unsubscribes from a topic, makes old commits due at once.
 
-The time is the caller's.
+`expiry.predict` makes the predictions, `expiry.causes` explains removals. `now` is an argument.
 """
 
 from __future__ import annotations
@@ -34,28 +33,28 @@ if TYPE_CHECKING:
     from stream.groups.membership.memberships import Membership
 
 BOUNDS: Final = (0.0, 1.0, 5.0, 15.0, 60.0, 120.0, 240.0, 360.0, 480.0, 600.0, 660.0, 1200.0, 3600.0)
-"""Bounds of the error in seconds. A broker that looks every ten minutes spreads its tombstones evenly over the first
-ten; one more minute is what its work may take; beyond it something is slow."""
+"""Bounds of the error in seconds. A broker that checks every ten minutes spreads its tombstones evenly over the first
+ten minutes and may need one more; longer errors mean that something is slow."""
 
 
 class PredictionOutcome(enum.StrEnum):
-    """What became of a prediction."""
+    """The outcome of a prediction. The values are metric labels."""
 
     KEPT = "kept"
-    """The tombstone came when the broker next looked."""
+    """The tombstone came with the broker's next check."""
     EARLY = "early"
-    """It came shortly before its time: the prediction was wrong by less than one look of the broker."""
+    """It came shortly before the predicted time: the prediction was wrong by less than one check interval."""
     DELETED = "deleted"
-    """It came long before its time: somebody deleted the offset, its group or its topic. No prediction failed."""
+    """It came long before the predicted time: the offset, its group or its topic was deleted. No prediction failed."""
     LATE = "late"
-    """It came after the broker must have looked."""
+    """It came later than one check interval after the predicted time."""
     MISSING = "missing"
-    """The broker must have looked twice, and there is no tombstone."""
+    """There is no tombstone after two check intervals."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PredictionErrors:
-    """A cumulative histogram of the seconds between the predicted and the true end of offsets that expired."""
+    """A cumulative histogram of the seconds between the predicted and the actual removal of expired offsets."""
 
     bounds: tuple[float, ...]
     cumulative: tuple[int, ...]
@@ -65,28 +64,28 @@ class PredictionErrors:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Overdue:
-    """Offsets whose hour has passed, one per row: which, their hour, since when they are due, and whether missed."""
+    """Offsets whose predicted time has passed: key, predicted time, since when they are due, and whether missing."""
 
     keys: pa.BinaryArray
-    hour: Times
+    predicted: Times
     since: Times
-    told: NDArray[np.bool_]
+    missing: NDArray[np.bool_]
 
-    def look_up(self, keys: pa.BinaryArray, hour: Times, since: Times) -> tuple[Times, NDArray[np.bool_]]:
-        """Give since when these offsets are due, and whether they were missed; `since` for one that is not among them.
+    def look_up(self, keys: pa.BinaryArray, predicted: Times, since: Times) -> tuple[Times, NDArray[np.bool_]]:
+        """Return since when these offsets are due (`since` if not in the table), and which are already missing.
 
-        With another hour it is another prediction: a new commit, or another retention.
+        Another predicted time makes it another prediction: after a new commit, or with another retention.
         """
         if not len(self.keys):
             return since, np.zeros(len(keys), np.bool_)
         rows = find_rows(self.keys, keys)
-        same = (rows >= 0) & (self.hour[rows] == hour)
-        return np.where(same, self.since[rows], since), same & self.told[rows]
+        same = (rows >= 0) & (self.predicted[rows] == predicted)
+        return np.where(same, self.since[rows], since), same & self.missing[rows]
 
-    def missed(self) -> _Overdue:
-        """Give those that were missed."""
-        rows = np.flatnonzero(self.told)
-        return _Overdue(self.keys.take(pa.array(rows)), self.hour[rows], self.since[rows], self.told[rows])
+    def only_missing(self) -> _Overdue:
+        """Return the rows of missing offsets."""
+        rows = np.flatnonzero(self.missing)
+        return _Overdue(self.keys.take(pa.array(rows)), self.predicted[rows], self.since[rows], self.missing[rows])
 
 
 def _none_overdue() -> _Overdue:
@@ -95,103 +94,105 @@ def _none_overdue() -> _Overdue:
 
 
 class ExpiryCheck:
-    """Counts what became of predictions since it was made. Not thread-safe: the holder guards it.
+    """Counts the outcomes of predictions since its creation. Not thread-safe: the owner holds a lock.
 
-    Keys are those of the runs. Call `tick` only while what is written is also read, and `restart` after a time in which
-    it was not: a tombstone that nobody read yet is not missing.
+    Keys are those of the runs. Call `update` only while the reader keeps up with the topic, and `restart` after a time
+    in which it did not: a tombstone that has not been read yet is not missing.
     """
 
     def __init__(self) -> None:
         self._counts = dict.fromkeys(PredictionOutcome, 0)
-        self._fell = np.zeros(len(BOUNDS) + 1, np.int64)
-        self._total = 0.0
+        self._buckets = np.zeros(len(BOUNDS) + 1, np.int64)
+        self._total_seconds = 0.0
         self._overdue = _none_overdue()
-        self._ticked: int | None = None
+        self._updated: int | None = None
 
-    def update(self, keys: pa.BinaryArray, hour: Times, now: int, retention: OffsetsRetention) -> NDArray[np.bool_]:
-        """Look at all offsets and their hours (ms, `NEVER`, `UNKNOWN`); say which are missing their tombstone.
+    def update(
+        self, keys: pa.BinaryArray, predicted: Times, now: int, retention: OffsetsRetention
+    ) -> NDArray[np.bool_]:
+        """Return a mask of the offsets whose tombstone is missing, given all offsets and their predicted times.
 
-        Each is counted once, however long it is missing.
+        Predicted times are in ms, `NEVER` or `UNKNOWN`. Each missing tombstone is counted once.
         """
-        rows = np.flatnonzero((hour >= 0) & (hour <= now))
-        mask = np.zeros(len(hour), np.bool_)
-        keys, hour = keys.take(pa.array(rows)), hour[rows]
-        since, told = self._overdue.look_up(keys, hour, self._due(hour, now))
-        missing = told | (now - since > missing_after(retention))
-        self._counts[PredictionOutcome.MISSING] += int((missing & ~told).sum())
-        self._overdue = _Overdue(keys, hour, since, missing)
-        self._ticked = now
+        rows = np.flatnonzero((predicted >= 0) & (predicted <= now))
+        mask = np.zeros(len(predicted), np.bool_)
+        keys, predicted = keys.take(pa.array(rows)), predicted[rows]
+        since, counted = self._overdue.look_up(keys, predicted, self._due(predicted, now))
+        missing = counted | (now - since > missing_after(retention))
+        self._counts[PredictionOutcome.MISSING] += int((missing & ~counted).sum())
+        self._overdue = _Overdue(keys, predicted, since, missing)
+        self._updated = now
         mask[rows[missing]] = True
         return mask
 
     def restart(self) -> None:
-        """Count anew from the next tick since when offsets are overdue: brokers or reader stood still until then."""
-        self._overdue = self._overdue.missed()
-        self._ticked = None
+        """Start counting overdue time at the next update, because brokers or the reader were stopped until then."""
+        self._overdue = self._overdue.only_missing()
+        self._updated = None
 
     def record_tombstones(
-        self, forgotten: Sequence[RemovedOffset], hour: Times, retention: OffsetsRetention
+        self, removed: Sequence[RemovedOffset], predicted: Times, retention: OffsetsRetention
     ) -> list[PredictionOutcome | None]:
-        """Judge tombstones by the hours that were predicted for the offsets they ended (`predict_removed`).
+        """Return the outcomes of removed offsets, given the times predicted for them (`predict_removed`).
 
-        None where nothing was predicted. One that had been counted as missing is late, and not counted again.
+        None if there was no prediction. A tombstone that was counted as missing is late and not counted again.
         """
-        keys = pa.array([each.key for each in forgotten], pa.binary())
-        time = np.array([each.time for each in forgotten], np.int64)
-        due, told = self._overdue.look_up(keys, hour, self._due(hour, 0))
-        deleted = (hour == NEVER) | ((hour >= 0) & (time < hour - _early_by_most(retention)))
-        early = (hour >= 0) & ~deleted & (time < hour - TOLERANCE_MS)
-        late = (hour >= 0) & ~deleted & ~early & (time > due + late_after(retention))
-        kept = (hour >= 0) & ~deleted & ~early & ~late
-        outcomes = np.full(len(hour), None, object)
-        judged = {
+        keys = pa.array([each.key for each in removed], pa.binary())
+        time = np.array([each.time for each in removed], np.int64)
+        due, counted = self._overdue.look_up(keys, predicted, self._due(predicted, 0))
+        deleted = (predicted == NEVER) | ((predicted >= 0) & (time < predicted - _max_early(retention)))
+        early = (predicted >= 0) & ~deleted & (time < predicted - TOLERANCE_MS)
+        late = (predicted >= 0) & ~deleted & ~early & (time > due + late_after(retention))
+        kept = (predicted >= 0) & ~deleted & ~early & ~late
+        outcomes = np.full(len(predicted), None, object)
+        masks = {
             PredictionOutcome.DELETED: deleted,
             PredictionOutcome.EARLY: early,
             PredictionOutcome.LATE: late,
             PredictionOutcome.KEPT: kept,
         }
-        for outcome, rows in judged.items():
-            self._counts[outcome] += int((rows & ~told).sum())
+        for outcome, rows in masks.items():
+            self._counts[outcome] += int((rows & ~counted).sum())
             outcomes[rows] = outcome
-        self._observe((time - np.clip(time, hour, due))[late | kept] / 1000)
+        self._observe((time - np.clip(time, predicted, due))[late | kept] / 1000)
         return outcomes.tolist()
 
-    def _due(self, hour: Times, now: int) -> Times:
-        """Say since when offsets are due that were not before: one due before the last tick became so after it."""
-        return np.maximum(hour, now if self._ticked is None else self._ticked)
+    def _due(self, predicted: Times, now: int) -> Times:
+        """Return since when offsets are due: if before the last update, they became due after it."""
+        return np.maximum(predicted, now if self._updated is None else self._updated)
 
     def outcomes(self) -> dict[PredictionOutcome, int]:
-        """Give how many predictions ended how."""
+        """Return the number of predictions by outcome."""
         return dict(self._counts)
 
     def errors(self) -> PredictionErrors:
-        """Give the histogram of the errors; a tombstone later than predicted counts as positive."""
-        cumulative = np.cumsum(self._fell)
-        return PredictionErrors(BOUNDS, tuple(cumulative[:-1].tolist()), int(cumulative[-1]), self._total)
+        """Return the histogram of the errors; the error of a late tombstone is positive."""
+        cumulative = np.cumsum(self._buckets)
+        return PredictionErrors(BOUNDS, tuple(cumulative[:-1].tolist()), int(cumulative[-1]), self._total_seconds)
 
     def _observe(self, seconds: NDArray[np.float64]) -> None:
-        self._fell += np.bincount(np.searchsorted(BOUNDS, seconds), minlength=len(self._fell))
-        self._total += float(seconds.sum())
+        self._buckets += np.bincount(np.searchsorted(BOUNDS, seconds), minlength=len(self._buckets))
+        self._total_seconds += float(seconds.sum())
 
 
-def _early_by_most(retention: OffsetsRetention) -> int:
-    """Return by how many ms a tombstone can come too early because of a wrong prediction; what is earlier was deleted.
+def _max_early(retention: OffsetsRetention) -> int:
+    """Return how early (ms) a tombstone can be because of a wrong prediction; earlier ones are deletions.
 
-    The log does not tell a deletion from an expiry, but people delete at any time: hardly ever within the last look of
-    the broker, or the last tenth of a short retention.
+    The log does not distinguish deletion from expiration. A deletion can happen at any time, but rarely falls into the
+    last check interval of the broker or the last tenth of a short retention.
     """
     share = late_after(retention) if retention.retention_ms is None else retention.retention_ms // 10
     return max(min(late_after(retention), share), TOLERANCE_MS)
 
 
 def predict_removed(
-    forgotten: Sequence[RemovedOffset], memberships: Mapping[str, Membership], retention: OffsetsRetention
+    removed: Sequence[RemovedOffset], memberships: Mapping[str, Membership], retention: OffsetsRetention
 ) -> Times:
-    """Predict for offsets that are gone from their last commits; `memberships` are those before the tombstones came."""
+    """Return the predictions for removed offsets; `memberships` are those from before the tombstones."""
     commits = CommitTimesByOffset(
-        pa.array([each.group for each in forgotten], pa.string()).dictionary_encode(),
-        pa.array([each.topic for each in forgotten], pa.string()).dictionary_encode(),
-        np.array([each.last_time for each in forgotten], np.int64),
-        np.array([-1 if each.expire_time is None else each.expire_time for each in forgotten], np.int64),
+        pa.array([each.group for each in removed], pa.string()).dictionary_encode(),
+        pa.array([each.topic for each in removed], pa.string()).dictionary_encode(),
+        np.array([each.last_time for each in removed], np.int64),
+        np.array([-1 if each.expire_time is None else each.expire_time for each in removed], np.int64),
     )
     return predict_commits(commits, memberships, retention)

@@ -1,9 +1,9 @@
-"""When the broker will forget offsets and groups: its own rules, over whole columns.
+"""Prediction of the time at which the broker removes offsets and groups: the broker's rules, applied to columns.
 
-Owns predictions, and nothing about what really happened: `forecast` holds them against tombstones, `causes` looks back.
-A prediction is a function of what stands in the log (commit times, the time a group became empty, subscriptions) and of
-the brokers' retention; no clock is asked. What is not known of is not in it: the phases of a classic group's rebalance,
-and commits in open transactions other than those that the fleet names.
+A prediction is a function of the log (commit times, the time at which a group became empty, subscriptions) and of the
+brokers' retention, without a clock. It does not include what the log does not have: the phases of a classic group's
+rebalance, and commits in open transactions other than `GroupColumns.pending`. `expiry.check` compares predictions with
+tombstones, `expiry.causes` explains removals.
 
 Source: `OffsetMetadataManager#cleanupExpiredOffsets`; the rules for one group are in `expiry.broker_rules`.
 """
@@ -52,16 +52,16 @@ __all__ = [
 ]
 
 _SINCE_EMPTY: Final = -3
-"""In the place of a time: since the group is empty, which its records do not tell; its life may."""
+"""In place of a time: when the group became empty, which is in its history but not in its records."""
 
-_ENDLESS: Final = np.iinfo(np.int64).max
+_MAX_TIME: Final = np.iinfo(np.int64).max
 
 Times = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CommitTimesByOffset:
-    """The last commits of some offsets: of which group and topic, when (ms), and the expiry stored in it (-1: none)."""
+    """The last commits of some offsets: group, topic, time (ms), and the stored expire timestamp (-1: none)."""
 
     group: pa.DictionaryArray
     topic: pa.DictionaryArray
@@ -70,18 +70,18 @@ class CommitTimesByOffset:
 
     @property
     def codes(self) -> Times:
-        """The number of each row's group."""
+        """The dictionary index of each row's group."""
         codes: Times = self.group.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         return codes
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpiryPrediction:
-    """Predicted times in ms, `NEVER` or `UNKNOWN`. What has expired goes when the broker looks the next time.
+    """Predicted times in ms, `NEVER` or `UNKNOWN`. The broker removes what has expired at its next check.
 
-    `offset` has one element per row of the fleet's runs; `soonest` (the first of its offsets) and `group` (the group
-    itself, once all its offsets are) one per name in `names`. The dictionary of the fleet's groups comes first in it,
-    in its order; then groups without offsets.
+    `offset` has one element per row of the runs. `soonest` (the first offset of the group to expire) and `group` (the
+    group itself, after all its offsets) have one element per name in `names`: the dictionary of the group column, in
+    its order, then groups without offsets.
     """
 
     offset: Times
@@ -89,108 +89,108 @@ class ExpiryPrediction:
     soonest: Times
     group: Times
 
-    def of_groups(self, names: Sequence[str]) -> tuple[Times, Times]:
-        """Give `soonest` and `group` for these groups in this order; `NEVER` for one that is not known."""
-        place = {name: number for number, name in enumerate(self.names)}
-        rows = np.array([place.get(name, len(place)) for name in names], np.int64)
+    def for_groups(self, names: Sequence[str]) -> tuple[Times, Times]:
+        """Return `soonest` and `group` for these groups, in this order; `NEVER` for unknown groups."""
+        row_of_group = {name: row for row, name in enumerate(self.names)}
+        rows = np.array([row_of_group.get(name, len(row_of_group)) for name in names], np.int64)
         return np.append(self.soonest, NEVER)[rows], np.append(self.group, NEVER)[rows]
 
 
-def predict(fleet: GroupColumns, retention: OffsetsRetention) -> ExpiryPrediction:
-    """Predict for every offset and every group when the broker will consider it expired.
+def predict(columns: GroupColumns, retention: OffsetsRetention) -> ExpiryPrediction:
+    """Return for every offset and every group when the broker considers it expired.
 
-    An offset that carries its own expiry (value version 1) follows that, in groups whose clock runs. A group goes with
-    the last of its offsets if it is empty; empty and without offsets, it has been due since it is so.
+    An offset with an expire timestamp of its own (value version 1) follows that, if the retention counts for its group.
+    An empty group expires with its last offset; an empty group without offsets is due since it became empty.
     """
-    commits = CommitTimesByOffset(fleet.group, fleet.topic, fleet.runs.spans.last_time, fleet.runs.expire_time)
-    groups = _Groups(commits, fleet.memberships, retention.rules)
-    offset = _of_offsets(commits, groups, retention)
-    pending = fleet.pending if retention.rules is ExpiryRules.NONE_PENDING else frozenset()
+    commits = CommitTimesByOffset(columns.group, columns.topic, columns.runs.spans.last_time, columns.runs.expire_time)
+    groups = _GroupRules(commits, columns.memberships, retention.rules)
+    offset = _predict_offsets(commits, groups, retention)
+    pending = columns.pending if retention.rules is ExpiryRules.NONE_PENDING else frozenset()
     if pending:
-        offset[find_rows(pa.array(sorted(pending), pa.binary()), fleet.runs.keys) >= 0] = NEVER
+        offset[find_rows(pa.array(sorted(pending), pa.binary()), columns.runs.keys) >= 0] = NEVER
         groups.keep(group_of_commit_key(key) for key in pending)
-    soonest, group = _of_groups(offset, commits.codes, groups)
+    soonest, group = _predict_groups(offset, commits.codes, groups)
     for number in np.flatnonzero(group == _SINCE_EMPTY).tolist():
-        life = fleet.histories.get(groups.names[number])
-        group[number] = UNKNOWN if life is None or life.since is None else life.since
+        history = columns.histories.get(groups.names[number])
+        group[number] = UNKNOWN if history is None or history.since is None else history.since
     return ExpiryPrediction(offset, groups.names, soonest, group)
 
 
 def predict_commits(
     commits: CommitTimesByOffset, memberships: Mapping[str, Membership], retention: OffsetsRetention
 ) -> Times:
-    """Predict for some offsets only, as `predict` does for all; `UNKNOWN` where the time of the commit is negative."""
-    own = set(commits.group.dictionary.to_pylist())
-    groups = _Groups(commits, {name: memberships[name] for name in own if name in memberships}, retention.rules)
-    offset = _of_offsets(commits, groups, retention)
+    """Return the predictions of `predict` for some offsets; `UNKNOWN` if the time of the commit is negative."""
+    names = set(commits.group.dictionary.to_pylist())
+    groups = _GroupRules(commits, {name: memberships[name] for name in names if name in memberships}, retention.rules)
+    offset = _predict_offsets(commits, groups, retention)
     offset[(commits.time < 0) & (offset >= 0)] = UNKNOWN
     return offset
 
 
-def _of_offsets(commits: CommitTimesByOffset, groups: _Groups, retention: OffsetsRetention) -> Times:
+def _predict_offsets(commits: CommitTimesByOffset, groups: _GroupRules, retention: OffsetsRetention) -> Times:
     codes = commits.codes
-    clock = groups.clock[codes]
-    # Before 2.1 an offset lived through the millisecond of its expiry.
-    grace = int(retention.rules is ExpiryRules.PER_OFFSET)
+    start = groups.retention_start[codes]
+    # Before 2.1 an offset expired one millisecond after its expire timestamp.
+    extra = int(retention.rules is ExpiryRules.PER_OFFSET)
     offset = np.full(len(codes), UNKNOWN, np.int64)
     if retention.retention_ms is not None:
-        began = np.where(clock == RetentionStart.STATE, groups.since[codes], commits.time)
-        offset = np.maximum(_later(began, retention.retention_ms + grace), 0)
-    offset = np.where(commits.stored >= 0, _later(commits.stored, grace), offset)
-    offset[clock == RetentionStart.UNKNOWN] = UNKNOWN
-    offset[(clock == RetentionStart.STOPPED) | groups.exempt(codes, commits.topic)] = NEVER
+        start_time = np.where(start == RetentionStart.STATE, groups.since[codes], commits.time)
+        offset = np.maximum(_add(start_time, retention.retention_ms + extra), 0)
+    offset = np.where(commits.stored >= 0, _add(commits.stored, extra), offset)
+    offset[start == RetentionStart.UNKNOWN] = UNKNOWN
+    offset[(start == RetentionStart.STOPPED) | groups.exempt(codes, commits.topic)] = NEVER
     return offset
 
 
-def _later(time: Times, by: int) -> Times:
-    """Add a duration to times; a sum beyond 64 bits becomes the greatest number, as time stops there for the broker."""
-    by = min(by, _ENDLESS)
-    return np.minimum(time, _ENDLESS - by) + by
+def _add(time: Times, duration: int) -> Times:
+    """Return times plus a duration; a sum beyond 64 bits becomes the greatest number, as in the broker."""
+    duration = min(duration, _MAX_TIME)
+    return np.minimum(time, _MAX_TIME - duration) + duration
 
 
-class _Groups:
-    """What the prediction needs of each group, by the group's number: its code in the dictionary, or one beyond."""
+class _GroupRules:
+    """The rules that apply to each group, by its number: its index in the dictionary, or a number above."""
 
     def __init__(self, commits: CommitTimesByOffset, memberships: Mapping[str, Membership], rules: ExpiryRules) -> None:
-        own = commits.group.dictionary.to_pylist()
-        known = set(own)
-        self.names = (*own, *(name for name in memberships if name not in known))
+        with_offsets = commits.group.dictionary.to_pylist()
+        known = set(with_offsets)
+        self.names = (*with_offsets, *(name for name in memberships if name not in known))
         count = len(self.names)
-        self.clock = np.full(count, RetentionStart.COMMIT, np.int8)
+        self.retention_start = np.full(count, RetentionStart.COMMIT, np.int8)
         self.since = np.full(count, _SINCE_EMPTY, np.int64)
-        # Whether nothing but offsets keeps the group.
-        self.may_go = np.ones(count, np.bool_)
+        # Whether the broker removes the group when it has no offsets.
+        self.is_removable = np.ones(count, np.bool_)
         self._topics: dict[str, int] = {name: code for code, name in enumerate(commits.topic.dictionary.to_pylist())}
         self._exempt: tuple[list[int], list[int]] = [], []
         for number, name in enumerate(self.names):
             group = memberships.get(name)
             if group is not None:
-                self._note(number, group, rules)
+                self._add(number, group, rules)
 
-    def _note(self, number: int, group: Membership, rules: ExpiryRules) -> None:
-        clock = retention_start(group, rules)
+    def _add(self, number: int, group: Membership, rules: ExpiryRules) -> None:
+        start = retention_start(group, rules)
         if group.state_time is not None and group.state_time >= 0:
             self.since[number] = group.state_time
-        self.may_go[number] = group.state == EMPTY and group.kind != "share"
-        if clock is RetentionStart.COMMIT:
+        self.is_removable[number] = group.state == EMPTY and group.kind != "share"
+        if start is RetentionStart.COMMIT:
             topics = exempt_topics(group, rules)
             if topics is None:
-                clock = RetentionStart.STOPPED if group.kind == CLASSIC else RetentionStart.UNKNOWN
+                start = RetentionStart.STOPPED if group.kind == CLASSIC else RetentionStart.UNKNOWN
             else:
                 codes = [self._topics[topic] for topic in topics if topic in self._topics]
                 self._exempt[0].extend([number] * len(codes))
                 self._exempt[1].extend(codes)
-        self.clock[number] = clock
+        self.retention_start[number] = start
 
     def keep(self, names: Iterable[str]) -> None:
-        """Take it that these groups are kept by more than their offsets."""
-        wanted = set(names)
+        """Mark groups that the broker keeps even without offsets."""
+        kept = set(names)
         for number, name in enumerate(self.names):
-            if name in wanted:
-                self.may_go[number] = False
+            if name in kept:
+                self.is_removable[number] = False
 
     def exempt(self, codes: Times, topic: pa.DictionaryArray) -> NDArray[np.bool_]:
-        """Say which rows are of a topic that their group subscribes to."""
+        """Return a mask of the rows whose topic is exempt because their group subscribes to it."""
         if not self._exempt[0]:
             return np.zeros(len(codes), np.bool_)
         width = len(self._topics)
@@ -200,8 +200,8 @@ class _Groups:
         return exempt
 
 
-def _of_groups(offset: Times, codes: Times, groups: _Groups) -> tuple[Times, Times]:
-    """Give for each group when the first of its offsets expires, and when it goes itself."""
+def _predict_groups(offset: Times, codes: Times, groups: _GroupRules) -> tuple[Times, Times]:
+    """Return for each group when its first offset expires, and when the group itself does."""
     count = len(groups.names)
     rows = np.bincount(codes, minlength=count)
     unknown = np.bincount(codes[offset == UNKNOWN], minlength=count) > 0
@@ -215,5 +215,5 @@ def _of_groups(offset: Times, codes: Times, groups: _Groups) -> tuple[Times, Tim
     soonest[unknown] = UNKNOWN
     group = np.where(rows > 0, last, groups.since)
     group[unknown] = UNKNOWN
-    group[(kept > 0) | ~groups.may_go] = NEVER
+    group[(kept > 0) | ~groups.is_removable] = NEVER
     return soonest, group

@@ -124,7 +124,7 @@ def _context_columns(groups: Sequence[str], context: ClusterContext) -> dict[str
     """Return the columns that the context fills; null what it does not know."""
     columns: dict[str, pa.Array] = {}
     if context.expiry is not None:
-        first_offset, group = context.expiry.of_groups(groups)
+        first_offset, group = context.expiry.for_groups(groups)
         columns |= {"first_offset_expiry_time": timestamps(first_offset), "group_expiry_time": timestamps(group)}
     if context.unassigned is not None:
         unowned, unsubscribed = context.unassigned.unowned, context.unassigned.unsubscribed

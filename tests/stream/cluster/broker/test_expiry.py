@@ -191,7 +191,7 @@ def test_the_broker_forgets_what_was_predicted_when_it_was_predicted(make_broker
     assert driver.forgotten["newer", "orders"][0].time < when + MINUTE
     # The groups themselves.
     names = ["classic", "newer", "simple"]
-    for name, end in zip(names, expiry.of_groups(names)[1].tolist(), strict=True):
+    for name, end in zip(names, expiry.for_groups(names)[1].tolist(), strict=True):
         assert driver.ends()[name].type is TransitionType.DEAD
         assert driver.ends()[name].time >= end - EARLIEST, name
     # What is subscribed to is still there, and never goes.

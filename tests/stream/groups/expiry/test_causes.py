@@ -212,9 +212,9 @@ def happened(what: TransitionType, ending: Removal | None = None, **facts: Any) 
 ON: Final = "2024-10-04 00:00:00 UTC"
 SAID: Final = [
     (happened(TransitionType.CREATED), None, None, "first seen"),
-    (happened(TransitionType.RECREATED), None, None, "there again after it had died"),
-    (happened(TransitionType.REBALANCED, joined=2, left=1), None, None, "rebalanced: 2 members came, 1 member went"),
-    (happened(TransitionType.REBALANCED, left=3), None, None, "rebalanced: 3 members went"),
+    (happened(TransitionType.RECREATED), None, None, "first seen again after its death"),
+    (happened(TransitionType.REBALANCED, joined=2, left=1), None, None, "rebalanced: 2 members joined, 1 member left"),
+    (happened(TransitionType.REBALANCED, left=3), None, None, "rebalanced: 3 members left"),
     (happened(TransitionType.REBALANCED), None, None, "rebalanced: the same members"),
     (happened(TransitionType.EMPTIED, left=1), None, None, "the last member left"),
     (happened(TransitionType.EMPTIED, left=4), None, None, "the last 4 members left"),
@@ -246,46 +246,43 @@ SAID: Final = [
         happened(TransitionType.OFFSETS_REMOVED, ended(DAY)),
         RemovalCause.DELETED,
         KNOWN,
-        f"deleted: 1 offset of t, last commit {ON}, was to be kept until 2024-10-11 00:00:00 UTC",
+        f"deleted: 1 offset of t, last commit {ON}, retained until 2024-10-11 00:00:00 UTC",
     ),
     (
         happened(TransitionType.OFFSETS_REMOVED, ended(DAY)),
         RemovalCause.TOPIC_DELETED,
         KNOWN,
-        f"topic deleted: 1 offset of t, t is not there any more, last commit {ON}",
+        f"topic deleted: 1 offset of t, t does not exist, last commit {ON}",
     ),
     (
         happened(TransitionType.DEAD, ended(DAY, topics=("t", "u"))),
         RemovalCause.TOPIC_DELETED,
         KNOWN,
-        f"topic deleted: t, u are not there any more, last commit {ON}",
+        f"topic deleted: t, u do not exist, last commit {ON}",
     ),
     (
         happened(TransitionType.DEAD, ended(DAY)),
         RemovalCause.UNKNOWN,
         UNSET,
-        f"unknown: last commit {ON}, the brokers' retention is not known",
+        f"unknown: last commit {ON}, the brokers' retention is unknown",
     ),
     (
         happened(TransitionType.DEAD, ended(DAY)),
         RemovalCause.UNKNOWN,
         KNOWN,
-        (
-            f"unknown: last commit {ON}, was to be kept until 2024-10-11 00:00:00 UTC,"
-            " whether the topic is there is not known"
-        ),
+        (f"unknown: last commit {ON}, retained until 2024-10-11 00:00:00 UTC, it is unknown whether the topic exists"),
     ),
     (
         happened(TransitionType.DEAD, ended(DAY, last_commit=None)),
         RemovalCause.UNKNOWN,
         KNOWN,
-        "unknown: when to go is not known",
+        "unknown: the due time is unknown",
     ),
     (
         happened(TransitionType.DEAD, ended(DAY, expire_time=COMMIT + DAY)),
         RemovalCause.EXPIRED,
         UNSET,
-        f"expired: last commit {ON}, kept until 2024-10-05 00:00:00 UTC by its own terms",
+        f"expired: last commit {ON}, retained until 2024-10-05 00:00:00 UTC as its commit requested",
     ),
     (
         happened(TransitionType.OFFSETS_REMOVED, classic(DAY, "Stable", "connect")),
@@ -297,7 +294,7 @@ SAID: Final = [
         happened(TransitionType.DEAD, ended(0, **BARE)),
         RemovalCause.EXPIRED,
         UNSET,
-        "expired: Empty and without offsets, and such a group is removed by the broker",
+        "expired: Empty and without offsets, the broker removes such groups",
     ),
     (
         happened(TransitionType.DEAD, ended(0, **{**BARE, "state": None})),
@@ -309,7 +306,7 @@ SAID: Final = [
         happened(TransitionType.DEAD, ended(0, kind="share", **BARE)),
         RemovalCause.DELETED,
         KNOWN,
-        "deleted: no broker removes a share group by itself",
+        "deleted: brokers do not remove share groups by themselves",
     ),
     (happened(TransitionType.DEAD, ended(DAY)), RemovalCause.DELETED, None, f"deleted: last commit {ON}"),
     (happened(TransitionType.DEAD), None, None, "unknown"),

@@ -207,7 +207,7 @@ def test_groups_are_given_in_the_order_asked_for() -> None:
     offsets = [Offset("b", "t", 0, 5), Offset("a", "t", 0, 9)]
     found = predict(columns(offsets, {"c": classic("Empty", "connect", since=3)}), OffsetsRetention(10, None, "broker"))
     assert found.names == ("b", "a", "c")
-    soonest, group = found.of_groups(["a", "b", "c", "d"])
+    soonest, group = found.for_groups(["a", "b", "c", "d"])
     assert (soonest.tolist(), group.tolist()) == ([19, 15, NEVER, NEVER], [19, 15, 3, NEVER])
 
 
@@ -232,7 +232,7 @@ def test_a_pending_commit_keeps_the_offset_and_the_group(rules: ExpiryRules, *, 
     pending = frozenset({offset_key("g", "t", 1), offset_key("e", "t", 0)})
     found = predict(dataclasses.replace(fleet, pending=pending), OffsetsRetention(10, None, "broker", rules))
     assert found.offset.tolist() == [15, NEVER if kept else 15, 15]
-    soonest, group = found.of_groups(["e", "g", "h"])
+    soonest, group = found.for_groups(["e", "g", "h"])
     assert (soonest.tolist(), group.tolist()) == ([NEVER, 15, 15], [NEVER, NEVER, 15] if kept else [3, 15, 15])
 
 
@@ -375,7 +375,7 @@ def test_the_order_of_rows_does_not_matter(
     names = sorted(straight.names)
     assert all(
         np.array_equal(one, other)
-        for one, other in zip(straight.of_groups(names), shuffled.of_groups(names), strict=True)
+        for one, other in zip(straight.for_groups(names), shuffled.for_groups(names), strict=True)
     )
 
 
