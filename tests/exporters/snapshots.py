@@ -201,7 +201,7 @@ CONNECTING: dict[str, Any] = {
 """Changes of the status: Kafka has never been reachable."""
 
 
-def small_world() -> Snapshot:
+def small_snapshot() -> Snapshot:
     """Return a snapshot of four groups: a live one, a dead one, an almost unknown one, one with special characters."""
     return snapshot(
         partitions=[

@@ -15,7 +15,7 @@ from exporters.http.api import group_json, groups_json, readiness_json
 from exporters.http.cluster_api import cluster_json, topic_json
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.cluster_facts import facts
-from tests.exporters.snapshots import detail, small_world, status
+from tests.exporters.snapshots import detail, small_snapshot, status
 
 
 def fields(declared: Any) -> list[str]:
@@ -60,7 +60,7 @@ def test_an_object_has_the_fields_of_its_dataclass(declared: Any, source: Any) -
 
 def test_a_response_has_the_declared_fields() -> None:
     """No response has a field that is not declared, and none lacks one."""
-    published, cluster = PublishedSnapshot.build(small_world()), PublishedCluster.build(facts())
+    published, cluster = PublishedSnapshot.build(small_snapshot()), PublishedCluster.build(facts())
     responses = {
         api_types.GroupsResponse: groups_json(published),
         api_types.GroupResponse: group_json(published.snapshot, "billing", detail()),

@@ -1,6 +1,6 @@
-"""A headless Chromium driven by its DevTools protocol over a pipe: no port, no driver, no library.
+"""A headless Chromium driven by its DevTools protocol over a pipe, without port, driver or library.
 
-Every message of the protocol is JSON and ends with a zero byte; the browser reads on file descriptor 3 and writes on 4.
+Every message is JSON followed by a zero byte; the browser reads from file descriptor 3 and writes to 4.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE: Final = 60.0
-"""Seconds that any one thing may take; the machine may be busy."""
+TIMEOUT: Final = 60.0
+"""Seconds that one command or condition may take; the machine may be busy."""
 
 
 class BrowserError(RuntimeError):
-    """The browser did not do what it was told."""
+    """A command failed or timed out."""
 
 
 def find() -> str | None:
-    """Give the path of a Chromium on this machine."""
+    """Return the path of Chromium on this machine; None if there is none."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 class Browser:
-    """One browser and the messages to and from it; `page` gives tabs."""
+    """A browser process and its protocol connection; `page` opens tabs."""
 
     def __init__(self, program: str) -> None:
         self._numbers = itertools.count(1)
@@ -47,10 +47,10 @@ class Browser:
         self._from, to_write = os.pipe()
         options = [
             *("--headless=new", "--remote-debugging-pipe", f"--user-data-dir={self._folder.name}", "--no-first-run"),
-            # What the pages are asked for is all that it may ask for.
+            # No requests of the browser itself: only those of the pages.
             *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-pings"),
             *("--disable-extensions", "--disable-gpu", "--hide-scrollbars", "--force-color-profile=srgb"),
-            # Root has no sandbox of the kernel's; what is shown here is our own.
+            # Chromium's sandbox does not work as root; only own pages are opened.
             *(["--no-sandbox"] if os.geteuid() == 0 else []),
         ]
         script = 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"'
@@ -77,7 +77,7 @@ class Browser:
         with contextlib.suppress(BrowserError, OSError):
             self.send("Browser.close")
         try:
-            self._process.wait(PATIENCE / 6)
+            self._process.wait(TIMEOUT / 6)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, 9)
             self._process.wait()
@@ -86,28 +86,28 @@ class Browser:
         self._folder.cleanup()
 
     def send(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
-        """Tell it something and give its answer; what happens meanwhile is put to `events`. Raises BrowserError."""
+        """Send a command and return its result; other messages are added to `events`. Raises BrowserError."""
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": parameters} | ({"sessionId": session} if session else {})
         os.write(self._to, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while time.monotonic() < deadline:
-            came = self._read(0.5)
-            self.events += [each for each in came if each.get("id") != number]
-            for answer in (each for each in came if each.get("id") == number):
-                if "error" in answer:
-                    raise BrowserError(f"{method}: {answer['error']}")
-                result: dict[str, Any] = answer["result"]
+            received = self._read(0.5)
+            self.events += [each for each in received if each.get("id") != number]
+            for response in (each for each in received if each.get("id") == number):
+                if "error" in response:
+                    raise BrowserError(f"{method}: {response['error']}")
+                result: dict[str, Any] = response["result"]
                 return result
-        raise BrowserError(f"{method}: no answer")
+        raise BrowserError(f"{method}: no response")
 
     def listen(self, seconds: float) -> None:
-        """Let things happen for some time, at most."""
+        """Receive events for at most some seconds."""
         self.events += self._read(seconds)
 
     @contextlib.contextmanager
     def page(self, **emulated: Any) -> Iterator[Page]:
-        """Give an empty tab of its own profile, as `Page.emulate` would have it."""
+        """Open an empty tab with a separate profile; `emulated` as in `Page.emulate`."""
         context = self.send("Target.createBrowserContext")["browserContextId"]
         target = self.send("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -119,7 +119,7 @@ class Browser:
         self.send("Target.disposeBrowserContext", browserContextId=context)
 
     def _read(self, seconds: float) -> list[dict[str, Any]]:
-        """Give the whole messages that come within some time."""
+        """Return the complete messages that arrive within some seconds."""
         if not select.select([self._from], [], [], seconds)[0]:
             return []
         piece = os.read(self._from, 1 << 20)
@@ -137,11 +137,11 @@ class Page:
         self._session = session
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Tell the tab something."""
+        """Send a command to the tab."""
         return self._browser.send(method, self._session, **parameters)
 
     def emulate(self, *, width: int = 1280, height: int = 900, dark: bool = False, script: bool = True) -> None:
-        """Give the window a size, a colour scheme, and scripts or none; a narrow one is a phone's."""
+        """Set the size of the window, the colour scheme, and JavaScript; a narrow window is a phone."""
         phone = width < 600
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -149,7 +149,7 @@ class Page:
         self.send("Emulation.setScriptExecutionDisabled", value=not script)
 
     def open(self, address: str) -> None:
-        """Go to an address and wait until all of it is there."""
+        """Open a URL and wait until it is loaded."""
         self._browser.events.clear()
         answer = self.send("Page.navigate", url=address)
         if "errorText" in answer:
@@ -157,7 +157,7 @@ class Page:
         self.wait(lambda: self.events("Page.loadEventFired") != [], f"{address} to load")
 
     def run(self, expression: str) -> Any:
-        """Evaluate an expression in the page, waiting for what it promises; give its value."""
+        """Evaluate an expression in the page and return its value; a promise is awaited."""
         answer = self.send(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, userGesture=True
         )
@@ -165,27 +165,27 @@ class Page:
             raise BrowserError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
-    def wait(self, fact: Callable[[], bool], what: str) -> None:
-        """Wait for a fact. Raises BrowserError."""
-        deadline = time.monotonic() + PATIENCE
-        while not fact():
+    def wait(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait until a condition is true. Raises BrowserError."""
+        deadline = time.monotonic() + TIMEOUT
+        while not condition():
             if time.monotonic() > deadline:
-                raise BrowserError(f"waited in vain for {what}")
+                raise BrowserError(f"timed out waiting for {what}")
             self._browser.listen(0.05)
 
     def wait_for(self, expression: str) -> None:
-        """Wait until an expression is true in the page, or in the one that takes its place meanwhile."""
+        """Wait until an expression is true, also across a navigation to another page."""
 
-        def fact() -> bool:
+        def condition() -> bool:
             try:
                 return bool(self.run(expression))
             except BrowserError as error:
-                # Asked just when a link leads away, the browser answers for the page that is gone.
+                # During a navigation the browser responds for the previous page.
                 if "navigated" not in str(error):
                     raise
                 return False
 
-        self.wait(fact, expression)
+        self.wait(condition, expression)
 
     def wait_until(self, expression: str, value: str) -> None:
         """Wait until an expression has a value. Raises BrowserError with the first difference."""
@@ -197,33 +197,33 @@ class Page:
         raise BrowserError(f"it is {seen[max(at - 60, 0) : at + 200]!r} and not {value[max(at - 60, 0) : at + 200]!r}")
 
     def type(self, text: str) -> None:
-        """Type where the focus is."""
+        """Type text into the focused element."""
         for sign in text:
             self.send("Input.insertText", text=sign)
 
     def press(self, key: str, text: str = "") -> None:
-        """Press a key and let it go."""
+        """Press and release a key."""
         for kind in ("keyDown", "keyUp"):
             self.send("Input.dispatchKeyEvent", type=kind, key=key, **({"text": text} if text else {}))
 
     def events(self, method: str) -> list[dict[str, Any]]:
-        """Give what has happened of one kind since the page was opened."""
-        mine = [event for event in self._browser.events if event.get("sessionId") == self._session]
-        return [event["params"] for event in mine if event["method"] == method]
+        """Return the parameters of the events with this method since the page was opened."""
+        own = [event for event in self._browser.events if event.get("sessionId") == self._session]
+        return [event["params"] for event in own if event["method"] == method]
 
     def complaints(self) -> list[str]:
-        """Give everything that the console shows as an error or a warning, and every exception."""
-        said = [entry["entry"] for entry in self.events("Log.entryAdded")]
-        lines = [f"{entry['level']}: {entry['text']} {entry.get('url', '')}" for entry in said]
+        """Return all console messages, log entries and exceptions."""
+        entries = [entry["entry"] for entry in self.events("Log.entryAdded")]
+        lines = [f"{entry['level']}: {entry['text']} {entry.get('url', '')}" for entry in entries]
         lines += [str(each["exceptionDetails"]) for each in self.events("Runtime.exceptionThrown")]
         calls = self.events("Runtime.consoleAPICalled")
         return lines + [f"{call['type']}: {call['args']}" for call in calls]
 
-    def asked(self) -> list[str]:
-        """Give the addresses that were asked for."""
+    def requested_urls(self) -> list[str]:
+        """Return the requested URLs."""
         return [event["request"]["url"] for event in self.events("Network.requestWillBeSent")]
 
     def picture(self, file: Path, *, whole: bool = False) -> None:
-        """Write what is seen as a PNG; `whole`: also what one must scroll to."""
+        """Write a screenshot as PNG; `whole`: including the parts outside the window."""
         shot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         file.write_bytes(base64.b64decode(shot["data"]))

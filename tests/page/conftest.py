@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from tests.page.chromium import Browser, find
-from tests.page.demo_data import Served, detail_of, fleet
+from tests.page.demo_data import Served, demo_snapshot, detail_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,5 +52,5 @@ def serve() -> Iterator[Serve]:
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
     """Serve a fixed demo snapshot; return its URL."""
-    with Served(fleet(time.time())) as served:
+    with Served(demo_snapshot(time.time())) as served:
         yield served.url

@@ -146,11 +146,11 @@ DEMO_GROUPS: Final = (
     DemoGroup("mail-sender", "caught_up", "fine", None, "Nothing.", 9_000, 0, 0.0, sick=6),
     DemoGroup("x" * 249, "caught_up", "fine", None, "Nothing.", 9_000, 0, 0.0, sick=6),
 )
-"""Groups with something to say of each, the worst first."""
+"""Groups with details, the worst first."""
 
 
 def demo_of(name: str) -> DemoGroup:
-    """Give what is the matter with a group; those that only fill the fleet are fine."""
+    """Return the demo group with this name; further groups are fine."""
     return next((demo for demo in DEMO_GROUPS if demo.group == name), _filler(name))
 
 
@@ -158,23 +158,23 @@ def _filler(name: str) -> DemoGroup:
     return DemoGroup(name, "ok", "fine", None, "Nothing.", 700, len(name), 0.3, members=2, sick=6)
 
 
-def fleet(now: float, more: int = 0) -> Snapshot:
-    """Give the fleet at a moment, with so many groups more that are fine; lags go up and down with the time."""
+def demo_snapshot(now: float, more: int = 0) -> Snapshot:
+    """Return the snapshot at a time, with `more` further groups that are fine. Lags change with the time."""
     demos = sorted([*DEMO_GROUPS, *(_filler(f"team-{at % 40:02}.service-{at:05}") for at in range(more))], key=_name)
     counts: dict[tuple[str, str], int] = {}
     for demo in demos:
         counts[demo.verdict, demo.severity] = counts.get((demo.verdict, demo.severity), 0) + 1
-    told = [demo for demo in demos if demo in DEMO_GROUPS]
+    detailed = [demo for demo in demos if demo in DEMO_GROUPS]
     gone = {"group": "retired-v1", "kind": "classic", "state": "Dead", "partitions": 0, "partitions_lag_unknown": 0}
     gone |= {"died_time": _ms(now, 30), "state_since": _ms(now, 30), "death_cause": "expired"}
     groups = sorted([*(_group(demo, now) for demo in demos), gone], key=lambda row: str(row["group"]))
     return Snapshot(
         now,
-        table(PARTITIONS, [row for demo in told for row in _partitions(demo, now)]),
+        table(PARTITIONS, [row for demo in detailed for row in _partitions(demo, now)]),
         table(GROUPS, groups),
         table(UNKNOWN_LAGS, [{"group": "legacy-import", "reason": "no_leader", "partitions": 1}]),
-        table(TRANSITIONS, [{"group": demo.group, "transition": "created", "count": 1} for demo in told]),
-        table(TOPICS, [row for demo in told for row in _topics(demo)]),
+        table(TRANSITIONS, [{"group": demo.group, "transition": "created", "count": 1} for demo in detailed]),
+        table(TOPICS, [row for demo in detailed for row in _topics(demo)]),
         table(
             VERDICT_GROUPS,
             [{"verdict": word, "severity": bad, "groups": count} for (word, bad), count in sorted(counts.items())],
@@ -183,7 +183,7 @@ def fleet(now: float, more: int = 0) -> Snapshot:
 
 
 def detail_of(name: str, now: float) -> GroupDetail:
-    """Give a group's detail at a moment."""
+    """Return the detail of a group at a time."""
     demo = demo_of(name)
     finding = FindingDetail(
         demo.verdict,
@@ -382,8 +382,8 @@ def _status() -> MonitorStatus:
 def main(arguments: Sequence[str]) -> None:
     """Serve until Ctrl-C."""
     more = int(arguments[0]) if arguments else 0
-    with Served(fleet(time.time())) as served, contextlib.suppress(KeyboardInterrupt):
-        served.live(lambda now: fleet(now, more))
+    with Served(demo_snapshot(time.time())) as served, contextlib.suppress(KeyboardInterrupt):
+        served.live(lambda now: demo_snapshot(now, more))
         print(served.url, flush=True)  # noqa: T201 -- for a person at a terminal
         threading.Event().wait()
 

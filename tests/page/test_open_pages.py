@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from exporters.readmodel import TOPICS, Snapshot
-from tests.exporters.snapshots import HOSTILE_NAMES, small_world, snapshot, table
-from tests.page.demo_data import detail_of, fleet
+from tests.exporters.snapshots import HOSTILE_NAMES, small_snapshot, snapshot, table
+from tests.page.demo_data import demo_snapshot, detail_of
 
 if TYPE_CHECKING:
     from tests.page.chromium import Browser, Page
@@ -42,14 +42,14 @@ def now_refresh(page: Page) -> None:
 def test_an_open_page_becomes_equal_to_a_new_one(browser: Browser, serve: Serve, path: str) -> None:
     """Law: after any change of the snapshot, an open page has the same elements as a page that is loaded now."""
     now = time.time()
-    first = fleet(now)
+    first = demo_snapshot(now)
     snapshots = [
-        fleet(now, more=30),
+        demo_snapshot(now, more=30),
         dataclasses.replace(first, groups=first.groups.slice(3), verdict_groups=first.verdict_groups.slice(2)),
-        small_world(),
+        small_snapshot(),
         dataclasses.replace(first, topics=table(TOPICS, [{"group": "billing-invoices", "topic": t} for t in "ab"])),
         snapshot(groups=[{"group": name, "severity": "warning"} for name in HOSTILE_NAMES]),
-        fleet(now),
+        demo_snapshot(now),
     ]
     served = serve(first, lambda name, _: detail_of(name, now))
     with browser.page() as old, browser.page() as new:
@@ -64,12 +64,12 @@ def test_an_open_page_becomes_equal_to_a_new_one(browser: Browser, serve: Serve,
 
 def test_an_update_keeps_focus_and_scroll_position(browser: Browser, serve: Serve) -> None:
     """While rows move, the focused link keeps the focus, and the page does not scroll."""
-    served = serve(fleet(time.time(), more=80))
+    served = serve(demo_snapshot(time.time(), more=80))
     with browser.page() as page:
         page.open(served.url)
         page.run("document.querySelector('a[href*=checkout]').focus(); scrollTo(0, 900)")
         place = page.run("scrollY")
-        worse = fleet(time.time(), more=81)
+        worse = demo_snapshot(time.time(), more=81)
         served.show(dataclasses.replace(worse, groups=worse.groups.slice(1)))
         page.wait_for("document.querySelectorAll('a[href*=\"service-00080\"]').length === 1")
         assert page.run("document.activeElement.textContent") == "checkout"
@@ -78,7 +78,7 @@ def test_an_update_keeps_focus_and_scroll_position(browser: Browser, serve: Serv
 
 def test_an_update_keeps_the_input(browser: Browser, serve: Serve) -> None:
     """An update can arrive while the user types."""
-    served = serve(fleet(time.time()))
+    served = serve(demo_snapshot(time.time()))
     with browser.page() as page:
         page.open(served.url)
         page.run("document.getElementById('filter').focus()")
@@ -92,7 +92,7 @@ def test_an_update_keeps_the_input(browser: Browser, serve: Serve) -> None:
 
 def test_an_unreachable_server_is_shown_until_it_responds(browser: Browser, serve: Serve) -> None:
     """The content stays, with a line since when there was no response; the next response removes the line."""
-    served = serve(fleet(time.time()))
+    served = serve(demo_snapshot(time.time()))
     with browser.page() as page:
         page.open(served.url)
         page.wait_for("document.getElementById('connection-error').hidden")
@@ -101,7 +101,7 @@ def test_an_unreachable_server_is_shown_until_it_responds(browser: Browser, serv
         page.wait_for("!document.getElementById('connection-error').hidden")
         assert "No response from lagwarden since" in page.run("document.getElementById('connection-error').textContent")
         assert page.run("document.querySelectorAll('.stuck li').length") == 5
-        serve(fleet(time.time()), detail_of, served.port)
+        serve(demo_snapshot(time.time()), detail_of, served.port)
         now_refresh(page)
         page.wait_for("document.getElementById('connection-error').hidden")
 
@@ -109,7 +109,7 @@ def test_an_unreachable_server_is_shown_until_it_responds(browser: Browser, serv
 def test_the_chart_draws_the_samples(browser: Browser, serve: Serve) -> None:
     """Both curves over the recorded snapshots, a mark per verdict change, and the value under the pointer."""
     begun = time.time() - 100
-    snapshots = [dataclasses.replace(fleet(begun + at), taken_at=begun + at) for at in range(0, 100, 10)]
+    snapshots = [dataclasses.replace(demo_snapshot(begun + at), taken_at=begun + at) for at in range(0, 100, 10)]
     served = serve(snapshots[0], lambda name, _: detail_of(name, begun + 15 + 14.3 * 60))
     with browser.page() as page:
         page.open(served.url + GROUP)
@@ -135,7 +135,7 @@ def test_a_lower_bound_is_marked_in_the_chart_too(browser: Browser, serve: Serve
     """A time lag that is a lower bound has the mark of a lower bound in the chart, too."""
     with browser.page() as page:
         for name, least in (("audit-archive", True), ("billing-invoices", False)):
-            page.open(f"{serve(fleet(time.time())).url}group?name={name}")
+            page.open(f"{serve(demo_snapshot(time.time())).url}group?name={name}")
             page.wait_for("document.querySelectorAll('#chart figure').length === 2")
             for place in (".reading", "svg title"):
                 words = page.run(f"document.querySelector('#chart figure:last-child {place}').textContent")

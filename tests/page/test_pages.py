@@ -12,7 +12,7 @@ import pytest
 from exporters.readmodel import GROUPS
 from exporters.wording import printable
 from tests.exporters.snapshots import HOSTILE_NAMES, snapshot, table
-from tests.page.demo_data import detail_of, fleet
+from tests.page.demo_data import demo_snapshot, detail_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.page
 
 GROUP = "group?name=billing-invoices"
-PAGES = pytest.mark.parametrize("path", ["", GROUP, "group?name=nobody"], ids=["overview", "group", "unknown group"])
+PAGES = pytest.mark.parametrize("path", ["", GROUP, "group?name=unknown"], ids=["overview", "group", "unknown group"])
 SCHEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 UPDATED = "performance.getEntriesByType('resource').some((entry) => entry.initiatorType === 'fetch')"
 """True if the page has requested its view at least once."""
@@ -65,8 +65,8 @@ def test_the_console_is_empty_and_all_requests_are_local(browser: Browser, url: 
         page.wait_for(UPDATED)
         missing = [f"error: Failed to load resource: the server responded with a status of 404 (Not Found) {url}{path}"]
         # The browser itself logs the 404 of an unknown group.
-        assert set(page.complaints()) <= (set(missing) if "nobody" in path else set())
-        urls = page.asked()
+        assert set(page.complaints()) <= (set(missing) if "name=unknown" in path else set())
+        urls = page.requested_urls()
         assert len(urls) >= 5
         assert [address for address in urls if not address.startswith((url, "data:,"))] == []
 
@@ -87,8 +87,8 @@ def test_a_name_is_shown_literally(browser: Browser, serve: Serve, name: str) ->
         page.run("document.querySelector('tbody a').click()")
         page.wait_for("document.querySelector('h1.name') !== null")
         assert page.run("document.querySelector('h1').textContent") == wanted
-        asked = urllib.parse.parse_qs(page.run("location.search.slice(1)"), keep_blank_values=True)
-        assert asked == {"name": [name]}
+        query = urllib.parse.parse_qs(page.run("location.search.slice(1)"), keep_blank_values=True)
+        assert query == {"name": [name]}
         assert page.complaints() == []
 
 
@@ -127,10 +127,10 @@ def test_on_a_phone_long_texts_need_no_horizontal_scrolling(browser: Browser, ur
 
 def test_the_labels_of_the_chart_are_not_clipped(browser: Browser, serve: Serve) -> None:
     """Also with long durations at its edge."""
-    served = serve(fleet(time.time()))
+    served = serve(demo_snapshot(time.time()))
     with browser.page(width=390, height=844) as page:
         for time_lag in (0.4, 59.0, 3_000.0, 4_900.0, 40_000.0, 8_000_000.0):
-            taken = fleet(time.time())
+            taken = demo_snapshot(time.time())
             rows = [row | {"time_lag_max": time_lag} for row in taken.groups.to_pylist()]
             served.show(dataclasses.replace(taken, groups=table(GROUPS, rows)))
             page.open(served.url + GROUP)
@@ -169,7 +169,7 @@ def test_the_page_works_without_javascript(browser: Browser, url: str) -> None:
     with browser.page(script=False) as page:
         page.open(f"{url}?filter=ware")
         texts = page.send("DOM.getDocument", depth=-1)
-        assert page.asked()[0].endswith("?filter=ware")
+        assert page.requested_urls()[0].endswith("?filter=ware")
         assert texts
         html = page.send("DOM.getOuterHTML", nodeId=texts["root"]["nodeId"])["outerHTML"]
         assert "warehouse-sync" in html
@@ -179,7 +179,7 @@ def test_the_page_works_without_javascript(browser: Browser, url: str) -> None:
 
 def test_thousands_of_groups_stay_usable(browser: Browser, serve: Serve) -> None:
     """With 5,000 groups the number of elements is limited, and the filter finds a group."""
-    served = serve(fleet(time.time(), more=5_000))
+    served = serve(demo_snapshot(time.time(), more=5_000))
     with browser.page() as page:
         page.open(served.url)
         page.wait_for(UPDATED)

@@ -52,7 +52,7 @@ class InputRows:
 
     @property
     def committed(self) -> Flags:
-        """Mask of the rows with a commit."""
+        """Which rows have a commit."""
         committed: Flags = self.state_row >= 0
         return committed
 

@@ -15,7 +15,7 @@ from exporters.cluster.exposition import PublishedCluster, join_expositions, ren
 from exporters.text.exposition import EMPTY, Exposition, ExpositionFormat
 from exporters.text.exposition import render as render_snapshot
 from tests.exporters.cluster_facts import facts
-from tests.exporters.snapshots import NOON, small_world
+from tests.exporters.snapshots import NOON, small_snapshot
 
 
 def text(exposition: Exposition, form: ExpositionFormat = ExpositionFormat.TEXT) -> bytes:
@@ -89,7 +89,7 @@ def test_a_poll_without_results_has_only_its_own_series() -> None:
 @pytest.mark.parametrize("form", ExpositionFormat, ids=["text", "openmetrics"])
 def test_joined_with_a_snapshot(form: ExpositionFormat) -> None:
     """The metrics of the cluster follow those of the snapshot, plain and compressed; the parsers accept the text."""
-    groups, cluster = render_snapshot(small_world()), render(facts())
+    groups, cluster = render_snapshot(small_snapshot()), render(facts())
     both = join_expositions(groups, cluster)
     assert text(both, form) == text(groups, form) + text(cluster, form)
     assert gzip.decompress(b"".join(both.gzipped(form, b"# EOF\n"))) == text(both, form) + b"# EOF\n"

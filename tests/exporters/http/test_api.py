@@ -12,7 +12,7 @@ import pytest
 from exporters.http.api import encode, group_json, groups_json, readiness_json
 from exporters.readmodel import GROUPS
 from exporters.text.exposition import PublishedSnapshot
-from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, STOPPED, detail, small_world, snapshot, status
+from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, STOPPED, detail, small_snapshot, snapshot, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 @pytest.mark.usefixtures("zone")
 def test_groups_have_every_column_of_the_read_model() -> None:
     """All groups, sorted, with all columns; numbers are exact, times in UTC, unknown values null."""
-    answer = json.loads(groups_json(PublishedSnapshot.build(small_world())))
+    answer = json.loads(groups_json(PublishedSnapshot.build(small_snapshot())))
     assert answer["snapshot_time"] == "2023-11-14T22:13:20.000Z"
     assert [group["group"] for group in answer["groups"]] == ["billing", "gone", "plain", 'say "hi"\\\nthere']
     assert all(list(group) == GROUPS.names for group in answer["groups"])
@@ -46,7 +46,7 @@ def test_groups_have_every_column_of_the_read_model() -> None:
 @pytest.mark.usefixtures("zone")
 def test_a_group_has_its_partitions_and_reasons() -> None:
     """A group has its row, its partitions without the group's name, and the reasons of unknown lags."""
-    answer = json.loads(group_json(small_world(), "billing") or b"")
+    answer = json.loads(group_json(small_snapshot(), "billing") or b"")
     assert answer["group"] == "billing"
     assert answer["partitions"] == 2
     assert answer["unknown_lags"] == {"no leader": 1}
@@ -61,7 +61,7 @@ def test_a_group_has_its_partitions_and_reasons() -> None:
 @pytest.mark.usefixtures("zone")
 def test_a_group_has_its_members_and_history() -> None:
     """The detail is next to the counts: `by_member` lists the members that `members` counts."""
-    answer = json.loads(group_json(small_world(), "billing", detail()) or b"")
+    answer = json.loads(group_json(small_snapshot(), "billing", detail()) or b"")
     assert answer["members"] == 3
     assert [each["member_id"] for each in answer["by_member"]] == ["app-1", "app-2", "app-3"]
     assert answer["by_member"][0] == {
@@ -93,7 +93,7 @@ def test_a_group_has_its_members_and_history() -> None:
 
 def test_a_group_has_its_findings() -> None:
     """The finding of the group, those of its partitions, its topics, and the changes of its verdict."""
-    answer = json.loads(group_json(small_world(), "billing", detail()) or b"")
+    answer = json.loads(group_json(small_snapshot(), "billing", detail()) or b"")
     assert answer["finding"] == {
         "verdict": "stopped",
         "severity": "critical",
@@ -116,16 +116,16 @@ def test_a_group_has_its_findings() -> None:
         "critical",
         "2023-11-14T22:12:50.000Z",
     )
-    answer = json.loads(group_json(small_world(), "billing", detail(finding=None, partition_findings=())) or b"")
+    answer = json.loads(group_json(small_snapshot(), "billing", detail(finding=None, partition_findings=())) or b"")
     assert (answer["finding"], answer["findings"]) == (None, [])
 
 
 def test_an_unknown_detail_is_null() -> None:
     """Without a detail its fields are null; unknown subscriptions are null, not an empty list."""
-    answer = json.loads(group_json(small_world(), "billing") or b"")
+    answer = json.loads(group_json(small_snapshot(), "billing") or b"")
     unknown = ("by_member", "transitions", "unowned", "unsubscribed", "finding", "findings", "verdicts")
     assert [answer[name] for name in unknown] == [None] * len(unknown)
-    answer = json.loads(group_json(small_world(), "billing", detail(unowned=None, unsubscribed=None)) or b"")
+    answer = json.loads(group_json(small_snapshot(), "billing", detail(unowned=None, unsubscribed=None)) or b"")
     assert answer["unowned"] is None
     assert answer["unsubscribed"] is None
     assert len(answer["transitions"]) == 3
@@ -134,27 +134,27 @@ def test_an_unknown_detail_is_null() -> None:
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
 def test_a_group_is_found_by_its_exact_name(name: str) -> None:
     """The response is about the group with this name, whatever its characters."""
-    world = snapshot(groups=[{"group": other} for other in HOSTILE_NAMES])
-    assert json.loads(group_json(world, name) or b"")["group"] == name
+    data = snapshot(groups=[{"group": other} for other in HOSTILE_NAMES])
+    assert json.loads(group_json(data, name) or b"")["group"] == name
 
 
 @pytest.mark.parametrize("name", ["bill", "billing ", "BILLING", ""])
 def test_an_unknown_group_has_no_response(name: str) -> None:
     """Only the exact name matches."""
-    assert group_json(small_world(), name) is None
+    assert group_json(small_snapshot(), name) is None
     assert group_json(snapshot(), name) is None
 
 
 def test_the_list_is_rendered_once_per_snapshot() -> None:
     """Readers of the same snapshot share the same bytes; another snapshot has its own."""
-    published = PublishedSnapshot.build(small_world())
+    published = PublishedSnapshot.build(small_snapshot())
     assert groups_json(published) is groups_json(published)
     assert groups_json(PublishedSnapshot.build(snapshot())) != groups_json(published)
 
 
 def test_a_replaced_snapshot_is_freed() -> None:
     """The rendered list does not keep a snapshot alive after the publisher has dropped it."""
-    published = PublishedSnapshot.build(small_world())
+    published = PublishedSnapshot.build(small_snapshot())
     groups_json(published)
     table = weakref.ref(published.snapshot.groups)
     del published

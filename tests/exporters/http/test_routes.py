@@ -22,7 +22,7 @@ from tests.exporters.snapshots import (
     HOSTILE_NAMES,
     NOON,
     detail,
-    small_world,
+    small_snapshot,
     snapshot,
     status,
 )
@@ -95,7 +95,7 @@ def test_before_the_first_snapshot_there_are_only_metrics_of_the_monitor() -> No
 )
 def test_metrics_in_every_format(accept: dict[str, str], form: ExpositionFormat, compressed: bool) -> None:  # noqa: FBT001  # a table
     """Format and compression follow the headers; the bytes of the snapshot are followed by the monitor's metrics."""
-    published = PublishedSnapshot.build(small_world())
+    published = PublishedSnapshot.build(small_snapshot())
     headers = {**accept, "accept-encoding": "gzip" if compressed else "identity"}
     answer = client(published).get("/metrics", headers=headers)
     assert answer.headers["content-type"] == form.value
@@ -108,7 +108,7 @@ def test_metrics_in_every_format(accept: dict[str, str], form: ExpositionFormat,
 
 def test_metrics_by_name() -> None:
     """Only the named metrics are returned; an unknown name is ignored."""
-    app = client(PublishedSnapshot.build(small_world()))
+    app = client(PublishedSnapshot.build(small_snapshot()))
     query = urllib.parse.urlencode([("name[]", "lagwarden_group_lag"), ("name[]", "lagwarden_ready"), ("name[]", "no")])
     lines = [line for line in app.get(f"/metrics?{query}").text.splitlines() if not line.startswith("#")]
     assert lines == [
@@ -120,7 +120,7 @@ def test_metrics_by_name() -> None:
 
 def test_a_removed_group_is_absent_from_the_next_scrape() -> None:
     """A scrape has only the published snapshot, nothing of the previous one."""
-    holder = [PublishedSnapshot.build(small_world())]
+    holder = [PublishedSnapshot.build(small_snapshot())]
     app = Client(build_app(lambda: holder[0], status))
     assert 'group="billing"' in app.get("/metrics").text
     holder[0] = PublishedSnapshot.build(snapshot(groups=[{"group": "plain", "kind": "simple"}]))
@@ -140,7 +140,7 @@ def test_groups_before_the_first_snapshot(path: str) -> None:
 
 def test_groups() -> None:
     """The response has all groups as JSON."""
-    answer = client(PublishedSnapshot.build(small_world())).get("/api/v1/groups")
+    answer = client(PublishedSnapshot.build(small_snapshot())).get("/api/v1/groups")
     assert answer.headers["content-type"] == "application/json"
     assert len(answer.json()["groups"]) == 4
 
@@ -167,7 +167,7 @@ def test_dot_names_can_be_requested_by_query(name: str) -> None:
 
 def test_a_group_has_its_detail() -> None:
     """Members and history are of the group with this name, and null without a detail."""
-    app = client(PublishedSnapshot.build(small_world()))
+    app = client(PublishedSnapshot.build(small_snapshot()))
     assert len(app.get("/api/v1/groups/billing").json()["by_member"]) == 3
     assert app.get("/api/v1/group?name=plain").json()["by_member"] is None
 
@@ -181,7 +181,7 @@ def test_a_request_without_a_name_is_a_bad_request() -> None:
 
 def test_unknown_group() -> None:
     """404 with the requested name."""
-    answer = client(PublishedSnapshot.build(small_world())).get("/api/v1/groups/no%2Fsuch%0Agroup")
+    answer = client(PublishedSnapshot.build(small_snapshot())).get("/api/v1/groups/no%2Fsuch%0Agroup")
     assert answer.status_code == 404
     assert answer.json() == {"error": "no such group", "group": "no/such\ngroup"}
 
@@ -202,7 +202,7 @@ def test_all_routes_are_read_only(path: str) -> None:
 
 def test_the_page_and_its_policy() -> None:
     """The content security policy allows only files that lagwarden serves."""
-    page = client(PublishedSnapshot.build(small_world())).get("/")
+    page = client(PublishedSnapshot.build(small_snapshot())).get("/")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert page.headers["vary"] == "Accept, Accept-Encoding"
     policy = page.headers["content-security-policy"].split("; ")
@@ -224,11 +224,11 @@ def test_the_assets_are_served(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("address", "code"),
-    [("/?filter=bill", 200), ("/group?name=billing", 200), ("/groups/billing", 200), ("/group?name=nobody", 404)],
+    [("/?filter=bill", 200), ("/group?name=billing", 200), ("/groups/billing", 200), ("/group?name=unknown", 404)],
 )
 def test_a_page_has_a_view_for_the_script(address: str, code: int) -> None:
     """With the media type of the view in `Accept`, the response is the content of the page as JSON."""
-    answer = client(PublishedSnapshot.build(small_world())).get(address, headers={"accept": VIEW_TYPE})
+    answer = client(PublishedSnapshot.build(small_snapshot())).get(address, headers={"accept": VIEW_TYPE})
     assert answer.status_code == code
     assert answer.headers["content-type"] == VIEW_TYPE
     assert answer.json().keys() == {"title", "main", "samples", "marks"}
@@ -236,10 +236,10 @@ def test_a_page_has_a_view_for_the_script(address: str, code: int) -> None:
 
 def test_every_request_records_the_snapshot_for_the_charts() -> None:
     """Also a scrape does."""
-    holder = [PublishedSnapshot.build(small_world())]
+    holder = [PublishedSnapshot.build(small_snapshot())]
     app = Client(build_app(lambda: holder[0], status))
     app.get("/metrics")
-    holder[0] = PublishedSnapshot.build(dataclasses.replace(small_world(), taken_at=NOON / 1000 + 10))
+    holder[0] = PublishedSnapshot.build(dataclasses.replace(small_snapshot(), taken_at=NOON / 1000 + 10))
     view = app.get("/group?name=billing", headers={"accept": VIEW_TYPE}).json()
     assert [at for at, *_ in view["samples"]] == [NOON / 1000, NOON / 1000 + 10]
 
@@ -247,7 +247,9 @@ def test_every_request_records_the_snapshot_for_the_charts() -> None:
 def test_the_overview_can_be_filtered_without_a_script() -> None:
     """The form sends the filter in the query, and the page has the matching groups."""
     text = (
-        client(PublishedSnapshot.build(small_world())).get("/", params={"filter": "bill", "severity": "critical"}).text
+        client(PublishedSnapshot.build(small_snapshot()))
+        .get("/", params={"filter": "bill", "severity": "critical"})
+        .text
     )
     assert "billing</bdi>" in text
     assert "plain</bdi>" not in text
@@ -279,5 +281,5 @@ def test_the_links_of_a_group_page_are_relative(address: str, root: str) -> None
 )
 def test_the_page_of_an_unknown_group(changes: dict[str, Any], published: bool, code: int) -> None:  # noqa: FBT001  # a table
     """A page with the same status code as the API."""
-    app = client(PublishedSnapshot.build(small_world()) if published else None, **changes)
-    assert app.get("/group?name=nobody").status_code == code
+    app = client(PublishedSnapshot.build(small_snapshot()) if published else None, **changes)
+    assert app.get("/group?name=unknown").status_code == code

@@ -14,7 +14,7 @@ import pytest
 from exporters.http import connection
 from exporters.http.server import AddressUnavailableError, HttpServer
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
-from tests.exporters.snapshots import small_world, snapshot, status
+from tests.exporters.snapshots import small_snapshot, snapshot, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def serving(published: PublishedSnapshot | None) -> Iterator[HttpServer]:
 @pytest.fixture(scope="module")
 def small() -> Iterator[tuple[PublishedSnapshot, HttpServer]]:
     """Serve the small snapshot; return it with its server."""
-    published = PublishedSnapshot.build(small_world())
+    published = PublishedSnapshot.build(small_snapshot())
     with serving(published) as server:
         yield published, server
 

@@ -13,7 +13,7 @@ from exporters.page.group_tables import ROWS
 from exporters.readmodel import FindingDetail, VerdictChange
 from exporters.text.exposition import PublishedSnapshot
 from tests.exporters.page_parser import Reader
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, member, small_world, snapshot
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, member, small_snapshot, snapshot
 
 if TYPE_CHECKING:
     from exporters.readmodel import GroupDetail, Snapshot
@@ -22,9 +22,9 @@ NOW = NOON / 1000 + 5
 DASH = "\u2013"
 
 
-def read(name: str = "billing", found: GroupDetail | None = None, world: Snapshot | None = None) -> Reader:
+def read(name: str = "billing", found: GroupDetail | None = None, data: Snapshot | None = None) -> Reader:
     """Return the parsed page of a group."""
-    published = PublishedSnapshot.build(small_world() if world is None else world)
+    published = PublishedSnapshot.build(small_snapshot() if data is None else data)
     return Reader(group_page(published, name, found, NOW, root="./").html())
 
 
@@ -81,7 +81,7 @@ def test_a_group_with_several_topics_has_a_table_of_topics() -> None:
     """One topic needs no table: the facts of the group are the same."""
     assert "Topics" not in read(found=detail()).tables
     topics = [{"group": "g", "topic": name, "lag_sum": 5, "verdict": "ok"} for name in ("a", "b")]
-    page = read("g", world=snapshot(groups=[{"group": "g"}], topics=topics))
+    page = read("g", data=snapshot(groups=[{"group": "g"}], topics=topics))
     assert page.tables["Topics"][1:] == [
         ["a", "ok", "5", "unknown", "unknown", "unknown", "0"],
         ["b", "ok", "5", "unknown", "unknown", "unknown", "0"],
@@ -107,7 +107,7 @@ def test_partitions_with_their_owners() -> None:
 @pytest.mark.parametrize(("later", "text"), [(5, "ago."), (300, "ago: out of date.")], ids=["recent", "old"])
 def test_an_old_snapshot_is_marked_as_out_of_date(later: int, text: str) -> None:
     """The page of a group shows it in words, as the overview does."""
-    page = group_page(PublishedSnapshot.build(small_world()), "billing", detail(), NOON / 1000 + later, root="./")
+    page = group_page(PublishedSnapshot.build(small_snapshot()), "billing", detail(), NOON / 1000 + later, root="./")
     assert text in Reader(page.html()).text
 
 
@@ -119,7 +119,7 @@ def test_an_empty_optional_column_is_omitted() -> None:
         (plain | {"partition": 1, "lost": 12}, ["Lost"]),
         (plain | {"partition": 1, "offset_expiry_time": NOON}, ["Expires"]),
     ):
-        head, first, *_ = read("g", world=snapshot([plain, row], [{"group": "g"}])).tables["Partitions"]
+        head, first, *_ = read("g", data=snapshot([plain, row], [{"group": "g"}])).tables["Partitions"]
         assert [word for word in head if word in {"Lost", "Expires"}] == heads
         assert len(head) == len(first)
 
@@ -146,7 +146,7 @@ def test_the_history_is_sorted_with_the_latest_first() -> None:
 def test_the_view_has_the_data_of_the_chart() -> None:
     """The view has samples and marks; the document has a place for the chart, except for a dead group."""
     samples = [(NOON / 1000 - 10, 5, 1.5, False), (NOON / 1000, None, None, None)]
-    page = group_page(PublishedSnapshot.build(small_world()), "billing", detail(), NOW, root="./", samples=samples)
+    page = group_page(PublishedSnapshot.build(small_snapshot()), "billing", detail(), NOW, root="./", samples=samples)
     view = json.loads(page.view())
     assert view["samples"] == [[NOON / 1000 - 10, 5, 1.5, False], [NOON / 1000, None, None, None]]
     assert [NOON / 1000 - 30, "stopped"] in view["marks"]
@@ -181,7 +181,7 @@ def test_without_detail_there_are_no_members_and_no_history() -> None:
 
 def test_an_unknown_group_has_links_to_similar_names() -> None:
     """The status code is 404, and groups whose name contains the requested one are linked."""
-    page = group_page(PublishedSnapshot.build(small_world()), "BILL", None, NOW, root="../")
+    page = group_page(PublishedSnapshot.build(small_snapshot()), "BILL", None, NOW, root="../")
     assert page.code == 404
     assert "../group?name=billing" in Reader(page.html()).links
     assert group_page(None, "billing", None, NOW, root="./").code == 503
@@ -193,12 +193,12 @@ def test_a_name_is_only_text(name: str) -> None:
     names: dict[str, Any] = dict.fromkeys(("instance_id", "client_id", "client_host", "rack", "state", "regex"), name)
     hostile = member(name, **names, subscription=(name,), assignment=((name, (0,)),))
     row = {"group": name, "topic": name, "partition": 0, "lag_unknown_reason": name}
-    world = snapshot([row], [{"group": name, "kind": name, "state": name, "protocol": name}])
+    data = snapshot([row], [{"group": name, "kind": name, "state": name, "protocol": name}])
     finding = FindingDetail(name, name, None, name, {name: name}, name)
     findings: dict[str, Any] = {"finding": finding, "partition_findings": ((name, 0, finding),)}
     findings["verdicts"] = (VerdictChange(1, name, name, name),)
     found = detail(name, members=(hostile,), unsubscribed=(name,), unowned=((name, (1,)),), **findings)
-    page = read(name, found, world)
+    page = read(name, found, data)
     assert page.tags.keys() <= read(found=detail()).tags.keys()
     assert page.tags["script"] == 1
     assert all(cell.isprintable() for rows in page.tables.values() for row in rows for cell in row)
@@ -208,7 +208,7 @@ def test_a_name_is_only_text(name: str) -> None:
 
 def test_long_tables_are_limited() -> None:
     """A table has at most ROWS rows, with the total."""
-    world = snapshot([{"group": "g", "topic": "t", "partition": at} for at in range(ROWS + 5)], [{"group": "g"}])
-    page = read("g", world=world)
+    data = snapshot([{"group": "g", "topic": "t", "partition": at} for at in range(ROWS + 5)], [{"group": "g"}])
+    page = read("g", data=data)
     assert len(page.tables["Partitions"]) == 1 + ROWS
     assert "1\u202f000 of 1\u202f005" in page.text

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from exporters.readmodel import Snapshot
 
 
-def world(second: int, *names: str, lag: int | None = 7) -> Snapshot:
+def lag_snapshot(second: int, *names: str, lag: int | None = 7) -> Snapshot:
     """Return a snapshot, `second` seconds after NOON, of groups with this lag."""
     groups = [{"group": name, "lag_sum": lag, "time_lag_max": 2.5, "time_lag_max_exact": False} for name in names]
     return dataclasses.replace(snapshot(groups=groups), taken_at=NOON / 1000 + second)
@@ -21,7 +21,7 @@ def world(second: int, *names: str, lag: int | None = 7) -> Snapshot:
 def test_the_samples_of_a_group_are_in_order() -> None:
     """The oldest is first, an unknown lag is None; a snapshot without the group has no sample."""
     samples = LagSamples()
-    for each in (world(0, "a", "b"), world(10, "b"), world(20, "a", "b", lag=None)):
+    for each in (lag_snapshot(0, "a", "b"), lag_snapshot(10, "b"), lag_snapshot(20, "a", "b", lag=None)):
         samples.record(each)
     begin = NOON / 1000
     assert samples.of_group("a") == [(begin, 7, 2.5, False), (begin + 20, None, 2.5, False)]
@@ -33,7 +33,7 @@ def test_a_snapshot_is_recorded_once() -> None:
     """Recording it again, or an older one, has no effect."""
     samples = LagSamples()
     for second in (0, 10, 10, 0, 10):
-        samples.record(world(second, "a"))
+        samples.record(lag_snapshot(second, "a"))
     assert len(samples.of_group("a")) == 2
 
 
@@ -41,9 +41,9 @@ def test_the_oldest_snapshots_are_dropped_at_the_limits() -> None:
     """Number and size are limited; the newest snapshot is kept whatever its size."""
     samples = LagSamples()
     for second in range(SAMPLES + 5):
-        samples.record(world(second, "a"))
+        samples.record(lag_snapshot(second, "a"))
     assert [len(samples.of_group("a")), samples.of_group("a")[0][0]] == [SAMPLES, NOON / 1000 + 5]
     small = LagSamples(limit=1)
     for second in range(3):
-        small.record(world(second, "a"))
+        small.record(lag_snapshot(second, "a"))
     assert [at for at, *_ in small.of_group("a")] == [NOON / 1000 + 2]

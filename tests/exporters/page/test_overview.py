@@ -16,7 +16,7 @@ from exporters.page.overview_tables import ATTENTION_ROWS, ROWS
 from exporters.text.exposition import PublishedSnapshot
 from exporters.wording import SEVERITIES
 from tests.exporters.page_parser import Reader
-from tests.exporters.snapshots import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_world, snapshot, status
+from tests.exporters.snapshots import CATCHING_UP, CONNECTING, HOSTILE_NAMES, NOON, small_snapshot, snapshot, status
 
 if TYPE_CHECKING:
     from exporters.page.document import Page
@@ -48,7 +48,7 @@ def names(reader: Reader) -> list[str]:
 
 def test_groups_are_sorted_by_severity() -> None:
     """The worst verdict is first; unknown values are shown as unknown."""
-    rows = read(PublishedSnapshot.build(small_world())).tables["Groups"]
+    rows = read(PublishedSnapshot.build(small_snapshot())).tables["Groups"]
     huge = f"{2**62:_}".replace("_", "\u202f")
     state = "Stable\xa0described for 1 min 35 s"
     least = "\N{GREATER-THAN OR EQUAL TO}\u202f1 min 1 s"
@@ -117,12 +117,12 @@ def test_headline_and_title_summarize_the_severities(severities: list[str | None
 
 def test_counts_link_to_their_groups() -> None:
     """Groups are counted by severity, verdict and state; each count links to its groups, an active one to all."""
-    reader = read(PublishedSnapshot.build(small_world()))
+    reader = read(PublishedSnapshot.build(small_snapshot()))
     assert "1 critical0 warning0 notice1 unknown1 fine" in reader.text
     assert "1 stopped" in reader.text
     assert "1 Dead1 Empty1 Stable1 unknown" in reader.text
     assert "./?severity=critical" in reader.links
-    filtered = read(PublishedSnapshot.build(small_world()), GroupFilter(severity="critical"))
+    filtered = read(PublishedSnapshot.build(small_snapshot()), GroupFilter(severity="critical"))
     assert "./?severity=critical" not in filtered.links
     assert "./?severity=critical&verdict=stopped" in filtered.links
 
@@ -142,7 +142,7 @@ def test_counts_link_to_their_groups() -> None:
 )
 def test_the_filter_selects_groups(group_filter: GroupFilter, shown: list[str]) -> None:
     """Only matching groups are shown; a sentence says if there are none."""
-    reader = read(PublishedSnapshot.build(small_world()), group_filter)
+    reader = read(PublishedSnapshot.build(small_snapshot()), group_filter)
     assert names(reader) == shown
     assert ("No live group matches the filter." in reader.text) == (not shown)
 
@@ -163,15 +163,15 @@ def test_a_filter_survives_its_url() -> None:
 
 def test_many_groups_are_divided_into_pages() -> None:
     """With the total and a link to the next page; a start after the end shows the last page."""
-    world = PublishedSnapshot.build(
+    data = PublishedSnapshot.build(
         snapshot(groups=[{"group": f"{at:05}", "lag_sum": at} for at in range(ROWS * 2 + 7)])
     )
-    first = read(world)
+    first = read(data)
     assert names(first)[0] == f"{ROWS * 2 + 6:05}"
     assert len(names(first)) == ROWS
     assert "1 to 200 of 407" in first.text
     assert f"./?start={ROWS}" in first.links
-    last = read(world, GroupFilter(start=10**8))
+    last = read(data, GroupFilter(start=10**8))
     assert len(names(last)) == 7
     assert "401 to 407 of 407" in last.text
     assert f"./?start={ROWS}" in last.links
@@ -237,14 +237,14 @@ def test_reasons_of_the_status_are_escaped() -> None:
 
 def test_the_card_of_the_monitor_is_first_if_it_has_a_problem() -> None:
     """The age of the snapshot is always shown; an old one is reported before the groups."""
-    fresh = read(PublishedSnapshot.build(small_world())).text
+    fresh = read(PublishedSnapshot.build(small_snapshot())).text
     assert "Snapshot taken 5.0 s ago." in fresh
     assert fresh.index("needs attention") < fresh.index("Cluster")
     assert "Decode errors3" in fresh
-    old = PublishedSnapshot.build(dataclasses.replace(small_world(), taken_at=NOW - 300))
+    old = PublishedSnapshot.build(dataclasses.replace(small_snapshot(), taken_at=NOW - 300))
     for text in (
         read(old).text,
-        read(PublishedSnapshot.build(small_world()), **(CATCHING_UP | {"catch_up_ratio": None})).text,
+        read(PublishedSnapshot.build(small_snapshot()), **(CATCHING_UP | {"catch_up_ratio": None})).text,
     ):
         assert text.index("Cluster") < text.index("needs attention")
     assert "The snapshot is 5 min 0 s old." in read(old).text
@@ -252,7 +252,7 @@ def test_the_card_of_the_monitor_is_first_if_it_has_a_problem() -> None:
 
 def test_a_ready_monitor_has_no_progress_bar() -> None:
     """The bar is shown only during the catch-up."""
-    assert "progress" not in read(PublishedSnapshot.build(small_world())).tags
+    assert "progress" not in read(PublishedSnapshot.build(small_snapshot())).tags
 
 
 def test_a_cluster_without_groups_has_a_sentence() -> None:
@@ -262,7 +262,7 @@ def test_a_cluster_without_groups_has_a_sentence() -> None:
 
 def test_all_links_are_relative() -> None:
     """The page works behind any path prefix and without internet access."""
-    reader = read(PublishedSnapshot.build(small_world()))
+    reader = read(PublishedSnapshot.build(small_snapshot()))
     assert [link for link in reader.links if re.match(r"/|\w+:(?!,$)", link)] == []
 
 
@@ -272,7 +272,7 @@ def test_the_view_has_the_content_of_the_document() -> None:
     def text(node: Any) -> str:
         return node if isinstance(node, str) else "".join(map(text, node[2]))
 
-    shown = page(PublishedSnapshot.build(small_world()))
+    shown = page(PublishedSnapshot.build(small_snapshot()))
     view = json.loads(shown.view())
     assert view["title"] == shown.title
     document = Reader(shown.html()).text

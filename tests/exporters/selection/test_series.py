@@ -20,7 +20,7 @@ from exporters.selection.name_filter import NameFilter, pattern_error
 from exporters.selection.series import EVERYTHING, Granularity, SeriesSelection, SeriesSelector, target_table
 from exporters.text.exposition import ExpositionFormat, PublishedSnapshot
 from tests.exporters.cluster_facts import facts
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_world, snapshot, table
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_snapshot, snapshot, table
 from tests.support.laws import examples
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FINEST = {"partition": {"partition", "topic"}, "topic": {"topic"}, "group": set[str]()}
 
 
-def world(groups: int = 3, partitions: int = 4) -> Snapshot:
+def lag_snapshot(groups: int = 3, partitions: int = 4) -> Snapshot:
     """Return a snapshot of groups with one topic each; the lag of each partition is known."""
     return snapshot(
         partitions=[
@@ -62,16 +62,16 @@ def samples(shown: Snapshot, selection: SeriesSelection = EVERYTHING) -> list[An
 
 def test_the_default_selection_has_all_series() -> None:
     """Without configuration, the text is that of all metrics."""
-    plain = PublishedSnapshot.build(small_world()).exposition.plain(ExpositionFormat.TEXT)
-    assert PublishedSnapshot.build(small_world(), SeriesSelector()).exposition.plain(ExpositionFormat.TEXT) == plain
+    plain = PublishedSnapshot.build(small_snapshot()).exposition.plain(ExpositionFormat.TEXT)
+    assert PublishedSnapshot.build(small_snapshot(), SeriesSelector()).exposition.plain(ExpositionFormat.TEXT) == plain
 
 
 @pytest.mark.parametrize("granularity", Granularity)
 def test_granularity_bounds_the_labels(granularity: Granularity) -> None:
     """No series is finer than the granularity, and the values of a group are the same at every granularity."""
-    chosen = samples(world(), SeriesSelection(granularity))
+    chosen = samples(lag_snapshot(), SeriesSelection(granularity))
     assert {label for sample in chosen for label in sample.labels} & {"topic", "partition"} <= FINEST[granularity]
-    of_groups = [sample for sample in samples(world()) if "topic" not in sample.labels]
+    of_groups = [sample for sample in samples(lag_snapshot()) if "topic" not in sample.labels]
     assert [sample for sample in chosen if "topic" not in sample.labels] == of_groups
 
 
@@ -90,14 +90,14 @@ def test_granularity_bounds_the_labels(granularity: Granularity) -> None:
 )
 def test_groups_are_selected_by_name(name_filter: NameFilter, shown: set[str]) -> None:
     """A group has all of its series or none."""
-    chosen = samples(world(), SeriesSelection(groups=name_filter))
-    of_groups = [sample for sample in samples(world()) if sample.labels["group"] in shown]
+    chosen = samples(lag_snapshot(), SeriesSelection(groups=name_filter))
+    of_groups = [sample for sample in samples(lag_snapshot()) if sample.labels["group"] in shown]
     assert chosen == of_groups
 
 
 def test_a_denied_topic_stays_in_the_sums_of_its_group() -> None:
     """It has no series, but the values of the group include it."""
-    chosen = samples(world(), SeriesSelection(topics=NameFilter(deny=("topic-0",))))
+    chosen = samples(lag_snapshot(), SeriesSelection(topics=NameFilter(deny=("topic-0",))))
     assert {sample.labels["topic"] for sample in chosen if "topic" in sample.labels} == {"topic-1"}
     assert {s.labels["group"]: s.value for s in chosen if s.name == "lagwarden_group_lag"} == {
         "group-0": 6,
@@ -138,7 +138,7 @@ def left_out(shown: Snapshot, budget: int) -> tuple[list[str], int]:
 @given(groups=st.integers(0, 12), partitions=st.integers(0, 6), budget=st.integers(1, 400))
 def test_the_budget_is_a_bound(groups: int, partitions: int, budget: int) -> None:
     """Law: never more series than the budget; group series are left out only after all partition and topic series."""
-    shown = world(groups, partitions)
+    shown = lag_snapshot(groups, partitions)
     own = len([sample for sample in samples(shown) if "topic" not in sample.labels])
     chosen = samples(shown, SeriesSelection(budget=budget))
     assert len(chosen) <= budget
@@ -151,7 +151,7 @@ def test_the_budget_is_a_bound(groups: int, partitions: int, budget: int) -> Non
 @given(st.integers(1, 12), st.integers(0, 90), st.integers(20, 400))
 def test_dead_groups_are_left_out_first(living: int, dead: int, budget: int) -> None:
     """Law: no metric of live groups is left out while dead groups have series."""
-    shown = world(living)
+    shown = lag_snapshot(living)
     mixed = with_dead_groups(shown, dead)
     only_live = [sample for sample in samples(shown, SeriesSelection(budget=budget)) if sample.labels.get("group")]
     chosen = samples(mixed, SeriesSelection(budget=budget))
@@ -165,12 +165,12 @@ def test_dead_groups_are_left_out_first(living: int, dead: int, budget: int) -> 
 def test_dead_groups_that_are_left_out_are_counted_and_return() -> None:
     """Their series are counted per metric; they return when all of them fit."""
     selector = SeriesSelector(SeriesSelection(budget=150))
-    crowded = with_dead_groups(world(3), 82)
-    assert PublishedSnapshot.build(crowded, selector).exposition.series == len(samples(world(3)))
+    crowded = with_dead_groups(lag_snapshot(3), 82)
+    assert PublishedSnapshot.build(crowded, selector).exposition.series == len(samples(lag_snapshot(3)))
     dropped = {row["metric"]: row["series_now"] for row in selector.dropped.to_pylist()}
     assert dropped == {"lagwarden_group_info": 82, "lagwarden_group_death_info": 82}
     assert "lagwarden_partition_lag" not in dropped
-    few = with_dead_groups(world(3), 2)
+    few = with_dead_groups(lag_snapshot(3), 2)
     assert PublishedSnapshot.build(few, selector).exposition.series == len(samples(few))
 
 
@@ -182,9 +182,9 @@ def with_dead_groups(shown: Snapshot, dead: int) -> Snapshot:
 
 def test_the_least_important_metric_is_left_out_first() -> None:
     """With a shrinking budget whole metrics are left out by importance; of the partition metrics lag is the last."""
-    total = len(samples(world()))
-    assert left_out(world(), total) == ([], total)
-    dropped = [left_out(world(), total - 12 * step - 1)[0] for step in range(4)]
+    total = len(samples(lag_snapshot()))
+    assert left_out(lag_snapshot(), total) == ([], total)
+    dropped = [left_out(lag_snapshot(), total - 12 * step - 1)[0] for step in range(4)]
     assert dropped == [
         ["lagwarden_partition_progress_timestamp_seconds"],
         ["lagwarden_partition_commit_timestamp_seconds", "lagwarden_partition_progress_timestamp_seconds"],
@@ -204,14 +204,14 @@ def test_the_least_important_metric_is_left_out_first() -> None:
 
 def test_series_left_out_are_summed_and_return_below_the_limit() -> None:
     """The sum increases with every snapshot; a metric returns only well below the limit, to avoid flapping."""
-    total = len(samples(world(30)))
+    total = len(samples(lag_snapshot(30)))
     selector = SeriesSelector(SeriesSelection(budget=total - 1))
-    PublishedSnapshot.build(world(30), selector)
-    PublishedSnapshot.build(world(30), selector)
+    PublishedSnapshot.build(lag_snapshot(30), selector)
+    PublishedSnapshot.build(lag_snapshot(30), selector)
     (row,) = selector.dropped.to_pylist()
     assert (row["series_now"], row["series_ever"]) == (120, 240)
-    assert PublishedSnapshot.build(world(29), selector).exposition.series < len(samples(world(29)))
-    assert PublishedSnapshot.build(world(20), selector).exposition.series == len(samples(world(20)))
+    assert PublishedSnapshot.build(lag_snapshot(29), selector).exposition.series < len(samples(lag_snapshot(29)))
+    assert PublishedSnapshot.build(lag_snapshot(20), selector).exposition.series == len(samples(lag_snapshot(20)))
     (row,) = selector.dropped.to_pylist()
     assert (row["series_now"], row["series_ever"]) == (None, 240 + 116)
 
@@ -219,7 +219,7 @@ def test_series_left_out_are_summed_and_return_below_the_limit() -> None:
 def test_no_limit_drops_nothing() -> None:
     """Without a budget all metrics are selected, and nothing is counted."""
     selector = SeriesSelector()
-    assert selector.select(world(30)).metrics == SNAPSHOT_METRICS
+    assert selector.select(lag_snapshot(30)).metrics == SNAPSHOT_METRICS
     assert len(selector.dropped) == 0
 
 
@@ -259,7 +259,7 @@ def test_a_group_has_the_target_of_the_first_pattern_that_matches(
 
 def test_a_target_has_the_labels_of_the_time_lag() -> None:
     """Alert rules compare both."""
-    chosen = samples(small_world(), SeriesSelection(targets=(("bill.*", 30.0),)))
+    chosen = samples(small_snapshot(), SeriesSelection(targets=(("bill.*", 30.0),)))
     assert [(s.labels, s.value) for s in chosen if s.name == "lagwarden_group_target_seconds"] == [
         ({"group": "billing"}, 30.0)
     ]

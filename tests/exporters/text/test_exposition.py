@@ -21,7 +21,7 @@ from exporters.readmodel import GROUPS, TIMESTAMP
 from exporters.text.compressed_text import InflatedText
 from exporters.text.exposition import EMPTY, ExpositionFormat, PublishedSnapshot, comment_lines, gzipped, render
 from exporters.text.self_metrics import render_self_metrics
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_world, snapshot, status
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, small_snapshot, snapshot, status
 from tests.support.laws import examples
 
 if TYPE_CHECKING:
@@ -98,13 +98,13 @@ def parsed(text: str, form: ExpositionFormat) -> Samples:
     return samples
 
 
-def expected(world: Snapshot) -> Samples:
+def expected(data: Snapshot) -> Samples:
     """Return the samples of a snapshot, computed row by row without the renderer."""
     samples: Samples = {}
     for metric in SNAPSHOT_METRICS:
-        for row in getattr(world, metric.source.value).to_pylist():
+        for row in getattr(data, metric.source.value).to_pylist():
             value = row[metric.column]
-            if value is None or value in metric.omitted_values(world):
+            if value is None or value in metric.omitted_values(data):
                 continue
             if metric.conversion is ValueConversion.RANK:
                 value = ("fine", "unknown", "notice", "warning", "critical").index(value)
@@ -124,10 +124,10 @@ def _label(value: object) -> str:
 
 
 @examples(50)
-@given(world=snapshots())
-def test_a_parser_reads_the_values_of_the_snapshot(world: Snapshot) -> None:
+@given(data=snapshots())
+def test_a_parser_reads_the_values_of_the_snapshot(data: Snapshot) -> None:
     """Law: in each format the parser returns exactly the samples of the snapshot."""
-    exposition, wanted = render(world), expected(world)
+    exposition, wanted = render(data), expected(data)
     for form in ExpositionFormat:
         read = parsed(text_of(exposition, form), form)
         assert read == wanted, form
@@ -137,8 +137,8 @@ def test_a_parser_reads_the_values_of_the_snapshot(world: Snapshot) -> None:
 @both_formats
 def test_hostile_names_are_escaped(form: ExpositionFormat) -> None:
     """Every hostile name is the same after parsing."""
-    world = snapshot(groups=[{"group": name, "kind": name, "lag_sum": at} for at, name in enumerate(HOSTILE_NAMES)])
-    read = parsed(text_of(render(world), form), form)
+    data = snapshot(groups=[{"group": name, "kind": name, "lag_sum": at} for at, name in enumerate(HOSTILE_NAMES)])
+    read = parsed(text_of(render(data), form), form)
     assert {dict(labels)["group"] for name, labels in read if name == "lagwarden_group_lag"} == set(HOSTILE_NAMES)
 
 
@@ -157,15 +157,15 @@ def test_fine_verdicts_of_the_snapshot_have_no_partition_series() -> None:
 def test_golden_exposition(form: ExpositionFormat) -> None:
     """The text of the small snapshot is exactly the reviewed one."""
     path = GOLDEN / f"{form.name.lower()}.txt"
-    assert text_of(render(small_world()), form) == path.read_text("utf-8")
+    assert text_of(render(small_snapshot()), form) == path.read_text("utf-8")
 
 
 @both_formats
 def test_rendering_in_parts_gives_the_same_text(form: ExpositionFormat, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table with more rows than are rendered at once has the same text and number of series."""
-    whole = render(small_world())
+    whole = render(small_snapshot())
     monkeypatch.setattr("exporters.text.exposition.ROWS_AT_ONCE", 2)
-    few = render(small_world())
+    few = render(small_snapshot())
     assert text_of(few, form) == text_of(whole, form)
     assert few.series == whole.series
 
@@ -173,9 +173,9 @@ def test_rendering_in_parts_gives_the_same_text(form: ExpositionFormat, monkeypa
 @both_formats
 def test_long_texts_are_complete_without_gzip(form: ExpositionFormat, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that is kept only compressed is inflated, with its length known in advance."""
-    wanted = text_of(render(small_world()), form)
+    wanted = text_of(render(small_snapshot()), form)
     monkeypatch.setattr("exporters.text.compressed_text.KEPT_PLAIN", 0)
-    parts = render(small_world()).plain(form)
+    parts = render(small_snapshot()).plain(form)
     assert all(isinstance(part, InflatedText) for part in parts)
     text = b"".join(each for part in parts for each in part)
     assert len(text) == sum(map(len, parts))
@@ -185,7 +185,7 @@ def test_long_texts_are_complete_without_gzip(form: ExpositionFormat, monkeypatc
 @both_formats
 def test_gzip_is_one_member_that_ends_with_the_last_text(form: ExpositionFormat) -> None:
     """A single gzip member: some readers stop after the first one."""
-    exposition = render(small_world())
+    exposition = render(small_snapshot())
     live = render_self_metrics(status(), NOON / 1000, form)
     inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
     assert inflate.decompress(b"".join(exposition.gzipped(form, live))) == b"".join(exposition.plain(form)) + live
@@ -193,7 +193,7 @@ def test_gzip_is_one_member_that_ends_with_the_last_text(form: ExpositionFormat)
     assert not inflate.unused_data
 
 
-RENDERED = functools.cache(lambda: render(small_world()))
+RENDERED = functools.cache(lambda: render(small_snapshot()))
 
 
 @both_formats
@@ -227,11 +227,11 @@ def test_the_empty_exposition_is_a_valid_gzip_member() -> None:
 
 def test_a_published_snapshot_is_compared_by_identity() -> None:
     """It has the snapshot and its own bytes, and can be the key of a cache."""
-    world = small_world()
-    published = PublishedSnapshot.build(world)
-    assert published.snapshot is world
-    assert published.exposition.series == render(world).series
-    assert len({published, PublishedSnapshot.build(world)}) == 2
+    data = small_snapshot()
+    published = PublishedSnapshot.build(data)
+    assert published.snapshot is data
+    assert published.exposition.series == render(data).series
+    assert len({published, PublishedSnapshot.build(data)}) == 2
 
 
 @pytest.mark.parametrize("metric", SNAPSHOT_METRICS, ids=lambda metric: metric.name)

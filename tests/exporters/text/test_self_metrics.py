@@ -181,12 +181,12 @@ def test_histograms_follow_the_formats(
 ) -> None:
     """The last bucket is infinity with all observations; OpenMetrics has no sum and count with negative bounds."""
     read = samples({"expiry_error_seconds": histogram}, form=form)
-    mine = {name.removeprefix("lagwarden_expiry_error_seconds"): read[name] for name in read if "expiry_error" in name}
+    found = {name.removeprefix("lagwarden_expiry_error_seconds"): read[name] for name in read if "expiry_error" in name}
     buckets = zip((*map(float, histogram.bounds), "+Inf"), (*histogram.cumulative, histogram.count), strict=True)
     wanted = {f"_bucket/{bound}": count for bound, count in buckets}
     if form is ExpositionFormat.TEXT or openmetrics_sums:
         wanted |= {"_sum": histogram.total, "_count": histogram.count}
-    assert mine == wanted
+    assert found == wanted
 
 
 def test_phase_is_escaped() -> None:

@@ -16,7 +16,7 @@ from exporters.text.exposition import PublishedSnapshot
 from stream.cli import app as cli
 from stream.cli.render.tables import display_text
 from stream.errors import ExitCode
-from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, detail, small_world, snapshot, status
+from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, detail, small_snapshot, snapshot, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def server_of(published: PublishedSnapshot | None, **changes: object) -> HttpSer
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """Serve the small snapshot; returns the URL."""
-    server = server_of(PublishedSnapshot.build(small_world()))
+    server = server_of(PublishedSnapshot.build(small_snapshot()))
     yield f"http://127.0.0.1:{server.port}"
     server.stop()
 

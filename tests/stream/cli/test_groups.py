@@ -24,7 +24,7 @@ from stream.cli import app as cli
 from stream.cli import groups as cli_groups
 from stream.cli.api_client import InstanceClient
 from stream.errors import ExitCode, Refusal
-from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, NOON, detail, small_world, snapshot, status
+from tests.exporters.snapshots import CATCHING_UP, HOSTILE_NAMES, NOON, detail, small_snapshot, snapshot, status
 from tests.stream.offline.captures import RECORDED, capture_of, commit, generation, row
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def serve_foreign(code: int, body: bytes) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """Serve the small snapshot; returns the URL."""
-    with serve(small_world()) as address:
+    with serve(small_snapshot()) as address:
         yield address
 
 
@@ -440,7 +440,7 @@ class TestRefusals:
 def test_note_about_an_old_snapshot(command: CommandRunner) -> None:
     """The age of an old snapshot is printed; a fresh one has no note."""
     for age, is_old in ((3600.0, True), (1.0, False)):
-        with serve(dataclasses.replace(small_world(), taken_at=time.time() - age)) as address:
+        with serve(dataclasses.replace(small_snapshot(), taken_at=time.time() - age)) as address:
             command.run("groups", "--url", address)
         assert ("note: these numbers are 1h0m old" in command.err) == is_old
 

@@ -12,7 +12,7 @@ from exporters.http.api import group_json
 from exporters.readmodel import VerdictChange
 from stream.cli.render.blocks import plain_block_lines
 from stream.cli.render.explanation import CHANGES, FINDINGS, explain
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, STOPPED, detail, member, small_world, snapshot
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, STOPPED, detail, member, small_snapshot, snapshot
 
 NOW = NOON / 1000
 FINDINGS_HEAD = (
@@ -26,7 +26,7 @@ FINE: dict[str, Any] = {"group": "g", "verdict": "ok", "severity": "fine", "verd
 
 def lines(group: dict[str, Any] | None = None, *, everything: bool = False, **changes: Any) -> list[str]:
     """Return the explanation of billing, or of a group with these columns; `changes` are those of its details."""
-    world = small_world() if group is None else snapshot(groups=[group])
+    world = small_snapshot() if group is None else snapshot(groups=[group])
     name = "billing" if group is None else group["group"]
     answer = group_json(world, name, detail(name, **changes))
     assert answer is not None

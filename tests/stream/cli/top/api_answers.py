@@ -8,12 +8,12 @@ from typing import Any
 from exporters.http.api import groups_json
 from exporters.text.exposition import PublishedSnapshot
 from stream.cli.top.model import GroupListState, sort_worst_first
-from tests.exporters.snapshots import small_world, snapshot
+from tests.exporters.snapshots import small_snapshot, snapshot
 
 
 def groups_of(rows: list[dict[str, Any]] | None = None) -> tuple[dict[str, Any], ...]:
     """Return the groups of the small world, or of a world with these rows, as the HTTP API returns them."""
-    world = small_world() if rows is None else snapshot(groups=rows)
+    world = small_snapshot() if rows is None else snapshot(groups=rows)
     return sort_worst_first(json.loads(groups_json(PublishedSnapshot.build(world)))["groups"])
 
 

@@ -15,7 +15,7 @@ from exporters.http.api import group_json
 from stream.cli.top.app import TopApp
 from stream.cli.top.poller import PollResult
 from stream.cli.top.screens import GroupListScreen, GroupScreen
-from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, small_world
+from tests.exporters.snapshots import HOSTILE_NAMES, NOON, detail, small_snapshot
 from tests.stream.cli.top.api_answers import groups_of, healthy_groups
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
 NOW = NOON / 1000 + 5
-BILLING = json.loads(group_json(small_world(), "billing", detail()) or "")
+BILLING = json.loads(group_json(small_snapshot(), "billing", detail()) or "")
 
 
 class SilentClient:

@@ -9,7 +9,7 @@ import pytest
 
 from exporters.http.server import HttpServer
 from exporters.text.exposition import PublishedSnapshot
-from tests.exporters.snapshots import CATCHING_UP, detail, small_world, status
+from tests.exporters.snapshots import CATCHING_UP, detail, small_snapshot, status
 from tests.support.terminal import Program
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ FAULT: Final = "import stream.cli.top.view as s; s.status_line = lambda *_: 1 / 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """Serve the small snapshot with details of billing; returns the URL."""
-    published = PublishedSnapshot.build(small_world())
+    published = PublishedSnapshot.build(small_snapshot())
 
     def details(name: str) -> GroupDetail | None:
         return detail() if name == "billing" else None
@@ -133,7 +133,7 @@ def test_instance_that_is_not_ready_is_polled() -> None:
     try:
         with top(f"http://127.0.0.1:{server.port}") as program:
             program.wait_for("is not ready yet: catching up")
-            world[0] = PublishedSnapshot.build(small_world())
+            world[0] = PublishedSnapshot.build(small_snapshot())
             assert program.wait_for("billing ")[1] == ""
             server.stop()
             assert any(line.startswith("billing ") for line in program.wait_for("no lagwarden answers"))
