@@ -1,4 +1,4 @@
-"""The survey: what is asked at a tick, how seldom, and what of the answers is believed."""
+"""The context poller: which requests a tick sends, how often, and which answers it uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stream.cluster.describe_groups import DescribedGroup
 from stream.cluster.topology import TOPICS
 from stream.cluster.transport.errors import Unreachable
 from stream.groups.expiry.predict import OffsetsRetention
-from stream.tick import context_poller as survey
+from stream.tick import context_poller
 from stream.tick.context_poller import ContextPoller
 from tests.support.fleets import World
 from tests.support.raw import commit_key, commit_value, group_key, group_value
@@ -28,7 +28,7 @@ KEPT = OffsetsRetention(60_000, 1000, "broker")
 
 
 class Answers:
-    """A cluster that answers from attributes, and counts what it was asked."""
+    """A cluster that answers from attributes, and counts the requests."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.topics: dict[str, tuple[bytes, int]] = {"t": (ID, 3)}
@@ -38,7 +38,7 @@ class Answers:
         self.retentions = 0
         self.retention = KEPT
         for name in ("read_topology", "describe_groups", "read_retention"):
-            monkeypatch.setattr(survey, name, getattr(self, name))
+            monkeypatch.setattr(context_poller, name, getattr(self, name))
 
     def read_topology(self, _: Cluster, names: set[str], *, brief: bool) -> Any:
         """Answer like the cluster: what is not there is not found."""
@@ -57,7 +57,7 @@ class Answers:
         return types.SimpleNamespace(topics=table, ids=lambda: ids, absent=lambda: absent)
 
     def describe_groups(self, _: Cluster, __: object, groups: list[str]) -> dict[str, DescribedGroup]:
-        """Tell the states that are set."""
+        """Return the states that are set."""
         self.described += groups
         return {group: DescribedGroup(group, self.states.get(group, "Stable")) for group in groups}
 
@@ -69,111 +69,111 @@ class Answers:
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
-    """Give a cluster with one topic of three partitions."""
+    """Return a cluster with one topic of three partitions."""
     return Answers(monkeypatch)
 
 
 class Ticks:
-    """A survey and a world with one classic group of one member, looked at tick by tick."""
+    """A poller, and one classic group with one member."""
 
     def __init__(self, per_tick: int = 10) -> None:
         self.world = World()
-        self.survey = ContextPoller(cast("Cluster", object()), OffsetsRetention(None, None, "unknown"), per_tick, 10.0)
+        self.poller = ContextPoller(cast("Cluster", object()), OffsetsRetention(None, None, "unknown"), per_tick, 10.0)
         self.read([(commit_key("g", "t", 0), commit_value(1, 1)), (group_key("g"), group_value(1, ["m"]))], NOON - 60)
 
     def read(self, records: list[Any], at: float) -> None:
-        """Let a batch happen at this time (seconds)."""
+        """Read a batch of records written at this time (seconds)."""
         self.world.read(records, time=int(at * 1000))
 
-    def look(self, after: float = 0.0, topics: set[str] | None = None) -> ClusterContext:
+    def poll(self, after: float = 0.0, topics: set[str] | None = None) -> ClusterContext:
         """Look so many seconds after noon."""
-        return self.survey.poll(self.world.fleet.columns(), topics or {"t"}, NOON + after)
+        return self.poller.poll(self.world.fleet.columns(), topics or {"t"}, NOON + after)
 
 
-def test_topics_are_there_gone_or_not_known(answers: Answers) -> None:
-    """A topic the cluster does not know has no partition; while the cluster is away, nothing is said of any."""
+def test_a_topic_exists_or_does_not_or_is_unknown(answers: Answers) -> None:
+    """A topic that the cluster does not know does not exist; while the cluster is unreachable, that is unknown."""
     ticks = Ticks()
-    around = ticks.look(topics={"t", "gone"})
-    assert [around.topic_exists(topic) for topic in ("t", "gone", "never asked")] == [True, False, None]
-    assert (around.topic_ids, around.topic_names) == ({"t": ID}, {ID: "t"})
+    context = ticks.poll(topics={"t", "deleted"})
+    assert [context.topic_exists(topic) for topic in ("t", "deleted", "never requested")] == [True, False, None]
+    assert (context.topic_ids, context.topic_names) == ({"t": ID}, {ID: "t"})
     answers.away = True
-    around = ticks.look(10)
-    assert around.topic_exists("t") is None
-    assert around.topic_names == {ID: "t"}, "what an id stands for does not change"
+    context = ticks.poll(10)
+    assert context.topic_exists("t") is None
+    assert context.topic_names == {ID: "t"}, "the name of an id does not change"
 
 
-def test_topic_made_anew_is_told_and_its_old_name_kept_while_something_refers_to_it(answers: Answers) -> None:
-    """One line when the id changes; the old id keeps its name while a commit carries it, and then goes."""
+def test_a_recreated_topic_is_logged_and_its_old_id_keeps_its_name_while_referenced(answers: Answers) -> None:
+    """One line when the id changes; the old id keeps its name while a commit has it."""
     ticks = Ticks()
     ticks.read([(commit_key("g", "t", 1), commit_value(1, 1, version=4, topic_id=ID))], NOON)
-    ticks.look()
+    ticks.poll()
     answers.topics["t"] = (OTHER_ID, 3)
     with structlog.testing.capture_logs() as lines:
-        around = ticks.look(10)
-    assert around.topic_names == {ID: "t", OTHER_ID: "t"}
+        context = ticks.poll(10)
+    assert context.topic_names == {ID: "t", OTHER_ID: "t"}
     moments = (None, int(NOON * 1000), int((NOON + 20) * 1000))
-    assert [around.topic_exists("t", moment) for moment in moments] == [True, False, True]
+    assert [context.topic_exists("t", moment) for moment in moments] == [True, False, True]
     assert [line["topic"] for line in lines if line["event"] == "topic recreated"] == ["t"]
-    ticks.look(700)
-    assert ID in ticks.look(1400).topic_names
+    ticks.poll(700)
+    assert ID in ticks.poll(1400).topic_names
     ticks.read([(commit_key("g", "t", 1), None)], NOON + 1500)
-    ticks.look(2100)
-    assert set(ticks.look(2800).topic_names) == {OTHER_ID}
+    ticks.poll(2100)
+    assert set(ticks.poll(2800).topic_names) == {OTHER_ID}
 
 
-def test_retention_is_asked_seldom_and_told_when_it_changes(answers: Answers) -> None:
-    """Every ten minutes; a line at the first answer and none while it stays the same."""
+def test_retention_is_requested_every_ten_minutes_and_logged_when_it_changes(answers: Answers) -> None:
+    """The first answer is logged, an equal one is not."""
     ticks = Ticks()
     with structlog.testing.capture_logs() as lines:
-        assert {ticks.look(after).retention for after in (0, 10, 590, 601, 1300)} == {KEPT}
+        assert {ticks.poll(after).retention for after in (0, 10, 590, 601, 1300)} == {KEPT}
     assert answers.retentions == 3
     assert [line["event"] for line in lines] == ["offsets retention"]
 
 
-def test_retention_that_is_not_told_this_time_stays(answers: Answers) -> None:
-    """A broker that is away changes no setting, and is asked again at the next tick."""
+def test_a_missing_retention_changes_nothing(answers: Answers) -> None:
+    """The last answer stays in use, and the next tick sends the request again."""
     ticks = Ticks()
-    ticks.look()
+    ticks.poll()
     answers.retention = OffsetsRetention(None, None, "unknown")
-    assert [ticks.look(after).retention for after in (601, 611)] == [KEPT, KEPT]
+    assert [ticks.poll(after).retention for after in (601, 611)] == [KEPT, KEPT]
     assert answers.retentions == 3
     answers.retention = OffsetsRetention(5000, 1000, "broker")
-    assert ticks.look(621).retention == answers.retention
+    assert ticks.poll(621).retention == answers.retention
 
 
-def test_rebalance_is_believed_until_a_record_tells_more(answers: Answers) -> None:
-    """Only states that no record shows are taken from the answer, and a younger record ends them."""
+def test_a_described_rebalance_is_used_until_a_newer_record(answers: Answers) -> None:
+    """Only states that no record shows are used, and a newer record ends them."""
     ticks = Ticks()
-    assert ticks.look().described_states == {}, "Stable is what the log says"
+    assert ticks.poll().described_states == {}, "Stable is what the log says"
     answers.states["g"] = "PreparingRebalance"
-    around = ticks.look(10)
-    assert (around.described_states, around.rebalancing) == ({"g": "PreparingRebalance"}, frozenset({"g"}))
+    context = ticks.poll(10)
+    assert (context.described_states, context.rebalancing) == ({"g": "PreparingRebalance"}, frozenset({"g"}))
     ticks.read([(group_key("g"), group_value(2, ["m"]))], NOON + 11)
-    assert ticks.look(12).described_states == {}
+    assert ticks.poll(12).described_states == {}
 
 
 def test_the_start_of_a_rebalance_is_the_first_tick_that_saw_it(answers: Answers) -> None:
     """It stays the same until the group no longer rebalances."""
     ticks = Ticks()
     answers.states["g"] = "PreparingRebalance"
-    assert ticks.look(10).rebalancing_since == {"g": int((NOON + 10) * 1000)}
-    assert ticks.look(20).rebalancing_since == {"g": int((NOON + 10) * 1000)}
+    assert ticks.poll(10).rebalancing_since == {"g": int((NOON + 10) * 1000)}
+    assert ticks.poll(20).rebalancing_since == {"g": int((NOON + 10) * 1000)}
     answers.states["g"] = "Stable"
-    assert ticks.look(30).rebalancing_since == {}
+    assert ticks.poll(30).rebalancing_since == {}
 
 
-def test_asking_is_bounded(answers: Answers) -> None:
-    """So many groups per tick, each in its turn; groups without membership and those of newer kinds never."""
+def test_describe_requests_are_bounded(answers: Answers) -> None:
+    """A limited number of groups per tick, in turn; never groups without membership or of newer types."""
     ticks = Ticks(per_tick=2)
     ticks.read([(group_key(f"g{n}"), group_value(1, ["m"])) for n in range(4)], NOON - 60)
     ticks.read([(commit_key("simple", "t", 0), commit_value(1, 1))], NOON - 60)
     for tick in range(5):
-        ticks.look(tick * 10)
+        ticks.poll(tick * 10)
     assert len(answers.described) == 10
     assert set(answers.described) == {"g", "g0", "g1", "g2", "g3"}
 
 
-def test_asking_can_be_turned_off(answers: Answers) -> None:
-    """Zero groups per tick asks for none."""
-    assert Ticks(per_tick=0).look().described_states == {}
+def test_describe_requests_can_be_disabled(answers: Answers) -> None:
+    """With zero groups per tick no group is described."""
+    assert Ticks(per_tick=0).poll().described_states == {}
     assert answers.described == []

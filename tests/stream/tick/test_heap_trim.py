@@ -1,4 +1,4 @@
-"""Memory that was used and is free again goes back to the system."""
+"""Free memory is released to the operating system."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from stream.tick import heap_trim as memory
+from stream.tick import heap_trim
 
 _SCATTERED = """
 from pathlib import Path
 
 import numpy as np
 
-from stream.tick import heap_trim as memory
+from stream.tick import heap_trim
 
 
 def resident_kb():
@@ -23,30 +23,40 @@ def resident_kb():
 
 
 before = resident_kb()
-held = [np.ones(12_000, np.int64) for _ in range(1200)]  # 96 kB each: below the size that is mapped by itself
+arrays = [np.ones(12_000, np.int64) for _ in range(1200)]  # 96 kB each: below the size that is mapped by itself
 full = resident_kb()
-kept = held[:: len(held) // 10]
-del held
-memory.release_memory()
-print(full - before, resident_kb() - before, len(kept))
+remaining = arrays[:: len(arrays) // 10]
+del arrays
+heap_trim.release_memory()
+print(full - before, resident_kb() - before, len(remaining))
 """
 
 
-@pytest.mark.skipif(memory._malloc_trim() is None, reason="this C library has no malloc_trim")
-def test_what_was_dropped_goes_back() -> None:
-    """Arrays between others that stay are what a heap keeps; after giving back the process is as small as before.
+@pytest.mark.skipif(heap_trim._malloc_trim() is None, reason="this C library has no malloc_trim")
+def test_dropped_memory_is_released() -> None:
+    """Dropped arrays between others that stay fragment the heap; after the release the process is small again.
 
-    In a process of its own: in this one the heap has holes from earlier tests, and arrays that fit into them cost
-    nothing.
+    Runs in a new process: here the heap has holes from earlier tests, and arrays that fit into them cost nothing.
     """
-    told = subprocess.run([sys.executable, "-c", _SCATTERED], capture_output=True, text=True, timeout=120, check=True)
-    taken, left, kept = (int(number) for number in told.stdout.split())
-    assert taken > 90_000
-    assert left < taken / 3
-    assert kept > 9
+    output = subprocess.run([sys.executable, "-c", _SCATTERED], capture_output=True, text=True, timeout=120, check=True)
+    used, left, remaining = (int(number) for number in output.stdout.split())
+    assert used > 90_000
+    assert left < used / 3
+    assert remaining > 9
 
 
-def test_other_systems_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without glibc only Arrow is asked."""
-    monkeypatch.setattr(memory, "_malloc_trim", lambda: None)
-    memory.release_memory()
+def test_without_glibc_only_arrow_releases_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing fails without malloc_trim, and Arrow's pool is released."""
+    released: list[bool] = []
+
+    class Pool:
+        """Records that it was released."""
+
+        def release_unused(self) -> None:
+            """Record the call."""
+            released.append(True)
+
+    monkeypatch.setattr(heap_trim, "_malloc_trim", lambda: None)
+    monkeypatch.setattr(heap_trim.pa, "default_memory_pool", Pool)
+    heap_trim.release_memory()
+    assert released == [True]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Trials:
-    """Evaluates groups, some of which fail, and counts how often it is asked."""
+    """Evaluates groups, some of which fail, and counts the calls."""
 
     def __init__(self, bad: set[str]) -> None:
         self.count = 0
@@ -31,12 +31,12 @@ class Trials:
 def test_exactly_the_faulty_groups_are_found(total: int, bad: set[int]) -> None:
     """Each group that fails by itself is found with its own error, and no other group."""
     groups = [f"g{at}" for at in range(total)]
-    wanted = {f"g{at}" for at in bad if at < total}
-    found = faulty_groups(groups, Trials(wanted))
-    assert {name: str(error) for name, error in found.items()} == {name: name for name in wanted}
+    faulty = {f"g{at}" for at in bad if at < total}
+    found = faulty_groups(groups, Trials(faulty))
+    assert {name: str(error) for name, error in found.items()} == {name: name for name in faulty}
 
 
-def test_one_faulty_group_of_a_large_fleet_takes_few_trials() -> None:
+def test_one_faulty_group_of_many_takes_few_trials() -> None:
     """Twice the logarithm of the number of groups, and one."""
     trials = Trials({"g77777"})
     assert list(faulty_groups([f"g{at}" for at in range(100_000)], trials)) == ["g77777"]
@@ -44,7 +44,7 @@ def test_one_faulty_group_of_a_large_fleet_takes_few_trials() -> None:
 
 
 def test_the_trials_are_bounded() -> None:
-    """Where very many groups fail, whole blocks are returned; every faulty group is in one of them."""
+    """If very many groups fail, the remaining blocks are returned; they contain every faulty group."""
     bad = {f"g{at}" for at in range(0, 4096, 3)}
     trials = Trials(bad)
     found = faulty_groups([f"g{at}" for at in range(4096)], trials)

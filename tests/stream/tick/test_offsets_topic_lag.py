@@ -1,4 +1,4 @@
-"""The offsets partitions: how far the reader is, and since when a transaction holds one back."""
+"""The lag of the reader on the offsets topic, and since when a transaction blocks a partition."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from tests.support.fleets import ends_of
 # The story, (high watermark, last stable offset) at each second, and since when the gap stands at the last.
 STORIES: list[tuple[str, list[tuple[int | None, int | None]], int | None]] = [
     ("no gap", [(5, 5), (6, 6)], None),
-    ("a gap from the first look on", [(5, 3), (6, 3), (7, 3)], 0),
-    ("a gap that came later", [(5, 5), (6, 5), (7, 5)], 1),
+    ("a gap from the first poll", [(5, 3), (6, 3), (7, 3)], 0),
+    ("a later gap", [(5, 5), (6, 5), (7, 5)], 1),
     ("transactions that end and begin: the stable offset moves", [(5, 3), (7, 5), (9, 8)], 2),
-    ("a gap that closed", [(5, 3), (6, 6)], None),
-    ("nobody answered for a while", [(5, 3), (None, None), (6, 3)], 0),
-    ("nobody answers now", [(5, 3), (None, None)], 0),
+    ("a closed gap", [(5, 3), (6, 6)], None),
+    ("no answer for a while", [(5, 3), (None, None), (6, 3)], 0),
+    ("no answer now", [(5, 3), (None, None)], 0),
 ]
 
 
 @pytest.mark.parametrize(("ends", "since"), [s[1:] for s in STORIES], ids=[s[0] for s in STORIES])
-def test_since_when_a_gap_stands(ends: list[tuple[int | None, int | None]], since: int | None) -> None:
-    """As long as the last stable offset does, below the high watermark."""
+def test_a_gap_begins_with_its_last_stable_offset(ends: list[tuple[int | None, int | None]], since: int | None) -> None:
+    """It is as old as the last stable offset below the high watermark."""
     partitions, row = OffsetsTopicLag(), dict[str, Any]()
     for second, (high, stable) in enumerate(ends):
         error = "no_leader" if high is None else None
         table = ends_of([(NAME, 0, high, stable, 0, error), ("t", 0, 9, 1, 0, None)])
         (row,) = partitions.update(EndsIndex(table), {0: 2}, second).to_pylist()
-    told = row["stable_gap_since"]
-    assert (None if told is None else (told - dt.datetime(1970, 1, 1)).total_seconds()) == since  # noqa: DTZ001 - Arrow's are naive
+    gap_since = row["stable_gap_since"]
+    assert (None if gap_since is None else (gap_since - dt.datetime(1970, 1, 1)).total_seconds()) == since  # noqa: DTZ001 - Arrow's are naive
 
 
 def test_distance_and_gap() -> None:
-    """Distance is what could have been read, never below 0; without a position it is not known."""
+    """The distance is the number of readable offsets, never below 0; without a position it is unknown."""
     table = ends_of([(NAME, 0, 10, 8, 0, None), (NAME, 1, 4, 4, 0, None), (NAME, 2, 4, 4, 0, None)])
     rows = OffsetsTopicLag().update(EndsIndex(table), {0: 5, 1: 9}, 1.0).to_pylist()
     assert [(row["position"], row["distance"], row["stable_gap"]) for row in rows] == [
@@ -47,17 +47,17 @@ def test_distance_and_gap() -> None:
     ]
 
 
-def test_a_partition_without_a_leader_is_told_since_it_was_first_seen() -> None:
-    """With the reason of now; one that answers again is not among them."""
+def test_an_unanswered_partition_keeps_the_time_of_its_first_poll() -> None:
+    """It has the current reason; a partition that answers again is no longer listed."""
     partitions = OffsetsTopicLag()
-    told = []
+    unanswered = []
     for second, errors in enumerate([(None, None), ("no_leader", None), ("timed_out", "no_leader"), (None, None)]):
         rows = [(NAME, number, None, None, None, word) for number, word in enumerate(errors) if word]
         rows += [(NAME, number, 4, 4, 0, None) for number, word in enumerate(errors) if not word]
         table = ends_of([*sorted(rows), ("t", 0, None, None, None, "no_leader")])
         partitions.update(EndsIndex(table), {}, second)
-        told.append(partitions.unanswered)
-    assert told == [
+        unanswered.append(partitions.unanswered)
+    assert unanswered == [
         (),
         (UnansweredPartition(0, "no_leader", 1),),
         (UnansweredPartition(0, "timed_out", 1), UnansweredPartition(1, "no_leader", 2)),

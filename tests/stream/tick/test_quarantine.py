@@ -1,4 +1,4 @@
-"""A tick isolates its faults: one group that cannot be evaluated is shown as unknown, all others are published."""
+"""The quarantine: a group that cannot be evaluated is shown as unknown, and all others are published."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from stream.health.evaluator import EvaluationResult
 from stream.service.catch_up import CatchUpProgress
 from stream.service.status import RUNNING, ServiceStatus
 from stream.service.ticker import Ticker
-from stream.tick import context as surroundings
-from stream.tick import run_tick as ticks
+from stream.tick import context as tick_context
+from stream.tick import run_tick
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.inputs import assignment, times
 from stream.tick.publisher import Publisher
@@ -44,11 +44,11 @@ BAD = 666
 """The generation of the group that cannot be evaluated."""
 
 
-class Around:
-    """Answers like a survey."""
+class FixedPoller:
+    """A poller with fixed answers."""
 
-    def poll(self, *_: Any) -> surroundings.ClusterContext:
-        """Topic t has one partition, and offsets are kept for a week."""
+    def poll(self, *_: Any) -> tick_context.ClusterContext:
+        """Return a context in which t has one partition and offsets are retained for a week."""
         return dataclasses.replace(
             UNKNOWN_CLUSTER, retention=OffsetsRetention(604_800_000, None, "broker"), partition_counts={"t": 1}
         )
@@ -63,7 +63,12 @@ class Monitor:
         self.status.progress = CatchUpProgress({0: 80}, {0: 90})
         self.publisher = Publisher()
         self.ticker = Ticker(
-            self.publisher, self.status, CLUSTER, cast("ContextPoller", Around()), tick_interval=10, trigger_interval=1
+            self.publisher,
+            self.status,
+            CLUSTER,
+            cast("ContextPoller", FixedPoller()),
+            tick_interval=10,
+            trigger_interval=1,
         )
         self.world = World()
         for group in "abcde":
@@ -81,7 +86,7 @@ class Monitor:
         self.read(commit_key(group, "t", 0), commit_value(offset, int(time.time() * 1000)))
 
     def read(self, key: bytes, value: bytes | None) -> None:
-        """Let the publisher see a record."""
+        """Apply a record."""
         self.publisher.apply([(0, self.world.read([(key, value)], time=int(time.time() * 1000)))], catching_up=False)
 
     def tick(self) -> dict[str, dict[str, Any]]:
@@ -115,12 +120,12 @@ class Monitor:
 def monitor(monkeypatch: pytest.MonkeyPatch) -> Monitor:
     """Return a monitor of five groups, with a cluster that answers."""
     ends = ends_of([("t", 0, 10, 10, 0, None), (NAME, 0, 100, 90, 0, None)])
-    monkeypatch.setattr(ticks, "read_ends", lambda _cluster, _topics: ends)
+    monkeypatch.setattr(run_tick, "read_ends", lambda _cluster, _topics: ends)
     return Monitor()
 
 
 def raising(function: Callable[..., Any], is_bad: Callable[..., bool]) -> Callable[..., Any]:
-    """Let a function raise for the faulty group."""
+    """Return the function, changed to raise for the faulty group."""
 
     def patched(*arguments: Any, **named: Any) -> Any:
         if is_bad(*arguments):
@@ -131,7 +136,7 @@ def raising(function: Callable[..., Any], is_bad: Callable[..., bool]) -> Callab
 
 
 def of_generation(group: Any, *_: Any) -> bool:
-    """Tell the faulty group by its generation."""
+    """Return whether this is the faulty group, by its generation."""
     return bool(group.generation == BAD)
 
 
@@ -142,9 +147,9 @@ def fail_for_c(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-def at_its_place(judged: EvaluationResult, group: int) -> bool:
-    """Tell the faulty group by its name, in a judgement."""
-    return judged.window.inputs.groups.names[group] == "c"
+def is_group_c(evaluated: EvaluationResult, group: int) -> bool:
+    """Return whether this is the faulty group, by its name in the evaluation."""
+    return evaluated.window.inputs.groups.names[group] == "c"
 
 
 PLACES: list[Any] = [
@@ -153,7 +158,7 @@ PLACES: list[Any] = [
     pytest.param(ownership, "_unowned", of_generation, id="what its members own"),
     pytest.param(assignment._TopicAssignments, "_read_membership", lambda _, name: name == "c", id="its members"),
     pytest.param(snapshot_groups, "_group_fields", lambda name, *_: name == "c", id="its row of the snapshot"),
-    pytest.param(EvaluationResult, "group_sentence", at_its_place, id="its sentence"),
+    pytest.param(EvaluationResult, "group_sentence", is_group_c, id="its sentence"),
 ]
 
 
@@ -161,7 +166,7 @@ PLACES: list[Any] = [
 def test_a_group_that_cannot_be_evaluated_is_unknown_and_the_others_are_published(
     owner: Any, name: str, is_bad: Callable[..., bool], monitor: Monitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever the evaluation fails: numbers of the others are right, the group is named, counted and told of."""
+    """Wherever the evaluation fails: the other groups are right; the faulty one is logged, counted and explained."""
     monkeypatch.setattr(owner, name, raising(getattr(owner, name), is_bad))
     with structlog.testing.capture_logs() as lines:
         groups = monitor.tick()
@@ -183,14 +188,18 @@ def test_a_group_that_cannot_be_evaluated_is_unknown_and_the_others_are_publishe
     assert 'lagwarden_group_lag{group="e"} 6\n' in text
 
 
-def test_the_answers_about_it_are_clear(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """API and page of the group say what is the matter; what is not known of it is null, and lists have it."""
+def test_api_and_page_explain_the_error(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """API and page of the group show the error; unknown fields are null, and lists contain the group."""
     monkeypatch.setattr(classic, "membership", raising(classic.membership, of_generation))
     monitor.tick()
     answer = monitor.ask("/api/v1/group?name=c")
     assert answer.status_code == 200
-    told = answer.json()
-    assert (told["verdict"], told["by_member"], told["unknown_lags"]) == ("unknown", None, {"internal_error": 1})
+    answer_of_c = answer.json()
+    assert (answer_of_c["verdict"], answer_of_c["by_member"], answer_of_c["unknown_lags"]) == (
+        "unknown",
+        None,
+        {"internal_error": 1},
+    )
     page = monitor.ask("/group?name=c")
     assert page.status_code == 200
     assert "internal error: ZeroDivisionError" in page.text
@@ -199,8 +208,8 @@ def test_the_answers_about_it_are_clear(monitor: Monitor, monkeypatch: pytest.Mo
     assert monitor.ask("/api/v1/group?name=a").json()["by_member"] is not None
 
 
-def test_it_is_not_searched_for_again(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next ticks leave it out at once, name it no more, and give the same numbers."""
+def test_the_next_ticks_do_not_search_again(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They leave the group out, do not log it again, and publish the same numbers."""
     fail_for_c(monkeypatch)
     before = monitor.tick()
     searches = []
@@ -215,12 +224,12 @@ def test_it_is_not_searched_for_again(monitor: Monitor, monkeypatch: pytest.Monk
     assert monitor.errors()["group"] == 1
 
 
-def test_it_is_tried_again_when_its_state_changes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new commit has it evaluated again; while that still fails it stays out, and the others stay published."""
+def test_a_group_is_tried_again_when_its_state_changes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new commit triggers a trial; while it fails, the group stays in quarantine."""
     with monkeypatch.context() as patch:
         fail_for_c(patch)
         monitor.tick()
-    assert monitor.tick()["c"]["verdict"] == "unknown", "nothing new of it: it is not tried"
+    assert monitor.tick()["c"]["verdict"] == "unknown", "no trial without a change"
     monitor.commit("c", 7)
     groups = monitor.tick()
     assert (groups["c"]["lag_sum"], groups["c"]["state"], groups["a"]["lag_sum"]) == (3, "Stable", 6)
@@ -230,8 +239,8 @@ def test_it_is_tried_again_when_its_state_changes(monitor: Monitor, monkeypatch:
 def test_a_trial_that_fails_doubles_the_time_to_the_next(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """A group that commits at every tick is not tried at every tick."""
     trials = []
-    told = raising(snapshot_groups._group_fields, lambda name, *_: name == "c" and not trials.append(name))
-    monkeypatch.setattr(snapshot_groups, "_group_fields", told)
+    failing = raising(snapshot_groups._group_fields, lambda name, *_: name == "c" and not trials.append(name))
+    monkeypatch.setattr(snapshot_groups, "_group_fields", failing)
     monitor.tick()
     searched = len(trials)
     for offset in range(5, 10):
@@ -240,26 +249,26 @@ def test_a_trial_that_fails_doubles_the_time_to_the_next(monitor: Monitor, monke
     assert len(trials) - searched == 1
 
 
-def test_it_is_tried_again_after_ten_minutes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What made it fail may lie outside of the log."""
+def test_a_group_is_tried_again_after_ten_minutes(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cause of the error may lie outside of the log."""
     with monkeypatch.context() as patch:
         fail_for_c(patch)
         monitor.tick()
     later = time.time() + 601
-    monkeypatch.setattr(ticks.time, "time", lambda: later)
+    monkeypatch.setattr(run_tick.time, "time", lambda: later)
     assert monitor.tick()["c"]["lag_sum"] == 6
 
 
 def test_a_sentence_that_fails_only_once_a_verdict_has_lasted_is_isolated(
     monitor: Monitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The search knows what earlier ticks knew: a fault that needs a history is found, too."""
+    """The search uses the history of earlier ticks, so an error that depends on it is found."""
     real, ticks = EvaluationResult.group_sentence, []
 
-    def sentence(judged: EvaluationResult, group: int) -> str:
-        if len(ticks) >= 3 and at_its_place(judged, group):
+    def sentence(evaluated: EvaluationResult, group: int) -> str:
+        if len(ticks) >= 3 and is_group_c(evaluated, group):
             raise OverflowError("a fault for the test")
-        return real(judged, group)
+        return real(evaluated, group)
 
     monkeypatch.setattr(EvaluationResult, "group_sentence", sentence)
     for _ in range(5):
@@ -271,61 +280,61 @@ def test_a_sentence_that_fails_only_once_a_verdict_has_lasted_is_isolated(
 
 
 @pytest.mark.parametrize(("owner", "name", "_is_bad"), PLACES[1:5])
-def test_a_fault_of_all_groups_ends_the_tick(
+def test_an_error_of_all_groups_fails_the_tick(
     owner: Any, name: str, _is_bad: object, monitor: Monitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is not one group's: the process is to end with its own exit code, as before."""
+    """No single group is the cause: the process must end with its exit code."""
     monkeypatch.setattr(owner, name, raising(getattr(owner, name), lambda *_: True))
     with pytest.raises(ZeroDivisionError):
         monitor.tick()
 
 
-def test_a_fault_without_any_group_ends_the_tick(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is searched for where even no group can be evaluated."""
+def test_an_error_without_any_group_fails_the_tick(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no search if evaluating no groups fails as well."""
     monkeypatch.setattr(times.CommitTimes, "plausible", raising(lambda: None, lambda *_: True))
     with pytest.raises(ZeroDivisionError):
         monitor.tick()
 
 
-def test_an_ending_that_cannot_be_judged_is_counted(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its cause is unknown, the deaths of other groups are judged."""
+def test_a_removal_that_cannot_be_evaluated_is_counted(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cause is unknown; other deaths get theirs."""
     monitor.tick()
     for group in "bc":
         monitor.read(commit_key(group, "t", 0), None)
         monitor.read(group_key(group), None)
-    real = surroundings.cause_of
+    real = tick_context.cause_of
     calls = []
-    monkeypatch.setattr(surroundings, "cause_of", raising(real, lambda *_: not calls and not calls.append(1)))
+    monkeypatch.setattr(tick_context, "cause_of", raising(real, lambda *_: not calls and not calls.append(1)))
     groups = monitor.tick()
     assert {groups[name]["state"] for name in "bc"} == {"Dead"}
     assert monitor.errors()["ending"] >= 1
 
 
-def test_predictions_are_judged_group_by_group_where_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tombstones of the other groups are still held against their predictions."""
-    world, ledger = World(), Terminations()
+def test_predictions_are_checked_group_by_group_if_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tombstones of the other groups are still checked."""
+    world, terminations = World(), Terminations()
     world.read([(commit_key(group, "t", 0), commit_value(1, 1000)) for group in "abc"], time=1000)
     before = world.fleet.columns()
     world.read([(commit_key(group, "t", 0), None) for group in "abc"], time=2000)
-    ledger.record(world.news, catching_up=False)
-    around = Around().poll()
-    expiry_times = expiry.predict(before, around.retention)
-    hours = raising(publish_hours(), lambda forgotten, *_: any(each.group == "b" for each in forgotten))
-    monkeypatch.setattr("stream.tick.terminations.predict_removed", hours)
-    accounts = ledger.check_predictions(world.fleet.columns(), expiry_times, around.retention, 3.0, current=True)
-    counted = {row["outcome"]: row["offsets"] for row in accounts.checks.to_pylist()}
-    assert (counted["deleted"], ledger.faults) == (2, 1)
+    terminations.record(world.news, catching_up=False)
+    context = FixedPoller().poll()
+    expiry_times = expiry.predict(before, context.retention)
+    failing = raising(real_prediction(), lambda forgotten, *_: any(each.group == "b" for each in forgotten))
+    monkeypatch.setattr("stream.tick.terminations.predict_removed", failing)
+    counts = terminations.check_predictions(world.fleet.columns(), expiry_times, context.retention, 3.0, current=True)
+    counted = {row["outcome"]: row["offsets"] for row in counts.checks.to_pylist()}
+    assert (counted["deleted"], terminations.faults) == (2, 1)
 
 
-def publish_hours() -> Callable[..., Any]:
+def real_prediction() -> Callable[..., Any]:
     """Return the real prediction."""
     from stream.groups.expiry.check import predict_removed  # noqa: PLC0415 - the one that is not patched
 
     return predict_removed
 
 
-def test_a_detail_that_fails_is_a_clear_error(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only this group's API and page answer 500; what failed is said, counted and logged once a minute."""
+def test_a_detail_that_fails_is_answered_with_500(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only API and page of this group answer 500; the error is shown, counted and logged once per minute."""
     monitor.tick()
     monkeypatch.setattr(Memberships, "members", raising(Memberships.members, lambda _, group, *__: group == "c"))
     with structlog.testing.capture_logs() as lines:
@@ -341,13 +350,13 @@ def test_a_detail_that_fails_is_a_clear_error(monitor: Monitor, monkeypatch: pyt
     assert len([line for line in lines if "answer" in line["event"]]) == 1
 
 
-def test_a_group_that_is_gone_is_forgotten(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is shown of it once the log and its grace time know it no more."""
+def test_a_removed_group_leaves_the_quarantine(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not shown once it is dead and its grace period has passed."""
     fail_for_c(monkeypatch)
     monitor.tick()
     monitor.read(commit_key("c", "t", 0), None)
     monitor.read(group_key("c"), None)
     later = time.time() + 3700
-    monkeypatch.setattr(ticks.time, "time", lambda: later)
+    monkeypatch.setattr(run_tick.time, "time", lambda: later)
     assert list(monitor.tick()) == list("abde")
     assert monitor.status.monitor_status().groups_not_evaluated == 0

@@ -1,4 +1,4 @@
-"""The ledger: deaths by cause and predictions held against tombstones, of what is live alone."""
+"""Terminations: deaths by cause and tombstones against predictions, counted only for live records."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ RETENTION = OffsetsRetention(7 * DAY, 600_000, "broker")
 
 
 class Life:
-    """A world with one group that commits at time 0, and a ledger that watches it."""
+    """One group that commits at time 0, and its terminations."""
 
     def __init__(self, live_from: int = 0) -> None:
         self.world = World(StateLimits(keep_slots=10, live_from=live_from))
-        self.ledger = Terminations()
+        self.terminations = Terminations()
         self.catching_up = False
         self.topics = {"t": 1}
         self.recreated: dict[str, int] = {}
         self.read([(commit_key("g", "t", 0), commit_value(5, 0))], 0)
 
     def read(self, records: list[Any], time: int) -> None:
-        """Let a batch happen."""
+        """Read a batch of records."""
         self.world.read(records, time=time)
-        self.ledger.record(self.world.news, catching_up=self.catching_up)
+        self.terminations.record(self.world.news, catching_up=self.catching_up)
 
-    def judge(self, now: int, *, current: bool = True, unread: frozenset[str] = frozenset()) -> TerminationCounts:
-        """Let a tick happen at this time (ms)."""
-        fleet = self.world.fleet.columns()
-        self.asked = self.ledger.topics_in_question(fleet)
-        around = ClusterContext(RETENTION, self.topics, recreated=self.recreated)
-        self.context = around.for_groups(fleet, UnassignedTracker(), self.ledger.decide_causes(fleet, around))
+    def tick(self, now: int, *, current: bool = True, unread: frozenset[str] = frozenset()) -> TerminationCounts:
+        """Run a tick at this time (ms)."""
+        state = self.world.fleet.columns()
+        self.requested_topics = self.terminations.topics_in_question(state)
+        context = ClusterContext(RETENTION, self.topics, recreated=self.recreated)
+        self.context = context.for_groups(state, UnassignedTracker(), self.terminations.decide_causes(state, context))
         assert self.context.expiry is not None
-        return self.ledger.check_predictions(
-            fleet, self.context.expiry, RETENTION, now / 1000, current=current, unread=unread
+        return self.terminations.check_predictions(
+            state, self.context.expiry, RETENTION, now / 1000, current=current, unread=unread
         )
 
     @property
     def cause(self) -> str:
-        """Why the group ended, as it is shown."""
+        """The published cause of the group's death."""
         life = self.world.fleet.columns().histories["g"]
         return str(self.context.decided_cause("g", life.transitions[-1]))
 
@@ -60,125 +60,125 @@ def counts(table: Any) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("gone_at", "topics", "cause", "check"),
+    ("removed_at", "topics", "cause", "check"),
     [
         (7 * DAY + 1000, {"t": 1}, "expired", "kept"),
         (DAY, {"t": 1}, "deleted", "deleted"),
         (DAY, {"t": 0}, "topic deleted", "deleted"),
         (DAY, {}, "unknown", "deleted"),
     ],
-    ids=["in its time", "before its time", "with its topic", "while the topics cannot be asked"],
+    ids=["at its expiry", "before its expiry", "with its topic", "while the topics are unknown"],
 )
-def test_a_death_counts_once_by_its_cause(gone_at: int, topics: dict[str, int], cause: str, check: str) -> None:
-    """The death of a group that only had offsets, and its offset's prediction, are counted and told in one line."""
+def test_a_death_counts_once_by_its_cause(removed_at: int, topics: dict[str, int], cause: str, check: str) -> None:
+    """The death of a group without members and the check of its offset are counted and logged once."""
     life = Life()
-    life.judge(1000)
+    life.tick(1000)
     life.topics = topics
-    life.read([(commit_key("g", "t", 0), None)], gone_at)
+    life.read([(commit_key("g", "t", 0), None)], removed_at)
     with structlog.testing.capture_logs() as lines:
-        accounts = life.judge(gone_at + 1000)
-    assert (counts(accounts.deaths), counts(accounts.checks)) == ({cause: 1}, {check: 1})
+        counted = life.tick(removed_at + 1000)
+    assert (counts(counted.deaths), counts(counted.checks)) == ({cause: 1}, {check: 1})
     assert [(line["group"], line["why"].split(":")[0]) for line in lines] == [("g", cause)]
-    assert counts(life.judge(gone_at + 2000).deaths) == {cause: 1}
+    assert counts(life.tick(removed_at + 2000).deaths) == {cause: 1}
 
 
 def test_a_cause_is_decided_once() -> None:
-    """That its topic is deleted after a group was, or made anew after its topic was deleted, changes no cause."""
+    """A topic that is deleted after the group, or recreated, does not change the cause."""
     life = Life()
-    life.judge(1000)
+    life.tick(1000)
     life.read([(commit_key("g", "t", 0), None)], DAY)
-    life.judge(DAY + 1000)
-    assert (life.asked, life.cause) == ({"t"}, "deleted")
+    life.tick(DAY + 1000)
+    assert (life.requested_topics, life.cause) == ({"t"}, "deleted")
     life.topics = {"t": 0}
-    life.judge(DAY + 2000)
-    assert (life.asked, life.cause) == (set(), "deleted")
+    life.tick(DAY + 2000)
+    assert (life.requested_topics, life.cause) == (set(), "deleted")
 
 
-def test_topic_made_anew_is_not_the_one_that_was_deleted() -> None:
-    """What ended before the new one was seen ended with the old one."""
+def test_a_recreated_topic_does_not_hide_the_deletion_of_the_previous_one() -> None:
+    """A removal before the first sight of the new topic belongs to the previous one."""
     life = Life()
-    life.judge(1000)
+    life.tick(1000)
     life.read([(commit_key("g", "t", 0), None)], DAY)
     life.recreated = {"t": DAY + 500}
-    accounts = life.judge(DAY + 1000)
-    assert (life.cause, counts(accounts.deaths)) == ("topic deleted", {"topic deleted": 1})
+    counted = life.tick(DAY + 1000)
+    assert (life.cause, counts(counted.deaths)) == ("topic deleted", {"topic deleted": 1})
 
 
-def test_what_the_state_remembers_is_judged_again_after_a_restart_and_not_counted() -> None:
-    """Its topics are asked for at the first tick, for nobody else may commit to them any more."""
+def test_stored_removals_get_a_cause_after_a_restart_and_are_not_counted() -> None:
+    """Their topics are requested at the first tick, because no other group may use them."""
     life = Life()
     life.read([(commit_key("g", "t", 0), None)], DAY)
-    life.ledger, life.topics = Terminations(), {"t": 0}
-    accounts = life.judge(DAY + 1000)
-    assert (life.asked, life.cause, counts(accounts.deaths)) == ({"t"}, "topic deleted", {})
+    life.terminations, life.topics = Terminations(), {"t": 0}
+    counted = life.tick(DAY + 1000)
+    assert (life.requested_topics, life.cause, counts(counted.deaths)) == ({"t"}, "topic deleted", {})
 
 
-def test_replayed_history_counts_nowhere() -> None:
-    """A death that the initial catch-up reads is no news, and neither are its tombstones."""
+def test_replayed_removals_are_not_counted() -> None:
+    """Neither deaths nor tombstones that the initial catch-up reads are counted."""
     life = Life(live_from=100)
     life.catching_up = True
     life.read([(commit_key("g", "t", 0), None)], DAY)
-    accounts = life.judge(2 * DAY)
-    assert (counts(accounts.deaths), counts(accounts.checks)) == ({}, {})
-    assert life.cause == "deleted", "history tells it all the same"
+    counted = life.tick(2 * DAY)
+    assert (counts(counted.deaths), counts(counted.checks)) == ({}, {})
+    assert life.cause == "deleted", "the history has its cause"
 
 
-def test_death_while_the_monitor_was_down_counts_when_it_is_back() -> None:
-    """What the catch-up after a restart reads is live; when a tombstone was read late, its prediction is not judged."""
+def test_a_death_while_the_monitor_was_down_is_counted_after_the_restart() -> None:
+    """Records read by the catch-up after a restart are live; the prediction of a tombstone read late is not checked."""
     life = Life()
-    life.judge(1000)
+    life.tick(1000)
     life.catching_up = True
     life.read([(commit_key("g", "t", 0), None)], DAY)
-    accounts = life.judge(2 * DAY)
-    assert (counts(accounts.deaths), counts(accounts.checks)) == ({"deleted": 1}, {})
+    counted = life.tick(2 * DAY)
+    assert (counts(counted.deaths), counts(counted.checks)) == ({"deleted": 1}, {})
 
 
-def test_offset_that_should_be_gone_is_missed_only_while_all_is_read() -> None:
-    """Two looks of the broker and a minute after its hour; a reader that is behind cannot say so."""
+def test_an_expired_offset_is_missing_only_while_all_records_are_read() -> None:
+    """Two retention checks and a minute after its expiry; not while the reader is behind."""
     life = Life()
-    hour = 7 * DAY
-    late = hour + 2 * 600_000 + 61_000
-    life.judge(hour - 1000, current=False)
-    assert counts(life.judge(late, current=False).checks) == {}
-    life.judge(late + 1)
-    assert counts(life.judge(late + 2 * 600_000 + 62_000).checks) == {"missing": 1}
+    expiry = 7 * DAY
+    late = expiry + 2 * 600_000 + 61_000
+    life.tick(expiry - 1000, current=False)
+    assert counts(life.tick(late, current=False).checks) == {}
+    life.tick(late + 1)
+    assert counts(life.tick(late + 2 * 600_000 + 62_000).checks) == {"missing": 1}
 
 
-def test_the_errors_are_those_of_what_expired() -> None:
-    """A tombstone nine minutes after its hour is an error of nine minutes; one before it is none."""
+def test_prediction_errors_are_those_of_expired_offsets() -> None:
+    """A tombstone nine minutes after the predicted expiry is an error of nine minutes."""
     life = Life()
-    life.judge(1000)
+    life.tick(1000)
     life.read([(commit_key("g", "t", 0), None)], 7 * DAY + 540_000)
-    errors = life.judge(7 * DAY + 541_000).errors
+    errors = life.tick(7 * DAY + 541_000).errors
     assert errors is not None
     assert (errors.count, errors.total) == (1, 540.0)
 
 
-def test_many_deaths_at_once_are_told_in_few_lines() -> None:
-    """Twenty by name, the others by their number."""
+def test_many_deaths_at_once_make_few_log_lines() -> None:
+    """Twenty are logged by name, the others as a number."""
     life = Life()
     names = [f"g-{number}" for number in range(50)]
     life.read([(group_key(name), group_value(1, [])) for name in names], 10)
     life.read([(group_key(name), None) for name in names], 20)
     with structlog.testing.capture_logs() as lines:
-        accounts = life.judge(30)
-    assert sum(counts(accounts.deaths).values()) == 50
+        counted = life.tick(30)
+    assert sum(counts(counted.deaths).values()) == 50
     assert [line["event"] for line in lines] == ["group died"] * 20 + ["more groups died"]
     assert lines[-1]["groups"] == 30
 
 
-def test_a_tombstone_that_a_transaction_hides_is_not_missing() -> None:
-    """Nor late when it is read at last; one that does not come after that is missing in its time."""
-    for comes in (True, False):
+def test_a_tombstone_hidden_by_a_transaction_is_not_missing() -> None:
+    """Nor late when it is read after all; one that never arrives is missing later."""
+    for arrives in (True, False):
         life = Life()
-        life.judge(1000)
+        life.tick(1000)
         due = 7 * DAY
         checks = {}
         for minute in range(0, 120, 10):
-            checks = counts(life.judge(due + minute * 60_000, unread=frozenset({"g"})).checks)
+            checks = counts(life.tick(due + minute * 60_000, unread=frozenset({"g"})).checks)
         assert checks == {}
-        if comes:
+        if arrives:
             life.read([(commit_key("g", "t", 0), None)], due + 300_000)
         for minute in range(120, 180, 10):
-            checks = counts(life.judge(due + minute * 60_000).checks)
-        assert checks == {"kept" if comes else "missing": 1}
+            checks = counts(life.tick(due + minute * 60_000).checks)
+        assert checks == {"kept" if arrives else "missing": 1}

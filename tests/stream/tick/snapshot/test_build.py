@@ -20,7 +20,7 @@ STORIES = [
     ("behind the end", 10, (25, 0, None), 15, None),
     ("at the end", 25, (25, 0, None), 0, None),
     ("below the log start: only what is left to read counts", 10, (25, 20, None), 5, None),
-    ("all that was unread is gone", 10, (25, 25, None), 0, None),
+    ("all unread records are deleted", 10, (25, 25, None), 0, None),
     ("above the end: never negative", 30, (25, 0, None), None, "beyond_end"),
     ("no leader to ask", 10, (None, None, "no_leader"), None, "no_leader"),
     ("the end is known, the start is not", 10, (25, None, "timed_out"), None, "timed_out"),
@@ -28,7 +28,7 @@ STORIES = [
 
 
 def rows(table: Any) -> list[dict[str, Any]]:
-    """Read a table as plain rows."""
+    """Return the rows of a table."""
     listed: list[dict[str, Any]] = table.to_pylist()
     return listed
 
@@ -37,7 +37,7 @@ def rows(table: Any) -> list[dict[str, Any]]:
 def test_the_lag_of_a_partition(
     committed: int, end: tuple[int | None, int | None, str | None], lag: int | None, reason: str | None
 ) -> None:
-    """Each story gives its lag, or no lag and its reason."""
+    """It is the lag of the story, or none with a reason."""
     world = World()
     world.read([(commit_key("g", "t", 0), commit_value(committed, 7))])
     high, start, error = end
@@ -58,10 +58,10 @@ def test_the_lag_of_a_partition(
         ([("t", 1, 5, 5, 0, None)], "unknown_partition"),
         ([("other", 0, 5, 5, 0, None)], "not_asked"),
     ],
-    ids=["no answer yet", "topic gone", "not allowed", "no such partition", "an answer for others"],
+    ids=["no answer yet", "unknown topic", "not authorized", "no such partition", "an answer for other topics"],
 )
 def test_a_partition_that_the_cluster_does_not_know(ends: list[Any], reason: str) -> None:
-    """What cannot be asked has no numbers at all, and one reason."""
+    """It has no numbers, and one reason."""
     world = World()
     world.read([(commit_key("g", "t", 0), commit_value(3, 7))])
     (row,) = rows(snapshot.build(world.fleet.columns(), ends_of(ends), 1.0).partitions)
@@ -69,8 +69,8 @@ def test_a_partition_that_the_cluster_does_not_know(ends: list[Any], reason: str
     assert row["lag_unknown_reason"] == reason
 
 
-def test_groups_are_summed_over_what_is_known() -> None:
-    """Sum and maximum over the known partitions, the unknown ones counted beside them by reason."""
+def test_group_sums_cover_known_partitions() -> None:
+    """Sum and maximum of the known lags; partitions with unknown lag are counted by reason."""
     world = World()
     world.read(
         [
@@ -92,8 +92,8 @@ def test_groups_are_summed_over_what_is_known() -> None:
     assert rows(built.unknown_lags) == [{"group": "g", "reason": "unknown_topic", "partitions": 2}]
 
 
-def test_what_the_membership_records_tell() -> None:
-    """Stable with members, Empty without; offsets alone make a simple group; newer kinds as their pieces add up."""
+def test_type_and_state_come_from_the_membership_records() -> None:
+    """Stable with members, Empty without; a group with only offsets is simple; newer types combine their records."""
     world = World()
     member = bytes.fromhex("00000002720263032f68020274000000012c08756e69666f726d00")
     consumer = (b"\x00\x05\x00\x01k\x00\x02m1", member)
@@ -106,20 +106,20 @@ def test_what_the_membership_records_tell() -> None:
             consumer,
         ]
     )
-    told = {row["group"]: row for row in rows(snapshot.build(world.fleet.columns(), ends_of([]), 1.0).groups)}
-    seen = {name: (row["kind"], row["state"], row["members"], row["generation"]) for name, row in told.items()}
+    by_name = {row["group"]: row for row in rows(snapshot.build(world.fleet.columns(), ends_of([]), 1.0).groups)}
+    seen = {name: (row["kind"], row["state"], row["members"], row["generation"]) for name, row in by_name.items()}
     assert seen == {
         "busy": ("classic", "Stable", 2, 7),
         "left": ("classic", "Empty", 0, 8),
         "simple": ("simple", "Empty", 0, None),
         "k": ("consumer", "Reconciling", 1, None),
     }
-    assert told["busy"]["protocol_type"] == "consumer"
-    assert told["busy"]["lag_sum"] is None, "a group without offsets has no lag"
+    assert by_name["busy"]["protocol_type"] == "consumer"
+    assert by_name["busy"]["lag_sum"] is None, "a group without offsets has no lag"
 
 
-def test_tombstones_take_rows_and_groups_away() -> None:
-    """A deleted offset is in no table any more; of a group that died remains one row that says so."""
+def test_tombstones_remove_rows_and_groups() -> None:
+    """A deleted offset is in no table; a dead group has one row in state Dead."""
     world = World()
     world.read(
         [
@@ -151,7 +151,7 @@ def test_tombstones_take_rows_and_groups_away() -> None:
     )
 )
 def test_tables_are_sorted_typed_and_agree(commits: list[tuple[str, str, int, int]]) -> None:
-    """Rows come sorted by their labels, columns as the read model promises, and groups sum up their partitions."""
+    """Rows are sorted by their labels, columns have the types of the read model, and group sums match partitions."""
     world = World()
     records = [(commit_key(*place), commit_value(offset, 1)) for *place, offset in commits]
     for begin in range(0, len(records), 5):
@@ -173,7 +173,7 @@ def test_tables_are_sorted_typed_and_agree(commits: list[tuple[str, str, int, in
 
 @pytest.mark.parametrize("offset", [-1, -1001, -(2**63)])
 def test_a_negative_offset_has_no_lag(offset: int) -> None:
-    """A broker takes such a commit for none: the lag is unknown, and the reason says so."""
+    """A broker treats such a commit as none: the lag is unknown, with its own reason."""
     world = World()
     world.read([(commit_key("g", "t", 0), commit_value(offset, 1)), (commit_key("g", "t", 1), commit_value(0, 1))])
     ends = ends_of([("t", partition, 10, 10, 0, None) for partition in range(2)])

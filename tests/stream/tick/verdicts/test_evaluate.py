@@ -1,4 +1,4 @@
-"""What is the matter with groups, tick after tick: judged, remembered, kept over a restart, in either set of rules."""
+"""The verdict evaluator: verdicts tick by tick, their history, and their storage over a restart, in both rule sets."""
 
 from __future__ import annotations
 
@@ -46,45 +46,45 @@ class Story:
             self.world.read([generation(1, "m")], START_MS)
 
     def read(self) -> None:
-        """Let ten seconds pass that nobody looks at."""
+        """Advance ten seconds without a tick."""
         self.second += TICK
         now = START + self.second
         if self.second <= self._until:
             self.world.read([(commit_key("g", "t", 0), commit_value(end(self.second - 5), now * 1000))], now * 1000)
 
-    def look(self, evaluator: VerdictEvaluator, partitions: int = 1) -> tuple[EvaluatedTick, ClusterContext]:
-        """Let ten seconds pass, and look."""
+    def evaluate(self, evaluator: VerdictEvaluator, partitions: int = 1) -> tuple[EvaluatedTick, ClusterContext]:
+        """Advance ten seconds and evaluate."""
         self.read()
         now = START + self.second
-        fleet = self.world.fleet.columns()
+        state = self.world.fleet.columns()
         ends = EndsIndex(ends_of([("t", at, end(self.second), end(self.second), 0, None) for at in range(partitions)]))
-        around = dataclasses.replace(UNKNOWN_CLUSTER, partition_counts={"t": partitions})
-        context = around.for_groups(fleet, UnassignedTracker())
-        hidden = nothing_hidden(fleet) if self.hide is None else self.hide(fleet)
+        cluster = dataclasses.replace(UNKNOWN_CLUSTER, partition_counts={"t": partitions})
+        context = cluster.for_groups(state, UnassignedTracker())
+        hidden = nothing_hidden(state) if self.hide is None else self.hide(state)
         return evaluator.evaluate(hidden, ends, context, now, self.backfill), context
 
     def tick(self, evaluator: VerdictEvaluator, partitions: int = 1) -> tuple[EvaluatedTick, Snapshot]:
-        """Let ten seconds pass, look, and show what was seen."""
-        seen, context = self.look(evaluator, partitions)
-        return seen, snapshot.build_evaluated(seen, context, START + self.second)
+        """Advance ten seconds, evaluate, and build the snapshot."""
+        evaluated, context = self.evaluate(evaluator, partitions)
+        return evaluated, snapshot.build_evaluated(evaluated, context, START + self.second)
 
     def run(self, evaluator: VerdictEvaluator, until: int, partitions: int = 1) -> tuple[EvaluatedTick, Snapshot]:
-        """Look every ten seconds until some second; show the last look."""
+        """Evaluate every ten seconds until `until`; build the snapshot of the last tick."""
         while self.second < until - TICK:
-            self.look(evaluator, partitions)
+            self.evaluate(evaluator, partitions)
         return self.tick(evaluator, partitions)
 
 
 def row(table: Any, at: int = 0) -> dict[str, Any]:
-    """Read one row."""
+    """Return one row."""
     found: dict[str, Any] = table.slice(at, 1).to_pylist()[0]
     return found
 
 
-def test_a_group_that_stops_is_told_in_every_place() -> None:
-    """Partition, group, topic, counts, finding and history say the same."""
-    judge = VerdictEvaluator(LIMITS)
-    seen, shown = Story(600).run(judge, 900)
+def test_a_stopped_group_is_shown_everywhere() -> None:
+    """Partition, group, topic, counts, finding and history have the same verdict."""
+    evaluator = VerdictEvaluator(LIMITS)
+    evaluated, shown = Story(600).run(evaluator, 900)
     partition, group, topic = row(shown.partitions), row(shown.groups), row(shown.topics)
     assert (partition["verdict"], group["verdict"], topic["verdict"]) == ("stopped",) * 3
     assert (group["severity"], group["verdict_partitions"], group["held_back"]) == ("critical", 1, False)
@@ -95,21 +95,21 @@ def test_a_group_that_stops_is_told_in_every_place() -> None:
     assert partition["offset_asked"] is False
     counts = {each["verdict"]: each["groups"] for each in shown.verdict_groups.to_pylist()}
     assert (counts["stopped"], sum(counts.values()), len(counts)) == (1, 1, 20)
-    finding = seen.finding("g")
+    finding = evaluated.finding("g")
     assert finding is not None
     assert finding.sentence == group["sentence"]
     assert (finding.verdict, finding.severity) == ("stopped", "critical")
     assert finding.evidence["time_lag"] == partition["time_lag"]
     assert str(finding.evidence["commit_time"]).startswith("2023-11-14T22:23:20")
-    assert [each[:2] for each in seen.partition_findings("g")] == [("t", 0)]
-    assert [(each.before, each.verdict) for each in judge.changes_of("g")] == [(None, "ok"), ("ok", "stopped")]
-    assert seen.finding("stranger") is None
-    turned = {each["verdict"]: each["groups"] for each in judge.changes_table().to_pylist()}
-    assert (turned["stopped"], sum(turned.values()), len(turned)) == (1, 1, 20)
+    assert [each[:2] for each in evaluated.partition_findings("g")] == [("t", 0)]
+    assert [(each.before, each.verdict) for each in evaluator.changes_of("g")] == [(None, "ok"), ("ok", "stopped")]
+    assert evaluated.finding("stranger") is None
+    changes = {each["verdict"]: each["groups"] for each in evaluator.changes_table().to_pylist()}
+    assert (changes["stopped"], sum(changes.values()), len(changes)) == (1, 1, 20)
 
 
 def test_a_verdict_and_its_date_survive_a_restart(tmp_path: Path) -> None:
-    """The next process shows at once what the last one showed, with the same date and history, and counts no change."""
+    """The next process shows the verdict of the last one, with the same time and history, and counts no change."""
     first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     story = Story(600)
     before = row(story.run(first, 900)[1].groups)
@@ -123,7 +123,7 @@ def test_a_verdict_and_its_date_survive_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_healthy_group_is_not_unknown_after_a_restart(tmp_path: Path) -> None:
-    """What was fine is fine until more is known."""
+    """A fine verdict stays until enough is known."""
     first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     story = Story(10_000)
     assert row(story.run(first, 600)[1].groups)["verdict"] == "ok"
@@ -133,29 +133,29 @@ def test_a_healthy_group_is_not_unknown_after_a_restart(tmp_path: Path) -> None:
     assert [each.verdict for each in second.changes_of("g")] == ["ok"]
 
 
-def test_what_must_survive_is_written_in_turn(tmp_path: Path) -> None:
-    """A process that is killed has written what it knew a minute ago."""
-    judge = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
-    Story(600).run(judge, 900)
-    kept = VerdictStore(tmp_path).read()
-    assert kept is not None
-    assert [each.verdict for each in kept.changes["g"]] == ["ok", "stopped"]
+def test_verdicts_are_stored_every_minute(tmp_path: Path) -> None:
+    """A killed process has stored the verdicts of the last minute."""
+    evaluator = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
+    Story(600).run(evaluator, 900)
+    stored = VerdictStore(tmp_path).read()
+    assert stored is not None
+    assert [each.verdict for each in stored.changes["g"]] == ["ok", "stopped"]
 
 
-def test_nothing_is_written_of_what_was_not_true(tmp_path: Path) -> None:
-    """After the state turned out wrong, verdicts begin anew and the file stays as it was."""
-    judge = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
+def test_discarded_verdicts_are_not_stored(tmp_path: Path) -> None:
+    """After a reset the verdicts start from nothing and the file does not change."""
+    evaluator = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     story = Story(600)
-    story.run(judge, 30)
-    judge.reset()
-    story.run(judge, 900)
-    judge.save()
+    story.run(evaluator, 30)
+    evaluator.reset()
+    story.run(evaluator, 900)
+    evaluator.save()
     assert VerdictStore(tmp_path).read() is None
 
 
-def test_a_partition_without_any_commit_is_seen() -> None:
-    """Partition 1 of a subscribed topic gets records and no commit: it has a row, no lag, and its verdict."""
-    seen, shown = Story(10_000).run(VerdictEvaluator(LIMITS), 900, partitions=2)
+def test_a_partition_without_any_commit_has_a_row() -> None:
+    """Partition 1 of a subscribed topic gets records and no commit: no lag, but a verdict."""
+    evaluated, shown = Story(10_000).run(VerdictEvaluator(LIMITS), 900, partitions=2)
     partition = row(shown.partitions, 1)
     assert (partition["partition"], partition["committed_offset"], partition["commit_time"]) == (1, None, None)
     assert (partition["lag"], partition["lag_unknown_reason"]) == (None, "never_committed")
@@ -165,44 +165,44 @@ def test_a_partition_without_any_commit_is_seen() -> None:
     group, topic = row(shown.groups), row(shown.topics)
     assert (group["partitions"], group["partitions_lag_unknown"], group["lag_sum"]) == (1, 1, 500)
     assert (topic["partitions"], topic["partitions_lag_unknown"], topic["verdict"]) == (1, 1, partition["verdict"])
-    assert [each[:2] for each in seen.partition_findings("g")] == [("t", 1)]
+    assert [each[:2] for each in evaluated.partition_findings("g")] == [("t", 1)]
 
 
-def test_a_storm_of_many_members_is_seen() -> None:
-    """Twenty members rebalance far more often than a life remembers; now and then is no storm."""
+def test_a_rebalance_storm_of_many_members_is_found() -> None:
+    """Twenty members rebalance more often than the history keeps transitions; rare rebalances are no storm."""
     names = [written.classic_member(f"m{at}", wants=written.subscription("t")) for at in range(20)]
     for every, verdict in ((1, "rebalance_storm"), (20, "falling_behind")):
-        judge, story = VerdictEvaluator(LIMITS), Story(0, members=False)
+        evaluator, story = VerdictEvaluator(LIMITS), Story(0, members=False)
         story.world = World(StateLimits(keep_slots=60, keep_transitions=32))
         for tick in range(90):
             now = START + story.second
             story.world.read([(commit_key("g", "t", 0), commit_value(100_000 + 10 * tick, now * 1000))], now * 1000)
             if tick % every == 0:
                 story.world.read([written.classic(*names, generation=tick + 1, time=-1)], now * 1000)
-            story.look(judge)
-        assert row(story.tick(judge)[1].groups)["verdict"] == verdict
+            story.evaluate(evaluator)
+        assert row(story.tick(evaluator)[1].groups)["verdict"] == verdict
 
 
-def test_the_dead_have_no_verdict() -> None:
-    """In its grace time a group shows that it died, and nothing is said of its health."""
-    judge, story = VerdictEvaluator(LIMITS), Story(600)
-    story.run(judge, 700)
+def test_a_dead_group_has_no_verdict() -> None:
+    """In its grace period it is shown as dead, without a verdict."""
+    evaluator, story = VerdictEvaluator(LIMITS), Story(600)
+    story.run(evaluator, 700)
     story.world.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], (START + 701) * 1000)
-    seen, shown = story.tick(judge)
+    evaluated, shown = story.tick(evaluator)
     dead = row(shown.groups)
     columns = ("verdict", "severity", "verdict_since", "verdict_partitions", "sentence", "time_lag_max", "held_back")
     assert [dead[name] for name in columns] == [None] * len(columns)
-    assert (seen.finding("g"), seen.partition_findings("g")) == (None, ())
+    assert (evaluated.finding("g"), evaluated.partition_findings("g")) == (None, ())
     assert sum(each["groups"] for each in shown.verdict_groups.to_pylist()) == 0
 
 
-def test_without_a_judgement_there_is_none_in_the_snapshot() -> None:
-    """A capture has no ends: all columns of health are null, and there are no counts."""
+def test_a_snapshot_without_an_evaluation_has_no_verdicts() -> None:
+    """A capture has no end offsets: all columns of health are null, and there are no counts."""
     story = Story(600)
     story.run(VerdictEvaluator(LIMITS), 60)
     shown = snapshot.build(story.world.fleet.columns(), ends_of([]), START + 60)
-    judged = ("lost", "margin", "time_lag", "produce_rate", "trend", "verdict", "verdict_since", "offset_asked")
-    assert [row(shown.partitions)[name] for name in judged] == [None] * len(judged)
+    columns = ("lost", "margin", "time_lag", "produce_rate", "trend", "verdict", "verdict_since", "offset_asked")
+    assert [row(shown.partitions)[name] for name in columns] == [None] * len(columns)
     assert row(shown.groups)["verdict"] is None
     assert row(shown.topics)["verdict"] is None
     assert len(shown.verdict_groups) == 0
@@ -221,15 +221,15 @@ class Backfill:
         return (seconds + START) * 1000, np.array([[end(int(second)) for second in seconds]])
 
 
-def test_the_first_tick_is_seeded_once() -> None:
+def test_the_end_history_is_backfilled_once() -> None:
     """With past end offsets, the age of an old record is exact from the first tick on."""
     backfill, story = Backfill(), Story(600)
     story.backfill = backfill
     while story.second < 900:
         story.read()
-    judge = VerdictEvaluator(LIMITS)
-    shown = story.tick(judge)[1]
-    story.tick(judge)
+    evaluator = VerdictEvaluator(LIMITS)
+    shown = story.tick(evaluator)[1]
+    story.tick(evaluator)
     partition = row(shown.partitions)
     assert (partition["time_lag"], partition["time_lag_exact"]) == (pytest.approx(315, abs=2), True)
     assert backfill.calls == 1
@@ -250,13 +250,13 @@ def without_answer(state: GroupColumns) -> HiddenCommits:
 def test_a_hidden_group_gets_no_bad_verdict() -> None:
     """It may have read on behind the open transaction: its last verdict stays."""
     story = Story(600)
-    judge = VerdictEvaluator(LIMITS)
-    story.run(judge, 600)
+    evaluator = VerdictEvaluator(LIMITS)
+    story.run(evaluator, 600)
     story.hide = without_answer
-    shown = story.run(judge, 900)[1]
+    shown = story.run(evaluator, 900)[1]
     assert row(shown.partitions)["verdict"] == "ok"
     story.hide = None
-    assert row(story.tick(judge)[1].partitions)["verdict"] == "stopped"
+    assert row(story.tick(evaluator)[1].partitions)["verdict"] == "stopped"
 
 
 def test_commits_from_coordinators_are_marked() -> None:
@@ -268,26 +268,26 @@ def test_commits_from_coordinators_are_marked() -> None:
     assert row(shown.groups)["held_back"] is True
 
 
-def test_burrow_speaks_its_own_words() -> None:
-    """Its verdicts, its roll-up and severities stand where ours would; a partition that it cannot see is NOTFOUND."""
-    judge = VerdictEvaluator(LIMITS, rules="burrow")
+def test_burrow_rules_have_their_own_verdicts() -> None:
+    """Their verdicts, roll-up and severities replace ours; a partition without a commit is NOTFOUND."""
+    evaluator = VerdictEvaluator(LIMITS, rules="burrow")
     story = Story(600)
-    assert row(story.run(judge, 600)[1].groups)["verdict"] == "WARN", "it never had less lag than at first"
-    seen, shown = story.run(judge, 900, partitions=2)
+    assert row(story.run(evaluator, 600)[1].groups)["verdict"] == "WARN", "its lag was never lower than at the start"
+    evaluated, shown = story.run(evaluator, 900, partitions=2)
     assert [each["verdict"] for each in shown.partitions.to_pylist()] == ["STOP", "NOTFOUND"]
     group = row(shown.groups)
     assert (group["verdict"], group["severity"], group["verdict_partitions"]) == ("ERR", "critical", 1)
     assert group["sentence"].startswith("t-0 STOP: No commit for 5 min")
     assert row(shown.topics)["verdict"] == "ERR"
-    finding = seen.finding("g")
+    finding = evaluated.finding("g")
     assert finding is not None
     assert (finding.verdict, finding.evidence["window_commits"]) == ("ERR", 10)
-    assert [each.verdict for each in judge.changes_of("g")] == ["ERR", "WARN", "ERR"], "one commit is STOP"
+    assert [each.verdict for each in evaluator.changes_of("g")] == ["ERR", "WARN", "ERR"], "one commit is STOP"
     assert len(shown.verdict_groups) == 7
 
 
-def test_other_rules_do_not_go_on_from_ours(tmp_path: Path) -> None:
-    """Who changes the rules keeps the history, and what is shown begins anew."""
+def test_other_rules_do_not_continue_the_verdicts(tmp_path: Path) -> None:
+    """A change of the rule set keeps the history, but not the current verdicts."""
     first = VerdictEvaluator(LIMITS, store=VerdictStore(tmp_path))
     story = Story(600)
     story.run(first, 900)

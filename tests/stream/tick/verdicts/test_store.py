@@ -1,4 +1,4 @@
-"""The file beside the checkpoint: what it gives back, and what it does with bytes that are not its own."""
+"""The verdict file: round trip, foreign and damaged files, full disks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHANGES = st.builds(
     st.text(max_size=3),
 )
 NAMES = st.text(st.characters(), max_size=5)
-KEPT = st.builds(
+STORED = st.builds(
     StoredVerdicts,
     st.sampled_from(["lagwarden", "burrow"]),
     st.one_of(st.none(), st.binary(max_size=9)),
@@ -38,23 +38,23 @@ KEPT = st.builds(
 )
 
 
-@given(kept=KEPT)
-def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, kept: StoredVerdicts) -> None:
-    """Whatever groups are named, also with halves of characters."""
+@given(stored=STORED)
+def test_written_verdicts_are_read_back(tmp_path_factory: pytest.TempPathFactory, stored: StoredVerdicts) -> None:
+    """With any group names, also those with lone surrogates."""
     file = VerdictStore(tmp_path_factory.mktemp("checkpoint"))
     file.write(StoredVerdicts("another", b"before"))
-    file.write(kept)
-    assert file.read() == kept
+    file.write(stored)
+    assert file.read() == stored
 
 
-def test_nothing_kept_is_nothing(tmp_path: Path) -> None:
-    """A checkpoint from before has no such file."""
+def test_a_missing_file_is_no_error(tmp_path: Path) -> None:
+    """A new checkpoint has no such file."""
     assert VerdictStore(tmp_path).read() is None
     assert list(tmp_path.iterdir()) == []
 
 
 def archive(folder: Path, **members: object) -> bytes:
-    """Give an archive with some members as JSON."""
+    """Return an archive with these members as JSON."""
     path = folder / "made.zip"
     with zipfile.ZipFile(path, "w") as made:
         for name, value in members.items():
@@ -64,22 +64,22 @@ def archive(folder: Path, **members: object) -> bytes:
     return content
 
 
-WHOLE: dict[str, object] = {"about": {"format": FORMAT, "rules": "lagwarden"}, "changes": {}, "rebalances": {}}
+COMPLETE: dict[str, object] = {"about": {"format": FORMAT, "rules": "lagwarden"}, "changes": {}, "rebalances": {}}
 
 
 @pytest.mark.parametrize(
     "members",
     [
-        pytest.param({**WHOLE, "about": {"format": FORMAT + 1, "rules": "lagwarden"}}, id="another format"),
-        pytest.param({**WHOLE, "about": {}}, id="no format"),
-        pytest.param({"about": WHOLE["about"]}, id="a part only"),
-        pytest.param({**WHOLE, "changes": []}, id="changes of another shape"),
-        pytest.param({**WHOLE, "changes": {"g": [[1, 2]]}}, id="a change of another shape"),
-        pytest.param({**WHOLE, "rebalances": {"g": [["x", "y"]]}}, id="counts that are none"),
+        pytest.param({**COMPLETE, "about": {"format": FORMAT + 1, "rules": "lagwarden"}}, id="another format"),
+        pytest.param({**COMPLETE, "about": {}}, id="no format"),
+        pytest.param({"about": COMPLETE["about"]}, id="a part only"),
+        pytest.param({**COMPLETE, "changes": []}, id="changes of another shape"),
+        pytest.param({**COMPLETE, "changes": {"g": [[1, 2]]}}, id="a change of another shape"),
+        pytest.param({**COMPLETE, "rebalances": {"g": [["x", "y"]]}}, id="counts that are none"),
     ],
 )
 def test_a_foreign_file_is_set_aside(tmp_path: Path, members: dict[str, object]) -> None:
-    """It is kept under another name, and verdicts begin anew; a later write is not in its way."""
+    """It gets another name, and a new file can be written."""
     content = archive(tmp_path, **members)
     _is_set_aside(tmp_path, content)
 
@@ -88,15 +88,15 @@ def test_a_foreign_file_is_set_aside(tmp_path: Path, members: dict[str, object])
     "cut", [0, 1, 20, 0.5, -1], ids=["empty", "one byte", "the head", "the half", "all but a byte"]
 )
 def test_a_broken_file_is_set_aside(tmp_path: Path, cut: float) -> None:
-    """A disk that was full, or a power cut of a careless file system."""
+    """As after a full disk or a power failure."""
     file = VerdictStore(tmp_path)
     file.write(StoredVerdicts("lagwarden", b"shown" * 99))
     content = (tmp_path / VERDICTS).read_bytes()
     _is_set_aside(tmp_path, content[: cut if isinstance(cut, int) else int(len(content) * cut)])
 
 
-def test_a_flipped_bit_is_noticed(tmp_path: Path) -> None:
-    """The archive carries sums of what is in it."""
+def test_a_flipped_bit_is_detected(tmp_path: Path) -> None:
+    """The archive has checksums of its members."""
     file = VerdictStore(tmp_path)
     file.write(StoredVerdicts("lagwarden", bytes(range(256)), {"g": [VerdictChange(1, None, "ok", "fine")]}))
     content = bytearray((tmp_path / VERDICTS).read_bytes())
@@ -115,8 +115,8 @@ def _is_set_aside(folder: Path, content: bytes) -> None:
     assert file.read() == StoredVerdicts("lagwarden")
 
 
-def test_a_folder_that_takes_nothing_costs_a_line_and_no_more(tmp_path: Path) -> None:
-    """The job goes on, and says it once."""
+def test_a_folder_without_write_access_is_logged_once(tmp_path: Path) -> None:
+    """The job continues."""
     files = SideFiles()
     file = VerdictStore(tmp_path / "gone", files)
     with structlog.testing.capture_logs() as lines:
@@ -129,7 +129,7 @@ def test_a_folder_that_takes_nothing_costs_a_line_and_no_more(tmp_path: Path) ->
 
 @pytest.mark.parametrize("room", [0, 10, 300])
 def test_a_full_disk_keeps_the_old_file(tmp_path: Path, room: int) -> None:
-    """Wherever the disk is full: nothing is raised, the old file stays, and no half of a new one takes up space."""
+    """Nothing is raised, the old file stays, and no partial new file takes up space."""
     file = VerdictStore(tmp_path)
     file.write(StoredVerdicts("lagwarden", b"old"))
     with structlog.testing.capture_logs(), full_after(room):
@@ -139,7 +139,7 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path, room: int) -> None:
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The new one takes its place only when it is whole."""
+    """The new file replaces it only when it is complete."""
     file = VerdictStore(tmp_path)
     file.write(StoredVerdicts("lagwarden", b"old"))
 
