@@ -37,7 +37,7 @@ class OverlaidGroups:
 
     state: GroupColumns
     fetched: Flags
-    """Which rows have a fetched commit."""
+    """Mask of the rows with a fetched commit."""
     memberships: Mapping[str, Memberships] = dataclasses.field(default_factory=dict)
     """The membership records, with the hidden ones, of the groups that have any."""
 
@@ -51,7 +51,7 @@ class _HiddenMemberships(NamedTuple):
 
 
 class _HistorySources(NamedTuple):
-    """What the history of a group is computed from."""
+    """The sources of a group's history."""
 
     history: GroupHistory | None
     membership: Membership | None

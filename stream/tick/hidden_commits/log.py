@@ -68,7 +68,7 @@ class HiddenLog:
         self.position = position
         """The offset to read next."""
         self.complete = False
-        """Whether it was read to its end at least once; before that it describes the past of the groups."""
+        """True once it was read to its end; before that it describes an earlier state of the groups."""
         self.memberships: dict[str, HiddenMembership] = {}
         self._commits: dict[bytes, _Commit] = {}
         self._pending: dict[int, dict[bytes, _Commit]] = {}

@@ -33,7 +33,7 @@ class BlockedOffsetsPartition:
     producer_id: int | None = None
     transactional_id: str | None = None
     hanging: bool | None = None
-    """Whether no coordinator will end the transaction."""
+    """True if no coordinator will end the transaction."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class HiddenCommits:
     state: GroupColumns
     """The driver state with the fetched commits and hidden records; the same object if there are none."""
     fetched: Flags
-    """Which rows of the state have a fetched commit. Its commit time is that of the first fetch, after the commit."""
+    """Mask of the rows with a fetched commit. Its commit time is that of the first fetch, after the commit."""
     blocked_partitions: Mapping[int, BlockedOffsetsPartition] = dataclasses.field(default_factory=dict)
     """The blocked offsets partitions by number."""
     answered_groups: frozenset[str] = frozenset()

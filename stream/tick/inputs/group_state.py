@@ -112,7 +112,7 @@ class GroupStates:
 
 
 class _Sources(NamedTuple):
-    """What the state of a group is computed from. A named tuple because one is built per group and tick."""
+    """The sources of a group's state. A named tuple because one is built per group and tick."""
 
     membership: Membership | None
     history: GroupHistory | None

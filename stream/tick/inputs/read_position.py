@@ -1,4 +1,4 @@
-"""How far the offsets topic has been read and since when each partition answers, as limits on a group's silence.
+"""Tracks the reading of the offsets topic and the availability of its partitions, as limits on a group's silence.
 
 While the reader is behind, or an open transaction hides later records, a group looks silent although it commits. While
 its coordinator is unavailable, a group cannot commit at all. Both follow from the end offsets of the offsets

@@ -52,7 +52,7 @@ class InputRows:
 
     @property
     def committed(self) -> Flags:
-        """Which rows have a commit."""
+        """Mask of the rows with a commit."""
         committed: Flags = self.state_row >= 0
         return committed
 

@@ -17,7 +17,7 @@ class LookupLimits:
     """Slots kept per commit."""
 
     request_seconds: float = 2.0
-    """How long a tick keeps starting requests of one kind."""
+    """Time within a tick in which requests of one kind are started."""
 
     tails: int = 2_000
     """Log tails read per tick."""
@@ -27,7 +27,7 @@ class LookupLimits:
     slow_refresh: float = 600.0
 
     transaction_grace: float = 8.0
-    """How long a last stable offset stays unchanged below the high watermark before its transactions are looked up."""
+    """Time that a last stable offset stays unchanged below the high watermark before transactions are looked up."""
     transaction_topics: int = 4
     """Topics whose open transactions are requested per tick; each partition is refreshed after `refresh`."""
     transaction_partitions: int = 200
@@ -35,20 +35,20 @@ class LookupLimits:
     refresh: float = 60.0
 
     blocked_grace: float = 5.0
-    """Like `transaction_grace` for a partition of `__consumer_offsets`, before coordinators are asked for offsets."""
+    """The same for a partition of `__consumer_offsets`, before offsets are fetched from coordinators."""
     fetched_groups: int = 500
     """Groups whose offsets are fetched from their coordinators per tick."""
     settle: float = 60.0
-    """How long fetched offsets stay valid after their partition is no longer blocked, until the log has caught up."""
+    """Longest time that fetched offsets stay valid after their partition is no longer blocked."""
 
     time_lookups: int = 500
     """Offsets for times requested per tick where the age of an unread record is not known to within a tick."""
     time_lookup_seconds: float = 1.0
-    """How long a tick keeps starting them."""
+    """Time within a tick in which they are started."""
     time_lookup_refresh: float = 60.0
     """Time between two searches for one group partition."""
 
     backfill_lookups: int = 50_000
     """Offsets for times requested at the first tick."""
     backfill_seconds: float = 10.0
-    """How long the first tick keeps starting them."""
+    """Time within the first tick in which they are started."""

@@ -96,7 +96,7 @@ def completed(
 ) -> pa.Table:
     """Return the rows of one partition (schema OPEN_TRANSACTIONS), completed from the transaction log.
 
-    `last_stable` is the last stable offset of the partition, `requested_at` (ms) when its leader was asked.
+    `last_stable` is the last stable offset of the partition, `requested_at` (ms) the time of the request to its leader.
     """
     rows = []
     for row in table.to_pylist():
@@ -126,7 +126,7 @@ def _with_producer(
         and current.producer_id == row["producer_id"]
         and _has_partition(current, topic, row["partition"])
     )
-    # A transaction that ended after the leader was asked did not hang.
+    # A transaction that ended after the request to the leader did not hang.
     hanging = False if is_counted else None if record.last_update_timestamp >= requested_at - _SKEW_MS else True
     return row | _coordinator_columns(record) | {"hanging": hanging}
 

@@ -376,7 +376,7 @@ def test_pending_commits_are_known_by_key(cluster: Cluster) -> None:
 
 
 def test_a_truncated_log_is_read_again(cluster: Cluster) -> None:
-    """What was read of it before is dropped."""
+    """The part that was read before is dropped."""
     cluster.tick(0)
     cluster.write((commit_key(GROUP, "t", 0), None))
     cluster.tick(0)

@@ -146,10 +146,10 @@ def play(stories: Mapping[str, Story], live_from: int) -> dict[str, tuple[Verdic
         context = dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
         since = rebalancing_since(since, context, now)
         context = dataclasses.replace(context, rebalancing_since=since)
-        seen = health_inputs(world.fleet.columns(), ends_at(second), now / 1000, context, LIMITS)
-        result = evaluator.evaluate(seen)
-    assert seen.groups.names == (*groups, "z")
-    assert seen.group.tolist() == list(range(len(groups) + 1)), "one row per group"
+        inputs = health_inputs(world.fleet.columns(), ends_at(second), now / 1000, context, LIMITS)
+        result = evaluator.evaluate(inputs)
+    assert inputs.groups.names == (*groups, "z")
+    assert inputs.group.tolist() == list(range(len(groups) + 1)), "one row per group"
     verdicts = [(VERDICTS[row], VERDICTS[all_]) for row, all_ in zip(result.verdict, result.group_verdict, strict=True)]
     assert verdicts[-1] == (V.CAUGHT_UP, V.CAUGHT_UP)
     return dict(zip(stories, verdicts, strict=False))
@@ -231,8 +231,10 @@ def test_state_and_dates_of_a_group(
     context = dataclasses.replace(UNKNOWN_CLUSTER, described_states=described)
     groups = health_inputs(world.fleet.columns(), ends_of([]), START + 10 * 60, context).groups
     moments = {"since", "emptied", "refilled"}
-    seen = {name: int(getattr(groups, name)[0]) for name in expected}
-    assert seen == {name: each + START_MS if name in moments and each >= 0 else each for name, each in expected.items()}
+    values = {name: int(getattr(groups, name)[0]) for name in expected}
+    assert values == {
+        name: each + START_MS if name in moments and each >= 0 else each for name, each in expected.items()
+    }
 
 
 KINDS: list[tuple[str, list[Raw], GroupStage, bool]] = [
@@ -301,9 +303,9 @@ def test_a_dead_group_has_no_members_and_no_rows() -> None:
     world = World()
     world.read([(group_key("g"), ALIVE), (commit_key("g", "t", 0), commit_value(1, 1))], START_MS)
     world.read([(group_key("g"), None), (commit_key("g", "t", 0), None)], START_MS + 1000)
-    seen = health_inputs(world.fleet.columns(), ends_of([]), START + 2)
-    assert (len(seen), seen.groups.names, seen.groups.members.tolist()) == (0, ("g",), [0])
-    assert Evaluator().evaluate(seen).group_finding(0).verdict is V.UNKNOWN
+    inputs = health_inputs(world.fleet.columns(), ends_of([]), START + 2)
+    assert (len(inputs), inputs.groups.names, inputs.groups.members.tolist()) == (0, ("g",), [0])
+    assert Evaluator().evaluate(inputs).group_finding(0).verdict is V.UNKNOWN
 
 
 def test_subscriptions_and_owners_by_names_and_by_ids() -> None:
@@ -317,10 +319,10 @@ def test_subscriptions_and_owners_by_names_and_by_ids() -> None:
     def owners(records: list[Raw], context: Any = known) -> tuple[list[int], list[int]]:
         world = World()
         world.read([*commits, *records], START_MS)
-        seen = health_inputs(world.fleet.columns(), ends_of([]), START, context)
-        assert seen.owner is not None
-        assert seen.subscribed is not None
-        return seen.owner.tolist(), seen.subscribed.tolist()
+        inputs = health_inputs(world.fleet.columns(), ends_of([]), START, context)
+        assert inputs.owner is not None
+        assert inputs.subscribed is not None
+        return inputs.owner.tolist(), inputs.subscribed.tolist()
 
     subscribed = [1, 1, 1, 0, 0, 0]
     assert owners(alone) == ([0, NO_OWNER, 0, NO_OWNER, NO_OWNER, NO_OWNER], subscribed)
@@ -358,22 +360,22 @@ def test_context_and_lookups_become_columns() -> None:
         transactions={"b": pa.Table.from_pylist(rows, schema=OPEN_TRANSACTIONS)},
     )
     context = dataclasses.replace(context, expiry=predict(state, context.retention), lookups=lookups)
-    seen = health_inputs(state, ends_of([]), now, context)
-    assert (seen.groups.names, seen.topics) == (("g", "h"), ("a", "b", "c"))
-    assert list(zip(seen.group.tolist(), seen.topic.tolist(), seen.partition.tolist(), strict=True)) == [
+    inputs = health_inputs(state, ends_of([]), now, context)
+    assert (inputs.groups.names, inputs.topics) == (("g", "h"), ("a", "b", "c"))
+    assert list(zip(inputs.group.tolist(), inputs.topic.tolist(), inputs.partition.tolist(), strict=True)) == [
         (0, 0, 0),
         (0, 2, 0),
         (1, 1, 1),
     ]
-    assert seen.expiry is not None
-    assert seen.expiry.tolist() == [1050, 1060, 1070]
-    assert seen.retention is not None
-    assert seen.retention.tolist() == [500, 700, -1]
-    assert seen.transactions == {(1, 1): OpenTransaction(9, "tx", 77)}
-    assert seen.recreated is not None
-    assert seen.recreated.tolist() == [1]
-    assert seen.origins.current_topic_id is not None
-    assert seen.origins.current_topic_id.any(axis=1).tolist() == [False, False, True]
+    assert inputs.expiry is not None
+    assert inputs.expiry.tolist() == [1050, 1060, 1070]
+    assert inputs.retention is not None
+    assert inputs.retention.tolist() == [500, 700, -1]
+    assert inputs.transactions == {(1, 1): OpenTransaction(9, "tx", 77)}
+    assert inputs.recreated is not None
+    assert inputs.recreated.tolist() == [1]
+    assert inputs.origins.current_topic_id is not None
+    assert inputs.origins.current_topic_id.any(axis=1).tolist() == [False, False, True]
 
 
 def test_ends_are_sorted_by_place() -> None:
@@ -390,19 +392,19 @@ def test_ends_are_sorted_by_place() -> None:
         ]
     )
     unsorted = ends.take(list(reversed(range(len(ends)))))
-    seen = health_inputs(world.fleet.columns(), unsorted, START).ends
+    inputs = health_inputs(world.fleet.columns(), unsorted, START).ends
     b = 1 << 32
-    assert (seen.place.tolist(), seen.known.tolist()) == ([b, b | 1, b | 2], [True, False, True])
-    assert (seen.high_watermark.tolist(), seen.log_start.tolist()) == ([25, 9, 9], [3, 0, 1])
-    assert seen.last_stable is not None
-    assert seen.last_stable.tolist() == [-1, 8, 8]
+    assert (inputs.place.tolist(), inputs.known.tolist()) == ([b, b | 1, b | 2], [True, False, True])
+    assert (inputs.high_watermark.tolist(), inputs.log_start.tolist()) == ([25, 9, 9], [3, 0, 1])
+    assert inputs.last_stable is not None
+    assert inputs.last_stable.tolist() == [-1, 8, 8]
 
 
 def test_without_groups_nothing_is_evaluated() -> None:
     """No groups, no rows, no ends, and no error."""
-    seen = health_inputs(World().fleet.columns(), ends_of([]), START)
-    result = Evaluator().evaluate(seen)
-    assert (len(seen), seen.groups.names, len(seen.ends.place), len(result.group_verdict)) == (0, (), 0, 0)
+    inputs = health_inputs(World().fleet.columns(), ends_of([]), START)
+    result = Evaluator().evaluate(inputs)
+    assert (len(inputs), inputs.groups.names, len(inputs.ends.place), len(result.group_verdict)) == (0, (), 0, 0)
 
 
 PLACES = st.tuples(st.sampled_from(["b", "a", "é"]), st.sampled_from(["y", "x"]), st.integers(0, 9))
@@ -415,8 +417,8 @@ def test_a_group_whose_ends_were_never_known_is_unknown() -> None:
     evaluator = Evaluator(LIMITS)
     for tick in range(3):
         ends = ends_of([("t", -1, None, None, None, "unknown_topic")])
-        seen = health_inputs(world.fleet.columns(), ends, START + TICK * tick, limits=LIMITS)
-        result = evaluator.evaluate(seen)
+        inputs = health_inputs(world.fleet.columns(), ends, START + TICK * tick, limits=LIMITS)
+        result = evaluator.evaluate(inputs)
         assert result.row_finding(0).verdict is V.UNKNOWN
 
 

@@ -1,4 +1,4 @@
-"""Odd times of commits: nothing in the future or before 1970 reaches health, and what is shown says so."""
+"""Odd times of commits: none in the future or before 1970 reaches health, and the read model marks them."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from stream.health.inputs import HealthInputs
 
 NOW = 1_700_000_000_000
-"""When the stories begin, in ms."""
+"""The first tick (ms)."""
 TICK = 10_000
 LATEST = 253_402_300_799_999
 ODD = [NOW + 3_600_000, LATEST, LATEST + 1, 2**63 - 1, -2, -62_135_596_800_001, -(2**63)]
 
 
-def look(judge: VerdictEvaluator, world: World, now: int, end: int) -> Snapshot:
-    """Judge one moment in which partition 0 of t ends there."""
-    fleet = world.fleet.columns()
-    context = UNKNOWN_CLUSTER.for_groups(fleet, UnassignedTracker())
+def snapshot_at(evaluator: VerdictEvaluator, world: World, now: int, end: int) -> Snapshot:
+    """Evaluate a tick at which partition 0 of t has this end offset; return the snapshot."""
+    state = world.fleet.columns()
+    context = UNKNOWN_CLUSTER.for_groups(state, UnassignedTracker())
     ends = EndsIndex(ends_of([("t", 0, end, end, 0, None)]))
-    evaluated = judge.evaluate(nothing_hidden(fleet), ends, context, now / 1000)
+    evaluated = evaluator.evaluate(nothing_hidden(state), ends, context, now / 1000)
     return build_evaluated(evaluated, context, now / 1000)
 
 
@@ -58,19 +58,19 @@ def one_group(commit_time: int, state_time: int = NOW) -> World:
 
 @pytest.mark.parametrize("commit_time", [NOW, NOW + 86_400_000, 2**63 - 1, -(2**63), -1])
 def test_a_commit_time_in_the_future_does_not_hide_that_a_group_stopped(commit_time: int) -> None:
-    """Whatever time the last commit carries, a group that does not read while records come is stopped."""
-    judge, world = VerdictEvaluator(), one_group(commit_time)
+    """A group that makes no progress while records arrive is stopped, for any stored time of its last commit."""
+    evaluator, world = VerdictEvaluator(), one_group(commit_time)
     for tick in range(120):
-        shown = look(judge, world, NOW + tick * TICK, 5 + 10 * tick)
+        shown = snapshot_at(evaluator, world, NOW + tick * TICK, 5 + 10 * tick)
     assert shown.groups.column("verdict").to_pylist() == ["stopped"]
 
 
 @pytest.mark.parametrize("commit_time", ODD)
-def test_an_odd_commit_time_is_marked_and_never_shown_as_it_is(commit_time: int) -> None:
+def test_an_odd_commit_time_is_marked_and_replaced(commit_time: int) -> None:
     """The commit time is when the commit was first seen, or null; partition, group and metric say that it is odd."""
-    judge, world = VerdictEvaluator(), one_group(commit_time)
+    evaluator, world = VerdictEvaluator(), one_group(commit_time)
     for tick in range(3):
-        shown = look(judge, world, NOW + tick * TICK, 10)
+        shown = snapshot_at(evaluator, world, NOW + tick * TICK, 10)
     row = first(shown.partitions)
     assert row["commit_time"] == (NOW if commit_time > 0 else None)
     assert row["odd_time"] is True
@@ -88,20 +88,20 @@ def first(table: Any) -> dict[str, Any]:
 
 
 def test_times_that_can_be_right_are_not_odd() -> None:
-    """A clock a little ahead of ours, and a commit without a time, are usual."""
+    """A broker clock that is slightly ahead and a commit without a time are normal."""
     for commit_time in (NOW, NOW + 30_000, 0, -1):
-        shown = look(VerdictEvaluator(), one_group(commit_time), NOW, 10)
+        shown = snapshot_at(VerdictEvaluator(), one_group(commit_time), NOW, 10)
         assert first(shown.partitions)["odd_time"] is False
         assert first(shown.groups)["odd_times"] is None
 
 
-def test_the_first_sight_stays_while_rows_come_and_go() -> None:
-    """A commit in the future keeps the moment of its first sight when other rows come; a new commit has a new one."""
+def test_the_time_of_first_sight_is_kept_while_rows_change() -> None:
+    """A commit in the future keeps it when rows are added; a new commit has a new one."""
     world, builder = one_group(2**62), InputBuilder()
 
     def commit_times(now: int) -> list[int]:
-        seen = inputs_at(builder, world, now)
-        return seen.spans.last_time.tolist()  # type: ignore[no-any-return]
+        inputs = inputs_at(builder, world, now)
+        return inputs.spans.last_time.tolist()  # type: ignore[no-any-return]
 
     assert commit_times(NOW) == [NOW]
     world.read([(commit_key("a", "s", 0), commit_value(5, NOW))], time=NOW)
@@ -111,39 +111,39 @@ def test_the_first_sight_stays_while_rows_come_and_go() -> None:
     assert commit_times(NOW + 2 * TICK) == [NOW, NOW + 2 * TICK, NOW + TICK]
 
 
-def test_slots_in_the_future_do_not_count() -> None:
-    """The commit window that health sees ends now."""
+def test_slots_in_the_future_are_left_out() -> None:
+    """The commit window of health ends now."""
     world = one_group(NOW)
     world.read([(commit_key("g", "t", 0), commit_value(6, 2**62))], time=NOW)
-    seen = inputs_at(InputBuilder(), world, NOW)
-    assert seen.slots.time.tolist() == [NOW]
+    inputs = inputs_at(InputBuilder(), world, NOW)
+    assert inputs.slots.time.tolist() == [NOW]
 
 
-def test_a_state_time_in_the_future_counts_from_when_it_was_seen() -> None:
-    """A group is settled for as long as it has been watched, whatever its record says."""
+def test_a_state_time_in_the_future_counts_from_its_first_sight() -> None:
+    """A group is in its state since the first tick, not since the time in its record."""
     world, builder = World(), InputBuilder()
     world.read([(group_key("g"), group_value(1, ["m"], time=2**62))], time=2**62)
     for tick in range(3):
-        seen = inputs_at(builder, world, NOW + tick * TICK)
-        assert seen.groups.since.tolist() == [NOW]
+        inputs = inputs_at(builder, world, NOW + tick * TICK)
+        assert inputs.groups.since.tolist() == [NOW]
 
 
-def test_every_time_of_a_snapshot_can_be_shown() -> None:
-    """Groups with any odd times at all are listed as JSON, with years that calendars have."""
+def test_every_time_of_a_snapshot_has_a_calendar_date() -> None:
+    """Groups with any odd times are listed as JSON, with years up to 9999."""
     world = World()
     for at, time in enumerate(ODD):
         records = [(group_key(f"g{at}"), group_value(1, ["m"], time=time)), (group_key(f"d{at}"), None)]
         world.read([(group_key(f"d{at}"), group_value(1, [], time=time)), *records], time=time)
         world.read([(commit_key(f"g{at}", "t", 0), commit_value(5, time))], time=time)
-    shown = look(VerdictEvaluator(), world, NOW, 10)
+    shown = snapshot_at(VerdictEvaluator(), world, NOW, 10)
     listed = groups_json(PublishedSnapshot(shown, EMPTY)).decode()
     assert "292278994" not in listed
     assert "-29227" not in listed
     assert listed.count('"odd_times":') == len(shown.groups)
 
 
-def test_moments_end_with_the_year_9999() -> None:
-    """What is later is shown as the last millisecond of it, what is negative not at all."""
+def test_timestamps_end_with_the_year_9999() -> None:
+    """Later times are clamped to its last millisecond; negative times are null."""
     shown = timestamps(np.array([2**63 - 1, LATEST, 5, -1, -(2**63)]))
     assert shown.cast("int64").to_pylist() == [LATEST, LATEST, 5, None, None]
 
@@ -153,7 +153,7 @@ def test_an_expiry_stored_by_a_client_is_clamped_and_marked() -> None:
     world = World()
     value = commit_value(5, NOW, version=1)[:-8] + (2**63 - 1).to_bytes(8, "big")
     world.read([(commit_key("g", "t", 0), value)], time=NOW)
-    row = first(look(VerdictEvaluator(), world, NOW, 10).partitions)
+    row = first(snapshot_at(VerdictEvaluator(), world, NOW, 10).partitions)
     assert (row["offset_expiry_time"], row["odd_time"]) == (LATEST, True)
 
 

@@ -1,9 +1,9 @@
-"""The past of the ends: asked for where it matters, bounded, and never taken for more than it says."""
+"""The backfill of end histories: which partitions and times are requested, and what the answers mean."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from stream.tick.lookups.offset_time_backfill import COARSE, FINE, backfill
 from tests.support.fleets import World, ends_of
 from tests.support.health_inputs import health_inputs
 from tests.support.raw import commit_key, commit_value
+from tests.support.scripted_cluster import no_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,44 +31,44 @@ MS = 1_000
 
 
 class Log:
-    """Brokers whose partitions get a record every second since offset 0 was written, `lasts` seconds before noon."""
+    """Brokers whose partitions got one record per second in the last `lasts` seconds before noon."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.lasts = 10_000
         self.log_start = 0
-        self.asked: list[pa.Table] = []
+        self.requests: list[pa.Table] = []
         self.errors: dict[tuple[str, int], str] = {}
-        self.away_after = 10**6
+        self.fails_after = 10**6
         self.time = 0.0
         self.takes = 0.0
         monkeypatch.setattr(lookup, "read_offsets_for_times", self._read)
 
     def _read(self, _: object, wanted: pa.Table) -> pa.Table:
-        if len(self.asked) >= self.away_after:
+        if len(self.requests) >= self.fails_after:
             raise Unreachable("away", "")
         self.time += self.takes
-        self.asked.append(wanted)
+        self.requests.append(wanted)
         rows = []
         for row in wanted.to_pylist():
             offset = max(self.log_start, (row["time"] - (NOON - self.lasts) * MS) // MS)
             error = self.errors.get((row["topic"], row["partition"]))
-            told = offset if error is None and offset < self.lasts else None
-            rows.append({**row, "offset": told, "error": error})
+            answer = offset if error is None and offset < self.lasts else None
+            rows.append({**row, "offset": answer, "error": error})
         return pa.Table.from_pylist(rows, schema=OFFSETS_FOR_TIMES)
 
-    def seed(self, seen: HealthInputs, **bounds: Any) -> tuple[Any, Any] | None:
-        """Ask for the seed."""
-        return backfill(cast("Any", None), seen, LookupLimits(**bounds), lambda: self.time)
+    def backfill(self, inputs: HealthInputs, **limits: Any) -> tuple[Any, Any] | None:
+        """Run the backfill."""
+        return backfill(no_cluster(), inputs, LookupLimits(**limits), lambda: self.time)
 
 
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> Log:
-    """Give brokers with almost three hours of records."""
+    """Return brokers with almost three hours of records."""
     return Log(monkeypatch)
 
 
-def moment(committed: dict[tuple[str, int], int], end: int = 10_000, log_start: int = 0) -> HealthInputs:
-    """Give a moment at which one group has committed this by (topic, partition)."""
+def inputs_of(committed: dict[tuple[str, int], int], end: int = 10_000, log_start: int = 0) -> HealthInputs:
+    """Return the inputs of a tick with one group and these commits by (topic, partition)."""
     world = World()
     world.read(
         [(commit_key("g", *place), commit_value(offset, NOON * MS)) for place, offset in committed.items()],
@@ -78,82 +79,82 @@ def moment(committed: dict[tuple[str, int], int], end: int = 10_000, log_start: 
 
 
 def test_the_history_covers_hours(log: Log) -> None:
-    """Every answer is the end as it was then; before the first record there was nothing."""
-    told = log.seed(moment({("t", 0): 5}))
-    assert told is not None
-    times, offsets = told
+    """Every answer is the end offset at that time; before the first record it was 0."""
+    answers = log.backfill(inputs_of({("t", 0): 5}))
+    assert answers is not None
+    times, offsets = answers
     ages = (NOON * MS - times) // MS
     assert (np.diff(times) > 0).all()
     assert sorted(ages.tolist()) == [age // MS for age in FINE]
     assert offsets.tolist() == [[max(0, 10_000 - age) for age in ages.tolist()]]
 
 
-def test_a_memory_takes_it(log: Log) -> None:
-    """What was written an hour ago is known to have been, to a share of the hour."""
-    seen = moment({("t", 0): 5})
+def test_a_history_is_seeded_with_the_backfill(log: Log) -> None:
+    """The write time of an old record is known to within a share of its age."""
+    inputs = inputs_of({("t", 0): 5})
     memory = PartitionHistory()
-    rows = memory.observe(seen)
-    told = log.seed(seen)
-    assert told is not None
-    memory.seed(seen, *told)
+    rows = memory.observe(inputs)
+    answers = log.backfill(inputs)
+    assert answers is not None
+    memory.seed(inputs, *answers)
     time, _ = memory.high_watermark.time_of(rows, np.array([10_000 - 5_000]))
     assert abs(int(time[0]) - (NOON - 5_000) * MS) < 10 * MS
 
 
-def test_where_retention_has_deleted_nothing_is_known(log: Log) -> None:
-    """The first record that is left is no answer for a time before it was written."""
+def test_nothing_is_known_before_the_log_start(log: Log) -> None:
+    """The first remaining record is no answer for an earlier time."""
     log.log_start = 9_000
-    told = log.seed(moment({("t", 0): 5}, log_start=9_000))
-    assert told is not None
-    times, offsets = told
+    answers = log.backfill(inputs_of({("t", 0): 5}, log_start=9_000))
+    assert answers is not None
+    times, offsets = answers
     ages = (NOON * MS - times) // MS
     assert offsets[0].tolist() == [10_000 - age if age < 1_000 else NOT_ANSWERED for age in ages.tolist()]
 
 
 def test_no_later_record_and_no_answer(log: Log) -> None:
-    """A quiet partition has its end since long; one that cannot be asked has no past."""
+    """A partition at rest has had its end offset for long; one without a leader has no history."""
     log.lasts = 10_000
     log.errors = {("t", 1): "no_leader"}
-    seen = moment({("t", 0): 5, ("t", 1): 5})
-    quiet = dataclasses.replace(seen, now=(NOON + 30 * 86_400) * MS)
-    told = log.seed(quiet)
-    assert told is not None
-    assert set(told[1][0].tolist()) == {NO_LATER_RECORD}
-    assert set(told[1][1].tolist()) == {NOT_ANSWERED}
+    inputs = inputs_of({("t", 0): 5, ("t", 1): 5})
+    quiet = dataclasses.replace(inputs, now=(NOON + 30 * 86_400) * MS)
+    answers = log.backfill(quiet)
+    assert answers is not None
+    assert set(answers[1][0].tolist()) == {NO_LATER_RECORD}
+    assert set(answers[1][1].tolist()) == {NOT_ANSWERED}
 
 
-def test_what_has_something_unread_comes_first(log: Log) -> None:
-    """With more partitions than may be asked for, the times are fewer, and the others go without."""
-    seen = moment({("t", p): 10_000 if p % 2 else 5 for p in range(8)})
-    told = log.seed(seen, backfill_lookups=6 * len(COARSE))
-    assert told is not None
-    assert len(told[0]) == len(COARSE)
-    asked = (told[1] != NOT_ANSWERED).all(axis=1).tolist()
-    assert asked == [True, True, True, True, True, False, True, False]
-    assert sum(table.num_rows for table in log.asked) == 6 * len(COARSE)
+def test_partitions_with_unread_records_come_first(log: Log) -> None:
+    """With more partitions than the limit allows, fewer times are requested, and some partitions get none."""
+    inputs = inputs_of({("t", p): 10_000 if p % 2 else 5 for p in range(8)})
+    answers = log.backfill(inputs, backfill_lookups=6 * len(COARSE))
+    assert answers is not None
+    assert len(answers[0]) == len(COARSE)
+    requested = (answers[1] != NOT_ANSWERED).all(axis=1).tolist()
+    assert requested == [True, True, True, True, True, False, True, False]
+    assert sum(table.num_rows for table in log.requests) == 6 * len(COARSE)
 
 
-def test_empty_partitions_are_not_asked(log: Log) -> None:
-    """They have no past."""
-    assert log.seed(moment({("t", 0): 0}, end=0)) is None
-    assert log.asked == []
+def test_empty_partitions_are_not_requested(log: Log) -> None:
+    """They have no history."""
+    assert log.backfill(inputs_of({("t", 0): 0}, end=0)) is None
+    assert log.requests == []
 
 
 @pytest.mark.parametrize(
-    ("spoil", "answered"),
+    ("fail", "answered"),
     [
-        pytest.param(lambda log: setattr(log, "takes", 4.0), 3, id="slow: what was asked until the limit stands"),
-        pytest.param(lambda log: setattr(log, "away_after", 2), 2, id="away after two answers"),
-        pytest.param(lambda log: setattr(log, "away_after", 0), 0, id="away from the start"),
+        pytest.param(lambda log: setattr(log, "takes", 4.0), 3, id="slow: time limit reached after three answers"),
+        pytest.param(lambda log: setattr(log, "fails_after", 2), 2, id="unreachable after two answers"),
+        pytest.param(lambda log: setattr(log, "fails_after", 0), 0, id="unreachable from the start"),
     ],
 )
-def test_the_newest_times_first(log: Log, spoil: Callable[[Log], None], answered: int) -> None:
-    """Whatever ends the asking, the recent past is known."""
-    spoil(log)
-    told = log.seed(moment({("t", 0): 5}))
+def test_the_newest_times_are_requested_first(log: Log, fail: Callable[[Log], None], answered: int) -> None:
+    """If the backfill ends early, the recent past is known."""
+    fail(log)
+    answers = log.backfill(inputs_of({("t", 0): 5}))
     if not answered:
-        assert told is None
+        assert answers is None
         return
-    assert told is not None
-    known = (told[1][0] != NOT_ANSWERED).tolist()
+    assert answers is not None
+    known = (answers[1][0] != NOT_ANSWERED).tolist()
     assert known == [False] * (len(FINE) - answered) + [True] * answered

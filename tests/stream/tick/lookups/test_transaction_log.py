@@ -143,7 +143,7 @@ def test_a_refresh_of_the_leader_refreshes_the_log(monkeypatch: pytest.MonkeyPat
     ("fault", "begun"),
     [
         pytest.param(NotAuthorised("no right to Read the topic", "grant it"), 1, id="permission missing"),
-        pytest.param(Unreachable("nobody answers", "wait"), 3, id="unreachable"),
+        pytest.param(Unreachable("no broker answers", "wait"), 3, id="unreachable"),
     ],
 )
 def test_a_failed_scan_is_retried_later(monkeypatch: pytest.MonkeyPatch, fault: ClusterError, begun: int) -> None:
