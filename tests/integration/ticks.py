@@ -27,8 +27,8 @@ from stream.health.verdict import VERDICTS, Verdict
 from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups.scheduler import LookupScheduler
+from tests.stream.tick.health_inputs import health_inputs
 from tests.support.commits import KEEP, SLOT_MS
-from tests.support.health_inputs import health_inputs
 from tests.support.producers import patient_producer
 
 if TYPE_CHECKING:

@@ -25,13 +25,13 @@ from stream.tick.context import UNKNOWN_CLUSTER, LookupResults
 from stream.tick.inputs.group_state import rebalancing_since
 from stream.tick.snapshot import build as snapshot
 from tests.stream.groups import written
+from tests.stream.tick.health_inputs import health_inputs
+from tests.stream.tick.timeline import LIMITS, START, START_MS, TICK, end, generation
 from tests.support.commits import SLOT_MS
 from tests.support.fleets import World, ends_of
-from tests.support.health_inputs import health_inputs
 from tests.support.laws import examples
 from tests.support.lives import renamed
 from tests.support.raw import commit_key, commit_value, group_key, group_value
-from tests.support.timeline import LIMITS, START, START_MS, TICK, end, generation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,8 +16,8 @@ from stream.health.features.partition_history import PartitionHistory
 from stream.tick.lookups import offset_time_backfill as lookup
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.offset_time_backfill import COARSE, FINE, backfill
+from tests.stream.tick.health_inputs import health_inputs
 from tests.support.fleets import World, ends_of
-from tests.support.health_inputs import health_inputs
 from tests.support.raw import commit_key, commit_value
 from tests.support.scripted_cluster import no_cluster
 

@@ -18,8 +18,8 @@ from stream.tick.context import UNKNOWN_CLUSTER
 from stream.tick.ends_index import EndsIndex
 from stream.tick.lookups.budget import LookupLimits
 from stream.tick.lookups.scheduler import LookupScheduler
+from tests.stream.tick.health_inputs import health_inputs
 from tests.support.fleets import World, ends_of
-from tests.support.health_inputs import health_inputs
 from tests.support.raw import commit_key, commit_value
 from tests.support.scripted_cluster import AWAY, ScriptedCluster
 

@@ -17,9 +17,9 @@ from stream.tick.snapshot import build as snapshot
 from stream.tick.verdicts.evaluate import VerdictEvaluator
 from stream.tick.verdicts.store import VerdictStore
 from tests.stream.groups import written
+from tests.stream.tick.timeline import LIMITS, START, START_MS, TICK, end, generation
 from tests.support.fleets import World, ends_of
 from tests.support.raw import commit_key, commit_value, group_key
-from tests.support.timeline import LIMITS, START, START_MS, TICK, end, generation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
