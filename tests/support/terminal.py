@@ -19,6 +19,7 @@ from rich.cells import cell_len
 
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Callable
 
 PATIENCE: Final = 60.0
 """The limit of every wait in seconds, for a busy machine."""
@@ -28,22 +29,33 @@ _CONTROL: Final = re.compile(
 )
 
 
-class Display:
-    """The cells of a terminal: printed characters, cursor positions and erasing; styles and modes are ignored."""
+_SYNCHRONIZED_OUTPUT: Final = "?2026"
+"""The mode of a terminal that shows a frame only when it is complete."""
 
-    def __init__(self, size: tuple[int, int]) -> None:
+
+class Display:
+    """The cells of a terminal: printed characters, cursor positions and erasing; styles and most modes are ignored.
+
+    It supports synchronized output, so a program that uses it never shows half a frame. `reply` sends the answer to the
+    query for that mode.
+    """
+
+    def __init__(self, size: tuple[int, int], reply: Callable[[str], None]) -> None:
+        self._reply = reply
         self._unread = ""
+        self._shown: list[str] | None = None
         self.resize(size)
 
     def resize(self, size: tuple[int, int]) -> None:
         """Start with empty cells; `size` is (lines, columns)."""
         self._cells = [[" "] * size[1] for _ in range(size[0])]
         self._line = self._column = 0
+        self._shown = None
 
     @property
     def lines(self) -> list[str]:
-        """The text of each line without trailing blanks."""
-        return ["".join(line).rstrip() for line in self._cells]
+        """The text of each line without trailing blanks, before a frame that is not complete yet."""
+        return ["".join(line).rstrip() for line in self._cells] if self._shown is None else self._shown
 
     def feed(self, text: str) -> None:
         """Apply the output of a program; an incomplete control sequence is kept for the next call."""
@@ -80,6 +92,12 @@ class Display:
             self._column = int(column or 1) - 1
         elif final == "J":
             self._cells = [[" "] * len(line) for line in self._cells]
+        elif parameters == _SYNCHRONIZED_OUTPUT:
+            if final == "p":
+                self._reply("\x1b[?2026;2$y")
+            else:
+                self._shown = None
+                self._shown = self.lines if final == "h" else None
 
 
 class Program:
@@ -87,7 +105,7 @@ class Program:
 
     def __init__(self, script: str, *arguments: str, size: tuple[int, int] = (24, 100)) -> None:
         self._terminal, below = pty.openpty()
-        self._display = Display(size)
+        self._display = Display(size, self.press)
         self.resize(size)
         self.mode = termios.tcgetattr(below)
         self._process = subprocess.Popen(
